@@ -1,0 +1,79 @@
+"""What agents say to each other, made small, and proven small.
+
+>>> import compactwire as cw
+>>> wire = cw.encode(cw.Response("The answer is 42.", model="C45", tokens=150))
+>>> wire
+'RES|OK|C45|150|The answer is 42.'
+>>> cw.decode(wire)
+Response('The answer is 42.', model='C45', tokens=150)
+"""
+
+from __future__ import annotations
+
+from ._core import (
+    DeltaStream,
+    Dictionary,
+    Inspection,
+    Response,
+    __version__,
+    apply_delta,
+    decode,
+    decode_base85,
+    detect,
+    encode,
+    encode_base85,
+    encode_delta,
+    inspect,
+)
+from ._format import Format
+from .errors import (
+    CompactWireError,
+    DecodeError,
+    DecompressionFailed,
+    DictionaryNotFound,
+    EmptyResponse,
+    EncodeError,
+    InvalidBase64,
+    InvalidBase85Char,
+    InvalidBase85Length,
+    InvalidBase85Value,
+    InvalidFormat,
+    InvalidMsgpack,
+    InvalidPrefix,
+    MissingField,
+    OutputTooLarge,
+    UnknownReference,
+)
+
+__all__ = [
+    "CompactWireError",
+    "DecodeError",
+    "DecompressionFailed",
+    "DeltaStream",
+    "Dictionary",
+    "DictionaryNotFound",
+    "EmptyResponse",
+    "EncodeError",
+    "Format",
+    "Inspection",
+    "InvalidBase64",
+    "InvalidBase85Char",
+    "InvalidBase85Length",
+    "InvalidBase85Value",
+    "InvalidFormat",
+    "InvalidMsgpack",
+    "InvalidPrefix",
+    "MissingField",
+    "OutputTooLarge",
+    "Response",
+    "UnknownReference",
+    "__version__",
+    "apply_delta",
+    "decode",
+    "decode_base85",
+    "detect",
+    "encode",
+    "encode_base85",
+    "encode_delta",
+    "inspect",
+]

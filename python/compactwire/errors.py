@@ -1,0 +1,136 @@
+"""The exceptions of compactwire.
+
+All are :class:`CompactWireError`, which is a :class:`ValueError`. The text of an exception says
+what is wrong, where, and what to do; the same facts are attributes. Positions and offsets count
+from 0 in the payload, behind the format's prefix.
+
+Source: Compact Protocol v2 "Error Types", v4 section 8.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CompactWireError",
+    "DecodeError",
+    "DecompressionFailed",
+    "DictionaryNotFound",
+    "EmptyResponse",
+    "EncodeError",
+    "InvalidBase64",
+    "InvalidBase85Char",
+    "InvalidBase85Length",
+    "InvalidBase85Value",
+    "InvalidFormat",
+    "InvalidMsgpack",
+    "InvalidPrefix",
+    "MissingField",
+    "OutputTooLarge",
+    "UnknownReference",
+]
+
+
+class CompactWireError(ValueError):
+    """Every error of this package."""
+
+    message: str
+    """What is wrong, where, and what to do."""
+
+    def __init__(self, message: str = "", /, **facts: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.__dict__.update(facts)
+
+
+class EncodeError(CompactWireError):
+    """A value cannot be written: the format cannot carry it, or it is out of range."""
+
+    field: str
+    """The field that is to blame."""
+
+
+class DecodeError(CompactWireError):
+    """A text is not what it should be."""
+
+
+class EmptyResponse(DecodeError):
+    """The message is empty, or nothing but white space."""
+
+
+class InvalidPrefix(DecodeError):
+    """No format begins with this character."""
+
+    char: str
+    """The character."""
+
+
+class InvalidFormat(DecodeError):
+    """The format is known, and the text is not in it."""
+
+
+class MissingField(DecodeError):
+    """A verbose message lacks a required member."""
+
+    field: str
+    """Its name."""
+
+
+class InvalidBase64(DecodeError):
+    """The payload is not Base64."""
+
+    position: int
+    """Where it breaks, in characters."""
+
+
+class InvalidBase85Char(DecodeError):
+    """A character is not in the Base85 alphabet."""
+
+    char: str
+    """The character."""
+    position: int
+    """Where it stands, in characters."""
+
+
+class InvalidBase85Length(DecodeError):
+    """Base85 leaves one character over; the text was probably cut off."""
+
+    length: int
+    """The length of the payload, in characters."""
+
+
+class InvalidBase85Value(DecodeError):
+    """Five characters of Base85 mean a number above 2^32 - 1."""
+
+    position: int
+    """Where the five begin, in characters."""
+
+
+class DecompressionFailed(DecodeError):
+    """The payload is not one whole compressed stream."""
+
+
+class OutputTooLarge(DecodeError):
+    """Decompressed, the message would be larger than ``max_size``."""
+
+    limit: int
+    """The limit, in bytes."""
+
+
+class InvalidMsgpack(DecodeError):
+    """The MessagePack value is not a response."""
+
+    offset: int
+    """Where the offending value stands, in bytes of the decompressed message."""
+
+
+class DictionaryNotFound(DecodeError):
+    """The message was compressed with a dictionary that is not at hand."""
+
+    id: int | str
+    """The dictionary's id; its name where an old container has no id."""
+
+
+class UnknownReference(DecodeError):
+    """A reference to something that the session does not hold."""
+
+    id: str
+    """The reference."""

@@ -1,0 +1,215 @@
+//! From a response to a text: one writer per format, and the two ways to choose one.
+//!
+//! v2 sections 3 to 6, v4 sections 1, 2 and 4.
+
+use super::dictionary::Dictionary;
+use super::error::EncodeError;
+use super::format::{Format, Layout, Protocol};
+use super::response::Response;
+use super::{dsl, layout, verbose};
+use crate::{base85, compression};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+/// Results below this many bytes travel as DSL when the format is chosen by size.
+const AUTO_DSL_BELOW: usize = 50;
+/// Above this many bytes protocol 2 compresses.
+const AUTO_V2_ZLIB_ABOVE: usize = 500;
+/// From this many bytes protocol 4 compresses.
+const AUTO_V4_ZSTD_FROM: usize = 256;
+
+/// Which format to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Choice {
+    /// This one.
+    Format(Format),
+    /// By the size of the result (v2 section 6, v4 section 2).
+    #[default]
+    Auto,
+    /// The shortest of all.
+    Smallest,
+}
+
+/// How to encode.
+#[derive(Clone, Copy, Default)]
+pub struct EncodeOptions<'d> {
+    /// The format, or how to choose it.
+    pub format: Choice,
+    /// The dialect.
+    pub protocol: Protocol,
+    /// The `MessagePack` layout; by default the one that the format has in the dialect.
+    pub layout: Option<Layout>,
+    /// The dictionary for the dictionary format (default: the built-in one), and for
+    /// [`Choice::Auto`] in protocol 4 leave to use it.
+    pub dictionary: Option<&'d Dictionary>,
+}
+
+/// Writes a response.
+///
+/// # Errors
+/// [`EncodeError`] names the field that the format cannot carry.
+pub fn encode(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+    response.check()?;
+    match options.format {
+        Choice::Format(format) => write(response, format, options),
+        Choice::Auto => auto(response, options),
+        Choice::Smallest => smallest(response, options),
+    }
+}
+
+fn write(
+    response: &Response<'_>,
+    format: Format,
+    options: &EncodeOptions<'_>,
+) -> Result<String, EncodeError> {
+    let protocol = options.protocol;
+    let layout = options.layout.unwrap_or(Layout::default_for(format, protocol));
+    let message = || layout::write(response, layout, protocol);
+    Ok(match format {
+        Format::Verbose => verbose::write(response, protocol)?,
+        Format::Dsl => dsl::write(response, protocol)?,
+        Format::Binary => {
+            let mut wire = String::from("M");
+            BASE64.encode_string(message()?, &mut wire);
+            wire
+        }
+        Format::Base85 => base85::encode_prefixed("A", &message()?),
+        Format::Zlib => base85::encode_prefixed(
+            "Z",
+            &match protocol {
+                Protocol::V2 => compression::zlib(&message()?),
+                Protocol::V4 => compression::gzip(&message()?),
+            },
+        ),
+        Format::Zstd => base85::encode_prefixed("S", &zstd(&message()?, None)?),
+        Format::Dictionary => {
+            let built_in;
+            let dictionary = match options.dictionary {
+                Some(dictionary) => dictionary,
+                None => {
+                    built_in = Dictionary::shared_default();
+                    &built_in
+                }
+            };
+            base85::encode_prefixed("D", &zstd(&message()?, Some(dictionary))?)
+        }
+    })
+}
+
+fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, EncodeError> {
+    let dictionary = dictionary.map(Dictionary::compressor).transpose()?;
+    compression::zstd(message, dictionary)
+        .map_err(|error| EncodeError { field: "result", message: error.to_string() })
+}
+
+fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+    let len = response.result.len();
+    if len < AUTO_DSL_BELOW {
+        // The model may be one that the DSL cannot carry.
+        return write(response, Format::Dsl, options)
+            .or_else(|_| write(response, Format::Base85, options));
+    }
+    match options.protocol {
+        Protocol::V2 if len > AUTO_V2_ZLIB_ABOVE => write(response, Format::Zlib, options),
+        Protocol::V2 => write(response, Format::Base85, options),
+        Protocol::V4 => {
+            let format = if len < AUTO_V4_ZSTD_FROM { Format::Base85 } else { Format::Zstd };
+            let wire = write(response, format, options)?;
+            if options.dictionary.is_none() {
+                return Ok(wire);
+            }
+            let with_dictionary = write(response, Format::Dictionary, options)?;
+            Ok(if with_dictionary.len() < wire.len() { with_dictionary } else { wire })
+        }
+    }
+}
+
+/// The shortest text in bytes; of equally short ones the more readable. A format that cannot carry
+/// the response is no candidate.
+fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+    let mut best: Result<String, EncodeError> = write(response, Format::Base85, options);
+    for format in Format::ALL {
+        match (&best, write(response, format, options)) {
+            (Ok(shortest), Ok(wire)) if wire.len() < shortest.len() => best = Ok(wire),
+            (Err(_), Ok(wire)) => best = Ok(wire),
+            _ => {}
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::{DecodeOptions, decode};
+
+    fn choose(len: usize, options: &EncodeOptions<'_>) -> Format {
+        let response = Response { model: "C4".into(), ..Response::new("x".repeat(len)) };
+        let wire = encode(&response, options).unwrap();
+        let decoded = decode(&wire, &DecodeOptions::default()).unwrap();
+        assert_eq!(decoded.response, response);
+        decoded.format.unwrap()
+    }
+
+    #[test]
+    fn auto_goes_by_the_size_of_the_result() {
+        let v2 = EncodeOptions { protocol: Protocol::V2, ..EncodeOptions::default() };
+        let v4 = EncodeOptions::default();
+        for (len, format2, format4) in [
+            (0, Format::Dsl, Format::Dsl),
+            (49, Format::Dsl, Format::Dsl),
+            (50, Format::Base85, Format::Base85),
+            (255, Format::Base85, Format::Base85),
+            (256, Format::Base85, Format::Zstd),
+            (500, Format::Base85, Format::Zstd),
+            (501, Format::Zlib, Format::Zstd),
+        ] {
+            assert_eq!((choose(len, &v2), choose(len, &v4)), (format2, format4), "{len}");
+        }
+    }
+
+    #[test]
+    fn auto_falls_back_to_base85_for_a_model_with_a_separator() {
+        let response = Response { model: "a|b".into(), ..Response::new("x") };
+        let wire = encode(&response, &EncodeOptions::default()).unwrap();
+        assert!(wire.starts_with('A'));
+    }
+
+    #[test]
+    fn auto_takes_the_dictionary_only_where_it_is_shorter() {
+        let dictionary = Dictionary::shared_default();
+        let options = EncodeOptions { dictionary: Some(&dictionary), ..EncodeOptions::default() };
+        let prose = "Here's a step-by-step explanation of how this works, with an example: ";
+        let wire = encode(&Response::new(prose.repeat(2)), &options).unwrap();
+        assert!(wire.starts_with('D'), "{wire}");
+        let short = encode(&Response::new("Sure, here it is."), &options).unwrap();
+        assert!(short.starts_with("RES|"));
+    }
+
+    #[test]
+    fn smallest_is_the_shortest_of_all() {
+        for text in ["", "short", &"x".repeat(60), &"so it goes. ".repeat(40), "한국어 응답"] {
+            for protocol in [Protocol::V2, Protocol::V4] {
+                let response = Response { tokens: 7, ..Response::new(text) };
+                let options = EncodeOptions { protocol, ..EncodeOptions::default() };
+                let all = Format::ALL.map(|format| {
+                    let options = EncodeOptions { format: Choice::Format(format), ..options };
+                    encode(&response, &options).unwrap()
+                });
+                let options = EncodeOptions { format: Choice::Smallest, ..options };
+                let smallest = encode(&response, &options).unwrap();
+                assert_eq!(Some(smallest.len()), all.iter().map(String::len).min());
+                assert!(all.contains(&smallest));
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_above_the_limit_are_refused_in_every_format() {
+        let response = Response { tokens: 1 << 63, ..Response::new("x") };
+        for format in Format::ALL {
+            let options = EncodeOptions { format: Choice::Format(format), ..Default::default() };
+            assert_eq!(encode(&response, &options).unwrap_err().field, "tokens");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The names and numbers of the protocol: dialects, formats, layouts, status and model codes.
+//!
+//! Compact Protocol v2 sections 1 to 3 and v4 sections 1 and 3. One table each; the encoders and
+//! decoders hold none of their own.
+
+/// The dialect that an encoder writes. Decoders read both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Protocol {
+    /// Compact Protocol v2.
+    V2,
+    /// Compact Protocol v4.
+    #[default]
+    V4,
+}
+
+/// How a response travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A JSON object.
+    Verbose,
+    /// `RES|status|model|tokens|result`.
+    Dsl,
+    /// `M` + Base64 of `MessagePack`.
+    Binary,
+    /// `A` + Base85 of `MessagePack`.
+    Base85,
+    /// `Z` + Base85 of zlib (v2) or gzip (v4).
+    Zlib,
+    /// `S` + Base85 of zstd.
+    Zstd,
+    /// `D` + Base85 of zstd with a dictionary.
+    Dictionary,
+}
+
+impl Format {
+    /// All formats, the more readable first.
+    pub const ALL: [Self; 7] = [
+        Self::Dsl,
+        Self::Verbose,
+        Self::Binary,
+        Self::Base85,
+        Self::Zlib,
+        Self::Zstd,
+        Self::Dictionary,
+    ];
+
+    /// The format's name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Verbose => "verbose",
+            Self::Dsl => "dsl",
+            Self::Binary => "binary",
+            Self::Base85 => "base85",
+            Self::Zlib => "zlib",
+            Self::Zstd => "zstd",
+            Self::Dictionary => "dictionary",
+        }
+    }
+}
+
+/// What a text is, by its first characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A response; [`decode`](super::decode) reads it.
+    Response(Format),
+    /// A streaming delta; [`apply_delta`](super::delta::apply) reads it.
+    Delta,
+    /// A session's tool definition or reference.
+    Tool,
+    /// A session's system prompt or reference.
+    System,
+    /// A session's request.
+    Request,
+    /// A GCF document.
+    Gcf,
+}
+
+impl Kind {
+    /// The name of the kind; that of the format for a response.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Response(format) => format.name(),
+            Self::Delta => "delta",
+            Self::Tool => "tool",
+            Self::System => "system",
+            Self::Request => "request",
+            Self::Gcf => "gcf",
+        }
+    }
+}
+
+/// How a response is laid out in `MessagePack`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// `[1, "OK", "G3", tokens, result]`.
+    V1,
+    /// `[2, 0, 0, tokens, result]`.
+    V2,
+    /// `[3, 0, 0, result]`, with tokens before the result unless they are 0.
+    V3,
+    /// `{"v": 1, "s": "OK", "m": "C45", "t": tokens, "r": result}`.
+    Map,
+}
+
+impl Layout {
+    /// The layout that a format has in a dialect unless another is asked for.
+    pub const fn default_for(format: Format, protocol: Protocol) -> Self {
+        match (format, protocol) {
+            (Format::Zstd | Format::Dictionary, _) | (_, Protocol::V4) => Self::Map,
+            (_, Protocol::V2) => Self::V3,
+        }
+    }
+}
+
+/// Whether a response is whole and well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Status {
+    /// Success.
+    #[default]
+    Ok,
+    /// Failure; the result says what failed.
+    Err,
+    /// A part of an answer: `PART` in v2, `PARTIAL` in v4.
+    Part,
+    /// A piece of a stream.
+    Stream,
+}
+
+impl Status {
+    const BY_INT: [Self; 4] = [Self::Ok, Self::Err, Self::Part, Self::Stream];
+
+    /// The code in a dialect.
+    pub const fn code(self, protocol: Protocol) -> &'static str {
+        match (self, protocol) {
+            (Self::Ok, _) => "OK",
+            (Self::Err, _) => "ERR",
+            (Self::Part, Protocol::V2) => "PART",
+            (Self::Part, Protocol::V4) => "PARTIAL",
+            (Self::Stream, _) => "STREAM",
+        }
+    }
+
+    /// The status of a code in either dialect.
+    pub fn from_code(code: &str) -> Option<Self> {
+        match code {
+            "OK" => Some(Self::Ok),
+            "ERR" => Some(Self::Err),
+            "PART" | "PARTIAL" => Some(Self::Part),
+            "STREAM" => Some(Self::Stream),
+            _ => None,
+        }
+    }
+
+    /// The integer of layouts v2 and v3.
+    pub const fn int(self) -> u8 {
+        self as u8
+    }
+
+    /// The status of an integer of layouts v2 and v3.
+    pub fn from_int(int: u64) -> Option<Self> {
+        Self::BY_INT.get(usize::try_from(int).ok()?).copied()
+    }
+
+    /// The return code of a verbose message that says no more than this status.
+    pub const fn returncode(self) -> i64 {
+        match self {
+            Self::Err => 1,
+            Self::Ok | Self::Part | Self::Stream => 0,
+        }
+    }
+}
+
+/// Model codes with an integer, in its order (v2 section 3).
+const MODELS_BY_INT: [&str; 6] = ["G3", "C4", "X5", "OL", "AD", "SE"];
+
+/// Model codes without an integer (v4 section 3).
+const MODELS_V4_ONLY: [&str; 6] = ["C45", "CS", "CH", "G4", "G5", "O4"];
+
+/// What a model's name contains, in lower case, and the code that it then has; the first wins.
+const MODEL_NAMES: [(&str, &str); 7] = [
+    ("gemini", "G3"),
+    ("claude", "C4"),
+    ("codex", "X5"),
+    ("gpt", "X5"),
+    ("ollama", "OL"),
+    ("adam", "AD"),
+    ("seele", "SE"),
+];
+
+/// The integer of a model code in layouts v2 and v3.
+pub(super) fn model_int(code: &str) -> Option<u8> {
+    MODELS_BY_INT.iter().position(|&c| c == code).map(|i| i as u8)
+}
+
+/// The model code of an integer of layouts v2 and v3.
+pub(super) fn model_from_int(int: u64) -> Option<&'static str> {
+    MODELS_BY_INT.get(usize::try_from(int).ok()?).copied()
+}
+
+/// Whether `text` is a model code of either dialect.
+pub(super) fn is_model_code(text: &str) -> bool {
+    MODELS_BY_INT.contains(&text) || MODELS_V4_ONLY.contains(&text)
+}
+
+/// The code of a verbose message's model: a code is itself, a known name has one, anything else is
+/// kept.
+pub fn model_code(name: &str) -> &str {
+    if is_model_code(name) {
+        return name;
+    }
+    let lower = name.to_ascii_lowercase();
+    MODEL_NAMES.iter().find(|(part, _)| lower.contains(part)).map_or(name, |(_, code)| code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_those_of_the_specification() {
+        for (int, code) in ["G3", "C4", "X5", "OL", "AD", "SE"].into_iter().enumerate() {
+            assert_eq!(model_int(code), Some(int as u8));
+            assert_eq!(model_from_int(int as u64), Some(code));
+        }
+        assert_eq!(model_from_int(6), None);
+        assert_eq!(model_from_int(u64::MAX), None);
+        for (int, status) in
+            [Status::Ok, Status::Err, Status::Part, Status::Stream].into_iter().enumerate()
+        {
+            assert_eq!(usize::from(status.int()), int);
+            assert_eq!(Status::from_int(int as u64), Some(status));
+        }
+        assert_eq!(Status::from_int(4), None);
+    }
+
+    #[test]
+    fn status_codes_are_read_in_both_dialects() {
+        for status in Status::BY_INT {
+            for protocol in [Protocol::V2, Protocol::V4] {
+                assert_eq!(Status::from_code(status.code(protocol)), Some(status));
+            }
+        }
+        assert_eq!(Status::from_code("ok"), None);
+    }
+
+    #[test]
+    fn model_names_become_codes_first_match_wins() {
+        for (name, code) in [
+            ("gemini-2.5-pro", "G3"),
+            ("Claude-Opus", "C4"),
+            ("GPT-5-Codex", "X5"),
+            ("chatgpt", "X5"),
+            ("OLLAMA", "OL"),
+            ("claude via gemini", "G3"),
+            ("C45", "C45"),
+            ("mistral-large", "mistral-large"),
+            ("", ""),
+        ] {
+            assert_eq!(model_code(name), code);
+        }
+    }
+}

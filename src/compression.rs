@@ -1,0 +1,386 @@
+//! zlib, gzip and zstd over `flate2` and `zstd`, bounded and with reused contexts.
+//!
+//! Invariant: no function takes more memory for its output than the caller's bound, nor more than
+//! the compressed bytes can hold; a stream that ends early, or that something follows, is an error.
+//! Contexts are kept per thread, because making one costs more than compressing a short message.
+
+use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
+use std::cell::RefCell;
+use zstd::zstd_safe::{self, CCtx, DCtx};
+
+pub use zstd_safe::{CDict, DDict};
+
+/// Level of zlib and gzip (Compact Protocol v2, section 5).
+const DEFLATE_LEVEL: u32 = 4;
+
+/// Level of zstd. Level 4 takes half as long again for 1% less text, level 1 saves a fifth of the
+/// time for 1 to 4% more (`python -m benches levels`).
+const ZSTD_LEVEL: i32 = 3;
+
+const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// What zstd says when the output buffer is too small.
+const ZSTD_OUTPUT_FULL: usize =
+    (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
+
+/// The most that one zstd block can hold (RFC 8878, section 3.1.1.2.4), and the least it takes up.
+const ZSTD_BLOCK: (u64, u64) = (128 << 10, 3);
+
+/// Why bytes could not be decompressed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The bytes are not one whole valid stream.
+    #[error("{0}")]
+    Failed(String),
+    /// The output is larger than the caller allows.
+    #[error("decompressed size is above the limit of {0} bytes")]
+    TooLarge(usize),
+}
+
+fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Failed(message.into()))
+}
+
+thread_local! {
+    static ZLIB: RefCell<Compress> =
+        RefCell::new(Compress::new(Compression::new(DEFLATE_LEVEL), true));
+    static DEFLATE: RefCell<Compress> =
+        RefCell::new(Compress::new(Compression::new(DEFLATE_LEVEL), false));
+    static INFLATE: RefCell<Decompress> = RefCell::new(Decompress::new(true));
+    static ZSTD: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
+    static UNZSTD: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
+/// Which stream some bytes begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// RFC 1950.
+    Zlib,
+    /// RFC 1952.
+    Gzip,
+}
+
+impl Stream {
+    /// Tells them apart by the first two bytes; what is not gzip is taken for zlib.
+    pub fn of(data: &[u8]) -> Self {
+        if data.starts_with(&GZIP_MAGIC) { Self::Gzip } else { Self::Zlib }
+    }
+}
+
+/// Compresses into a zlib stream.
+pub fn zlib(data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    ZLIB.with_borrow_mut(|context| deflate(context, data, &mut out));
+    out
+}
+
+/// Compresses into a gzip member: no name, no time, system Unix wherever it runs, so that the same
+/// bytes come out everywhere.
+pub fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut out = vec![GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 3];
+    DEFLATE.with_borrow_mut(|context| deflate(context, data, &mut out));
+    let mut crc = Crc::new();
+    crc.update(data);
+    out.extend_from_slice(&crc.sum().to_le_bytes());
+    out.extend_from_slice(&crc.amount().to_le_bytes());
+    out
+}
+
+fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
+    context.reset();
+    loop {
+        let left = data.len() - context.total_in() as usize;
+        out.reserve(left / 2 + 64);
+        let done = context.total_in() as usize;
+        match context.compress_vec(&data[done..], out, FlushCompress::Finish) {
+            Ok(Status::Ok | Status::BufError) => {}
+            // An error means a context in a wrong state, which `reset` rules out.
+            Ok(Status::StreamEnd) | Err(_) => return,
+        }
+    }
+}
+
+/// Decompresses one zlib stream or gzip member to at most `limit` bytes.
+///
+/// # Errors
+/// [`Error::TooLarge`] as soon as the limit is passed, [`Error::Failed`] for everything else.
+pub fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+    match Stream::of(data) {
+        Stream::Zlib => {
+            let (out, end) = inflate_stream(data, true, limit)?;
+            expect_end(data.len() - end)?;
+            Ok(out)
+        }
+        Stream::Gzip => {
+            let body = &data[gzip_header_len(data)?..];
+            let (out, end) = inflate_stream(body, false, limit)?;
+            let Some((trailer, rest)) = body[end..].split_first_chunk::<8>() else {
+                return failed("gzip stream ends early, in its checksum");
+            };
+            expect_end(rest.len())?;
+            let mut crc = Crc::new();
+            crc.update(&out);
+            let sums = [crc.sum().to_le_bytes(), crc.amount().to_le_bytes()];
+            if trailer == sums.as_flattened() { Ok(out) } else { failed("gzip checksum differs") }
+        }
+    }
+}
+
+/// Inflates from the start of `data`: the output, and how many bytes of `data` it took.
+fn inflate_stream(data: &[u8], zlib: bool, limit: usize) -> Result<(Vec<u8>, usize), Error> {
+    let mut out = Vec::new();
+    INFLATE.with_borrow_mut(|context| {
+        context.reset(zlib);
+        loop {
+            // One byte beyond the limit tells a stream that fits exactly from one that does not.
+            let most = limit.saturating_add(1) - out.len();
+            out.reserve_exact(most.min(out.len().max(data.len() * 2).max(256)));
+            let done = context.total_in() as usize;
+            let status = context.decompress_vec(&data[done..], &mut out, FlushDecompress::Finish);
+            if out.len() > limit {
+                return Err(Error::TooLarge(limit));
+            }
+            match status {
+                Ok(Status::StreamEnd) => return Ok((out, context.total_in() as usize)),
+                Ok(Status::Ok | Status::BufError) if out.len() < out.capacity() => {
+                    return failed(format!("stream ends early, after {} bytes", data.len()));
+                }
+                Ok(Status::Ok | Status::BufError) => {}
+                Err(_) => {
+                    let at = context.total_in();
+                    return failed(format!("not a deflate stream from byte {at} on"));
+                }
+            }
+        }
+    })
+}
+
+/// Length of a gzip member's header (RFC 1952, section 2.3).
+fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
+    const HEADER_CRC: u8 = 2;
+    const EXTRA: u8 = 4;
+    const NAME: u8 = 8;
+    const COMMENT: u8 = 16;
+    const RESERVED: u8 = 0xe0;
+
+    let early = || Error::Failed("gzip stream ends early, in its header".into());
+    let fixed = data.first_chunk::<10>().ok_or_else(early)?;
+    let (method, flags) = (fixed[2], fixed[3]);
+    if method != 8 || flags & RESERVED != 0 {
+        return failed(format!("gzip header has method {method} and flags {flags:#04x}"));
+    }
+    let mut end = fixed.len();
+    if flags & EXTRA != 0 {
+        let len = data[end..].first_chunk::<2>().ok_or_else(early)?;
+        end += 2 + usize::from(u16::from_le_bytes(*len));
+    }
+    for flag in [NAME, COMMENT] {
+        if flags & flag != 0 {
+            let text = data.get(end..).ok_or_else(early)?;
+            end += text.iter().position(|&byte| byte == 0).ok_or_else(early)? + 1;
+        }
+    }
+    if flags & HEADER_CRC != 0 {
+        end += 2;
+    }
+    if end > data.len() { Err(early()) } else { Ok(end) }
+}
+
+/// Compresses into a zstd frame with its content size and without a checksum; with a dictionary,
+/// at the dictionary's level and with its id.
+///
+/// # Errors
+/// [`Error::Failed`] when zstd finds no memory.
+pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
+    ZSTD.with_borrow_mut(|context| match dictionary {
+        None => context.compress(&mut out, data, ZSTD_LEVEL),
+        Some(dictionary) => context.compress_using_cdict(&mut out, data, dictionary),
+    })
+    .map_err(zstd_error)?;
+    Ok(out)
+}
+
+/// Decompresses one zstd frame to at most `limit` bytes.
+///
+/// # Errors
+/// [`Error::TooLarge`], before any memory is taken where the frame says its size;
+/// [`Error::Failed`] for everything else.
+pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Result<Vec<u8>, Error> {
+    if !data.starts_with(&ZSTD_MAGIC) {
+        return failed("not a zstd frame");
+    }
+    let claimed = zstd_safe::get_frame_content_size(data)
+        .map_err(|_| Error::Failed("zstd frame has no valid header".into()))?;
+    if claimed.is_some_and(|size| size > limit as u64) {
+        return Err(Error::TooLarge(limit));
+    }
+    expect_end(data.len() - zstd_safe::find_frame_compressed_size(data).map_err(zstd_error)?)?;
+    let mut out = Vec::with_capacity(zstd_capacity(data, claimed, limit)?);
+    let result = UNZSTD.with_borrow_mut(|context| match dictionary {
+        None => context.decompress(&mut out, data),
+        Some(dictionary) => context.decompress_using_ddict(&mut out, data, dictionary),
+    });
+    match result {
+        Ok(_) => Ok(out),
+        Err(ZSTD_OUTPUT_FULL) if claimed.is_none() => Err(Error::TooLarge(limit)),
+        Err(code) => Err(zstd_error(code)),
+    }
+}
+
+/// How much memory the output of a whole frame needs at most.
+fn zstd_capacity(data: &[u8], claimed: Option<u64>, limit: usize) -> Result<usize, Error> {
+    let most = (data.len() as u64 / ZSTD_BLOCK.1).saturating_mul(ZSTD_BLOCK.0);
+    match claimed {
+        Some(size) if size > most => {
+            failed(format!("{} bytes of zstd claim to hold {size}, more than they can", data.len()))
+        }
+        Some(size) => Ok(size as usize),
+        // Written by a streaming compressor that did not know.
+        None => {
+            let bound = zstd_safe::decompress_bound(data).map_err(zstd_error)?;
+            Ok(bound.min(limit as u64) as usize)
+        }
+    }
+}
+
+fn zstd_error(code: usize) -> Error {
+    Error::Failed(zstd_safe::get_error_name(code).into())
+}
+
+fn expect_end(rest: usize) -> Result<(), Error> {
+    if rest == 0 { Ok(()) } else { failed(format!("{rest} bytes follow the compressed stream")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{GzBuilder, write::GzEncoder};
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    const LIMIT: usize = 1 << 20;
+
+    fn message(result: Result<Vec<u8>, Error>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn gzip_with_every_header_field_is_read() {
+        let mut encoder = GzBuilder::new()
+            .filename("a name")
+            .comment("a comment")
+            .extra([1, 2, 3])
+            .mtime(7)
+            .write(Vec::new(), Compression::default());
+        encoder.write_all(b"hello").unwrap();
+        let data = encoder.finish().unwrap();
+        assert_eq!(inflate(&data, LIMIT).unwrap(), b"hello");
+        for end in 0..data.len() {
+            assert!(inflate(&data[..end], LIMIT).is_err(), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn gzip_checksum_is_checked() {
+        let mut data = gzip(b"hello");
+        let crc = data.len() - 8;
+        data[crc] ^= 1;
+        assert_eq!(message(inflate(&data, LIMIT)), "gzip checksum differs");
+    }
+
+    #[test]
+    fn every_stream_is_refused_when_cut_or_continued() {
+        let text = b"to be or not to be, that is the question: ".repeat(20);
+        for data in [zlib(&text), gzip(&text)] {
+            for end in 0..data.len() {
+                assert!(inflate(&data[..end], LIMIT).is_err(), "cut at {end}");
+            }
+            let more = [&data[..], b"x"].concat();
+            assert_eq!(message(inflate(&more, LIMIT)), "1 bytes follow the compressed stream");
+            assert_eq!(inflate(&data, LIMIT).unwrap(), text);
+        }
+        let data = zstd(&text, None).unwrap();
+        for end in 0..data.len() {
+            assert!(unzstd(&data[..end], None, LIMIT).is_err(), "cut at {end}");
+        }
+        let more = [&data[..], &data].concat();
+        assert!(message(unzstd(&more, None, LIMIT)).contains("bytes follow"));
+        assert_eq!(unzstd(&data, None, LIMIT).unwrap(), text);
+    }
+
+    #[test]
+    fn the_limit_is_exact() {
+        let text = vec![b'x'; 100_000];
+        let mut streaming = zstd::Encoder::new(Vec::new(), 3).unwrap();
+        streaming.write_all(&text).unwrap();
+        let unknown_size = streaming.finish().unwrap();
+        assert_eq!(zstd_safe::get_frame_content_size(&unknown_size).ok(), Some(None));
+        for data in [zstd(&text, None).unwrap(), unknown_size] {
+            assert_eq!(unzstd(&data, None, text.len()).unwrap(), text);
+            assert_eq!(unzstd(&data, None, text.len() - 1), Err(Error::TooLarge(text.len() - 1)));
+        }
+        for data in [zlib(&text), gzip(&text)] {
+            assert_eq!(inflate(&data, text.len()).unwrap(), text);
+            assert_eq!(inflate(&data, text.len() - 1), Err(Error::TooLarge(text.len() - 1)));
+        }
+        assert_eq!(inflate(&zlib(b""), 0), Ok(Vec::new()));
+        assert_eq!(unzstd(&zstd(b"", None).unwrap(), None, 0), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_frame_cannot_claim_more_than_its_bytes_can_hold() {
+        // Single segment, 8-byte content size of 2^40, one empty last raw block.
+        let mut data = ZSTD_MAGIC.to_vec();
+        data.push(0b1110_0000);
+        data.extend_from_slice(&(1u64 << 40).to_le_bytes());
+        data.extend_from_slice(&[1, 0, 0]);
+        assert!(message(unzstd(&data, None, usize::MAX)).contains("more than they can"));
+        assert_eq!(unzstd(&data, None, LIMIT), Err(Error::TooLarge(LIMIT)));
+    }
+
+    #[test]
+    fn a_failed_stream_leaves_the_context_usable() {
+        for _ in 0..3 {
+            assert!(inflate(b"x\x9cnonsense", LIMIT).is_err());
+            assert_eq!(inflate(&zlib(b"fine"), LIMIT).unwrap(), b"fine");
+            let mut broken = zstd(&[7; 1000], None).unwrap();
+            *broken.last_mut().unwrap() ^= 0xff;
+            let _ = unzstd(&broken, None, LIMIT);
+            broken.truncate(9);
+            assert!(unzstd(&broken, None, LIMIT).is_err());
+            assert_eq!(unzstd(&zstd(b"fine", None).unwrap(), None, LIMIT).unwrap(), b"fine");
+        }
+    }
+
+    #[test]
+    fn gzip_is_read_by_a_peer_and_reads_a_peer() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(b"peer").unwrap();
+        assert_eq!(inflate(&encoder.finish().unwrap(), LIMIT).unwrap(), b"peer");
+        let ours = gzip(b"ours");
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&ours[..]), &mut text)
+            .unwrap();
+        assert_eq!(text, "ours");
+    }
+
+    proptest! {
+        #[test]
+        fn all_round_trip(data: Vec<u8>, repeats in 1usize..50) {
+            let data = data.repeat(repeats);
+            prop_assert_eq!(&inflate(&zlib(&data), LIMIT).unwrap(), &data);
+            prop_assert_eq!(&inflate(&gzip(&data), LIMIT).unwrap(), &data);
+            prop_assert_eq!(&unzstd(&zstd(&data, None).unwrap(), None, LIMIT).unwrap(), &data);
+        }
+
+        #[test]
+        fn noise_is_an_error_or_a_stream_but_never_a_panic(mut data: Vec<u8>, head in 0usize..4) {
+            let magic: &[u8] = [&b""[..], b"\x1f\x8b\x08\x1e", b"\x78\x9c", &ZSTD_MAGIC][head];
+            data.splice(0..0, magic.iter().copied());
+            let _ = inflate(&data, 1 << 16);
+            let _ = unzstd(&data, None, 1 << 16);
+        }
+    }
+}

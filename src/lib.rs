@@ -1,0 +1,21 @@
+//! What agents say to each other, made small, and proven small.
+//!
+//! This is the core of the Python package `compactwire`. It knows no Python: the feature `python`
+//! adds the binding, and nothing in the core changes with it.
+//!
+//! | system | module |
+//! |---|---|
+//! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
+//!
+//! Underneath, each knowing only those before it: [`limits`] and [`position`]; [`base85`],
+//! [`msgpack`] and [`compression`].
+
+pub mod base85;
+pub mod compact;
+pub mod compression;
+pub mod limits;
+pub mod msgpack;
+pub mod position;
+
+#[cfg(feature = "python")]
+mod python;

@@ -1,0 +1,155 @@
+//! What Python passes, as what the core takes.
+
+use super::errors::{invalid_format, is_overflow, unfit};
+use crate::compact::delta::Replace;
+use crate::compact::{Choice, Format, Layout, Protocol};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyString};
+
+/// Bytes to read, borrowed where nobody can change them meanwhile.
+pub(super) enum Data<'py> {
+    Text(Bound<'py, PyString>),
+    Bytes(Bound<'py, PyBytes>),
+    Copy(Vec<u8>),
+}
+
+impl<'py> Data<'py> {
+    /// Takes `str`, `bytes`, and a copy of a `bytearray`, `memoryview` or other byte buffer.
+    pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            Ok(Self::Text(text.clone()))
+        } else if let Ok(bytes) = object.cast::<PyBytes>() {
+            Ok(Self::Bytes(bytes.clone()))
+        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+            Ok(Self::Copy(bytes.to_vec()))
+        } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
+            Ok(Self::Copy(buffer.to_vec(object.py())?))
+        } else {
+            let found = object.get_type().name()?;
+            let message = format!("expected str, bytes, bytearray or memoryview, not {found}");
+            Err(PyTypeError::new_err(message))
+        }
+    }
+
+    /// The text; bytes must be UTF-8 (`InvalidFormat` otherwise).
+    pub(super) fn text(&self, py: Python<'py>) -> PyResult<&str> {
+        let bytes = match self {
+            Self::Text(text) => {
+                return match text.to_str() {
+                    Ok(text) => Ok(text),
+                    Err(_) => Err(invalid_format(py, &lone_surrogate(text))),
+                };
+            }
+            Self::Bytes(bytes) => bytes.as_bytes(),
+            Self::Copy(bytes) => bytes,
+        };
+        std::str::from_utf8(bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
+        })
+    }
+
+    /// The bytes; a `str` must be ASCII (`TypeError` tells to encode it first).
+    pub(super) fn bytes(&self) -> PyResult<&[u8]> {
+        match self {
+            Self::Text(_) => Err(PyTypeError::new_err("expected bytes, not str (encode it first)")),
+            Self::Bytes(bytes) => Ok(bytes.as_bytes()),
+            Self::Copy(bytes) => Ok(bytes),
+        }
+    }
+}
+
+/// The UTF-8 of a field of a value to be written; `EncodeError` for a lone surrogate.
+pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&'a str> {
+    text.to_str().map_err(|_| unfit(text.py(), field, &lone_surrogate(text)))
+}
+
+/// Says where a text that has no UTF-8 has its first lone surrogate.
+#[cold]
+fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
+    // Without its valid surrogate pairs a Python string has none: each one found is alone.
+    let position = text.call_method1("encode", ("utf-8",)).err().and_then(|error| {
+        error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()
+    });
+    match position {
+        Some(position) => format!("lone surrogate at position {position} has no UTF-8"),
+        None => "text has no UTF-8".into(),
+    }
+}
+
+/// An integer that is no `bool`, of 64 bits; `EncodeError` on `field` beyond.
+pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(format!("{field} must be an int, not bool")));
+    }
+    value.extract::<i64>().map_err(|error| {
+        if is_overflow(value.py(), &error) {
+            unfit(value.py(), field, "the number has more than 64 bits")
+        } else {
+            PyTypeError::new_err(format!("{field} must be an int: {error}"))
+        }
+    })
+}
+
+/// A size in bytes; one that no memory has is as good as none.
+pub(super) fn size(value: i128, name: &str) -> PyResult<usize> {
+    if value < 0 {
+        return Err(PyValueError::new_err(format!("{name} must be 0 or more, not {value}")));
+    }
+    Ok(usize::try_from(value).unwrap_or(usize::MAX))
+}
+
+/// `protocol=`: 2 or 4.
+pub(super) fn protocol(value: i64) -> PyResult<Protocol> {
+    match value {
+        2 => Ok(Protocol::V2),
+        4 => Ok(Protocol::V4),
+        _ => Err(PyValueError::new_err(format!("protocol must be 2 or 4, not {value}"))),
+    }
+}
+
+/// `format=`: one of the seven, `auto` or `smallest`.
+pub(super) fn choice(name: &str) -> PyResult<Choice> {
+    match name {
+        "auto" => return Ok(Choice::Auto),
+        "smallest" => return Ok(Choice::Smallest),
+        _ => {}
+    }
+    let format = Format::ALL.into_iter().find(|format| format.name() == name);
+    format.map(Choice::Format).ok_or_else(|| {
+        let names = Format::ALL.map(Format::name).join(", ");
+        PyValueError::new_err(format!("format must be one of {names}, auto, smallest, not {name:?}"))
+    })
+}
+
+/// `msgpack_version=`: 1, 2, 3 or `"map"`.
+pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
+    if value.is_instance_of::<PyBool>() {
+        // Equal to 1, and surely not meant.
+    } else if let Ok(number) = value.extract::<i64>() {
+        match number {
+            1 => return Ok(Layout::V1),
+            2 => return Ok(Layout::V2),
+            3 => return Ok(Layout::V3),
+            _ => {}
+        }
+    } else if value.eq("map")? {
+        return Ok(Layout::Map);
+    }
+    let found = value.repr()?;
+    Err(PyValueError::new_err(format!("msgpack_version must be 1, 2, 3 or 'map', not {found}")))
+}
+
+/// `replace=`: `overwrite` or `truncate`.
+pub(super) fn replace(name: &str) -> PyResult<Replace> {
+    match name {
+        "overwrite" => Ok(Replace::Overwrite),
+        "truncate" => Ok(Replace::Truncate),
+        _ => {
+            let message = format!("replace must be 'overwrite' or 'truncate', not {name:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}

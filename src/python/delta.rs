@@ -1,0 +1,108 @@
+//! `encode_delta`, `apply_delta`, `DeltaStream`.
+
+use super::args::{self, utf8};
+use super::errors::{decode_error, invalid_format};
+use super::message::DEFAULT_MAX_SIZE;
+use super::detached;
+use crate::compact::delta::{self, ApplyOptions, Replace};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyString;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Write the shortest delta that turns one text into another.
+#[pyfunction]
+#[pyo3(signature = (old, new, /))]
+pub(super) fn encode_delta<'py>(
+    old: &Bound<'py, PyString>,
+    new: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = old.py();
+    let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
+    Ok(PyString::new(py, &detached(py, new.len(), || delta::encode(old, new))))
+}
+
+/// Apply a delta to a text.
+#[pyfunction]
+#[pyo3(signature = (old, delta, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
+#[pyo3(text_signature = "(old, delta, /, *, replace='overwrite', max_size=67108864)")]
+pub(super) fn apply_delta<'py>(
+    old: &Bound<'py, PyString>,
+    delta: &Bound<'py, PyAny>,
+    replace: &str,
+    max_size: i128,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = old.py();
+    let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
+    let data = args::Data::new(delta)?;
+    let delta = data.text(py)?;
+    let options = options(replace, max_size)?;
+    let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))
+        .map_err(|error| decode_error(py, &error))?;
+    Ok(PyString::new(py, &new))
+}
+
+fn options(replace: &str, max_size: i128) -> PyResult<ApplyOptions> {
+    let max_size = args::size(max_size, "max_size")?;
+    Ok(ApplyOptions { replace: args::replace(replace)?, max_size })
+}
+
+/// A text that grows by deltas; both ends of a stream have one. Thread-safe.
+#[pyclass(frozen, module = "compactwire")]
+pub(super) struct DeltaStream {
+    core: Mutex<delta::DeltaStream>,
+    options: ApplyOptions,
+}
+
+#[pymethods]
+impl DeltaStream {
+    #[new]
+    #[pyo3(signature = (content = None, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
+    #[pyo3(text_signature = "(content='', /, *, replace='overwrite', max_size=67108864)")]
+    fn new(content: Option<&Bound<'_, PyString>>, replace: &str, max_size: i128) -> PyResult<Self> {
+        let options = options(replace, max_size)?;
+        let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;
+        Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
+    }
+
+    /// Take over a new text; the delta that tells the other end.
+    #[pyo3(signature = (content, /))]
+    fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+        let py = content.py();
+        let delta = self.lock(py).push(utf8(content, "content")?);
+        Ok(PyString::new(py, &delta))
+    }
+
+    /// Apply a delta of the other end; the text afterwards.
+    #[pyo3(signature = (delta, /))]
+    fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = delta.py();
+        let data = args::Data::new(delta)?;
+        let delta = data.text(py)?;
+        let mut core = self.lock(py);
+        let content = core.apply(delta).map_err(|error| decode_error(py, &error))?;
+        Ok(PyString::new(py, content))
+    }
+
+    /// The text so far.
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, self.lock(py).content())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let bytes = self.lock(py).content().len();
+        let replace = match self.options.replace {
+            Replace::Overwrite => "overwrite",
+            Replace::Truncate => "truncate",
+        };
+        format!("<DeltaStream, {bytes} bytes, replace={replace:?}>")
+    }
+}
+
+impl DeltaStream {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, delta::DeltaStream> {
+        // A content is replaced whole or not at all, so that a poisoned lock holds a valid one.
+        self.core.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+}

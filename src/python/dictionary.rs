@@ -1,0 +1,229 @@
+//! `compactwire.Dictionary`.
+
+use super::args::{self, Data};
+use super::errors::{decode_error, encode_error};
+use super::response::Response;
+use crate::compact::{self, DEFAULT_SIZE, Description, Named};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
+use pyo3::IntoPyObjectExt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A zstd dictionary, trained on messages like those that it will compress. Immutable.
+#[pyclass(frozen, module = "compactwire")]
+pub(super) struct Dictionary {
+    core: Arc<compact::Dictionary>,
+    name: String,
+}
+
+#[pymethods]
+impl Dictionary {
+    /// Train a dictionary on samples.
+    #[staticmethod]
+    #[pyo3(signature = (samples, /, *, size = DEFAULT_SIZE as i128, content_type = "mixed", model = "", time = None))]
+    #[pyo3(text_signature = "(samples, /, *, size=112640, content_type='mixed', model='', time=None)")]
+    fn train(
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        size: i128,
+        content_type: &str,
+        model: &str,
+        time: Option<u64>,
+    ) -> PyResult<Self> {
+        if samples.is_instance_of::<PyString>() || samples.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("samples must be an iterable of texts, not one text"));
+        }
+        let size = args::size(size, "size")?;
+        let samples = samples.try_iter()?.map(|item| sample(&item?)).collect::<PyResult<Vec<_>>>()?;
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let description = Description {
+            content_type: content_type.into(),
+            model: model.into(),
+            samples: samples.len() as u64,
+            time: time.unwrap_or_else(now).to_string(),
+        };
+        py.detach(|| compact::Dictionary::train(&samples, size, description))
+            .map(|core| Self::new(Arc::new(core), None))
+            .map_err(|error| encode_error(py, &error))
+    }
+
+    /// The dictionary inside the package, which every `decode` knows.
+    #[staticmethod]
+    fn default() -> Self {
+        Self::new(compact::Dictionary::shared_default(), None)
+    }
+
+    /// Read a dictionary file.
+    #[staticmethod]
+    #[pyo3(signature = (path, /, *, name = None))]
+    fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> PyResult<Self> {
+        let file = py.detach(|| std::fs::read(path))?;
+        Self::parse(py, &file, name)
+    }
+
+    /// Read a dictionary from the bytes of its file.
+    #[staticmethod]
+    #[pyo3(signature = (data, /, *, name = None))]
+    fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
+        Self::parse(data.py(), Data::new(data)?.bytes()?, name)
+    }
+
+    /// Write the dictionary as a file.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let file = self.core.to_bytes();
+        Ok(py.detach(|| std::fs::write(path, file))?)
+    }
+
+    /// The bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.core.to_bytes())
+    }
+
+    /// The id that zstd gave it and frames carry; 0 for a dictionary without one.
+    #[getter]
+    fn id(&self) -> u32 {
+        self.core.id()
+    }
+
+    /// The name that old containers use; its content type unless another was given.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the samples were.
+    #[getter]
+    fn content_type(&self) -> &str {
+        &self.core.description().content_type
+    }
+
+    /// Which model wrote the samples; empty for any.
+    #[getter]
+    fn model(&self) -> &str {
+        &self.core.description().model
+    }
+
+    /// How many samples it was trained on.
+    #[getter]
+    fn samples(&self) -> u64 {
+        self.core.description().samples
+    }
+
+    /// When it was trained, as its file says it: seconds since 1970.
+    #[getter]
+    fn time(&self) -> &str {
+        &self.core.description().time
+    }
+
+    /// Its size in bytes, without the line that describes it.
+    #[getter]
+    fn size(&self) -> usize {
+        self.core.content().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { core, name } = self;
+        let size = core.content().len();
+        format!("<Dictionary {name:?}, id {}, {size} bytes>", core.id())
+    }
+
+    fn __richcmp__(&self, other: &Self, op: CompareOp, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let equal = self.key() == other.key();
+        match op {
+            CompareOp::Eq => equal.into_py_any(py),
+            CompareOp::Ne => (!equal).into_py_any(py),
+            _ => Ok(py.NotImplemented()),
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.key().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let this = slf.get();
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        (restore, (this.to_bytes(py), &this.name)).into_pyobject(py)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, file: &Bound<'_, PyBytes>, name: String) -> PyResult<Self> {
+        Self::parse(file.py(), file.as_bytes(), Some(name))
+    }
+}
+
+impl Dictionary {
+    fn new(core: Arc<compact::Dictionary>, name: Option<String>) -> Self {
+        let name = name.unwrap_or_else(|| core.description().content_type.clone());
+        Self { core, name }
+    }
+
+    fn parse(py: Python<'_>, file: &[u8], name: Option<String>) -> PyResult<Self> {
+        let core = compact::Dictionary::from_bytes(file).map_err(|e| decode_error(py, &e))?;
+        Ok(Self::new(Arc::new(core), name))
+    }
+
+    fn key(&self) -> (&str, &Description, &[u8]) {
+        (&self.name, self.core.description(), self.core.content())
+    }
+
+    pub(super) fn core(&self) -> &compact::Dictionary {
+        &self.core
+    }
+}
+
+/// A sample as it is compressed: text stands for the response with that result; bytes are taken as
+/// they are.
+fn sample(item: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let py = item.py();
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    let sample = match item.cast::<PyString>() {
+        Ok(text) => compact::sample(&compact::Response::new(args::utf8(text, "samples")?)),
+        Err(_) => compact::sample(&Response::from_argument(item)?.get().borrow(py)?),
+    };
+    sample.map_err(|error| encode_error(py, &error))
+}
+
+/// The dictionaries that a caller gives to a decoder, kept alive.
+pub(super) struct Given<'py>(Vec<Bound<'py, Dictionary>>);
+
+impl<'py> Given<'py> {
+    pub(super) fn new(
+        dictionary: Option<Bound<'py, Dictionary>>,
+        dictionaries: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut given: Vec<_> = dictionary.into_iter().collect();
+        if let Some(dictionaries) = dictionaries {
+            for item in dictionaries.try_iter()? {
+                given.push(item?.cast_into::<Dictionary>()?);
+            }
+        }
+        Ok(Self(given))
+    }
+
+    pub(super) fn named(&self) -> Vec<Named<'_>> {
+        self.0
+            .iter()
+            .map(|given| Named { name: &given.get().name, dictionary: &given.get().core })
+            .collect()
+    }
+}

@@ -1,0 +1,112 @@
+//! Core errors as Python exceptions: one `match` per type, no wildcard arm.
+//!
+//! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
+
+use crate::base85;
+use crate::compact::{DecodeError, EncodeError};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+
+mod classes {
+    macro_rules! import {
+        ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
+    }
+    import! {
+        DecompressionFailed, DictionaryNotFound, EmptyResponse, EncodeError, InvalidBase64,
+        InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack,
+        InvalidPrefix, MissingField, OutputTooLarge,
+    }
+}
+
+/// The exception of class `class` with a text and facts.
+fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>) -> PyErr {
+    match class.call((message,), Some(facts)) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+macro_rules! exception {
+    ($py:expr, $class:ident, $message:expr $(, $name:ident = $value:expr)*) => {{
+        let facts = PyDict::new($py);
+        $(if let Err(error) = facts.set_item(stringify!($name), $value) { return error; })*
+        exception(&$py.get_type::<classes::$class>(), &$message, &facts)
+    }};
+}
+
+/// A [`DecodeError`] as its exception.
+#[cold]
+pub(super) fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        DecodeError::EmptyResponse => exception!(py, EmptyResponse, text),
+        DecodeError::InvalidPrefix(char) => exception!(py, InvalidPrefix, text, char = *char),
+        DecodeError::InvalidFormat(_) => exception!(py, InvalidFormat, text),
+        DecodeError::MissingField(field) => exception!(py, MissingField, text, field = *field),
+        DecodeError::InvalidBase64 { position } => {
+            exception!(py, InvalidBase64, text, position = *position)
+        }
+        DecodeError::Base85(error) => base85_error(py, error),
+        DecodeError::DecompressionFailed(_) => exception!(py, DecompressionFailed, text),
+        DecodeError::OutputTooLarge { limit } => {
+            exception!(py, OutputTooLarge, text, limit = *limit)
+        }
+        DecodeError::InvalidMsgpack(error) => {
+            exception!(py, InvalidMsgpack, text, offset = error.offset)
+        }
+        DecodeError::DictionaryNotFound { id: 0, name: Some(name) } => {
+            exception!(py, DictionaryNotFound, text, id = name)
+        }
+        DecodeError::DictionaryNotFound { id, name: _ } => {
+            exception!(py, DictionaryNotFound, text, id = *id)
+        }
+    }
+}
+
+/// A Base85 error as its exception.
+#[cold]
+pub(super) fn base85_error(py: Python<'_>, error: &base85::Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        base85::Error::Char { char, position } => {
+            exception!(py, InvalidBase85Char, text, char = *char, position = *position)
+        }
+        base85::Error::Length(length) => {
+            exception!(py, InvalidBase85Length, text, length = *length)
+        }
+        base85::Error::Value { position } => {
+            exception!(py, InvalidBase85Value, text, position = *position)
+        }
+    }
+}
+
+/// An [`EncodeError`] as its exception.
+#[cold]
+pub(super) fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
+    exception!(py, EncodeError, error.to_string(), field = error.field)
+}
+
+/// An `EncodeError` about a Python value.
+#[cold]
+pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
+    exception!(py, EncodeError, format!("{field}: {message}"), field = field)
+}
+
+/// An `InvalidFormat` about a Python value.
+#[cold]
+pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
+    exception!(py, InvalidFormat, message)
+}
+
+/// A `MissingField` of a mapping.
+#[cold]
+pub(super) fn missing_field(py: Python<'_>, field: &'static str) -> PyErr {
+    decode_error(py, &DecodeError::MissingField(field))
+}
+
+/// Whether `error` is about the value, not about its type, memory or an interrupt.
+pub(super) fn is_overflow(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py)
+        && error.is_instance_of::<PyException>(py)
+}

@@ -1,0 +1,92 @@
+//! `inspect`: what a message weighs, layer by layer.
+
+use super::args::{self, Data};
+use super::detached;
+use super::dictionary::{Dictionary, Given};
+use super::errors::{decode_error, encode_error};
+use super::message::DEFAULT_MAX_SIZE;
+use super::response::{Response, format_member, layout_version};
+use crate::compact::{self, Choice, Compression, DecodeOptions, EncodeOptions, Format};
+use crate::compression::Stream;
+use pyo3::prelude::*;
+
+/// What a message is and what it weighs, layer by layer.
+#[pyclass(frozen, get_all, module = "compactwire")]
+pub(super) struct Inspection {
+    /// The format, a member of `Format`.
+    format: Py<PyAny>,
+    /// The MessagePack layout: 1, 2, 3 or "map"; None for a text format.
+    version: Option<Py<PyAny>>,
+    /// "zlib", "gzip" or "zstd"; None where nothing is compressed.
+    compression: Option<&'static str>,
+    /// The id of the dictionary, where one was used.
+    dictionary_id: Option<u32>,
+    /// Size of each layer in UTF-8 bytes, from the wire inwards: pairs of name and size.
+    layers: Vec<(&'static str, usize)>,
+    /// Size of the same response as a verbose message (compact JSON), in bytes.
+    verbose_size: usize,
+    /// Size on the wire over `verbose_size`.
+    ratio: f64,
+    /// The response.
+    response: Py<Response>,
+}
+
+#[pymethods]
+impl Inspection {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let layers: Vec<_> =
+            self.layers.iter().map(|(name, size)| format!("{name} {size}")).collect();
+        let format = self.format.bind(py).str()?;
+        Ok(format!("<Inspection {format}: {}; ratio {:.3}>", layers.join(" > "), self.ratio))
+    }
+}
+
+/// Say what a message is and what it weighs, layer by layer.
+#[pyfunction]
+#[pyo3(signature = (
+    wire, /, *, max_size = DEFAULT_MAX_SIZE, dictionary = None, dictionaries = None,
+))]
+#[pyo3(text_signature = "(wire, /, *, max_size=67108864, dictionary=None, dictionaries=())")]
+pub(super) fn inspect<'py>(
+    wire: &Bound<'py, PyAny>,
+    max_size: i128,
+    dictionary: Option<Bound<'py, Dictionary>>,
+    dictionaries: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Inspection> {
+    let py = wire.py();
+    let data = Data::new(wire)?;
+    let wire = data.text(py)?;
+    let given = Given::new(dictionary, dictionaries)?;
+    let max_size = args::size(max_size, "max_size")?;
+    let options = DecodeOptions { max_size, dictionaries: &given.named(), fallback: false };
+    let opened = detached(py, wire.len(), || compact::open(wire, &options))
+        .map_err(|error| decode_error(py, &error))?;
+    let decoded = opened.read().map_err(|error| decode_error(py, &error))?;
+    let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
+    let verbose_size = compact::encode(&decoded.response, &verbose)
+        .map_err(|error| encode_error(py, &error))?
+        .len();
+    let (compression, dictionary_id) = match opened.compression() {
+        None => (None, None),
+        Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),
+        Some(Compression::Deflate(Stream::Gzip)) => (Some("gzip"), None),
+        Some(Compression::Zstd) => (Some("zstd"), None),
+        Some(Compression::Dictionary { id, container: _ }) => (Some("zstd"), Some(id)),
+    };
+    let layers = [
+        ("wire", Some(wire.len())),
+        (compression.unwrap_or(""), compression.and(opened.binary_len())),
+        ("msgpack", opened.message_len()),
+        ("result", Some(decoded.response.result.len())),
+    ];
+    Ok(Inspection {
+        format: format_member(py, opened.format().name())?,
+        version: decoded.layout.map(|layout| layout_version(py, layout)).transpose()?,
+        compression,
+        dictionary_id,
+        layers: layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect(),
+        verbose_size,
+        ratio: wire.len() as f64 / verbose_size as f64,
+        response: Py::new(py, Response::from_core(py, &decoded))?,
+    })
+}

@@ -1,0 +1,67 @@
+"""A slow, obvious reference of the Compact Protocol, written from its specification.
+
+Specification: Compact Protocol v2.0 (part 1, "Streaming Delta Protocol") and v4 (sections 1 to 4
+and 8), with the project's design page for the Compact Protocol (sections 1 to 5 and 7) deciding
+what they leave open. Property tests hold the product against this package in both directions. It
+therefore imports nothing of the product, only the standard library, `msgpack` (to write) and
+`zstandard`, and prefers plain code over fast code.
+
+Principles that the single modules rely on:
+
+* Text is Unicode without lone surrogates; anything else is `InvalidFormat` when decoding and
+  `EncodeError` when encoding.
+* What a message carries beyond the format ("ignored" JSON members and MessagePack keys) must be
+  well-formed and nested at most 128 deep; nothing else about it is checked.
+* `max_size` bounds the output of every decompression. One that would pass it is stopped, never
+  finished.
+"""
+
+from .base85 import decode_base85, encode_base85
+from .deltas import apply_delta, encode_delta
+from .errors import (
+    DecodeError,
+    DecompressionFailed,
+    DictionaryNotFound,
+    EmptyResponse,
+    EncodeError,
+    InvalidBase64,
+    InvalidBase85Char,
+    InvalidBase85Length,
+    InvalidBase85Value,
+    InvalidFormat,
+    InvalidMsgpack,
+    InvalidPrefix,
+    MissingField,
+    OutputTooLarge,
+    ReferenceError_,
+)
+from .responses import decode, detect, encode
+from .values import Dictionary, Response, Version
+
+__all__ = [
+    "DecodeError",
+    "DecompressionFailed",
+    "Dictionary",
+    "DictionaryNotFound",
+    "EmptyResponse",
+    "EncodeError",
+    "InvalidBase64",
+    "InvalidBase85Char",
+    "InvalidBase85Length",
+    "InvalidBase85Value",
+    "InvalidFormat",
+    "InvalidMsgpack",
+    "InvalidPrefix",
+    "MissingField",
+    "OutputTooLarge",
+    "ReferenceError_",
+    "Response",
+    "Version",
+    "apply_delta",
+    "decode",
+    "decode_base85",
+    "detect",
+    "encode",
+    "encode_base85",
+    "encode_delta",
+]

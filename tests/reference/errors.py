@@ -1,0 +1,120 @@
+"""Errors: v2 "Error Types", v4 section 8, and the design page's section 4, whose names win.
+
+The class of an error is named as the page names it, and `kind` says that name as text. The facts of
+an error are attributes; those that a kind does not have are `None`. Positions count characters from
+0 in the payload behind the prefix, offsets count bytes from 0 in the MessagePack data.
+"""
+
+from __future__ import annotations
+
+
+def excerpt(text: str) -> str:
+    """At most 40 characters of the input, for a message."""
+    return repr(text if len(text) <= 40 else text[:39] + "\N{HORIZONTAL ELLIPSIS}")
+
+
+class ReferenceError_(ValueError):
+    """Whatever this package refuses, in either direction."""
+
+    char: str | None = None
+    position: int | None = None
+    length: int | None = None
+    limit: int | None = None
+    field: str | None = None
+    offset: int | None = None
+    id: int | str | None = None
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+
+class EncodeError(ReferenceError_):
+    """The value cannot travel in the format that was asked for."""
+
+
+class DecodeError(ReferenceError_):
+    """The base of all errors about a text that was received."""
+
+
+class EmptyResponse(DecodeError):
+    def __init__(self) -> None:
+        super().__init__("the response is empty")
+
+
+class InvalidPrefix(DecodeError):
+    def __init__(self, char: str) -> None:
+        super().__init__(f"no format begins with {char!r}")
+        self.char = char
+
+
+class InvalidFormat(DecodeError):
+    pass
+
+
+class MissingField(DecodeError):
+    def __init__(self, field: str) -> None:
+        super().__init__(f"the member {field!r} is missing")
+        self.field = field
+
+
+class InvalidBase64(DecodeError):
+    """`position` is the first at which no continuation would make the text valid."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(f"not Base64 at position {position}")
+        self.position = position
+
+
+class InvalidBase85Char(DecodeError):
+    def __init__(self, char: str, position: int) -> None:
+        super().__init__(f"{char!r} at position {position} is not a Base85 character")
+        self.char = char
+        self.position = position
+
+
+class InvalidBase85Length(DecodeError):
+    """`length` is that of the whole payload."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(f"no Base85 text has {length} characters")
+        self.length = length
+
+
+class InvalidBase85Value(DecodeError):
+    """`position` is that of the group's first character."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(f"the Base85 group at position {position} is above 2^32-1")
+        self.position = position
+
+
+class DecompressionFailed(DecodeError):
+    pass
+
+
+class OutputTooLarge(DecodeError):
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the decompressed data is larger than {limit} bytes")
+        self.limit = limit
+
+
+class InvalidMsgpack(DecodeError):
+    """`offset` is where the wrong value begins; the end of the data where something is cut off."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+class DictionaryNotFound(DecodeError):
+    """`id` is the frame's dictionary id (0: it has none), or the name that an old container
+    gives."""
+
+    def __init__(self, id: int | str) -> None:
+        super().__init__(f"the dictionary {id!r} is not among those given")
+        self.id = id
