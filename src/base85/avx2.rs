@@ -1,7 +1,6 @@
 //! Eight groups at a time with AVX2.
 //!
-//! Measured by `cargo bench --bench base85`; without this module both directions run at the scalar
-//! engine's speed. A 32-bit lane holds one group; its value is split by exact multiplications:
+//! A 32-bit lane holds one group; its value is split by exact multiplications:
 //!
 //! ```text
 //! value = high * 7225 + (d3 d4)       high = d0 * 7225 + (d1 d2)
@@ -17,9 +16,9 @@ const BLOCK_BYTES: usize = 32;
 const BLOCK_CHARS: usize = 40;
 
 /// `x * PAIR_RECIPROCAL >> 44 == x / 7225` for every 32-bit x.
-const PAIR_RECIPROCAL: i64 = 2_434_904_643;
+pub(super) const PAIR_RECIPROCAL: i64 = 2_434_904_643;
 /// `x * DIGIT_RECIPROCAL >> 20 == x / 85` for every x below 7225.
-const DIGIT_RECIPROCAL: i16 = 12_337;
+pub(super) const DIGIT_RECIPROCAL: i16 = 12_337;
 
 /// Encodes whole blocks from the front of `data`; how many of its bytes are done.
 #[target_feature(enable = "avx2")]

@@ -24,12 +24,15 @@
 //! character; both are errors here.
 //!
 //! # For who changes this file
-//! Three engines give the same answers: `avx2` (blocks), the scalar code below (the rest, and
+//! Four engines give the same answers: `avx512` and `avx2` (blocks, where the processor has them;
+//! `cargo bench --bench base85` says what they are worth), the scalar code below (the rest, and
 //! every other processor) and `naive` (tests only). An engine that meets an invalid group stops
 //! there; only `first_error` says what is wrong, so that all engines say the same.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 #[cfg(test)]
 mod naive;
 
@@ -84,10 +87,13 @@ pub fn encode(data: &[u8]) -> String {
 
 /// Encodes `data` behind `prefix`, in one allocation.
 pub(crate) fn encode_prefixed(prefix: &str, data: &[u8]) -> String {
-    let mut text = Vec::with_capacity(prefix.len() + encoded_len(data.len()));
-    text.extend_from_slice(prefix.as_bytes());
-    text.resize(prefix.len() + encoded_len(data.len()), 0);
-    encode_slice(data, &mut text[prefix.len()..]);
+    encode_with(Engine::best(), prefix, data)
+}
+
+fn encode_with(engine: Engine, prefix: &str, data: &[u8]) -> String {
+    let mut text = vec![0; prefix.len() + encoded_len(data.len())];
+    text[..prefix.len()].copy_from_slice(prefix.as_bytes());
+    encode_slice(engine, data, &mut text[prefix.len()..]);
     // SAFETY: `prefix` is UTF-8 and every byte behind it was overwritten by an ASCII digit of
     // ALPHABET. Checking it again costs a tenth of the encoding (benches: base85/encode).
     unsafe { String::from_utf8_unchecked(text) }
@@ -99,20 +105,73 @@ pub(crate) fn encode_prefixed(prefix: &str, data: &[u8]) -> String {
 /// [`Error`], the first in the text; but a pure ASCII text with one character too many is always
 /// [`Error::Length`], because it is most likely cut off.
 pub fn decode(text: &str) -> Result<Vec<u8>, Error> {
+    decode_with(Engine::best(), text)
+}
+
+fn decode_with(engine: Engine, text: &str) -> Result<Vec<u8>, Error> {
     if text.len() % 5 == 1 && text.is_ascii() {
         return Err(Error::Length(text.len()));
     }
     let mut data = vec![0; decoded_len(text.len())];
-    match decode_slice(text.as_bytes(), &mut data) {
+    match decode_slice(engine, text.as_bytes(), &mut data) {
         Ok(()) => Ok(data),
         Err(valid) => Err(first_error(text, valid)),
     }
 }
 
+/// What does whole blocks from the front; the scalar code does the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Engine {
+    /// The fastest that the processor has.
+    fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512vbmi") && is_x86_feature_detected!("avx512bw") {
+            return Self::Avx512;
+        } else if is_x86_feature_detected!("avx2") {
+            return Self::Avx2;
+        }
+        Self::Scalar
+    }
+
+    /// How many bytes of `data` are encoded, a multiple of four.
+    fn encode_blocks(self, data: &[u8], text: &mut [u8]) -> usize {
+        match self {
+            Self::Scalar => 0,
+            // SAFETY: `best` gives an engine only where the processor has its features.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::encode_blocks(data, text) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::encode_blocks(data, text) },
+        }
+    }
+
+    /// How many characters of `text` are valid and decoded, a multiple of five.
+    fn decode_blocks(self, text: &[u8], data: &mut [u8]) -> usize {
+        match self {
+            Self::Scalar => 0,
+            // SAFETY: `best` gives an engine only where the processor has its features.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::decode_blocks(text, data) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::decode_blocks(text, data) },
+        }
+    }
+}
+
 /// Encodes into `text`, whose length is `encoded_len(data.len())`.
-fn encode_slice(data: &[u8], text: &mut [u8]) {
+fn encode_slice(engine: Engine, data: &[u8], text: &mut [u8]) {
     debug_assert_eq!(text.len(), encoded_len(data.len()));
-    let done = encode_blocks(data, text);
+    let done = engine.encode_blocks(data, text);
     let (words, tail) = data[done..].as_chunks::<4>();
     let (groups, last) = text[done / 4 * 5..].as_chunks_mut::<5>();
     for (word, group) in words.iter().zip(groups) {
@@ -127,9 +186,9 @@ fn encode_slice(data: &[u8], text: &mut [u8]) {
 
 /// Decodes into `data`, whose length is `decoded_len(text.len())`; on an invalid group the offset of
 /// a group up to which all are valid.
-fn decode_slice(text: &[u8], data: &mut [u8]) -> Result<(), usize> {
+fn decode_slice(engine: Engine, text: &[u8], data: &mut [u8]) -> Result<(), usize> {
     debug_assert_eq!(data.len(), decoded_len(text.len()));
-    let mut done = decode_blocks(text, data);
+    let mut done = engine.decode_blocks(text, data);
     let (groups, tail) = text[done..].as_chunks::<5>();
     let (words, last) = data[done / 5 * 4..].as_chunks_mut::<4>();
     for (group, word) in groups.iter().zip(words) {
@@ -142,30 +201,6 @@ fn decode_slice(text: &[u8], data: &mut [u8]) -> Result<(), usize> {
         last.copy_from_slice(&decode_group(group).ok_or(done)?[..last.len()]);
     }
     Ok(())
-}
-
-/// Lets the vector engine encode whole blocks from the front; how many bytes of `data` it took, a
-/// multiple of four.
-fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        return unsafe { avx2::encode_blocks(data, text) };
-    }
-    let _ = (data, text);
-    0
-}
-
-/// Lets the vector engine decode whole valid blocks from the front; how many bytes of `text` it
-/// took, a multiple of five.
-fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        return unsafe { avx2::decode_blocks(text, data) };
-    }
-    let _ = (text, data);
-    0
 }
 
 #[inline]
@@ -235,13 +270,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The scalar engine alone, as other processors run it.
-    fn scalar_encode(data: &[u8]) -> String {
-        let words = data.len() / 4 * 4;
-        let mut text: Vec<u8> =
-            data[..words].as_chunks::<4>().0.iter().flat_map(|w| encode_word(*w)).collect();
-        text.extend(encode(&data[words..]).bytes());
-        String::from_utf8(text).unwrap()
+    /// Every engine that this processor runs: all are tested, not only the best.
+    fn engines() -> Vec<Engine> {
+        let mut engines = vec![Engine::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") {
+                engines.push(Engine::Avx2);
+            }
+            if Engine::best() == Engine::Avx512 {
+                engines.push(Engine::Avx512);
+            }
+        }
+        engines
+    }
+
+    fn check_encode(data: &[u8]) {
+        let expected = naive::encode(data);
+        assert_eq!(expected.len(), encoded_len(data.len()));
+        for engine in engines() {
+            assert_eq!(encode_with(engine, "", data), expected, "{engine:?}");
+            assert_eq!(decode_with(engine, &expected).as_deref(), Ok(data), "{engine:?}");
+        }
+    }
+
+    fn check_decode(text: &str) {
+        let expected = naive::decode(text);
+        for engine in engines() {
+            assert_eq!(decode_with(engine, text), expected, "{engine:?} {text}");
+        }
     }
 
     #[test]
@@ -255,72 +312,78 @@ mod tests {
     }
 
     #[test]
-    fn largest_group_decodes_and_the_next_does_not() {
+    fn the_largest_group_decodes_and_the_next_does_not() {
         let largest = encode(&[0xff; 4]);
-        assert_eq!(decode(&largest).unwrap(), [0xff; 4]);
-        let mut next = largest.into_bytes();
-        *next.last_mut().unwrap() += 1; // the last digit of 2^32 - 1 is not the highest
-        let next = String::from_utf8(next).unwrap();
-        assert_eq!(decode(&next), naive::decode(&next));
-        assert_eq!(decode("%nSc10"), Err(Error::Length(6)));
-        for valid_groups in [0, 1, 7, 8, 40] {
-            let text = "00000".repeat(valid_groups) + "#####" + &"00000".repeat(20);
-            assert_eq!(decode(&text), Err(Error::Value { position: valid_groups * 5 }));
+        let next = largest[..4].to_owned() + "1";
+        assert_eq!(largest, "%NsC0");
+        for groups in [0, 1, 7, 8, 15, 16, 40] {
+            let (before, behind) = ("00000".repeat(groups), "00000".repeat(20));
+            check_decode(&(before.clone() + &largest + &behind));
+            for bad in [&*next, "#####", "$0000"] {
+                let text = before.clone() + bad + &behind;
+                check_decode(&text);
+                assert_eq!(decode(&text), Err(Error::Value { position: groups * 5 }));
+            }
         }
     }
 
     #[test]
-    fn spare_bits_of_a_partial_group_are_ignored() {
+    fn a_partial_group_ignores_spare_bits_and_may_overflow() {
         assert_eq!(decode("z5"), decode("z6"));
-    }
-
-    #[test]
-    fn a_partial_group_that_overflows_is_an_error() {
         assert_eq!(decode("00000##"), Err(Error::Value { position: 5 }));
-        assert_eq!(decode("00000##"), naive::decode("00000##"));
+        assert_eq!(decode("%NsC10"), Err(Error::Length(6)));
+        check_decode("00000##");
     }
 
     #[test]
-    fn every_word_of_a_dense_sample_matches_naive() {
+    fn words_across_the_whole_range_match_naive() {
         for start in (0..=u32::MAX - 64).step_by(50_021_063) {
-            let data: Vec<u8> = (start..start + 64).flat_map(u32::to_be_bytes).collect();
-            let text = encode(&data);
-            assert_eq!(text, naive::encode(&data));
-            assert_eq!(text, scalar_encode(&data));
-            assert_eq!(decode(&text).unwrap(), data);
+            check_encode(&(start..start + 64).flat_map(u32::to_be_bytes).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn every_quotient_is_exact() {
+        // All values of `high` at both ends of their range: where a wrong reciprocal would show.
+        let ends = |high: u32| [high * PAIR, (high * PAIR).saturating_add(PAIR - 1)];
+        let words: Vec<u8> =
+            (0..=u32::MAX / PAIR).flat_map(ends).flat_map(u32::to_be_bytes).collect();
+        let expected = encode_with(Engine::Scalar, "", &words);
+        for engine in engines() {
+            assert!(encode_with(engine, "", &words) == expected, "{engine:?}");
+        }
+        assert_eq!(decode(&expected).as_ref(), Ok(&words));
     }
 
     #[test]
     fn every_byte_at_every_place_of_a_block_matches_naive() {
-        let valid = "0".repeat(80);
-        for position in 0..valid.len() {
+        let valid = "0".repeat(160);
+        for position in (0..80).chain([100, 159]) {
             for byte in 0..=127u8 {
                 let mut text = valid.clone().into_bytes();
                 text[position] = byte;
-                let text = String::from_utf8(text).unwrap();
-                assert_eq!(decode(&text), naive::decode(&text), "{text}");
+                check_decode(&String::from_utf8(text).unwrap());
             }
+            let mut text = valid.clone();
+            text.replace_range(position..position + 1, "é");
+            check_decode(&text);
         }
     }
 
     proptest! {
         #[test]
         fn encode_matches_naive(data: Vec<u8>) {
-            let text = encode(&data);
-            prop_assert_eq!(&text, &naive::encode(&data));
-            prop_assert_eq!(text.len(), encoded_len(data.len()));
-            prop_assert_eq!(decode(&text).unwrap(), data);
+            check_encode(&data);
         }
 
         #[test]
-        fn decode_matches_naive_on_digits(text in "[0-9A-Za-z.:+=^!/*?&<>()\\[\\]{}@%$#-]{0,120}") {
-            prop_assert_eq!(decode(&text), naive::decode(&text));
-        }
-
-        #[test]
-        fn decode_matches_naive_on_any_text(text in "[0-9 ~é한|]{0,60}") {
-            prop_assert_eq!(decode(&text), naive::decode(&text));
+        fn decode_matches_naive(
+            digits in "[0-9A-Za-z.:+=^!/*?&<>()\\[\\]{}@%$#-]{0,200}",
+            any in "[0-9 ~é한|]{0,60}",
+        ) {
+            check_decode(&digits);
+            check_decode(&any);
+            check_decode(&(digits + &any));
         }
     }
 }

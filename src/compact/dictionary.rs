@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
 
 /// Level at which dictionaries compress; see [`Dictionary::train`].
-const LEVEL: i32 = 9;
+const LEVEL: i32 = 8;
 
 /// Default size of a trained dictionary in bytes, zstd's own.
 pub const DEFAULT_SIZE: usize = 112_640;

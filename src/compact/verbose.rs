@@ -199,7 +199,10 @@ mod tests {
         for (text, message) in [
             (r#"{"model":null,"returncode":0,"response":"x"}"#, "invalid type: null"),
             (r#"{"model":"m","returncode":0,"response":"x","tokens":-1}"#, "invalid value"),
-            (r#"{"model":"m","returncode":0,"response":"x","status":"WELL"}"#, "expected a status code"),
+            (
+                r#"{"model":"m","returncode":0,"response":"x","status":"WELL"}"#,
+                "expected a status code",
+            ),
             (r#"{"model":"m","returncode":0.0,"response":"x"}"#, "floating point"),
             (r#"{"model":"m","returncode":0,"response":"x"} {}"#, "trailing characters"),
             (r#"{"model":"m","returncode":0,"response":"\ud800"}"#, "line 1 column"),

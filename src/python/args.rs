@@ -120,7 +120,9 @@ pub(super) fn choice(name: &str) -> PyResult<Choice> {
     let format = Format::ALL.into_iter().find(|format| format.name() == name);
     format.map(Choice::Format).ok_or_else(|| {
         let names = Format::ALL.map(Format::name).join(", ");
-        PyValueError::new_err(format!("format must be one of {names}, auto, smallest, not {name:?}"))
+        PyValueError::new_err(format!(
+            "format must be one of {names}, auto, smallest, not {name:?}"
+        ))
     })
 }
 

@@ -1,9 +1,9 @@
 //! `encode_delta`, `apply_delta`, `DeltaStream`.
 
 use super::args::{self, utf8};
+use super::detached;
 use super::errors::{decode_error, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
-use super::detached;
 use crate::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;

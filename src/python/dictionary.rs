@@ -4,11 +4,11 @@ use super::args::{self, Data};
 use super::errors::{decode_error, encode_error};
 use super::response::Response;
 use crate::compact::{self, DEFAULT_SIZE, Description, Named};
+use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
-use pyo3::IntoPyObjectExt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,9 @@ impl Dictionary {
     /// Train a dictionary on samples.
     #[staticmethod]
     #[pyo3(signature = (samples, /, *, size = DEFAULT_SIZE as i128, content_type = "mixed", model = "", time = None))]
-    #[pyo3(text_signature = "(samples, /, *, size=112640, content_type='mixed', model='', time=None)")]
+    #[pyo3(
+        text_signature = "(samples, /, *, size=112640, content_type='mixed', model='', time=None)"
+    )]
     fn train(
         py: Python<'_>,
         samples: &Bound<'_, PyAny>,
@@ -39,7 +41,8 @@ impl Dictionary {
             return Err(PyTypeError::new_err("samples must be an iterable of texts, not one text"));
         }
         let size = args::size(size, "size")?;
-        let samples = samples.try_iter()?.map(|item| sample(&item?)).collect::<PyResult<Vec<_>>>()?;
+        let samples =
+            samples.try_iter()?.map(|item| sample(&item?)).collect::<PyResult<Vec<_>>>()?;
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let description = Description {
             content_type: content_type.into(),
@@ -164,7 +167,11 @@ impl Dictionary {
     }
 
     #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, file: &Bound<'_, PyBytes>, name: String) -> PyResult<Self> {
+    fn _restore(
+        _class: &Bound<'_, PyType>,
+        file: &Bound<'_, PyBytes>,
+        name: String,
+    ) -> PyResult<Self> {
         Self::parse(file.py(), file.as_bytes(), Some(name))
     }
 }

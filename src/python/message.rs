@@ -1,10 +1,10 @@
 //! `encode`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
 use super::args::{self, Data};
+use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{base85_error, decode_error, encode_error};
 use super::response::{Response, format_member};
-use super::detached;
 use crate::compact::{self, DecodeOptions, EncodeOptions};
 use crate::{base85, limits};
 use pyo3::prelude::*;

@@ -75,7 +75,13 @@ impl Origin {
 
 /// The names of the constructor's arguments, in their order.
 const FIELDS: [&str; 8] = [
-    "result", "model", "status", "tokens", "model_name", "returncode", "reasoning_effort",
+    "result",
+    "model",
+    "status",
+    "tokens",
+    "model_name",
+    "returncode",
+    "reasoning_effort",
     "ultrathink",
 ];
 
@@ -110,7 +116,8 @@ impl Response {
         let model = model.unwrap_or_else(|| intern!(py, "").clone());
         utf8(&result, "result")?;
         utf8(&model, "model")?;
-        for (text, field) in [(&model_name, "model_name"), (&reasoning_effort, "reasoning_effort")] {
+        for (text, field) in [(&model_name, "model_name"), (&reasoning_effort, "reasoning_effort")]
+        {
             text.as_ref().map(|text| utf8(text, field)).transpose()?;
         }
         let status = match status {

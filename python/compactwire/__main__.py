@@ -1,0 +1,8 @@
+"""Lets ``python -m compactwire`` be the command ``compactwire``."""
+
+from __future__ import annotations
+
+from .cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
