@@ -20,7 +20,7 @@ fn prose(len: usize) -> String {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         text.push_str(WORDS[(state >> 59) as usize]);
-        text.push(if state >> 40 & 15 == 0 { '\n' } else { ' ' });
+        text.push(if (state >> 40).is_multiple_of(16) { '\n' } else { ' ' });
     }
     text.truncate(len);
     text

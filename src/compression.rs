@@ -90,10 +90,9 @@ pub fn gzip(data: &[u8]) -> Vec<u8> {
 fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
     context.reset();
     loop {
-        let left = data.len() - context.total_in() as usize;
-        out.reserve(left / 2 + 64);
-        let done = context.total_in() as usize;
-        match context.compress_vec(&data[done..], out, FlushCompress::Finish) {
+        let left = &data[in_memory(context.total_in())..];
+        out.reserve(left.len() / 2 + 64);
+        match context.compress_vec(left, out, FlushCompress::Finish) {
             Ok(Status::Ok | Status::BufError) => {}
             // An error means a context in a wrong state, which `reset` rules out.
             Ok(Status::StreamEnd) | Err(_) => return,
@@ -136,13 +135,13 @@ fn inflate_stream(data: &[u8], zlib: bool, limit: usize) -> Result<(Vec<u8>, usi
             // One byte beyond the limit tells a stream that fits exactly from one that does not.
             let most = limit.saturating_add(1) - out.len();
             out.reserve_exact(most.min(out.len().max(data.len() * 2).max(256)));
-            let done = context.total_in() as usize;
-            let status = context.decompress_vec(&data[done..], &mut out, FlushDecompress::Finish);
+            let left = &data[in_memory(context.total_in())..];
+            let status = context.decompress_vec(left, &mut out, FlushDecompress::Finish);
             if out.len() > limit {
                 return Err(Error::TooLarge(limit));
             }
             match status {
-                Ok(Status::StreamEnd) => return Ok((out, context.total_in() as usize)),
+                Ok(Status::StreamEnd) => return Ok((out, in_memory(context.total_in()))),
                 Ok(Status::Ok | Status::BufError) if out.len() < out.capacity() => {
                     return failed(format!("stream ends early, after {} bytes", data.len()));
                 }
@@ -236,17 +235,22 @@ fn zstd_capacity(data: &[u8], claimed: Option<u64>, limit: usize) -> Result<usiz
         Some(size) if size > most => {
             failed(format!("{} bytes of zstd claim to hold {size}, more than they can", data.len()))
         }
-        Some(size) => Ok(size as usize),
+        Some(size) => Ok(in_memory(size)),
         // Written by a streaming compressor that did not know.
         None => {
             let bound = zstd_safe::decompress_bound(data).map_err(zstd_error)?;
-            Ok(bound.min(limit as u64) as usize)
+            Ok(in_memory(bound).min(limit))
         }
     }
 }
 
 fn zstd_error(code: usize) -> Error {
     Error::Failed(zstd_safe::get_error_name(code).into())
+}
+
+/// A count of bytes that are in memory, or that a limit keeps to what can be.
+fn in_memory(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 fn expect_end(rest: usize) -> Result<(), Error> {

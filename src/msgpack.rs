@@ -143,8 +143,16 @@ impl<'a> Reader<'a> {
 /// What a value is called in an error.
 fn name(marker: Marker) -> &'static str {
     match marker {
-        Marker::FixPos(_) | Marker::U8 | Marker::U16 | Marker::U32 | Marker::U64 => "an integer",
-        Marker::FixNeg(_) | Marker::I8 | Marker::I16 | Marker::I32 | Marker::I64 => "an integer",
+        Marker::FixPos(_)
+        | Marker::U8
+        | Marker::U16
+        | Marker::U32
+        | Marker::U64
+        | Marker::FixNeg(_)
+        | Marker::I8
+        | Marker::I16
+        | Marker::I32
+        | Marker::I64 => "an integer",
         Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => "text",
         Marker::FixArray(_) | Marker::Array16 | Marker::Array32 => "an array",
         Marker::FixMap(_) | Marker::Map16 | Marker::Map32 => "a map",
@@ -152,8 +160,14 @@ fn name(marker: Marker) -> &'static str {
         Marker::Null => "nil",
         Marker::True | Marker::False => "a boolean",
         Marker::F32 | Marker::F64 => "a float",
-        Marker::FixExt1 | Marker::FixExt2 | Marker::FixExt4 | Marker::FixExt8 => "an extension",
-        Marker::FixExt16 | Marker::Ext8 | Marker::Ext16 | Marker::Ext32 => "an extension",
+        Marker::FixExt1
+        | Marker::FixExt2
+        | Marker::FixExt4
+        | Marker::FixExt8
+        | Marker::FixExt16
+        | Marker::Ext8
+        | Marker::Ext16
+        | Marker::Ext32 => "an extension",
         Marker::Reserved => "a reserved byte",
     }
 }

@@ -29,16 +29,14 @@ _ABOUT = "What agents say to each other, made small, and proven small."
 
 _OK, _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 130, 141
 
-FIELDS = (
-    "result",
-    "model",
-    "status",
-    "tokens",
-    "model_name",
-    "returncode",
-    "reasoning_effort",
-    "ultrathink",
-)
+_OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
+
+# The API's advice names Python's arguments; in a shell they are these.
+_ADVICE = {
+    "fallback=True takes": "decode --fallback takes",
+    "pass it as dictionary=": "pass it as --dictionary",
+    "max_size sets": "--max-size sets",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,7 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (OSError, ValueError) as error:
-        print(f"compactwire: error: {_one_line(str(error))}", file=sys.stderr)
+        text = str(error)
+        for python, shell in _ADVICE.items():
+            text = text.replace(python, shell)
+        print(f"compactwire: error: {_one_line(text)}", file=sys.stderr)
         return _BAD_INPUT
 
 
@@ -129,13 +130,12 @@ def _run_encode(args: argparse.Namespace) -> int:
     fields = _fields(text) if args.json else {"result": text}
     given = {"model": args.model, "status": args.status, "tokens": args.tokens}
     fields.update((name, value) for name, value in given.items() if value is not None)
-    version = args.msgpack_version
     try:
         wire = cw.encode(
             fields,
             format=args.format,
             protocol=args.protocol,
-            msgpack_version=int(version) if version in ("1", "2", "3") else version,
+            msgpack_version=args.msgpack_version,
             dictionary=_dictionary(args.dictionary) if args.dictionary else None,
         )
     except TypeError as error:
@@ -177,8 +177,9 @@ def _run_decode(args: argparse.Namespace) -> int:
     )
     if not args.json:
         return _write(response.result, args.output)
-    values = ((name, getattr(response, name)) for name in FIELDS)
-    fields = {name: value for name, value in values if value is not None}
+    names = (*cw.Response.__match_args__, *_OPTIONAL)
+    fields = {name: getattr(response, name) for name in names}
+    fields = {name: value for name, value in fields.items() if value is not None}
     fields |= {"format": response.format, "version": response.version}
     return _write(_json(fields), args.output)
 
@@ -295,6 +296,10 @@ def _natural(text: str) -> int:
     return number
 
 
+def _layout(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
 def _add_demo(commands: _Commands) -> None:
     about = "send sample messages through every format and show what each costs"
     _add(commands, "demo", _run_demo, about, "compactwire demo")
@@ -312,7 +317,8 @@ def _add_encode(commands: _Commands) -> None:
     )
     parser.add_argument(
         "--msgpack-version",
-        choices=("1", "2", "3", "map"),
+        type=_layout,
+        choices=(1, 2, 3, "map"),
         help="MessagePack layout of the binary formats (default: that of the protocol)",
     )
     parser.add_argument("--dictionary", metavar="FILE", help="compress with this dictionary")

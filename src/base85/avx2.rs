@@ -9,7 +9,15 @@
 //! Constants that move together: `PAIR` with `PAIR_RECIPROCAL`, `DIGIT_RECIPROCAL` with its shift,
 //! the alphabet with the three ranges in `to_ascii` and the six rows of `DIGITS`.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    reason = "intrinsics take signed constants; all values are small"
+)]
+
 use super::{ALPHABET, PAIR};
+#[allow(clippy::wildcard_imports, reason = "there are many intrinsics")]
 use std::arch::x86_64::*;
 
 const BLOCK_BYTES: usize = 32;

@@ -2,8 +2,16 @@
 //! permutation over two registers reaches all 80 characters of a block, and as a table of 128
 //! entries it turns digits into characters, and characters into digits, in one step.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    reason = "intrinsics take signed constants; all values are small"
+)]
+
 use super::avx2::{DIGIT_RECIPROCAL, PAIR_RECIPROCAL};
 use super::{ALPHABET, PAIR};
+#[allow(clippy::wildcard_imports, reason = "there are many intrinsics")]
 use std::arch::x86_64::*;
 
 const BLOCK_BYTES: usize = 64;
@@ -11,8 +19,6 @@ const BLOCK_CHARS: usize = 80;
 
 /// The bytes of `first` that hold a digit.
 const FIRST_BYTES: u64 = 0x1111_1111_1111_1111;
-/// The lane of `BLOCK_CHARS` that a register does not hold.
-const LAST: usize = BLOCK_CHARS - BLOCK_BYTES;
 
 /// Encodes whole blocks from the front of `data`; how many of its bytes are done.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
@@ -134,7 +140,7 @@ const TO_TEXT: [u8; BLOCK_CHARS] = {
     indices
 };
 const TO_HEAD: [u8; 64] = part(&TO_TEXT, 0);
-const TO_TAIL: [u8; 64] = part(&TO_TEXT, LAST * 4);
+const TO_TAIL: [u8; 64] = part(&TO_TEXT, BLOCK_BYTES);
 
 const fn part(indices: &[u8; BLOCK_CHARS], start: usize) -> [u8; 64] {
     let mut part = [0; 64];

@@ -72,7 +72,11 @@ pub enum Error {
 
 /// Length in characters of the encoding of `bytes` bytes.
 pub const fn encoded_len(bytes: usize) -> usize {
-    bytes / 4 * 5 + if bytes % 4 == 0 { 0 } else { bytes % 4 + 1 }
+    bytes / 4 * 5
+        + match bytes % 4 {
+            0 => 0,
+            tail => tail + 1,
+        }
 }
 
 /// Length in bytes of the decoding of `chars` characters.
@@ -253,14 +257,15 @@ static PAIRS: [[u8; 2]; PAIR as usize] = {
 /// alphabet is worth more than any valid group.
 static PLACES: [[u64; 256]; 5] = {
     let mut places = [[1 << 40; 256]; 5];
-    let mut place = 0;
-    while place < 5 {
+    let (mut place, mut worth) = (5, 1);
+    while place > 0 {
+        place -= 1;
         let mut digit = 0;
         while digit < 85 {
-            places[place][ALPHABET[digit] as usize] = digit as u64 * 85u64.pow(4 - place as u32);
+            places[place][ALPHABET[digit] as usize] = digit as u64 * worth;
             digit += 1;
         }
-        place += 1;
+        worth *= 85;
     }
     places
 };
@@ -365,7 +370,7 @@ mod tests {
                 check_decode(&String::from_utf8(text).unwrap());
             }
             let mut text = valid.clone();
-            text.replace_range(position..position + 1, "é");
+            text.replace_range(position..=position, "é");
             check_decode(&text);
         }
     }

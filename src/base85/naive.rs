@@ -8,8 +8,9 @@ pub(super) fn encode(data: &[u8]) -> String {
         let mut word = [0; 4];
         word[..chunk.len()].copy_from_slice(chunk);
         let value = u32::from_be_bytes(word);
-        for digit in 0..=chunk.len() as u32 {
-            let index = value / 85u32.pow(4 - digit) % 85;
+        for worth in [85u32.pow(4), 85u32.pow(3), 85u32.pow(2), 85, 1].iter().take(chunk.len() + 1)
+        {
+            let index = value / worth % 85;
             text.push(char::from(ALPHABET[index as usize]));
         }
     }

@@ -254,16 +254,15 @@ fn with_dictionary(
     } else {
         given.clone().map(|named| named.dictionary).find(|dictionary| dictionary.id() == id)
     };
-    let dictionary = match found {
-        Some(dictionary) => dictionary,
-        None => {
-            built_in = Dictionary::shared_default();
-            if built_in.id() != id {
-                let name = name.map(str::to_owned);
-                return Err(DecodeError::DictionaryNotFound { id, name });
-            }
-            &*built_in
+    let dictionary = if let Some(dictionary) = found {
+        dictionary
+    } else {
+        built_in = Dictionary::shared_default();
+        if built_in.id() != id {
+            let name = name.map(str::to_owned);
+            return Err(DecodeError::DictionaryNotFound { id, name });
         }
+        &built_in
     };
     let decompressor = Some(dictionary.decompressor());
     let message = compression::unzstd(frame, decompressor, options.max_size)?;

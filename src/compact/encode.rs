@@ -84,12 +84,11 @@ fn write(
         Format::Zstd => base85::encode_prefixed("S", &zstd(&message()?, None)?),
         Format::Dictionary => {
             let built_in;
-            let dictionary = match options.dictionary {
-                Some(dictionary) => dictionary,
-                None => {
-                    built_in = Dictionary::shared_default();
-                    &built_in
-                }
+            let dictionary = if let Some(dictionary) = options.dictionary {
+                dictionary
+            } else {
+                built_in = Dictionary::shared_default();
+                &built_in
             };
             base85::encode_prefixed("D", &zstd(&message()?, Some(dictionary))?)
         }

@@ -189,7 +189,7 @@ const MODEL_NAMES: [(&str, &str); 7] = [
 
 /// The integer of a model code in layouts v2 and v3.
 pub(super) fn model_int(code: &str) -> Option<u8> {
-    MODELS_BY_INT.iter().position(|&c| c == code).map(|i| i as u8)
+    (0..).zip(MODELS_BY_INT).find(|&(_, c)| c == code).map(|(int, _)| int)
 }
 
 /// The model code of an integer of layouts v2 and v3.
@@ -218,17 +218,15 @@ mod tests {
 
     #[test]
     fn integers_are_those_of_the_specification() {
-        for (int, code) in ["G3", "C4", "X5", "OL", "AD", "SE"].into_iter().enumerate() {
-            assert_eq!(model_int(code), Some(int as u8));
-            assert_eq!(model_from_int(int as u64), Some(code));
+        for (int, code) in (0u8..).zip(["G3", "C4", "X5", "OL", "AD", "SE"]) {
+            assert_eq!(model_int(code), Some(int));
+            assert_eq!(model_from_int(int.into()), Some(code));
         }
         assert_eq!(model_from_int(6), None);
         assert_eq!(model_from_int(u64::MAX), None);
-        for (int, status) in
-            [Status::Ok, Status::Err, Status::Part, Status::Stream].into_iter().enumerate()
-        {
-            assert_eq!(usize::from(status.int()), int);
-            assert_eq!(Status::from_int(int as u64), Some(status));
+        for (int, status) in (0u8..).zip([Status::Ok, Status::Err, Status::Part, Status::Stream]) {
+            assert_eq!(status.int(), int);
+            assert_eq!(Status::from_int(int.into()), Some(status));
         }
         assert_eq!(Status::from_int(4), None);
     }

@@ -11,6 +11,25 @@ use pyo3::types::PyString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Write the shortest delta that turns one text into another.
+///
+/// Parameters
+/// ----------
+/// old, new : str
+///     What the other end has, and what it should have.
+///
+/// Returns
+/// -------
+/// str
+///     `D|F|`, `D|+|` or `D|R|` with text, or `D|Z|` with one of them compressed, whichever is
+///     shortest in UTF-8 bytes. A replacement is written only where every known reader understands
+///     it alike. Equal texts give `D|+|`.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     A text has a lone surrogate.
+///
+/// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyfunction]
 #[pyo3(signature = (old, new, /))]
 pub(super) fn encode_delta<'py>(
@@ -23,6 +42,32 @@ pub(super) fn encode_delta<'py>(
 }
 
 /// Apply a delta to a text.
+///
+/// Parameters
+/// ----------
+/// old : str
+///     The text so far.
+/// delta : str, bytes, bytearray or memoryview
+///     `D|F|text` takes its place, `D|+|text` is added, `D|R|position|text` is written over it from
+///     that code point on, `D|Z|` holds a compressed delta.
+/// replace : {"overwrite", "truncate"}
+///     Whether a replacement leaves what lies behind it (the specification) or cuts it off (the
+///     clients of protocol 2).
+/// max_size : int
+///     The largest decompressed size of a delta in bytes, 64 MiB by default.
+///
+/// Returns
+/// -------
+/// str
+///     The new text.
+///
+/// Raises
+/// ------
+/// DecodeError
+///     `InvalidFormat` for a malformed delta or a position behind the end; for `D|Z|` also the
+///     errors of Base85, Base64 and decompression.
+///
+/// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyfunction]
 #[pyo3(signature = (old, delta, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
 #[pyo3(text_signature = "(old, delta, /, *, replace='overwrite', max_size=67108864)")]
@@ -48,6 +93,17 @@ fn options(replace: &str, max_size: i128) -> PyResult<ApplyOptions> {
 }
 
 /// A text that grows by deltas; both ends of a stream have one. Thread-safe.
+///
+/// Parameters
+/// ----------
+/// content : str
+///     The text to start with.
+/// replace : {"overwrite", "truncate"}
+///     As in `apply_delta`.
+/// max_size : int
+///     The largest size of a decompressed delta, and of the text that `apply` makes, in bytes.
+///
+/// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyclass(frozen, module = "compactwire")]
 pub(super) struct DeltaStream {
     core: Mutex<delta::DeltaStream>,
@@ -65,7 +121,7 @@ impl DeltaStream {
         Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
     }
 
-    /// Take over a new text; the delta that tells the other end.
+    /// Take over a new text and return the delta that tells the other end.
     #[pyo3(signature = (content, /))]
     fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         let py = content.py();
@@ -73,7 +129,7 @@ impl DeltaStream {
         Ok(PyString::new(py, &delta))
     }
 
-    /// Apply a delta of the other end; the text afterwards.
+    /// Apply a delta of the other end and return the text afterwards; on an error it stays as it was.
     #[pyo3(signature = (delta, /))]
     fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = delta.py();

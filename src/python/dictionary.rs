@@ -14,7 +14,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A zstd dictionary, trained on messages like those that it will compress. Immutable.
+/// A zstd dictionary, trained on messages like those that it will compress.
+///
+/// Immutable, and ready for any number of threads. Made by `train`, `load`, `from_bytes` or
+/// `default`. Messages name their dictionary by its `id`.
+///
+/// Source: Compact Protocol v4 sections 1 and 2.
 #[pyclass(frozen, module = "compactwire")]
 pub(super) struct Dictionary {
     core: Arc<compact::Dictionary>,
@@ -24,6 +29,24 @@ pub(super) struct Dictionary {
 #[pymethods]
 impl Dictionary {
     /// Train a dictionary on samples.
+    ///
+    /// Parameters
+    /// ----------
+    /// samples : iterable of str, Response, Mapping or bytes
+    ///     Typical results or whole responses; bytes are taken as MessagePack that is ready. A
+    ///     hundred or more, together several times the size of the dictionary.
+    /// size : int
+    ///     The largest size in bytes.
+    /// content_type, model : str
+    ///     What the samples are and who wrote them; for the file's first line.
+    /// time : int, optional
+    ///     Seconds since 1970 for the file's first line; now, unless given. The rest of the file
+    ///     depends on the samples alone.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     The samples are too few or too small.
     #[staticmethod]
     #[pyo3(signature = (samples, /, *, size = DEFAULT_SIZE as i128, content_type = "mixed", model = "", time = None))]
     #[pyo3(
@@ -61,7 +84,21 @@ impl Dictionary {
         Self::new(compact::Dictionary::shared_default(), None)
     }
 
-    /// Read a dictionary file.
+    /// Read a dictionary file, of version 1 or 2, or a bare zstd dictionary.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     The file.
+    /// name : str, optional
+    ///     The name by which old containers ask for it; by default its content type.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidFormat
+    ///     It is no dictionary.
+    /// OSError
+    ///     It cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
     fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> PyResult<Self> {
@@ -69,14 +106,14 @@ impl Dictionary {
         Self::parse(py, &file, name)
     }
 
-    /// Read a dictionary from the bytes of its file.
+    /// Read a dictionary from the bytes of its file; otherwise as `load`.
     #[staticmethod]
     #[pyo3(signature = (data, /, *, name = None))]
     fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
         Self::parse(data.py(), Data::new(data)?.bytes()?, name)
     }
 
-    /// Write the dictionary as a file.
+    /// Write the dictionary as a file of version 2.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let file = self.core.to_bytes();

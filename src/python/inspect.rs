@@ -42,11 +42,28 @@ impl Inspection {
 }
 
 /// Say what a message is and what it weighs, layer by layer.
+///
+/// Parameters
+/// ----------
+/// wire, max_size, dictionary, dictionaries
+///     As in `decode`.
+///
+/// Returns
+/// -------
+/// Inspection
+///     Format, layout, compression, the size of every layer in bytes, and the ratio against the same
+///     response as a verbose message.
+///
+/// Raises
+/// ------
+/// DecodeError
+///     As `decode`.
 #[pyfunction]
 #[pyo3(signature = (
     wire, /, *, max_size = DEFAULT_MAX_SIZE, dictionary = None, dictionaries = None,
 ))]
 #[pyo3(text_signature = "(wire, /, *, max_size=67108864, dictionary=None, dictionaries=())")]
+#[expect(clippy::cast_precision_loss, reason = "a ratio of sizes in memory needs no 53 bits")]
 pub(super) fn inspect<'py>(
     wire: &Bound<'py, PyAny>,
     max_size: i128,

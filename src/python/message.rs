@@ -17,6 +17,41 @@ pub(super) const DEFAULT_MAX_SIZE: i128 = limits::DEFAULT_MAX_SIZE as i128;
 const BASE85_SPEEDUP: usize = 16;
 
 /// Write a response as one text.
+///
+/// Parameters
+/// ----------
+/// response : Response or Mapping
+///     The response, or a mapping with the fields of one ("result", "model", ...) or with the
+///     members of a verbose message ("response", "model", "returncode", ...).
+/// format : str
+///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the size
+///     of the result, "smallest" takes the shortest text of all.
+/// protocol : {4, 2}
+///     The dialect. `decode` reads both.
+/// msgpack_version : {1, 2, 3, "map"}, optional
+///     The MessagePack layout, for the formats that have one. Default: 3 in protocol 2, "map" in
+///     protocol 4 and in "zstd" and "dictionary". A model without an integer turns 2 and 3 into 1.
+/// dictionary : Dictionary, optional
+///     What "dictionary" compresses with (default: the built-in one); "auto" in protocol 4 takes it
+///     where the text becomes shorter, "smallest" tries it. The other formats have no use for it.
+///
+/// Returns
+/// -------
+/// str
+///     The message. All but "verbose" and "dsl" are ASCII.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     The format cannot carry a field; the attribute `field` names it.
+///
+/// Notes
+/// -----
+/// `model_name`, `returncode`, `reasoning_effort` and `ultrathink` travel in "verbose" only: the
+/// specifications give the other formats no place for them. A free text as `model` comes back from
+/// "verbose" as `model_name`, because there the member holds a name.
+///
+/// Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
 #[pyfunction]
 #[pyo3(signature = (
     response, /, *, format = "auto", protocol = 4, msgpack_version = None, dictionary = None,
@@ -42,7 +77,34 @@ pub(super) fn encode<'py>(
     Ok(PyString::new(py, &wire))
 }
 
-/// Read a response in any format.
+/// Read a response in any format of either protocol.
+///
+/// Parameters
+/// ----------
+/// wire : str, bytes, bytearray or memoryview
+///     The message; bytes are UTF-8. White space and a byte order mark before it are skipped, and
+///     white space behind it, except behind the result of the DSL, which is kept to the last character.
+/// max_size : int
+///     The largest decompressed size in bytes, 64 MiB by default. It is checked before memory is taken.
+/// dictionary, dictionaries : Dictionary, iterable of Dictionary
+///     Where to look for the dictionary of a message, before the built-in one.
+/// fallback : bool
+///     Take a text that cannot be decoded as the result itself, with format "raw".
+///
+/// Returns
+/// -------
+/// Response
+///     Its `format` and `version` tell how it travelled.
+///
+/// Raises
+/// ------
+/// DecodeError
+///     One of its subclasses says what is wrong and where: `EmptyResponse`, `InvalidPrefix`,
+///     `InvalidFormat`, `MissingField`, `InvalidBase64`, `InvalidBase85Char`,
+///     `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`, `OutputTooLarge`,
+///     `InvalidMsgpack`, `DictionaryNotFound`.
+///
+/// Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
 #[pyfunction]
 #[pyo3(signature = (
     wire, /, *, max_size = DEFAULT_MAX_SIZE, dictionary = None, dictionaries = None,
@@ -74,7 +136,24 @@ pub(super) fn decode<'py>(
     }
 }
 
-/// Say what a text is, without decoding it.
+/// Say what a text is by its first characters, without decoding it.
+///
+/// Parameters
+/// ----------
+/// wire : str, bytes, bytearray or memoryview
+///     The text; bytes are UTF-8.
+///
+/// Returns
+/// -------
+/// Format
+///     A response's format, or DELTA, TOOL, SYSTEM, REQUEST, GCF for what other functions read.
+///
+/// Raises
+/// ------
+/// EmptyResponse, InvalidPrefix
+///     It is nothing, or begins like none of them.
+///
+/// Source: Compact Protocol v2 "Format Detection", v4 section 1.
 #[pyfunction]
 #[pyo3(signature = (wire, /))]
 pub(super) fn detect(wire: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -84,7 +163,19 @@ pub(super) fn detect(wire: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     format_member(py, kind.name())
 }
 
-/// Encode bytes as Base85 in the protocol's alphabet.
+/// Encode bytes as Base85 in the protocol's alphabet: five characters for four bytes.
+///
+/// Parameters
+/// ----------
+/// data : bytes, bytearray or memoryview
+///     Any bytes. The last one to three become two to four characters.
+///
+/// Returns
+/// -------
+/// str
+///     ASCII, a quarter longer than the data.
+///
+/// Source: Compact Protocol v2 section 4.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
 pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
@@ -95,6 +186,23 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 }
 
 /// Decode Base85 in the protocol's alphabet.
+///
+/// Parameters
+/// ----------
+/// text : str, bytes, bytearray or memoryview
+///     Digits only; white space is not skipped.
+///
+/// Returns
+/// -------
+/// bytes
+///     Four bytes for five characters.
+///
+/// Raises
+/// ------
+/// InvalidBase85Char, InvalidBase85Length, InvalidBase85Value
+///     A foreign character, one character too many, five that mean a number above 2^32 - 1.
+///
+/// Source: Compact Protocol v2 section 4.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {

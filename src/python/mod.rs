@@ -4,6 +4,8 @@
 //! what Python passes, `errors` what it gets. Objects are frozen; what changes is behind a lock.
 //! Declared safe without the interpreter lock: no object here is mutable from two threads.
 
+#![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
+
 mod args;
 mod delta;
 mod dictionary;

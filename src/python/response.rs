@@ -92,7 +92,9 @@ const MEMBERS: [&str; 7] =
 #[pymethods]
 impl Response {
     #[classattr]
-    const __match_args__: (&str, &str, &str, &str) = ("result", "model", "status", "tokens");
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
+        ("result", "model", "status", "tokens")
+    }
 
     #[new]
     #[pyo3(signature = (
@@ -197,33 +199,25 @@ impl Response {
         self.layout.map(|layout| layout_version(py, layout)).transpose()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let core = self.borrow(py)?;
-        let mut text = format!("Response({}", self.result.bind(py).repr()?);
-        if !core.model.is_empty() {
-            text += &format!(", model={}", self.model.bind(py).repr()?);
-        }
-        if self.status != Status::Ok {
-            text += &format!(", status='{}'", self.status(py));
-        }
-        if self.tokens != 0 {
-            text += &format!(", tokens={}", self.tokens);
-        }
-        if let Some(verbose) = &self.verbose {
-            if let Some(name) = &verbose.model_name {
-                text += &format!(", model_name={}", name.bind(py).repr()?);
-            }
-            if let Some(code) = verbose.returncode {
-                text += &format!(", returncode={code}");
-            }
-            if let Some(effort) = &verbose.reasoning_effort {
-                text += &format!(", reasoning_effort={}", effort.bind(py).repr()?);
-            }
-            if let Some(on) = verbose.ultrathink {
-                text += if on { ", ultrathink=True" } else { ", ultrathink=False" };
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let this = slf.get();
+        let set = [
+            true,
+            !this.model.bind(slf.py()).is_empty()?,
+            this.status != Status::Ok,
+            this.tokens != 0,
+        ];
+        let mut parts = Vec::new();
+        for (i, name) in FIELDS.into_iter().enumerate() {
+            let value = slf.getattr(name)?;
+            match set.get(i) {
+                Some(true) if i == 0 => parts.push(value.repr()?.to_string()),
+                Some(true) => parts.push(format!("{name}={}", value.repr()?)),
+                None if !value.is_none() => parts.push(format!("{name}={}", value.repr()?)),
+                Some(false) | None => {}
             }
         }
-        Ok(text + ")")
+        Ok(format!("Response({})", parts.join(", ")))
     }
 
     fn __richcmp__(&self, other: &Self, op: CompareOp, py: Python<'_>) -> PyResult<Py<PyAny>> {
