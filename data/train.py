@@ -37,7 +37,7 @@ def load() -> tuple[list[tuple[str, cw.Response]], list[tuple[str, cw.Response]]
     for folder in sorted(path for path in (HERE / "corpus").iterdir() if path.is_dir()):
         for i, path in enumerate(sorted(folder.iterdir())):
             text = path.read_bytes().decode()
-            # Messages differ in these fields, so that the dictionary learns what they have in common.
+            # Messages differ in these fields: the dictionary learns what they have in common.
             response = cw.Response(text, model=MODELS[i % len(MODELS)], tokens=len(text) // 4)
             (held_out if i % 5 == 4 else train).append((folder.name, response))
     return train, held_out
@@ -74,7 +74,9 @@ def report(dictionary: cw.Dictionary, held_out: list[tuple[str, cw.Response]]) -
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only report on the file that is there")
+    parser.add_argument(
+        "--check", action="store_true", help="only report on the file that is there"
+    )
     args = parser.parse_args()
     train, held_out = load()
     if args.check:

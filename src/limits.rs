@@ -14,8 +14,5 @@ pub const MAX_SKIPPED_DEPTH: usize = 128;
 /// How many keys the map of a response may have: five are ours, the rest is room for later versions.
 pub const MAX_MAP_KEYS: u32 = 1024;
 
-/// How many characters of the input an error message may show.
-pub const EXCERPT_CHARS: usize = 40;
-
 /// Largest token count of a response, 2^63 - 1: every peer can hold it in a signed 64-bit integer.
 pub const MAX_TOKENS: u64 = i64::MAX as u64;

@@ -1,6 +1,7 @@
 //! What an error message shows of the input: a short excerpt, never the whole.
 
-use crate::limits::EXCERPT_CHARS;
+/// How many characters of the input an error message may show.
+pub const EXCERPT_CHARS: usize = 40;
 
 /// The first [`EXCERPT_CHARS`] characters of `text`, quoted, control characters escaped.
 ///

@@ -27,13 +27,14 @@ __all__ = ["main"]
 
 _ABOUT = "What agents say to each other, made small, and proven small."
 
+_DEFAULT = "default: %(default)s"
+
 _OK, _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 130, 141
 
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
 
 # The API's advice names Python's arguments; in a shell they are these.
 _ADVICE = {
-    "fallback=True takes": "decode --fallback takes",
     "pass it as dictionary=": "pass it as --dictionary",
     "max_size sets": "--max-size sets",
 }
@@ -160,11 +161,11 @@ def _fields(text: str) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the JSON has {twice!r} twice")
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"the JSON has {name!r} twice")
+        members[name] = value
     return members
 
 
@@ -248,11 +249,16 @@ def _run_train(args: argparse.Namespace) -> int:
 def _files(paths: Iterable[str]) -> Iterator[Path]:
     for path in map(Path, paths):
         if path.is_dir():
+            walk = os.walk(path, onerror=_raise)
+            inside = (Path(root, name) for root, _, names in walk for name in names)
             # The order decides the dictionary's bytes, so it must not be the file system's.
-            inside = (Path(root, name) for root, _, names in os.walk(path) for name in names)
             yield from sorted((file for file in inside if file.is_file()), key=Path.as_posix)
         else:
             yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 # Arguments ----------------------------------------------------------------------------------------
@@ -262,11 +268,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="compactwire", description=_ABOUT)
     parser.add_argument("--version", action="version", version=f"compactwire {cw.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_demo(commands)
-    _add_encode(commands)
-    _add_decode(commands)
-    _add_inspect(commands)
-    _add_train(commands)
+    for add in (_add_demo, _add_encode, _add_decode, _add_inspect, _add_train):
+        add(commands)
     return parser
 
 
@@ -290,10 +293,10 @@ def _add(
 
 def _natural(text: str) -> int:
     """Take an integer from 0 to 2^63 - 1, the range of every number here."""
-    number = int(text)
-    if not 0 <= number < 1 << 63:
-        raise argparse.ArgumentTypeError(f"expected 0 to 2^63 - 1, not {number}")
-    return number
+    # The length first: Python refuses to convert thousands of digits, in words of its own.
+    if not text.isdecimal() or len(text) > 19 or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^63 - 1, not {text!r}")
+    return int(text)
 
 
 def _layout(text: str) -> int | str:
@@ -311,10 +314,8 @@ def _add_encode(commands: _Commands) -> None:
     parser = _add(commands, "encode", _run_encode, about, example)
     _add_input(parser, "the text")
     formats = (*_demo.FORMATS, "auto", "smallest")
-    parser.add_argument("--format", choices=formats, default="auto", help="default: %(default)s")
-    parser.add_argument(
-        "--protocol", type=int, choices=(2, 4), default=4, help="default: %(default)s"
-    )
+    parser.add_argument("--format", choices=formats, default="auto", help=_DEFAULT)
+    parser.add_argument("--protocol", type=int, choices=(2, 4), default=4, help=_DEFAULT)
     parser.add_argument(
         "--msgpack-version",
         type=_layout,
@@ -358,10 +359,8 @@ def _add_train(commands: _Commands) -> None:
     parser = _add(commands, "train", _run_train, about, example)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file (one sample) or a folder")
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="dictionary file")
-    parser.add_argument(
-        "--size", type=_natural, default=112_640, metavar="BYTES", help="default: %(default)s"
-    )
-    parser.add_argument("--content-type", default="mixed", help="default: %(default)s")
+    parser.add_argument("--size", type=_natural, default=112_640, metavar="BYTES", help=_DEFAULT)
+    parser.add_argument("--content-type", default="mixed", help=_DEFAULT)
     parser.add_argument("--model", default="", help="which model wrote the samples (default: any)")
     parser.add_argument(
         "--time", type=_natural, metavar="SECONDS", help="since 1970, to be written (default: now)"
@@ -370,7 +369,7 @@ def _add_train(commands: _Commands) -> None:
 
 def _add_input(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help=f"{what} (default: standard input)"
+        "file", nargs="?", default="-", metavar="FILE", help=f"{what} (default: stdin)"
     )
 
 
@@ -393,6 +392,4 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="OUT", help="default: standard output"
-    )
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="default: stdout")

@@ -82,7 +82,8 @@ impl Dictionary {
         let content = zstd::dict::from_samples(samples, size).map_err(|error| EncodeError {
             field: "samples",
             message: format!(
-                "{} samples make no dictionary of {size} bytes: {error}",
+                "{} samples make no dictionary of {size} bytes ({error}): give more or longer \
+                 ones, or a smaller size",
                 samples.len()
             ),
         })?;

@@ -12,10 +12,7 @@ pub enum DecodeError {
     #[error("the message is empty")]
     EmptyResponse,
     /// The first character begins no format.
-    #[error(
-        "no format begins with {0:?}: expected '{{', 'RES|' or one of M A Z S D \
-         (fallback=True takes plain text as it is)"
-    )]
+    #[error("no message begins with {0:?}: expected '{{', 'RES|' or one of M A Z S D")]
     InvalidPrefix(char),
     /// The format is known, the text is not in it.
     #[error("{0}")]

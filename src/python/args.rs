@@ -1,10 +1,10 @@
 //! What Python passes, as what the core takes.
 
-use super::errors::{invalid_format, is_overflow, unfit};
+use super::errors::{invalid_format, unfit};
 use crate::compact::delta::Replace;
 use crate::compact::{Choice, Format, Layout, Protocol};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyString};
 
@@ -82,23 +82,59 @@ fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
 /// An integer that is no `bool`, of 64 bits; `EncodeError` on `field` beyond.
 pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
     if value.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err(format!("{field} must be an int, not bool")));
+        return Err(wrong_type(value, field, "an int"));
     }
     value.extract::<i64>().map_err(|error| {
-        if is_overflow(value.py(), &error) {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
             unfit(value.py(), field, "the number has more than 64 bits")
         } else {
-            PyTypeError::new_err(format!("{field} must be an int: {error}"))
+            wrong_type(value, field, "an int")
         }
     })
 }
 
+/// An integer from 0 to 2^63 - 1 that is no `bool`; `EncodeError` on `field` for others.
+pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
+    u64::try_from(int64(value, field)?).map_err(|_| unfit(value.py(), field, "it is negative"))
+}
+
+/// Text of a field; `TypeError` names the field.
+pub(super) fn text<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+    field: &str,
+) -> PyResult<&'a Bound<'py, PyString>> {
+    value.cast::<PyString>().map_err(|_| wrong_type(value, field, "a str"))
+}
+
+/// A truth value of a field; `TypeError` names the field.
+pub(super) fn boolean(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
+    let on = value.cast::<PyBool>().map_err(|_| wrong_type(value, field, "a bool"))?;
+    Ok(on.is_true())
+}
+
+#[cold]
+fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
+    let found = value.get_type();
+    let found = found.name().map_or_else(|_| "this".into(), |name| name.to_string());
+    PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
+}
+
 /// A size in bytes; one that no memory has is as good as none.
-pub(super) fn size(value: i128, name: &str) -> PyResult<usize> {
-    if value < 0 {
-        return Err(PyValueError::new_err(format!("{name} must be 0 or more, not {value}")));
+#[derive(Clone, Copy)]
+pub(super) struct Size(pub(super) usize);
+
+impl FromPyObject<'_, '_> for Size {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let negative = || PyValueError::new_err("a size is 0 or more");
+        match value.extract::<i64>() {
+            Ok(size) => usize::try_from(size).map(Self).map_err(|_| negative()),
+            Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+            Err(_) if value.lt(0)? => Err(negative()),
+            Err(_) => Ok(Self(usize::MAX)),
+        }
     }
-    Ok(usize::try_from(value).unwrap_or(usize::MAX))
 }
 
 /// `protocol=`: 2 or 4.

@@ -1,6 +1,6 @@
 //! `encode_delta`, `apply_delta`, `DeltaStream`.
 
-use super::args::{self, utf8};
+use super::args::{self, Size, utf8};
 use super::detached;
 use super::errors::{decode_error, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
@@ -75,7 +75,7 @@ pub(super) fn apply_delta<'py>(
     old: &Bound<'py, PyString>,
     delta: &Bound<'py, PyAny>,
     replace: &str,
-    max_size: i128,
+    max_size: Size,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = old.py();
     let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
@@ -87,9 +87,8 @@ pub(super) fn apply_delta<'py>(
     Ok(PyString::new(py, &new))
 }
 
-fn options(replace: &str, max_size: i128) -> PyResult<ApplyOptions> {
-    let max_size = args::size(max_size, "max_size")?;
-    Ok(ApplyOptions { replace: args::replace(replace)?, max_size })
+fn options(replace: &str, max_size: Size) -> PyResult<ApplyOptions> {
+    Ok(ApplyOptions { replace: args::replace(replace)?, max_size: max_size.0 })
 }
 
 /// A text that grows by deltas; both ends of a stream have one. Thread-safe.
@@ -115,7 +114,7 @@ impl DeltaStream {
     #[new]
     #[pyo3(signature = (content = None, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
     #[pyo3(text_signature = "(content='', /, *, replace='overwrite', max_size=67108864)")]
-    fn new(content: Option<&Bound<'_, PyString>>, replace: &str, max_size: i128) -> PyResult<Self> {
+    fn new(content: Option<&Bound<'_, PyString>>, replace: &str, max_size: Size) -> PyResult<Self> {
         let options = options(replace, max_size)?;
         let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;
         Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
@@ -129,7 +128,7 @@ impl DeltaStream {
         Ok(PyString::new(py, &delta))
     }
 
-    /// Apply a delta of the other end and return the text afterwards; on an error it stays as it was.
+    /// Apply a delta of the other end and return the text; on an error it stays as it was.
     #[pyo3(signature = (delta, /))]
     fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = delta.py();

@@ -1,12 +1,12 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Data};
+use super::args::{self, Data, Size};
 use super::errors::{decode_error, encode_error};
 use super::response::Response;
 use crate::compact::{self, DEFAULT_SIZE, Description, Named};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -48,22 +48,21 @@ impl Dictionary {
     /// EncodeError
     ///     The samples are too few or too small.
     #[staticmethod]
-    #[pyo3(signature = (samples, /, *, size = DEFAULT_SIZE as i128, content_type = "mixed", model = "", time = None))]
+    #[pyo3(signature = (samples, /, *, size = Size(DEFAULT_SIZE), content_type = "mixed", model = "", time = None))]
     #[pyo3(
         text_signature = "(samples, /, *, size=112640, content_type='mixed', model='', time=None)"
     )]
     fn train(
         py: Python<'_>,
         samples: &Bound<'_, PyAny>,
-        size: i128,
+        size: Size,
         content_type: &str,
         model: &str,
-        time: Option<u64>,
+        time: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         if samples.is_instance_of::<PyString>() || samples.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("samples must be an iterable of texts, not one text"));
         }
-        let size = args::size(size, "size")?;
         let samples =
             samples.try_iter()?.map(|item| sample(&item?)).collect::<PyResult<Vec<_>>>()?;
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
@@ -71,9 +70,13 @@ impl Dictionary {
             content_type: content_type.into(),
             model: model.into(),
             samples: samples.len() as u64,
-            time: time.unwrap_or_else(now).to_string(),
+            time: match time {
+                Some(time) => args::natural(time, "time")?,
+                None => now(),
+            }
+            .to_string(),
         };
-        py.detach(|| compact::Dictionary::train(&samples, size, description))
+        py.detach(|| compact::Dictionary::train(&samples, size.0, description))
             .map(|core| Self::new(Arc::new(core), None))
             .map_err(|error| encode_error(py, &error))
     }
@@ -102,7 +105,7 @@ impl Dictionary {
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
     fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> PyResult<Self> {
-        let file = py.detach(|| std::fs::read(path))?;
+        let file = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
         Self::parse(py, &file, name)
     }
 
@@ -117,7 +120,7 @@ impl Dictionary {
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let file = self.core.to_bytes();
-        Ok(py.detach(|| std::fs::write(path, file))?)
+        py.detach(|| std::fs::write(&path, file)).map_err(|error| os_error(&error, path))
     }
 
     /// The bytes of its file.
@@ -230,6 +233,19 @@ impl Dictionary {
 
     pub(super) fn core(&self) -> &compact::Dictionary {
         &self.core
+    }
+}
+
+/// The `OSError` that Python's own functions raise: with the file's name.
+fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
+    match error.raw_os_error() {
+        None => PyOSError::new_err(error.to_string()),
+        Some(code) => {
+            let message = error.to_string();
+            // Rust adds the number to the text, Python puts it before.
+            let message = message.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((code, message, path))
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::base85;
 use crate::compact::{DecodeError, EncodeError};
-use pyo3::exceptions::PyException;
+use crate::position::excerpt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -90,7 +90,13 @@ pub(super) fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
 /// An `EncodeError` about a Python value.
 #[cold]
 pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
-    exception!(py, EncodeError, format!("{field}: {message}"), field = field)
+    // The name may be a caller's key, with anything in it.
+    let name = if field.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
+        field.to_owned()
+    } else {
+        excerpt(field)
+    };
+    exception!(py, EncodeError, format!("{name}: {message}"), field = field)
 }
 
 /// An `InvalidFormat` about a Python value.
@@ -103,10 +109,4 @@ pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
 #[cold]
 pub(super) fn missing_field(py: Python<'_>, field: &'static str) -> PyErr {
     decode_error(py, &DecodeError::MissingField(field))
-}
-
-/// Whether `error` is about the value, not about its type, memory or an interrupt.
-pub(super) fn is_overflow(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py)
-        && error.is_instance_of::<PyException>(py)
 }

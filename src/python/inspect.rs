@@ -1,6 +1,6 @@
 //! `inspect`: what a message weighs, layer by layer.
 
-use super::args::{self, Data};
+use super::args::{Data, Size};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{decode_error, encode_error};
@@ -17,7 +17,7 @@ pub(super) struct Inspection {
     format: Py<PyAny>,
     /// The MessagePack layout: 1, 2, 3 or "map"; None for a text format.
     version: Option<Py<PyAny>>,
-    /// "zlib", "gzip" or "zstd"; None where nothing is compressed.
+    /// How it is compressed: "zlib", "gzip" or "zstd"; None where it is not.
     compression: Option<&'static str>,
     /// The id of the dictionary, where one was used.
     dictionary_id: Option<u32>,
@@ -51,8 +51,8 @@ impl Inspection {
 /// Returns
 /// -------
 /// Inspection
-///     Format, layout, compression, the size of every layer in bytes, and the ratio against the same
-///     response as a verbose message.
+///     Format, layout, compression, the size of every layer in bytes, and the ratio against the
+///     same response as a verbose message.
 ///
 /// Raises
 /// ------
@@ -66,7 +66,7 @@ impl Inspection {
 #[expect(clippy::cast_precision_loss, reason = "a ratio of sizes in memory needs no 53 bits")]
 pub(super) fn inspect<'py>(
     wire: &Bound<'py, PyAny>,
-    max_size: i128,
+    max_size: Size,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Inspection> {
@@ -74,8 +74,8 @@ pub(super) fn inspect<'py>(
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
-    let max_size = args::size(max_size, "max_size")?;
-    let options = DecodeOptions { max_size, dictionaries: &given.named(), fallback: false };
+    let options =
+        DecodeOptions { max_size: max_size.0, dictionaries: &given.named(), fallback: false };
     let opened = detached(py, wire.len(), || compact::open(wire, &options))
         .map_err(|error| decode_error(py, &error))?;
     let decoded = opened.read().map_err(|error| decode_error(py, &error))?;

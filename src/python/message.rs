@@ -1,6 +1,6 @@
 //! `encode`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
-use super::args::{self, Data};
+use super::args::{self, Data, Size};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{base85_error, decode_error, encode_error};
@@ -10,8 +10,8 @@ use crate::{base85, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// Default of `max_size`, in bytes.
-pub(super) const DEFAULT_MAX_SIZE: i128 = limits::DEFAULT_MAX_SIZE as i128;
+/// Default of `max_size`.
+pub(super) const DEFAULT_MAX_SIZE: Size = Size(limits::DEFAULT_MAX_SIZE);
 
 /// Base85 is this much faster than the compressors that `DETACH_FROM` is measured for.
 const BASE85_SPEEDUP: usize = 16;
@@ -24,8 +24,8 @@ const BASE85_SPEEDUP: usize = 16;
 ///     The response, or a mapping with the fields of one ("result", "model", ...) or with the
 ///     members of a verbose message ("response", "model", "returncode", ...).
 /// format : str
-///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the size
-///     of the result, "smallest" takes the shortest text of all.
+///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the
+///     size of the result, "smallest" takes the shortest text of all.
 /// protocol : {4, 2}
 ///     The dialect. `decode` reads both.
 /// msgpack_version : {1, 2, 3, "map"}, optional
@@ -82,10 +82,10 @@ pub(super) fn encode<'py>(
 /// Parameters
 /// ----------
 /// wire : str, bytes, bytearray or memoryview
-///     The message; bytes are UTF-8. White space and a byte order mark before it are skipped, and
-///     white space behind it, except behind the result of the DSL, which is kept to the last character.
+///     The message; bytes are UTF-8. White space and a byte order mark before it are skipped;
+///     so is white space behind it, but the result of the DSL is kept to the last character.
 /// max_size : int
-///     The largest decompressed size in bytes, 64 MiB by default. It is checked before memory is taken.
+///     The largest decompressed size in bytes, 64 MiB by default; checked before memory is taken.
 /// dictionary, dictionaries : Dictionary, iterable of Dictionary
 ///     Where to look for the dictionary of a message, before the built-in one.
 /// fallback : bool
@@ -114,7 +114,7 @@ pub(super) fn encode<'py>(
                          fallback=False)")]
 pub(super) fn decode<'py>(
     wire: &Bound<'py, PyAny>,
-    max_size: i128,
+    max_size: Size,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,
@@ -123,11 +123,7 @@ pub(super) fn decode<'py>(
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
-    let options = DecodeOptions {
-        max_size: args::size(max_size, "max_size")?,
-        dictionaries: &given.named(),
-        fallback,
-    };
+    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named(), fallback };
     let decoded = detached(py, wire.len(), || compact::open(wire, &options))
         .and_then(|opened| Ok(Response::from_core(py, &opened.read()?)));
     match decoded {

@@ -1,6 +1,6 @@
 //! `compactwire.Response`: the core's type with Python strings in it.
 
-use super::args::{int64, utf8};
+use super::args::{boolean, int64, natural, text, utf8};
 use super::errors::{decode_error, missing_field, unfit};
 use crate::compact::{self, Format, Layout, Members, Status};
 use pyo3::basic::CompareOp;
@@ -11,8 +11,9 @@ use pyo3::{IntoPyObjectExt, intern};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// An answer of a language model, or the result of a tool (Compact Protocol v2 part 1, v4 sections
-/// 3 and 4). Immutable; equal when all fields but `format` and `version` are.
+/// An answer of a language model, or the result of a tool.
+///
+/// Immutable; equal when all fields but `format` and `version` are.
 ///
 /// Parameters
 /// ----------
@@ -31,6 +32,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// ------
 /// EncodeError
 ///     A status that does not exist, a number out of range, text with a lone surrogate.
+///
+/// Source: Compact Protocol v2 part 1, v4 sections 3 and 4.
 #[pyclass(frozen, module = "compactwire")]
 pub(super) struct Response {
     /// The answer.
@@ -105,53 +108,43 @@ impl Response {
                              returncode=None, reasoning_effort=None, ultrathink=None)")]
     #[expect(clippy::too_many_arguments, reason = "the fields of a response")]
     fn new(
-        result: Bound<'_, PyString>,
-        model: Option<Bound<'_, PyString>>,
-        status: Option<Bound<'_, PyString>>,
-        tokens: Option<Bound<'_, PyAny>>,
-        model_name: Option<Bound<'_, PyString>>,
-        returncode: Option<Bound<'_, PyAny>>,
-        reasoning_effort: Option<Bound<'_, PyString>>,
-        ultrathink: Option<bool>,
+        result: &Bound<'_, PyAny>,
+        model: Option<&Bound<'_, PyAny>>,
+        status: Option<&Bound<'_, PyAny>>,
+        tokens: Option<&Bound<'_, PyAny>>,
+        model_name: Option<&Bound<'_, PyAny>>,
+        returncode: Option<&Bound<'_, PyAny>>,
+        reasoning_effort: Option<&Bound<'_, PyAny>>,
+        ultrathink: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = result.py();
-        let model = model.unwrap_or_else(|| intern!(py, "").clone());
-        utf8(&result, "result")?;
-        utf8(&model, "model")?;
-        for (text, field) in [(&model_name, "model_name"), (&reasoning_effort, "reasoning_effort")]
-        {
-            text.as_ref().map(|text| utf8(text, field)).transpose()?;
-        }
+        let optional = |value: Option<&Bound<'_, PyAny>>, field| {
+            value.map(|value| checked_text(value, field)).transpose()
+        };
         let status = match status {
             None => Status::Ok,
-            Some(code) => Status::from_code(utf8(&code, "status")?).ok_or_else(|| {
-                unfit(py, "status", &format!("expected OK, ERR, PART or STREAM, not {code:?}"))
-            })?,
+            Some(code) => Status::from_code(utf8(text(code, "status")?, "status")?)
+                .ok_or_else(|| unfit(py, "status", "expected OK, ERR, PART or STREAM"))?,
         };
-        let tokens = match tokens {
-            None => 0,
-            Some(tokens) => u64::try_from(int64(&tokens, "tokens")?)
-                .map_err(|_| unfit(py, "tokens", "the count is negative"))?,
-        };
-        let returncode = returncode.map(|code| int64(&code, "returncode")).transpose()?;
+        let returncode = returncode.map(|code| int64(code, "returncode")).transpose()?;
         let verbose = Verbose {
-            model_name: model_name.map(Bound::unbind),
+            model_name: optional(model_name, "model_name")?,
             returncode: returncode.filter(|&code| code != status.returncode()),
-            reasoning_effort: reasoning_effort.map(Bound::unbind),
-            ultrathink,
+            reasoning_effort: optional(reasoning_effort, "reasoning_effort")?,
+            ultrathink: ultrathink.map(|on| boolean(on, "ultrathink")).transpose()?,
         };
         Ok(Self {
-            result: result.unbind(),
-            model: model.unbind(),
+            result: checked_text(result, "result")?,
+            model: optional(model, "model")?.unwrap_or_else(|| intern!(py, "").clone().unbind()),
             status,
-            tokens,
+            tokens: tokens.map_or(Ok(0), |tokens| natural(tokens, "tokens"))?,
             verbose: verbose.boxed(),
             format: None,
             layout: None,
         })
     }
 
-    /// "OK", "ERR", "PART" or "STREAM".
+    /// Whether the answer is whole and well: "OK", "ERR", "PART" or "STREAM".
     #[getter]
     fn status<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         let code = match self.status {
@@ -169,7 +162,7 @@ impl Response {
         self.verbose.as_ref()?.model_name.as_ref().map(|name| name.clone_ref(py))
     }
 
-    /// The return code of a verbose message, where it is not what the status says (0; 1 for ERR).
+    /// The return code of a verbose message, where it is not what the status says.
     #[getter]
     fn returncode(&self) -> Option<i64> {
         self.verbose.as_ref()?.returncode
@@ -193,7 +186,7 @@ impl Response {
         self.format.map(|origin| format_member(py, origin.name())).transpose()
     }
 
-    /// The MessagePack layout that a decoded response had: 1, 2, 3 or "map"; None without one.
+    /// The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None without one.
     #[getter]
     fn version(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.layout.map(|layout| layout_version(py, layout)).transpose()
@@ -261,7 +254,7 @@ impl Response {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
-        let restore = py.import("compactwire._core")?.getattr("restore_response")?;
+        let restore = py.import("compactwire._core")?.getattr("_restore_response")?;
         let fields = FIELDS.map(|name| slf.getattr(name));
         let fields = PyTuple::new(py, fields.into_iter().collect::<PyResult<Vec<_>>>()?)?;
         let origin = this.format.map(Origin::name);
@@ -270,7 +263,7 @@ impl Response {
 }
 
 /// Makes a pickled response again.
-#[pyfunction]
+#[pyfunction(name = "_restore_response")]
 pub(super) fn restore_response(
     fields: &Bound<'_, PyTuple>,
     format: Option<&str>,
@@ -332,10 +325,10 @@ impl Response {
         let known = if verbose { &MEMBERS[..] } else { &FIELDS[..] };
         for key in fields.keys() {
             let key = key.str()?;
-            if !known.contains(&&*key.to_string_lossy()) {
-                let expected = known.join(", ");
-                let message = format!("unknown; expected some of {expected}");
-                return Err(unfit(py, &key.to_string_lossy(), &message));
+            let key = key.to_string_lossy();
+            if !known.contains(&&*key) {
+                let message = format!("no such field; expected some of {}", known.join(", "));
+                return Err(unfit(py, &key, &message));
             }
         }
         if verbose {
@@ -353,21 +346,18 @@ impl Response {
             Ok(members.get_item(name)?.filter(|value| !value.is_none()))
         };
         let required = |name| get(name)?.ok_or_else(|| missing_field(py, name));
-        let text = |value: Bound<'_, PyAny>, name: &'static str| -> PyResult<Cow<'static, str>> {
-            let value = value.cast::<PyString>()?;
-            Ok(utf8(value, name)?.to_owned().into())
+        let owned = |value: Bound<'_, PyAny>, name| -> PyResult<Cow<'static, str>> {
+            Ok(utf8(text(&value, name)?, name)?.to_owned().into())
         };
-        let optional = |name| get(name)?.map(|value| text(value, name)).transpose();
-        let tokens = get("tokens")?.map_or(Ok(0), |tokens| int64(&tokens, "tokens"))?;
+        let optional = |name| get(name)?.map(|value| owned(value, name)).transpose();
         let members = Members {
-            model: text(required("model")?, "model")?,
+            model: owned(required("model")?, "model")?,
             returncode: int64(&required("returncode")?, "returncode")?,
-            response: text(required("response")?, "response")?,
+            response: owned(required("response")?, "response")?,
             reasoning_effort: optional("reasoning_effort")?,
-            ultrathink: get("ultrathink")?.map(|value| value.extract::<bool>()).transpose()?,
+            ultrathink: get("ultrathink")?.map(|on| boolean(&on, "ultrathink")).transpose()?,
             status: optional("status")?,
-            tokens: u64::try_from(tokens)
-                .map_err(|_| unfit(py, "tokens", "the count is negative"))?,
+            tokens: get("tokens")?.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
         };
         let response = members.try_into().map_err(|error| decode_error(py, &error))?;
         let decoded = compact::Decoded { response, format: None, layout: None };
@@ -410,6 +400,13 @@ impl Response {
             layout: self.layout,
         }
     }
+}
+
+/// Text that every format can write: it has UTF-8.
+fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>> {
+    let text = text(value, field)?;
+    utf8(text, field)?;
+    Ok(text.clone().unbind())
 }
 
 impl Verbose {

@@ -1,0 +1,77 @@
+"""Run all, print the tables, write `results/latest.json`, `RESULTS.md` and the README's tables."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import compactwire as cw
+
+from . import core, report, sizes, speed
+from .measure import FULL, QUICK, Effort
+
+HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
+PEERS = ["ormsgpack", "zstandard"]
+
+
+def machine() -> dict[str, str]:
+    """What the figures are measured on."""
+    processor = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = info.read_text().splitlines()
+        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        processor = f"{names[0]}, {len(names)} cores" if names else processor
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "processor": processor,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "compactwire": cw.__version__,
+        **{peer: version(peer) for peer in PEERS},
+    }
+
+
+def measure(effort: Effort) -> report.Record:
+    """Measure everything."""
+    return {
+        "machine": machine(),
+        "speed": [row.record() for row in speed.run(effort)],
+        "core": [
+            {"work": work, "size": speed.name(size), "bytes": size, "seconds": times}
+            for (work, size), times in core.base85().items()
+        ],
+        "sizes": [
+            {"label": label, "bytes": size, "ratios": ratios}
+            for label, size, ratios in sizes.by_format()
+        ],
+        "levels": [vars(level) for level in sizes.levels(effort)],
+    }
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="measure briefly, write nothing")
+    quick = parser.parse_args().quick
+    record = measure(QUICK if quick else FULL)
+    page = report.results(record)
+    print(page)
+    if not quick:
+        (HERE / "results").mkdir(exist_ok=True)
+        latest = HERE / "results" / "latest.json"
+        latest.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
+        text = report.update_readme(README.read_text(encoding="utf-8"), record)
+        README.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""The inputs: real-shaped text of exact sizes, the same in every run.
+
+Lines of the samples in `data/corpus/`, in an order that a seeded generator gives, so that a
+compressor finds the repetitions of language and not those of a repeated file.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+
+import compactwire as cw
+
+CORPUS = Path(__file__).parent.parent / "data" / "corpus"
+
+
+@cache
+def samples() -> list[str]:
+    """Every sample of the corpus, in the order of its path."""
+    return [path.read_bytes().decode() for path in sorted(CORPUS.glob("*/*")) if path.is_file()]
+
+
+@cache
+def text(size: int, *, ascii_only: bool = False) -> str:
+    """Text of `size` UTF-8 bytes (up to three fewer, where a character does not fit)."""
+    lines = [line for sample in samples() for line in sample.splitlines(keepends=True)]
+    if ascii_only:
+        lines = [line for line in lines if line.isascii()]
+    generator = random.Random(size)
+    chosen: list[bytes] = []
+    total = 0
+    while total < size:
+        generator.shuffle(lines)
+        for line in lines:
+            chosen.append(line.encode())
+            total += len(chosen[-1])
+            if total >= size:
+                break
+    return b"".join(chosen)[:size].decode(errors="ignore")
+
+
+def response(size: int, *, ascii_only: bool = False) -> cw.Response:
+    """Give a response whose result has `size` bytes."""
+    return cw.Response(text(size, ascii_only=ascii_only), model="C45", tokens=max(1, size // 4))
+
+
+def noise(size: int) -> bytes:
+    """Bytes without pattern: what a compressor leaves."""
+    return random.Random(size).randbytes(size)

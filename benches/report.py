@@ -1,0 +1,201 @@
+"""From a record of measurements to the pages that quote it; no figure is written by hand.
+
+`results/latest.json` is the record, `RESULTS.md` all of it, and the README shows two small tables
+between comments. A test renders them again and compares.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+Record = dict[str, Any]
+
+README_WORK = [
+    ("decode dsl", "200 B", "json"),
+    ("encode dsl", "200 B", "json"),
+    ("decode base85", "200 B", "json"),
+    ("encode base85", "200 B", "json"),
+    ("decode zstd", "1 KiB ASCII", "ormsgpack"),
+    ("encode zstd", "1 KiB ASCII", "ormsgpack"),
+    ("decode zstd", "20 KiB ASCII", "ormsgpack"),
+    ("encode zstd", "20 KiB ASCII", "ormsgpack"),
+    ("decode_base85", "20 KiB", "base64"),
+    ("encode_base85", "20 KiB", "base64"),
+]
+README_SIZES = ["small", "medium", "xlarge"]
+MEANING = {
+    "verbose": "`{` a JSON object: for eyes and logs",
+    "dsl": "`RES|status|model|tokens|result`: short answers, models that read",
+    "binary": "`M` Base64 of MessagePack: old peers",
+    "base85": "`A` Base85 of MessagePack: below 256 bytes",
+    "zlib": "`Z` Base85 of zlib (v2) or gzip (v4): v2 peers",
+    "zstd": "`S` Base85 of zstd: from 256 bytes",
+    "dictionary": "`D` Base85 of zstd with a dictionary: the smallest between programs",
+}
+
+
+def seconds(value: float) -> str:
+    """Say a time with three digits and the unit that fits."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def table(header: list[str], rows: list[list[str]], *, text_columns: int = 1) -> str:
+    """Lay out a Markdown table that also reads well as text; numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    rule = [
+        "-" * (width + 2) if i < text_columns else "-" * (width + 1) + ":"
+        for i, width in enumerate(widths)
+    ]
+    lines = ["|" + "|".join(rule) + "|"]
+    for row in [header, *rows]:
+        cells = [
+            cell.ljust(width) if i < text_columns else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines[0], lines[1] = lines[1], lines[0]
+    return "\n".join(lines)
+
+
+def verdict(ratio: float, target: float | None) -> str:
+    """Whether a target is met, or by how much it is missed."""
+    if target is None:
+        return ""
+    return (
+        f"{target:g}x: met" if ratio >= target else f"{target:g}x: {1 - ratio / target:.0%} short"
+    )
+
+
+def speed(record: Record) -> str:
+    """What a Python caller sees."""
+    rows = [
+        [
+            row["work"],
+            row["size"],
+            row["peer"],
+            seconds(row["seconds"]),
+            seconds(row["peer_seconds"]),
+            f"{row['ratio']:.3g}x",
+            verdict(row["ratio"], row["target"]),
+        ]
+        for row in record["speed"]
+    ]
+    header = ["work", "size", "peer", "compactwire", "the peer", "faster", "target"]
+    return table(header, rows, text_columns=3)
+
+
+def core(record: Record) -> str:
+    """What Criterion measured in the core."""
+    rows = []
+    for row in record["core"]:
+        times, size = row["seconds"], row["bytes"]
+        rates = [
+            f"{size / times[peer] / 2**30:.2f}" for peer in ("compactwire", "z85", "base64-simd")
+        ]
+        ratio = times["z85"] / times["compactwire"]
+        near = times["base64-simd"] / times["compactwire"]
+        rows.append(
+            [row["work"], row["size"], *rates, f"{ratio:.3g}x", verdict(ratio, 3), f"{near:.2f}x"]
+        )
+    if not rows:
+        return "Not measured: run `cargo bench --bench base85` first."
+    header = ["work", "size", "GiB/s", "z85", "base64-simd", "to z85", "target", "to base64-simd"]
+    return table(header, rows, text_columns=2)
+
+
+def sizes(record: Record) -> str:
+    """Text length by format and message size."""
+    formats = list(record["sizes"][0]["ratios"])
+    rows = [
+        [f"{row['label']} ({row['bytes']} B)", *(f"{row['ratios'][name]:.0%}" for name in formats)]
+        for row in record["sizes"]
+    ]
+    return table(["result", *formats], rows)
+
+
+def levels(record: Record) -> str:
+    """What the compression levels are worth."""
+    rows = [
+        [row["kind"], str(row["level"]), f"{row['ratio']:.3f}", f"{row['microseconds']:.0f}"]
+        for row in record["levels"]
+    ]
+    return table(["zstd", "level", "bytes against plain level 3", "µs per message"], rows)
+
+
+def results(record: Record) -> str:
+    """Render the whole page."""
+    facts = "\n".join(f"- {key}: {value}" for key, value in record["machine"].items())
+    return f"""# Results
+
+Written by `cargo bench --bench base85 && python -m benches` (extra `bench`); do not edit. Times are
+medians of interleaved rounds, ours and the peer in turn, and a ratio is worth what its own run is.
+We wrote both sides of each comparison: read `benches/` before you believe it.
+
+{facts}
+
+## From Python
+
+{speed(record)}
+
+What stands in the way where a target is short. Encoding 1 KiB and 20 KiB: the compressor alone
+takes nine tenths of our time or more (rows "zstandard alone"), and the peer uses the same one; only
+a lower level would be faster, for larger texts ("Compression levels"). Decoding 1 MiB of many
+languages: Python builds the text from UTF-8 character by character, which the bare compressor,
+giving bytes, does not.
+
+## Base85 in the core
+
+{core(record)}
+
+## Size
+
+Length of the text in percent of the result's bytes: the mean over messages that the dictionary was
+not trained on, with model and token count.
+
+{sizes(record)}
+
+## Compression levels
+
+Samples of the corpus that the dictionary was not trained on, about 1.5 KB each. Plain messages use
+level 3, the dictionary level 8.
+
+{levels(record)}
+"""
+
+
+def readme_blocks(record: Record) -> dict[str, str]:
+    """Render the two tables of the README."""
+    by_label = {row["label"]: row["ratios"] for row in record["sizes"]}
+    formats = [
+        [f"`{name}`", meaning, *(f"{by_label[label][name]:.0%}" for label in README_SIZES)]
+        for name, meaning in MEANING.items()
+    ]
+    rows = []
+    for wanted in README_WORK:
+        rows += [
+            [row["work"], row["size"], row["peer"], seconds(row["seconds"]), f"{row['ratio']:.3g}x"]
+            for row in record["speed"]
+            if (row["work"], row["size"], row["peer"].split()[0].split(".")[0]) == wanted
+        ]
+    return {
+        "sizes": table(
+            ["format", "what it is", "200 B", "1 KiB", "20 KiB"], formats, text_columns=2
+        ),
+        "speed": table(["work", "size", "against", "time", "faster"], rows, text_columns=3),
+    }
+
+
+def update_readme(readme: str, record: Record) -> str:
+    """Put the tables between their comments."""
+    for name, block in readme_blocks(record).items():
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        readme, count = re.subn(
+            pattern, lambda m, b=block: f"{m[1]}\n{b}\n\n{m[2]}", readme, flags=re.DOTALL
+        )
+        if count != 1:
+            raise ValueError(f"the README has no place for {name}")
+    return readme

@@ -1,0 +1,74 @@
+"""The size of what travels: every format over messages of several sizes, and the levels.
+
+Sizes are exact and the same on every machine with the same zlib and zstd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import compactwire as cw
+import zstandard
+
+from . import data, peers
+from .measure import Effort, compare
+
+FORMATS = ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary", "smallest"]
+SIZES = [("tiny", 50), ("small", 200), ("medium", 1024), ("large", 5120), ("xlarge", 20480)]
+
+
+def by_format() -> Iterator[tuple[str, int, dict[str, float]]]:
+    """Text length over result length, per size: the mean of several messages.
+
+    None of them was in the dictionary's training.
+    """
+    held_out = "".join(
+        sample for i, sample in enumerate(data.samples()) if i % 5 == 4 and sample.isascii()
+    )
+    for label, size in SIZES:
+        starts = range(0, min(len(held_out) - size, 40 * size), size)
+        messages = [held_out[start : start + size] for start in starts]
+        ratios = {}
+        for format_name in FORMATS:
+            total = 0
+            for message in messages:
+                response = cw.Response(message, model="C45", tokens=size // 4)
+                total += len(cw.encode(response, format=format_name))
+            ratios[format_name] = total / (len(messages) * size)
+        yield label, size, ratios
+
+
+@dataclass(frozen=True)
+class Level:
+    """One zstd level on the samples: text against level 3, microseconds per message."""
+
+    kind: str
+    level: int
+    ratio: float
+    microseconds: float
+
+
+def levels(effort: Effort) -> Iterator[Level]:
+    """What each zstd level is worth, plain and with the built-in dictionary (held-out samples)."""
+    held_out = [
+        peers.pack(cw.Response(sample, model="C45", tokens=len(sample) // 4))
+        for i, sample in enumerate(data.samples())
+        if i % 5 == 4
+    ]
+    # A file is one line of text and the dictionary itself.
+    trained = cw.Dictionary.default().to_bytes().split(b"\n", 1)[1]
+    base = sum(map(len, map(zstandard.ZstdCompressor(level=3).compress, held_out)))
+    for kind in ("plain", "dictionary"):
+        for level in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 19):
+            if kind == "plain":
+                compressor = zstandard.ZstdCompressor(level=level)
+            else:
+                dictionary = zstandard.ZstdCompressionDict(trained)
+                dictionary.precompute_compress(level=level)
+                compressor = zstandard.ZstdCompressor(level=level, dict_data=dictionary)
+            size = sum(len(compressor.compress(message)) for message in held_out)
+            (timing,) = compare(
+                [lambda c=compressor: [c.compress(message) for message in held_out]], effort
+            )
+            yield Level(kind, level, size / base, timing.median / len(held_out) * 1e6)

@@ -1,0 +1,19 @@
+//! Any delta on any content: a text or an error; and our own delta always leads to the new text.
+
+#![no_main]
+
+use compactwire::compact::delta::{ApplyOptions, DeltaStream, Replace, apply, encode};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|texts: (&str, &str)| {
+    let (old, new) = texts;
+    for replace in [Replace::Overwrite, Replace::Truncate] {
+        let options = ApplyOptions { replace, max_size: 1 << 20 };
+        let _ = apply(old, new, &options);
+        let delta = encode(old, new);
+        assert_eq!(apply(old, &delta, &options).as_deref(), Ok(new), "{delta:?}");
+        let mut stream = DeltaStream::new(old, options);
+        assert_eq!(stream.push(new), delta);
+        assert_eq!(stream.content(), new);
+    }
+});

@@ -1,0 +1,23 @@
+//! Any text: a response or an error, never a panic; what decodes survives another round.
+
+#![no_main]
+
+use compactwire::compact::{Choice, DecodeOptions, EncodeOptions, Format, decode, encode};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|wire: &str| {
+    let options = DecodeOptions { max_size: 1 << 20, ..DecodeOptions::default() };
+    let Ok(decoded) = decode(wire, &options) else { return };
+    // Base85 carries every response, but none of the fields that only a verbose message has.
+    let options = EncodeOptions { format: Choice::Format(Format::Base85), ..Default::default() };
+    let again = encode(&decoded.response, &options)
+        .ok()
+        .and_then(|wire| decode(&wire, &DecodeOptions::default()).ok())
+        .map(|decoded| decoded.response);
+    let same = again.is_some_and(|again| {
+        let first = &decoded.response;
+        (again.result, again.model, again.status, again.tokens)
+            == (first.result.clone(), first.model.clone(), first.status, first.tokens)
+    });
+    assert!(same, "{wire:?}");
+});

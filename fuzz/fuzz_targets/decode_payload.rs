@@ -1,0 +1,16 @@
+//! Any bytes behind the transport coding: MessagePack, compressed streams, dictionary containers.
+
+#![no_main]
+
+use compactwire::base85;
+use compactwire::compact::{DecodeOptions, decode};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: (u8, &[u8])| {
+    let prefix = ["A", "Z", "S", "D"][usize::from(data.0) % 4];
+    let wire = prefix.to_owned() + &base85::encode(data.1);
+    let options = DecodeOptions { max_size: 1 << 20, ..DecodeOptions::default() };
+    if let Ok(decoded) = decode(&wire, &options) {
+        assert!(decoded.response.result.len() <= options.max_size.max(data.1.len()));
+    }
+});

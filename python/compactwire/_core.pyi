@@ -1,0 +1,504 @@
+"""The compiled core: what its functions and types take, give and raise.
+
+Import :mod:`compactwire` instead.
+"""
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any, Final, Literal, final
+
+from ._format import Format
+
+__version__: Final[str]
+
+__all__ = [
+    "DeltaStream",
+    "Dictionary",
+    "Inspection",
+    "Response",
+    "__version__",
+    "_restore_response",
+    "apply_delta",
+    "decode",
+    "decode_base85",
+    "detect",
+    "encode",
+    "encode_base85",
+    "encode_delta",
+    "inspect",
+]
+
+_Wire = str | bytes | bytearray | memoryview
+_FormatName = Literal[
+    "verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary", "auto", "smallest"
+]
+_Layout = Literal[1, 2, 3, "map"]
+_Status = Literal["OK", "ERR", "PART", "STREAM"]
+_Replace = Literal["overwrite", "truncate"]
+
+@final
+class Response:
+    """An answer of a language model, or the result of a tool.
+
+    Immutable; equal when all fields but `format` and `version` are.
+
+    Parameters
+    ----------
+    result : str
+        The answer.
+    model : str
+        The model's code (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other text.
+    status : {"OK", "ERR", "PART", "STREAM"}
+        Whether the answer is whole and well; "PARTIAL" is another spelling of "PART".
+    tokens : int
+        How many tokens the answer cost, 0 to 2^63 - 1.
+    model_name, returncode, reasoning_effort, ultrathink : optional
+        Members of a verbose message; the other formats have no place for them.
+
+    Raises
+    ------
+    EncodeError
+        A status that does not exist, a number out of range, text with a lone surrogate.
+
+    Source: Compact Protocol v2 part 1, v4 sections 3 and 4.
+    """
+
+    __match_args__: Final = ("result", "model", "status", "tokens")
+
+    def __new__(
+        cls,
+        result: str,
+        model: str = "",
+        status: Literal["OK", "ERR", "PART", "PARTIAL", "STREAM"] = "OK",
+        tokens: int = 0,
+        *,
+        model_name: str | None = None,
+        returncode: int | None = None,
+        reasoning_effort: str | None = None,
+        ultrathink: bool | None = None,
+    ) -> Response: ...
+    @property
+    def result(self) -> str:
+        """The answer."""
+    @property
+    def model(self) -> str:
+        """The model's code, or any other text."""
+    @property
+    def status(self) -> _Status:
+        """Whether the answer is whole and well: "OK", "ERR", "PART" or "STREAM"."""
+    @property
+    def tokens(self) -> int:
+        """How many tokens the answer cost."""
+    @property
+    def model_name(self) -> str | None:
+        """The model's name in a verbose message, where it is not the code itself."""
+    @property
+    def returncode(self) -> int | None:
+        """The return code of a verbose message, where it is not what the status says."""
+    @property
+    def reasoning_effort(self) -> str | None:
+        """How hard the model was asked to think: "low", "medium", "high"."""
+    @property
+    def ultrathink(self) -> bool | None:
+        """Whether extended thinking was on."""
+    @property
+    def format(self) -> Format | None:
+        """How a decoded response travelled; None for one that was not decoded."""
+    @property
+    def version(self) -> _Layout | None:
+        """The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None without one."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Response: ...
+    def __deepcopy__(self, _memo: Any) -> Response: ...
+    def __replace__(self, **changes: Any) -> Response: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def _restore_response(
+    fields: tuple[Any, ...], format: str | None, version: _Layout | None
+) -> Response: ...
+def encode(
+    response: Response | Mapping[str, object],
+    /,
+    *,
+    format: _FormatName | Format = "auto",
+    protocol: Literal[2, 4] = 4,
+    msgpack_version: _Layout | None = None,
+    dictionary: Dictionary | None = None,
+) -> str:
+    """Write a response as one text.
+
+    Parameters
+    ----------
+    response : Response or Mapping
+        The response, or a mapping with the fields of one ("result", "model", ...) or with the
+        members of a verbose message ("response", "model", "returncode", ...).
+    format : str
+        "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the
+        size of the result, "smallest" takes the shortest text of all.
+    protocol : {4, 2}
+        The dialect. `decode` reads both.
+    msgpack_version : {1, 2, 3, "map"}, optional
+        The MessagePack layout, for the formats that have one. Default: 3 in protocol 2, "map" in
+        protocol 4 and in "zstd" and "dictionary". A model without an integer turns 2 and 3 into 1.
+    dictionary : Dictionary, optional
+        What "dictionary" compresses with (default: the built-in one); "auto" in protocol 4 takes it
+        where the text becomes shorter, "smallest" tries it. The other formats have no use for it.
+
+    Returns
+    -------
+    str
+        The message. All but "verbose" and "dsl" are ASCII.
+
+    Raises
+    ------
+    EncodeError
+        The format cannot carry a field; the attribute `field` names it.
+
+    Notes
+    -----
+    `model_name`, `returncode`, `reasoning_effort` and `ultrathink` travel in "verbose" only: the
+    specifications give the other formats no place for them. A free text as `model` comes back from
+    "verbose" as `model_name`, because there the member holds a name.
+
+    Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
+    """
+
+def decode(
+    wire: _Wire,
+    /,
+    *,
+    max_size: int = 67_108_864,
+    dictionary: Dictionary | None = None,
+    dictionaries: Iterable[Dictionary] = (),
+    fallback: bool = False,
+) -> Response:
+    """Read a response in any format of either protocol.
+
+    Parameters
+    ----------
+    wire : str, bytes, bytearray or memoryview
+        The message; bytes are UTF-8. White space and a byte order mark before it are skipped;
+        so is white space behind it, but the result of the DSL is kept to the last character.
+    max_size : int
+        The largest decompressed size in bytes, 64 MiB by default; checked before memory is taken.
+    dictionary, dictionaries : Dictionary, iterable of Dictionary
+        Where to look for the dictionary of a message, before the built-in one.
+    fallback : bool
+        Take a text that cannot be decoded as the result itself, with format "raw".
+
+    Returns
+    -------
+    Response
+        Its `format` and `version` tell how it travelled.
+
+    Raises
+    ------
+    DecodeError
+        One of its subclasses says what is wrong and where: `EmptyResponse`, `InvalidPrefix`,
+        `InvalidFormat`, `MissingField`, `InvalidBase64`, `InvalidBase85Char`,
+        `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`, `OutputTooLarge`,
+        `InvalidMsgpack`, `DictionaryNotFound`.
+
+    Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
+    """
+
+def detect(wire: _Wire, /) -> Format:
+    """Say what a text is by its first characters, without decoding it.
+
+    Parameters
+    ----------
+    wire : str, bytes, bytearray or memoryview
+        The text; bytes are UTF-8.
+
+    Returns
+    -------
+    Format
+        A response's format, or DELTA, TOOL, SYSTEM, REQUEST, GCF for what other functions read.
+
+    Raises
+    ------
+    EmptyResponse, InvalidPrefix
+        It is nothing, or begins like none of them.
+
+    Source: Compact Protocol v2 "Format Detection", v4 section 1.
+    """
+
+def encode_base85(data: bytes | bytearray | memoryview, /) -> str:
+    """Encode bytes as Base85 in the protocol's alphabet: five characters for four bytes.
+
+    Parameters
+    ----------
+    data : bytes, bytearray or memoryview
+        Any bytes. The last one to three become two to four characters.
+
+    Returns
+    -------
+    str
+        ASCII, a quarter longer than the data.
+
+    Source: Compact Protocol v2 section 4.
+    """
+
+def decode_base85(text: _Wire, /) -> bytes:
+    """Decode Base85 in the protocol's alphabet.
+
+    Parameters
+    ----------
+    text : str, bytes, bytearray or memoryview
+        Digits only; white space is not skipped.
+
+    Returns
+    -------
+    bytes
+        Four bytes for five characters.
+
+    Raises
+    ------
+    InvalidBase85Char, InvalidBase85Length, InvalidBase85Value
+        A foreign character, one character too many, five that mean a number above 2^32 - 1.
+
+    Source: Compact Protocol v2 section 4.
+    """
+
+@final
+class Inspection:
+    """What a message is and what it weighs, layer by layer."""
+
+    @property
+    def format(self) -> Format:
+        """The format, a member of `Format`."""
+    @property
+    def version(self) -> _Layout | None:
+        """The MessagePack layout: 1, 2, 3 or "map"; None for a text format."""
+    @property
+    def compression(self) -> Literal["zlib", "gzip", "zstd"] | None:
+        """How it is compressed: "zlib", "gzip" or "zstd"; None where it is not."""
+    @property
+    def dictionary_id(self) -> int | None:
+        """The id of the dictionary, where one was used."""
+    @property
+    def layers(self) -> list[tuple[str, int]]:
+        """Size of each layer in UTF-8 bytes, from the wire inwards: pairs of name and size."""
+    @property
+    def verbose_size(self) -> int:
+        """Size of the same response as a verbose message (compact JSON), in bytes."""
+    @property
+    def ratio(self) -> float:
+        """Size on the wire over `verbose_size`."""
+    @property
+    def response(self) -> Response:
+        """The response."""
+
+def inspect(
+    wire: _Wire,
+    /,
+    *,
+    max_size: int = 67_108_864,
+    dictionary: Dictionary | None = None,
+    dictionaries: Iterable[Dictionary] = (),
+) -> Inspection:
+    """Say what a message is and what it weighs, layer by layer.
+
+    Parameters
+    ----------
+    wire, max_size, dictionary, dictionaries
+        As in `decode`.
+
+    Returns
+    -------
+    Inspection
+        Format, layout, compression, the size of every layer in bytes, and the ratio against the
+        same response as a verbose message.
+
+    Raises
+    ------
+    DecodeError
+        As `decode`.
+    """
+
+@final
+class Dictionary:
+    """A zstd dictionary, trained on messages like those that it will compress.
+
+    Immutable, and ready for any number of threads. Made by `train`, `load`, `from_bytes` or
+    `default`. Messages name their dictionary by its `id`.
+
+    Source: Compact Protocol v4 sections 1 and 2.
+    """
+
+    @staticmethod
+    def train(
+        samples: Iterable[str | Response | Mapping[str, object] | bytes],
+        /,
+        *,
+        size: int = 112_640,
+        content_type: str = "mixed",
+        model: str = "",
+        time: int | None = None,
+    ) -> Dictionary:
+        """Train a dictionary on samples.
+
+        Parameters
+        ----------
+        samples : iterable of str, Response, Mapping or bytes
+            Typical results or whole responses; bytes are taken as MessagePack that is ready. A
+            hundred or more, together several times the size of the dictionary.
+        size : int
+            The largest size in bytes.
+        content_type, model : str
+            What the samples are and who wrote them; for the file's first line.
+        time : int, optional
+            Seconds since 1970 for the file's first line; now, unless given. The rest of the file
+            depends on the samples alone.
+
+        Raises
+        ------
+        EncodeError
+            The samples are too few or too small.
+        """
+    @staticmethod
+    def default() -> Dictionary:
+        """The dictionary inside the package, which every `decode` knows."""
+    @staticmethod
+    def load(path: str | PathLike[str], /, *, name: str | None = None) -> Dictionary:
+        """Read a dictionary file, of version 1 or 2, or a bare zstd dictionary.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        name : str, optional
+            The name by which old containers ask for it; by default its content type.
+
+        Raises
+        ------
+        InvalidFormat
+            It is no dictionary.
+        OSError
+            It cannot be read.
+        """
+    @staticmethod
+    def from_bytes(
+        data: bytes | bytearray | memoryview, /, *, name: str | None = None
+    ) -> Dictionary:
+        """Read a dictionary from the bytes of its file; otherwise as `load`."""
+    def save(self, path: str | PathLike[str], /) -> None:
+        """Write the dictionary as a file of version 2."""
+    def to_bytes(self) -> bytes:
+        """The bytes of its file."""
+    @property
+    def id(self) -> int:
+        """The id that zstd gave it and frames carry; 0 for a dictionary without one."""
+    @property
+    def name(self) -> str:
+        """The name that old containers use; its content type unless another was given."""
+    @property
+    def content_type(self) -> str:
+        """What the samples were."""
+    @property
+    def model(self) -> str:
+        """Which model wrote the samples; empty for any."""
+    @property
+    def samples(self) -> int:
+        """How many samples it was trained on."""
+    @property
+    def time(self) -> str:
+        """When it was trained, as its file says it: seconds since 1970."""
+    @property
+    def size(self) -> int:
+        """Its size in bytes, without the line that describes it."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Dictionary: ...
+    def __deepcopy__(self, _memo: Any) -> Dictionary: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def encode_delta(old: str, new: str, /) -> str:
+    """Write the shortest delta that turns one text into another.
+
+    Parameters
+    ----------
+    old, new : str
+        What the other end has, and what it should have.
+
+    Returns
+    -------
+    str
+        `D|F|`, `D|+|` or `D|R|` with text, or `D|Z|` with one of them compressed, whichever is
+        shortest in UTF-8 bytes. A replacement is written only where every known reader understands
+        it alike. Equal texts give `D|+|`.
+
+    Raises
+    ------
+    EncodeError
+        A text has a lone surrogate.
+
+    Source: Compact Protocol v2 "Streaming Delta Protocol".
+    """
+
+def apply_delta(
+    old: str,
+    delta: _Wire,
+    /,
+    *,
+    replace: _Replace = "overwrite",
+    max_size: int = 67_108_864,
+) -> str:
+    """Apply a delta to a text.
+
+    Parameters
+    ----------
+    old : str
+        The text so far.
+    delta : str, bytes, bytearray or memoryview
+        `D|F|text` takes its place, `D|+|text` is added, `D|R|position|text` is written over it from
+        that code point on, `D|Z|` holds a compressed delta.
+    replace : {"overwrite", "truncate"}
+        Whether a replacement leaves what lies behind it (the specification) or cuts it off (the
+        clients of protocol 2).
+    max_size : int
+        The largest decompressed size of a delta in bytes, 64 MiB by default.
+
+    Returns
+    -------
+    str
+        The new text.
+
+    Raises
+    ------
+    DecodeError
+        `InvalidFormat` for a malformed delta or a position behind the end; for `D|Z|` also the
+        errors of Base85, Base64 and decompression.
+
+    Source: Compact Protocol v2 "Streaming Delta Protocol".
+    """
+
+@final
+class DeltaStream:
+    """A text that grows by deltas; both ends of a stream have one. Thread-safe.
+
+    Parameters
+    ----------
+    content : str
+        The text to start with.
+    replace : {"overwrite", "truncate"}
+        As in `apply_delta`.
+    max_size : int
+        The largest size of a decompressed delta, and of the text that `apply` makes, in bytes.
+
+    Source: Compact Protocol v2 "Streaming Delta Protocol".
+    """
+
+    def __new__(
+        cls, content: str = "", /, *, replace: _Replace = "overwrite", max_size: int = 67_108_864
+    ) -> DeltaStream: ...
+    def push(self, content: str, /) -> str:
+        """Take over a new text and return the delta that tells the other end."""
+    def apply(self, delta: _Wire, /) -> str:
+        """Apply a delta of the other end and return the text; on an error it stays as it was."""
+    @property
+    def content(self) -> str:
+        """The text so far."""
