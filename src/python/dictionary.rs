@@ -244,7 +244,7 @@ fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
             let message = error.to_string();
             // Rust adds the number to the text, Python puts it before.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((code, message, path))
+            PyOSError::new_err((code, message, path.into_os_string()))
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::args::{boolean, int64, natural, text, utf8};
 use super::errors::{decode_error, missing_field, unfit};
 use crate::compact::{self, Format, Layout, Members, Status};
+use crate::position::excerpt;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -123,8 +124,13 @@ impl Response {
         };
         let status = match status {
             None => Status::Ok,
-            Some(code) => Status::from_code(utf8(text(code, "status")?, "status")?)
-                .ok_or_else(|| unfit(py, "status", "expected OK, ERR, PART or STREAM"))?,
+            Some(code) => {
+                let code = utf8(text(code, "status")?, "status")?;
+                Status::from_code(code).ok_or_else(|| {
+                    let found = excerpt(code);
+                    unfit(py, "status", &format!("expected OK, ERR, PART or STREAM, found {found}"))
+                })?
+            }
         };
         let returncode = returncode.map(|code| int64(code, "returncode")).transpose()?;
         let verbose = Verbose {
