@@ -6,7 +6,7 @@
 
 use crate::limits::MAX_SKIPPED_DEPTH;
 use rmp::Marker;
-use rmp::decode::{Bytes, LenError, MessageLen, NumValueReadError, ValueReadError};
+use rmp::decode::{Bytes, NumValueReadError, ValueReadError};
 
 /// The sink for `rmp::encode`: a growing buffer whose error type has no values.
 pub use rmp::encode::ByteBuf as Writer;
@@ -90,20 +90,81 @@ impl<'a> Reader<'a> {
 
     /// Passes over one value of any type, nested at most [`MAX_SKIPPED_DEPTH`] deep.
     pub fn skip(&mut self) -> Result<(), Error> {
-        let mut value = MessageLen::with_limits(MAX_SKIPPED_DEPTH, u32::MAX as usize);
-        let message = match value.incremental_len(self.rest()) {
-            Ok(len) => {
-                self.offset += len;
-                return Ok(());
+        // How many values are still to come at each level; no recursion on what the input says.
+        let mut levels = vec![1u64];
+        while let Some(left) = levels.last_mut() {
+            let Some(less) = left.checked_sub(1) else {
+                levels.pop();
+                continue;
+            };
+            *left = less;
+            let start = self.offset;
+            let children = self.skip_head()?;
+            if children > 0 {
+                if levels.len() > MAX_SKIPPED_DEPTH {
+                    let message = format!("nested more than {MAX_SKIPPED_DEPTH} levels deep");
+                    return Err(Error { message, offset: start });
+                }
+                levels.push(children);
             }
-            Err(LenError::Truncated(len)) if len.get() > self.rest().len() => {
-                format!("expected a value of {len} bytes or more, found {}", self.rest().len())
+        }
+        Ok(())
+    }
+
+    /// Passes over a value without its elements: how many values those are.
+    fn skip_head(&mut self) -> Result<u64, Error> {
+        let start = self.offset;
+        let marker = Marker::from_u8(self.take(1, start)?[0]);
+        let (bytes, children) = match marker {
+            Marker::FixPos(_) | Marker::FixNeg(_) | Marker::Null | Marker::True | Marker::False => {
+                (0, 0)
             }
-            Err(LenError::Truncated(_) | LenError::ParseError) => {
-                format!("expected a valid value at most {MAX_SKIPPED_DEPTH} levels deep")
+            Marker::U8 | Marker::I8 => (1, 0),
+            // An extension has its type before its data.
+            Marker::U16 | Marker::I16 | Marker::FixExt1 => (2, 0),
+            Marker::U32 | Marker::I32 | Marker::F32 => (4, 0),
+            Marker::U64 | Marker::I64 | Marker::F64 => (8, 0),
+            Marker::FixStr(len) => (len.into(), 0),
+            Marker::Str8 | Marker::Bin8 => (self.big_endian(1, start)?, 0),
+            Marker::Str16 | Marker::Bin16 => (self.big_endian(2, start)?, 0),
+            Marker::Str32 | Marker::Bin32 => (self.big_endian(4, start)?, 0),
+            Marker::FixExt2 => (3, 0),
+            Marker::FixExt4 => (5, 0),
+            Marker::FixExt8 => (9, 0),
+            Marker::FixExt16 => (17, 0),
+            Marker::Ext8 => (self.big_endian(1, start)? + 1, 0),
+            Marker::Ext16 => (self.big_endian(2, start)? + 1, 0),
+            Marker::Ext32 => (self.big_endian(4, start)? + 1, 0),
+            Marker::FixArray(len) => (0, len.into()),
+            Marker::Array16 => (0, self.big_endian(2, start)?),
+            Marker::Array32 => (0, self.big_endian(4, start)?),
+            Marker::FixMap(len) => (0, 2 * u64::from(len)),
+            Marker::Map16 => (0, 2 * self.big_endian(2, start)?),
+            Marker::Map32 => (0, 2 * self.big_endian(4, start)?),
+            Marker::Reserved => {
+                let message = "expected a value, found a reserved byte".into();
+                return Err(Error { message, offset: start });
             }
         };
-        Err(Error { message, offset: self.offset })
+        self.take(bytes, start)?;
+        Ok(children)
+    }
+
+    /// Reads an unsigned integer of `width` bytes that belongs to the value at `start`.
+    fn big_endian(&mut self, width: u64, start: usize) -> Result<u64, Error> {
+        let bytes = self.take(width, start)?;
+        Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    }
+
+    /// Takes `len` bytes that belong to the value at `start`.
+    fn take(&mut self, len: u64, start: usize) -> Result<&'a [u8], Error> {
+        let rest = self.rest();
+        let taken = usize::try_from(len).ok().and_then(|len| rest.get(..len)).ok_or_else(|| {
+            let message = format!("expected {len} more bytes of a value, found {}", rest.len());
+            Error { message, offset: start }
+        })?;
+        self.offset += taken.len();
+        Ok(taken)
     }
 
     /// Checks that nothing follows.
@@ -213,17 +274,70 @@ mod tests {
     }
 
     #[test]
-    fn skip_passes_any_value_and_stops_at_the_depth_limit() {
-        let mut reader = Reader::new(b"\x82\xa1a\x93\x01\xc0\xc3\xa1b\xc4\x01x\x07");
-        assert_eq!(reader.skip(), Ok(()));
-        assert_eq!(reader.uint(), Ok(7));
-        assert_eq!(reader.finish(), Ok(()));
-        let deep = vec![0x91; 100_000];
-        assert!(error(Reader::new(&deep).skip()).contains("128 levels"));
+    fn skip_passes_every_kind_of_value() {
+        for value in [
+            &b"\x07"[..],
+            b"\xff",
+            b"\xc0",
+            b"\xc2",
+            b"\xc3",
+            b"\xcc1",
+            b"\xcd12",
+            b"\xce1234",
+            b"\xcf12345678",
+            b"\xd01",
+            b"\xd112",
+            b"\xd21234",
+            b"\xd312345678",
+            b"\xca1234",
+            b"\xcb12345678",
+            b"\xa3abc",
+            b"\xd9\x01a",
+            b"\xda\0\x01a",
+            b"\xdb\0\0\0\x01a",
+            b"\xc4\x01a",
+            b"\xc5\0\x01a",
+            b"\xc6\0\0\0\x01a",
+            b"\xd4t1",
+            b"\xd5t12",
+            b"\xd6t1234",
+            b"\xd7t12345678",
+            b"\xd8t1234567812345678",
+            b"\xc7\x01ta",
+            b"\xc8\0\x01ta",
+            b"\xc9\0\0\0\x01ta",
+            b"\x90",
+            b"\x92\x01\x91\xc0",
+            b"\xdc\0\x02\x01\x02",
+            b"\xdd\0\0\0\x01\x90",
+            b"\x80",
+            b"\x81\xa1a\x80",
+            b"\xde\0\x01\xa1a\x01",
+            b"\xdf\0\0\0\x01\x01\x02",
+        ] {
+            let followed = [value, b"\x07"].concat();
+            let mut reader = Reader::new(&followed);
+            assert_eq!(reader.skip(), Ok(()), "{value:x?}");
+            assert_eq!((reader.uint(), reader.finish()), (Ok(7), Ok(())), "{value:x?}");
+            for end in 0..value.len() {
+                assert!(Reader::new(&value[..end]).skip().is_err(), "{value:x?} cut at {end}");
+            }
+        }
+        assert!(Reader::new(b"\xc1").skip().is_err());
         assert!(Reader::new(b"\xdd\xff\xff\xff\xff").skip().is_err());
+        assert!(Reader::new(b"\xdb\xff\xff\xff\xff").skip().is_err());
         assert_eq!(
             error(Reader::new(b"\x01").finish()),
             "expected the end, found 1 more bytes, at offset 0"
         );
+    }
+
+    #[test]
+    fn skip_stops_at_the_depth_limit() {
+        let nested = |depth| [vec![0x91; depth], vec![0xc0]].concat();
+        assert_eq!(Reader::new(&nested(MAX_SKIPPED_DEPTH)).skip(), Ok(()));
+        let message = "nested more than 128 levels deep, at offset 128";
+        assert_eq!(error(Reader::new(&nested(MAX_SKIPPED_DEPTH + 1)).skip()), message);
+        assert_eq!(error(Reader::new(&nested(100_000)).skip()), message);
     }
 }

@@ -1,4 +1,4 @@
-"""Profiles of Hypothesis, and fixtures that several files share.
+"""Profiles of Hypothesis, and what several files build their messages with.
 
     HYPOTHESIS_PROFILE=long pytest tests/test_differential.py
 
@@ -7,20 +7,25 @@ runs 10^5 examples of the main properties; the default, `quick`, is for every da
 
 from __future__ import annotations
 
+import base64
+import functools
 import os
+import random
+import zlib
+from collections.abc import Callable
+from typing import Any
 
-import compactwire as cw
 import pytest
+import zstandard
 from hypothesis import HealthCheck, settings
 
-SLOW_BUT_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+import compactwire as cw
 
-settings.register_profile(
-    "quick", max_examples=200, deadline=None, suppress_health_check=SLOW_BUT_FINE
-)
-settings.register_profile(
-    "long", max_examples=100_000, deadline=None, suppress_health_check=SLOW_BUT_FINE
-)
+from .reference.compression import compress_gzip
+
+UNHELPFUL = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+settings.register_profile("quick", max_examples=300, deadline=None, suppress_health_check=UNHELPFUL)
+settings.register_profile("long", settings.get_profile("quick"), max_examples=100_000)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 settings.load_profile(PROFILE)
 
@@ -33,6 +38,82 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(LONG_TIMEOUT_SECONDS))
 
 
-@pytest.fixture(scope="session")
-def default_dictionary() -> cw.Dictionary:
-    return cw.Dictionary.default()
+def train_small_dictionary() -> bytes:
+    """A zstd dictionary with an id, small enough to be read anew for every message."""
+    generator = random.Random(2)
+    words = [f"word{number}" for number in range(400)]
+    samples = [" ".join(generator.choices(words, k=60)).encode() for _ in range(500)]
+    trained: bytes = zstandard.train_dictionary(4096, samples, dict_id=70_000).as_bytes()
+    return trained
+
+
+SMALL_ID = 70_000
+SMALL_BYTES = train_small_dictionary()
+SMALL = cw.Dictionary.from_bytes(SMALL_BYTES, name="small")
+
+
+@functools.cache
+def _compressor(**options: Any) -> Any:
+    dictionary = options.pop("dictionary")
+    return zstandard.ZstdCompressor(
+        dict_data=dictionary and zstandard.ZstdCompressionDict(dictionary), **options
+    )
+
+
+def zstd(
+    data: bytes,
+    *,
+    content_size: bool = True,
+    checksum: bool = False,
+    dictionary: bytes | None = None,
+    dictionary_id: bool = True,
+) -> bytes:
+    """One zstd frame, by another library than the product's."""
+    compressor = _compressor(
+        dictionary=dictionary,
+        write_content_size=content_size,
+        write_checksum=checksum,
+        write_dict_id=dictionary_id,
+    )
+    frame: bytes = compressor.compress(data)
+    return frame
+
+
+def container(name: bytes, size: int, frame: bytes) -> bytes:
+    """The old dictionary container: magic, original size, length of the name, name, frame."""
+    return b"ZDCT" + size.to_bytes(4, "big") + bytes([len(name)]) + name + frame
+
+
+def base64_text(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "zlib": lambda data: zlib.compress(data, 4),
+    "gzip": compress_gzip,
+    "zstd": zstd,
+    "zstd without size": lambda data: zstd(data, content_size=False),
+    "zstd with checksum": lambda data: zstd(data, checksum=True),
+    "dictionary": lambda data: zstd(data, dictionary=SMALL_BYTES),
+    "container by id": lambda data: container(
+        b"any", len(data), zstd(data, dictionary=SMALL_BYTES)
+    ),
+    "container by name": lambda data: container(
+        b"small", len(data), zstd(data, dictionary=SMALL_BYTES, dictionary_id=False)
+    ),
+}
+"""Every way of the protocol to compress a MessagePack value."""
+
+PREFIXES = {"z": "Z", "g": "Z", "zs": "S", "d": "D", "c": "D"}
+
+
+def prefix_of(packer: str) -> str:
+    return PREFIXES.get(packer[:2]) or PREFIXES[packer[0]]
+
+
+def outcome(call: Callable[[], object]) -> object:
+    """What `call` gives, or the class of the error of ours that it raises."""
+    try:
+        return call()
+    except cw.CompactWireError as error:
+        return type(error)

@@ -1,6 +1,7 @@
 """The product against the independent reference in `tests/reference`, in both directions.
 
-On every input both give the same value, or both an error of the same class.
+On every input both give the same value, or both an error of the same class. `excused` holds the
+only exceptions.
 """
 
 from __future__ import annotations
@@ -8,36 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import compactwire as cw
 import hypothesis.strategies as st
-import pytest
-from hypothesis import assume, given
+from hypothesis import example, given
+
+import compactwire as cw
 
 from . import reference as ref
 from . import strategies as some
+from .conftest import SMALL, SMALL_BYTES
+from .reference.values import model_code
 
-FIELDS = (
-    "result",
-    "model",
-    "status",
-    "tokens",
-    "model_name",
-    "returncode",
-    "reasoning_effort",
-    "ultrathink",
-)
-# What `decode` always knows, for the reference: it is found by its id, and by no name.
-KNOWN = [("small", some.SMALL_BYTES)]
-
-TEXTUAL = ("verbose", "dsl", "binary", "base85")
+FIELDS = ("result", "model", "status", "tokens", "model_name", "returncode", "reasoning_effort")
+FIELDS += ("ultrathink",)
+KNOWN = [("small", SMALL_BYTES)]
+# Formats whose bytes do not depend on a compressor.
+EXACT = ("verbose", "dsl", "binary", "base85")
 
 
 def fields(response: cw.Response | ref.Response) -> dict[str, Any]:
     return {name: getattr(response, name) for name in FIELDS}
-
-
-def travelled(response: cw.Response | ref.Response) -> dict[str, Any]:
-    return {**fields(response), "format": response.format, "version": response.version}
 
 
 def to_reference(response: cw.Response) -> ref.Response:
@@ -45,23 +35,258 @@ def to_reference(response: cw.Response) -> ref.Response:
 
 
 def outcome(call: Callable[[], Any]) -> tuple[str, Any]:
-    """The value, or the name of the error's class."""
+    """The kind of what comes out, and the value or the name of the error's class."""
     try:
         value = call()
     except cw.CompactWireError as error:
         return "error", type(error).__name__
     except ref.ReferenceError_ as error:
         return "error", error.kind
+    except BaseException as error:
+        # A panic is no Exception, and Hypothesis makes examples small only for those.
+        if type(error).__name__ == "PanicException":
+            raise AssertionError("panic") from error
+        raise
     if isinstance(value, (cw.Response, ref.Response)):
-        return "response", travelled(value)
+        return "response", {**fields(value), "format": value.format, "version": value.version}
     return "value", value
 
 
-def ref_decode(wire: str, **options: Any) -> ref.Response:
-    return ref.decode(wire, dictionaries=KNOWN, **options)
+def decode(wire: str) -> tuple[str, Any]:
+    return outcome(lambda: cw.decode(wire, dictionaries=[SMALL]))
+
+
+def ref_decode(wire: str) -> tuple[str, Any]:
+    return outcome(lambda: ref.decode(wire, dictionaries=KNOWN))
+
+
+# Where a message has two faults at once, the design page names no order, and either may be told.
+TWO_FAULTS = (
+    # A verbose message lacks a member, and another member is wrong.
+    ("MissingField", "InvalidFormat"),
+    # An old container claims a size above the limit (which is checked before anything is done),
+    # and the frame in it is broken or its dictionary unknown.
+    ("OutputTooLarge", "DecompressionFailed"),
+    ("OutputTooLarge", "DictionaryNotFound"),
+    # A zstd stream passes the limit, and is cut off or broken behind that place.
+    ("DecompressionFailed", "OutputTooLarge"),
+)
+
+
+def excused(product: tuple[str, Any], reference: tuple[str, Any]) -> bool:
+    return product[0] == reference[0] == "error" and (product[1], reference[1]) in TWO_FAULTS
+
+
+def agree(product: tuple[str, Any], reference: tuple[str, Any]) -> bool:
+    return product == reference or excused(product, reference)
+
+
+# Good input -------------------------------------------------------------------------------------
+
+
+@some.share(1)
+@given(some.RESPONSES, some.OPTIONS)
+def test_the_reference_reads_what_the_product_writes(
+    response: cw.Response, options: dict[str, Any]
+) -> None:
+    found = outcome(lambda: cw.encode(response, **options))
+    if found[0] == "error":
+        reference_options = {**options, "dictionary": SMALL_BYTES}
+        if options["format"] != "smallest":
+            expected = outcome(lambda: ref.encode(to_reference(response), **reference_options))
+            assert found == expected
+        return
+    assert ref_decode(found[1]) == decode(found[1])
+    assert ref_decode(found[1])[0] == "response"
+
+
+@some.share(1)
+@given(some.RESPONSES, some.OPTIONS.filter(lambda options: options["format"] != "smallest"))
+def test_the_product_reads_what_the_reference_writes(
+    response: cw.Response, options: dict[str, Any]
+) -> None:
+    options = {**options, "dictionary": SMALL_BYTES}
+    found = outcome(lambda: ref.encode(to_reference(response), **options))
+    if found[0] == "error":
+        assert outcome(lambda: cw.encode(response, **{**options, "dictionary": SMALL})) == found
+        return
+    assert decode(found[1]) == ref_decode(found[1])
+    assert decode(found[1])[0] == "response"
+
+
+@some.share(1)
+@given(
+    some.RESPONSES,
+    st.sampled_from((*EXACT, "auto")),
+    st.sampled_from(some.PROTOCOLS),
+    st.sampled_from(some.LAYOUTS),
+)
+def test_what_needs_no_compressor_is_written_byte_by_byte_the_same(
+    response: cw.Response, format: str, protocol: Any, layout: Any
+) -> None:
+    options: Any = {"format": format, "protocol": protocol, "msgpack_version": layout}
+    found = outcome(lambda: cw.encode(response, **options))
+    expected = outcome(lambda: ref.encode(to_reference(response), **options))
+    if found[0] == expected[0] == "value" and found[1][0] in "ZSD":
+        assert found[1][0] == expected[1][0]
+    else:
+        assert found == expected
+
+
+# Round trips ------------------------------------------------------------------------------------
+
+
+def as_carried(response: cw.Response, format: object) -> dict[str, Any]:
+    """What is left of a response behind a wire of this format."""
+    carried = fields(response)
+    if format != "verbose":
+        none = dict.fromkeys(("model_name", "returncode", "reasoning_effort", "ultrathink"))
+        return carried | none
+    # The verbose member is a name: one that is not a code is kept as such, and tells the code.
+    name = response.model if response.model_name is None else response.model_name
+    carried["model"] = model_code(name)
+    carried["model_name"] = None if name in ("", *some.CODES) else name
+    return carried
+
+
+@some.share(1)
+@given(some.RESPONSES, some.OPTIONS)
+def test_decode_gives_back_what_encode_got(response: cw.Response, options: dict[str, Any]) -> None:
+    found = outcome(lambda: cw.encode(response, **options))
+    if found[0] == "error":
+        assert found[1] == "EncodeError"
+        return
+    decoded = cw.decode(found[1], dictionary=SMALL)
+    assert fields(decoded) == as_carried(response, decoded.format)
+    if options["format"] not in ("auto", "smallest"):
+        assert decoded.format == options["format"]
+
+
+@some.share(0.5)
+@given(some.PLAIN_RESPONSES, st.sampled_from(some.PROTOCOLS), st.sampled_from(some.LAYOUTS))
+def test_smallest_is_the_minimum_of_all_formats(
+    response: cw.Response, protocol: Any, layout: Any
+) -> None:
+    options: Any = {"protocol": protocol, "msgpack_version": layout, "dictionary": SMALL}
+    wires = []
+    for format in some.FORMATS:
+        kind, wire = outcome(lambda format=format: cw.encode(response, format=format, **options))
+        if kind == "value":
+            wires.append(wire)
+    smallest = cw.encode(response, format="smallest", **options)
+    assert smallest in wires
+    assert len(smallest.encode()) == min(len(wire.encode()) for wire in wires)
+
+
+# Hostile input ----------------------------------------------------------------------------------
 
 
 @some.share(1)
 @given(some.HOSTILE_WIRES)
-def test_hostile_wires_have_the_same_outcome(wire: str) -> None:
-    assert outcome(lambda: decode(wire)) == outcome(lambda: ref_decode(wire))
+def test_any_wire_has_the_same_outcome(wire: str) -> None:
+    assert agree(decode(wire), ref_decode(wire))
+
+
+@some.share(1)
+@given(some.WHOLE_ENVELOPES)
+def test_any_messagepack_has_the_same_outcome(wire: str) -> None:
+    assert agree(decode(wire), ref_decode(wire))
+
+
+@some.share(1)
+@given(some.BROKEN_ENVELOPES)
+def test_any_compressed_stream_has_the_same_outcome(wire: str) -> None:
+    assert agree(decode(wire), ref_decode(wire))
+
+
+@some.share(1)
+@given(some.JSON_OBJECTS)
+def test_any_verbose_message_has_the_same_outcome(wire: str) -> None:
+    assert agree(decode(wire), ref_decode(wire))
+
+
+@some.share(1)
+@given(some.PREFIXED_NOISE | some.TEXTS)
+@example("")
+@example("\ufeff \n")
+def test_any_text_is_told_apart_the_same(wire: str) -> None:
+    assert outcome(lambda: cw.detect(wire)) == outcome(lambda: ref.detect(wire))
+    assert agree(decode(wire), ref_decode(wire))
+
+
+@some.share(0.5)
+@given(some.HOSTILE_WIRES)
+def test_fallback_never_fails_and_keeps_the_text(wire: str) -> None:
+    response = cw.decode(wire, fallback=True, dictionary=SMALL)
+    found = outcome(lambda: response)
+    assert agree(found, outcome(lambda: ref.decode(wire, fallback=True, dictionaries=KNOWN)))
+    if response.format == "raw":
+        assert response == cw.Response(wire)
+
+
+@some.share(0.5)
+@given(some.WHOLE_ENVELOPES, st.sampled_from((0, 1, 20, 60, 1000)))
+def test_max_size_stops_the_same_messages(wire: str, max_size: int) -> None:
+    found = outcome(lambda: cw.decode(wire, max_size=max_size, dictionary=SMALL))
+    expected = outcome(lambda: ref.decode(wire, max_size=max_size, dictionaries=KNOWN))
+    assert agree(found, expected)
+
+
+@some.share(0.5)
+@given(some.HOSTILE_WIRES)
+def test_inspect_reads_exactly_what_decode_reads(wire: str) -> None:
+    found = outcome(lambda: cw.inspect(wire, dictionary=SMALL).response)
+    assert found == decode(wire)
+
+
+# Base85 and deltas ------------------------------------------------------------------------------
+
+
+@some.share(1)
+@given(st.binary(max_size=300))
+def test_base85_is_written_and_read_the_same(data: bytes) -> None:
+    text = cw.encode_base85(data)
+    assert text == ref.encode_base85(data)
+    assert cw.decode_base85(text) == ref.decode_base85(text) == data
+
+
+@some.share(1)
+@given(
+    st.text(some.ALPHABET, max_size=200)
+    | st.builds(some.edited, st.binary(max_size=200).map(cw.encode_base85), some.TEXT_EDITS)
+)
+@example("#####")
+@example("éAAAA")
+def test_any_base85_text_has_the_same_outcome_and_place(text: str) -> None:
+    def place(call: Callable[[str], bytes]) -> object:
+        try:
+            return call(text)
+        except (cw.DecodeError, ref.DecodeError) as error:
+            facts = [getattr(error, name, None) for name in ("char", "position", "length")]
+            return type(error).__name__, facts
+
+    assert place(cw.decode_base85) == place(ref.decode_base85)
+
+
+@some.share(1)
+@given(some.TEXT_PAIRS)
+def test_each_applies_the_deltas_of_the_other(pair: tuple[str, str]) -> None:
+    old, new = pair
+    assert ref.apply_delta(old, cw.encode_delta(old, new)) == new
+    assert cw.apply_delta(old, ref.encode_delta(old, new)) == new
+
+
+@some.share(1)
+@given(some.TEXT_PAIRS)
+def test_deltas_without_compression_are_the_same(pair: tuple[str, str]) -> None:
+    found, expected = cw.encode_delta(*pair), ref.encode_delta(*pair)
+    if not found.startswith("D|Z|") or not expected.startswith("D|Z|"):
+        assert found == expected
+
+
+@some.share(1)
+@given(some.TEXTS, some.DELTAS, st.sampled_from(("overwrite", "truncate")))
+def test_any_delta_has_the_same_outcome(content: str, delta: str, replace: Any) -> None:
+    found = outcome(lambda: cw.apply_delta(content, delta, replace=replace))
+    expected = outcome(lambda: ref.apply_delta(content, delta, replace=replace))
+    assert found == expected
