@@ -13,9 +13,12 @@ pub use zstd_safe::{CDict, DDict};
 /// Level of zlib and gzip (Compact Protocol v2, section 5).
 const DEFLATE_LEVEL: u32 = 4;
 
-/// Level of zstd. Level 4 takes half as long again for 1% less text, level 1 saves a fifth of the
-/// time for 1 to 4% more (`python -m benches levels`).
+/// Level of zstd, its own default: the next one takes half as long again for 1% less
+/// (`benches/RESULTS.md`, "Compression levels").
 const ZSTD_LEVEL: i32 = 3;
+
+/// Most that deflate is given at once, in bytes.
+const DEFLATE_PART: usize = 1 << 30;
 
 const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -90,9 +93,14 @@ pub fn gzip(data: &[u8]) -> Vec<u8> {
 fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
     context.reset();
     loop {
+        // The library counts to 32 bits: a longer text goes in parts.
         let left = &data[in_memory(context.total_in())..];
-        out.reserve(left.len() / 2 + 64);
-        match context.compress_vec(left, out, FlushCompress::Finish) {
+        let (part, flush) = match left.split_at_checked(DEFLATE_PART) {
+            Some((part, rest)) if !rest.is_empty() => (part, FlushCompress::None),
+            _ => (left, FlushCompress::Finish),
+        };
+        out.reserve(part.len() / 2 + 64);
+        match context.compress_vec(part, out, flush) {
             Ok(Status::Ok | Status::BufError) => {}
             // An error means a context in a wrong state, which `reset` rules out.
             Ok(Status::StreamEnd) | Err(_) => return,
@@ -107,14 +115,14 @@ fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
 pub fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     match Stream::of(data) {
         Stream::Zlib => {
-            let (out, end) = inflate_stream(data, true, limit)?;
+            let (out, end) = inflate_stream(data, None, limit)?;
             expect_end(data.len() - end)?;
             Ok(out)
         }
         Stream::Gzip => {
-            let body = &data[gzip_header_len(data)?..];
-            let (out, end) = inflate_stream(body, false, limit)?;
-            let Some((trailer, rest)) = body[end..].split_first_chunk::<8>() else {
+            let header = gzip_header_len(data)?;
+            let (out, end) = inflate_stream(data, Some(header), limit)?;
+            let Some((trailer, rest)) = data[end..].split_first_chunk::<8>() else {
                 return failed("gzip stream ends early, in its checksum");
             };
             expect_end(rest.len())?;
@@ -126,30 +134,34 @@ pub fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Inflates from the start of `data`: the output, and how many bytes of `data` it took.
-fn inflate_stream(data: &[u8], zlib: bool, limit: usize) -> Result<(Vec<u8>, usize), Error> {
+/// Inflates a zlib stream, or a bare one behind a header of this length: the output, and where the
+/// stream ends in `data`.
+fn inflate_stream(
+    data: &[u8],
+    header: Option<usize>,
+    limit: usize,
+) -> Result<(Vec<u8>, usize), Error> {
+    let start = header.unwrap_or(0);
     let mut out = Vec::new();
     INFLATE.with_borrow_mut(|context| {
-        context.reset(zlib);
+        context.reset(header.is_none());
         loop {
             // One byte beyond the limit tells a stream that fits exactly from one that does not.
             let most = limit.saturating_add(1) - out.len();
             out.reserve_exact(most.min(out.len().max(data.len() * 2).max(256)));
-            let left = &data[in_memory(context.total_in())..];
+            let left = &data[start + in_memory(context.total_in())..];
             let status = context.decompress_vec(left, &mut out, FlushDecompress::Finish);
+            let end = start + in_memory(context.total_in());
             if out.len() > limit {
                 return Err(Error::TooLarge(limit));
             }
             match status {
-                Ok(Status::StreamEnd) => return Ok((out, in_memory(context.total_in()))),
+                Ok(Status::StreamEnd) => return Ok((out, end)),
                 Ok(Status::Ok | Status::BufError) if out.len() < out.capacity() => {
-                    return failed(format!("stream ends early, after {} bytes", data.len()));
+                    return failed(format!("stream ends early, after {end} bytes"));
                 }
                 Ok(Status::Ok | Status::BufError) => {}
-                Err(_) => {
-                    let at = context.total_in();
-                    return failed(format!("not a deflate stream from byte {at} on"));
-                }
+                Err(_) => return failed(format!("not a deflate stream from byte {end} on")),
             }
         }
     })
@@ -207,29 +219,47 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
 /// [`Error::TooLarge`], before any memory is taken where the frame says its size;
 /// [`Error::Failed`] for everything else.
 pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Result<Vec<u8>, Error> {
-    if !data.starts_with(&ZSTD_MAGIC) {
-        return failed("not a zstd frame");
-    }
-    let claimed = zstd_safe::get_frame_content_size(data)
-        .map_err(|_| Error::Failed("zstd frame has no valid header".into()))?;
+    let claimed = zstd_content_size(data)?;
     if claimed.is_some_and(|size| size > limit as u64) {
         return Err(Error::TooLarge(limit));
     }
     expect_end(data.len() - zstd_safe::find_frame_compressed_size(data).map_err(zstd_error)?)?;
-    let mut out = Vec::with_capacity(zstd_capacity(data, claimed, limit)?);
+    let most = zstd_capacity(data, claimed)?;
+    let mut out = Vec::with_capacity(most.min(limit));
     let result = UNZSTD.with_borrow_mut(|context| match dictionary {
         None => context.decompress(&mut out, data),
         Some(dictionary) => context.decompress_using_ddict(&mut out, data, dictionary),
     });
     match result {
         Ok(_) => Ok(out),
-        Err(ZSTD_OUTPUT_FULL) if claimed.is_none() => Err(Error::TooLarge(limit)),
+        Err(ZSTD_OUTPUT_FULL) if most > limit => Err(Error::TooLarge(limit)),
         Err(code) => Err(zstd_error(code)),
     }
 }
 
+/// The id of the dictionary that a zstd frame names; 0 for none.
+///
+/// # Errors
+/// [`Error::Failed`] where no frame begins.
+pub fn zstd_dictionary_id(data: &[u8]) -> Result<u32, Error> {
+    zstd_content_size(data)?;
+    Ok(zstd_safe::get_dict_id_from_frame(data).map_or(0, u32::from))
+}
+
+/// The content size that the header of a frame claims, if it does.
+///
+/// # Errors
+/// [`Error::Failed`] where no frame begins.
+pub fn zstd_content_size(data: &[u8]) -> Result<Option<u64>, Error> {
+    if !data.starts_with(&ZSTD_MAGIC) {
+        return failed("not a zstd frame");
+    }
+    zstd_safe::get_frame_content_size(data)
+        .map_err(|_| Error::Failed("zstd frame has no valid header".into()))
+}
+
 /// How much memory the output of a whole frame needs at most.
-fn zstd_capacity(data: &[u8], claimed: Option<u64>, limit: usize) -> Result<usize, Error> {
+fn zstd_capacity(data: &[u8], claimed: Option<u64>) -> Result<usize, Error> {
     let most = (data.len() as u64 / ZSTD_BLOCK.1).saturating_mul(ZSTD_BLOCK.0);
     match claimed {
         Some(size) if size > most => {
@@ -237,10 +267,7 @@ fn zstd_capacity(data: &[u8], claimed: Option<u64>, limit: usize) -> Result<usiz
         }
         Some(size) => Ok(in_memory(size)),
         // Written by a streaming compressor that did not know.
-        None => {
-            let bound = zstd_safe::decompress_bound(data).map_err(zstd_error)?;
-            Ok(in_memory(bound).min(limit))
-        }
+        None => Ok(in_memory(zstd_safe::decompress_bound(data).map_err(zstd_error)?)),
     }
 }
 
@@ -331,6 +358,22 @@ mod tests {
         }
         assert_eq!(inflate(&zlib(b""), 0), Ok(Vec::new()));
         assert_eq!(unzstd(&zstd(b"", None).unwrap(), None, 0), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_broken_frame_is_not_taken_for_a_large_one() {
+        let text: Vec<u8> = (0..60_000u32).flat_map(|i| (i % 251 * i % 17).to_le_bytes()).collect();
+        let mut streaming = zstd::Encoder::new(Vec::new(), 3).unwrap();
+        streaming.write_all(&text).unwrap();
+        let data = streaming.finish().unwrap();
+        for position in (0..data.len()).step_by(7) {
+            let mut broken = data.clone();
+            broken[position] ^= 0x10;
+            assert!(
+                !matches!(unzstd(&broken, None, 1 << 30), Err(Error::TooLarge(_))),
+                "{position}"
+            );
+        }
     }
 
     #[test]

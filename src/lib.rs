@@ -7,15 +7,15 @@
 //! |---|---|
 //! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
 //!
-//! Underneath, each knowing only those before it: [`limits`] and [`position`]; [`base85`],
-//! [`msgpack`] and [`compression`].
+//! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
+//! `msgpack` and `compression`.
 
 pub mod base85;
 pub mod compact;
-pub mod compression;
+mod compression;
 pub mod limits;
-pub mod msgpack;
-pub mod position;
+mod msgpack;
+mod position;
 
 #[cfg(feature = "python")]
 mod python;

@@ -38,16 +38,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(LONG_TIMEOUT_SECONDS))
 
 
+SMALL_ID = 70_000
+
+
 def train_small_dictionary() -> bytes:
     """A zstd dictionary with an id, small enough to be read anew for every message."""
     generator = random.Random(2)
     words = [f"word{number}" for number in range(400)]
-    samples = [" ".join(generator.choices(words, k=60)).encode() for _ in range(500)]
-    trained: bytes = zstandard.train_dictionary(4096, samples, dict_id=70_000).as_bytes()
-    return trained
+    samples: list[bytes | bytearray | memoryview] = [
+        " ".join(generator.choices(words, k=60)).encode() for _ in range(500)
+    ]
+    return zstandard.train_dictionary(4096, samples, dict_id=SMALL_ID).as_bytes()
 
 
-SMALL_ID = 70_000
 SMALL_BYTES = train_small_dictionary()
 SMALL = cw.Dictionary.from_bytes(SMALL_BYTES, name="small")
 
@@ -111,9 +114,9 @@ def prefix_of(packer: str) -> str:
     return PREFIXES.get(packer[:2]) or PREFIXES[packer[0]]
 
 
-def outcome(call: Callable[[], object]) -> object:
+def outcome(call: Callable[..., object], *arguments: object, **options: Any) -> Any:
     """What `call` gives, or the class of the error of ours that it raises."""
     try:
-        return call()
+        return call(*arguments, **options)
     except cw.CompactWireError as error:
         return type(error)

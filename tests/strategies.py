@@ -19,7 +19,8 @@ from hypothesis.strategies import SearchStrategy
 import compactwire as cw
 
 from .conftest import PACKERS, SMALL, base64_text, prefix_of
-from .reference.base85 import ALPHABET, encode_base85
+from .reference.base85 import ALPHABET as ALPHABET
+from .reference.base85 import encode_base85
 
 FORMATS = ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
 PROTOCOLS = (2, 4)
@@ -32,7 +33,8 @@ MAX_TOKENS = 2**63 - 1
 
 def share(part: float) -> settings:
     """A part of the profile's examples, for what is slow or narrow."""
-    return settings(max_examples=max(20, int(settings.default.max_examples * part)))
+    profile = settings.get_profile(settings.get_current_profile_name())
+    return settings(max_examples=max(20, int(profile.max_examples * part)))
 
 
 # Responses

@@ -226,7 +226,7 @@ def test_missing_dictionary_is_named(trained, call, command):
     result = call(command, stdin=trained[2])
     assert_one_line(result)
     made = cw.Dictionary.load(trained[0])
-    assert result[2].endswith(f"no dictionary {made.id} is known (pass it as --dictionary)\n")
+    assert result[2].endswith(f"dictionary {made.id} is not among those given\n")
 
 
 def test_train_names_the_sample_that_is_no_text(call, tmp_path):
@@ -265,12 +265,6 @@ def test_bad_json_is_one_line(call, text):
 def test_bad_arguments_are_one_line(call, args):
     words = (__file__ if word == "FILE" else word for word in args.split())
     assert_one_line(call(*words, stdin="RES|OK||0|a"))
-
-
-def test_advice_names_options_of_the_command(call):
-    wire = cw.encode({"result": "a" * 5000})
-    assert "--max-size sets" in call("decode", "--max-size", "1000", stdin=wire)[2]
-    assert "decode --fallback takes" in call("decode", stdin="hello")[2]
 
 
 def test_input_that_is_not_utf8_ends_without_a_traceback():

@@ -7,6 +7,7 @@ only exceptions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import hypothesis.strategies as st
@@ -19,8 +20,7 @@ from . import strategies as some
 from .conftest import SMALL, SMALL_BYTES
 from .reference.values import model_code
 
-FIELDS = ("result", "model", "status", "tokens", "model_name", "returncode", "reasoning_effort")
-FIELDS += ("ultrathink",)
+FIELDS = [*cw.Response.__match_args__, "model_name", "returncode", "reasoning_effort", "ultrathink"]
 KNOWN = [("small", SMALL_BYTES)]
 # Formats whose bytes do not depend on a compressor.
 EXACT = ("verbose", "dsl", "binary", "base85")
@@ -73,15 +73,29 @@ TWO_FAULTS = (
 )
 
 
-def excused(product: tuple[str, Any], reference: tuple[str, Any]) -> bool:
-    return product[0] == reference[0] == "error" and (product[1], reference[1]) in TWO_FAULTS
+def wants_a_huge_window(wire: str) -> bool:
+    """Whether a zstd frame asks for more than 128 MiB of window, at which decoders may stop.
+
+    RFC 8878 leaves that to the decoder. The product needs no window and reads such a frame; the
+    reference has the limit of zstd's own streaming decoder.
+    """
+    if not wire.strip().startswith(("S", "D")):
+        return False
+    try:
+        frame = ref.decode_base85(wire.strip()[1:]).partition(b"\x28\xb5\x2f\xfd")[2]
+    except ref.DecodeError:
+        return False
+    return len(frame) > 1 and not frame[0] & 0x20 and frame[1] > (27 - 10) << 3
 
 
-def agree(product: tuple[str, Any], reference: tuple[str, Any]) -> bool:
-    return product == reference or excused(product, reference)
+def agree(wire: str, product: tuple[str, Any], reference: tuple[str, Any]) -> bool:
+    if product[0] == reference[0] == "error":
+        classes = (product[1], reference[1])
+        return classes[0] == classes[1] or classes in TWO_FAULTS or wants_a_huge_window(wire)
+    return product == reference or (reference[0] == "error" and wants_a_huge_window(wire))
 
 
-# Good input -------------------------------------------------------------------------------------
+# Good input
 
 
 @some.share(1)
@@ -133,7 +147,7 @@ def test_what_needs_no_compressor_is_written_byte_by_byte_the_same(
         assert found == expected
 
 
-# Round trips ------------------------------------------------------------------------------------
+# Round trips
 
 
 def as_carried(response: cw.Response, format: object) -> dict[str, Any]:
@@ -164,45 +178,49 @@ def test_decode_gives_back_what_encode_got(response: cw.Response, options: dict[
 
 @some.share(0.5)
 @given(some.PLAIN_RESPONSES, st.sampled_from(some.PROTOCOLS), st.sampled_from(some.LAYOUTS))
-def test_smallest_is_the_minimum_of_all_formats(
+@example(cw.Response("kqzvxwjyfbghdcpmutl", "G3"), 2, None)  # as short in the DSL as in Base85
+@example(cw.Response("01234567891011121314", "gpt|4o"), 4, None)  # verbose makes a name of it
+def test_smallest_is_the_minimum_of_all_formats_that_keep_the_response(
     response: cw.Response, protocol: Any, layout: Any
 ) -> None:
     options: Any = {"protocol": protocol, "msgpack_version": layout, "dictionary": SMALL}
     wires = []
+    format: Any
     for format in some.FORMATS:
-        kind, wire = outcome(lambda format=format: cw.encode(response, format=format, **options))
-        if kind == "value":
-            wires.append(wire)
-    smallest = cw.encode(response, format="smallest", **options)
-    assert smallest in wires
-    assert len(smallest.encode()) == min(len(wire.encode()) for wire in wires)
+        found = outcome(partial(cw.encode, response, format=format, **options))
+        if found[0] == "value" and cw.decode(found[1], dictionary=SMALL) == response:
+            wires.append(found[1])
+    least = min(len(wire.encode()) for wire in wires)
+    shortest = [wire for wire in wires if len(wire.encode()) == least]
+    readable = [wire for wire in shortest if wire.startswith(("RES|", "{"))]
+    assert cw.encode(response, format="smallest", **options) in (readable or shortest)
 
 
-# Hostile input ----------------------------------------------------------------------------------
+# Hostile input
 
 
 @some.share(1)
 @given(some.HOSTILE_WIRES)
 def test_any_wire_has_the_same_outcome(wire: str) -> None:
-    assert agree(decode(wire), ref_decode(wire))
+    assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @some.share(1)
 @given(some.WHOLE_ENVELOPES)
 def test_any_messagepack_has_the_same_outcome(wire: str) -> None:
-    assert agree(decode(wire), ref_decode(wire))
+    assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @some.share(1)
 @given(some.BROKEN_ENVELOPES)
 def test_any_compressed_stream_has_the_same_outcome(wire: str) -> None:
-    assert agree(decode(wire), ref_decode(wire))
+    assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @some.share(1)
 @given(some.JSON_OBJECTS)
 def test_any_verbose_message_has_the_same_outcome(wire: str) -> None:
-    assert agree(decode(wire), ref_decode(wire))
+    assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @some.share(1)
@@ -211,17 +229,16 @@ def test_any_verbose_message_has_the_same_outcome(wire: str) -> None:
 @example("\ufeff \n")
 def test_any_text_is_told_apart_the_same(wire: str) -> None:
     assert outcome(lambda: cw.detect(wire)) == outcome(lambda: ref.detect(wire))
-    assert agree(decode(wire), ref_decode(wire))
+    assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @some.share(0.5)
 @given(some.HOSTILE_WIRES)
-def test_fallback_never_fails_and_keeps_the_text(wire: str) -> None:
-    response = cw.decode(wire, fallback=True, dictionary=SMALL)
-    found = outcome(lambda: response)
-    assert agree(found, outcome(lambda: ref.decode(wire, fallback=True, dictionaries=KNOWN)))
-    if response.format == "raw":
-        assert response == cw.Response(wire)
+def test_fallback_never_fails_and_changes_nothing_that_decodes(wire: str) -> None:
+    found = outcome(lambda: cw.decode(wire, fallback=True, dictionary=SMALL))
+    without = decode(wire)
+    raw = {**fields(cw.Response(wire)), "format": "raw", "version": None}
+    assert found == (without if without[0] == "response" else ("response", raw))
 
 
 @some.share(0.5)
@@ -229,7 +246,7 @@ def test_fallback_never_fails_and_keeps_the_text(wire: str) -> None:
 def test_max_size_stops_the_same_messages(wire: str, max_size: int) -> None:
     found = outcome(lambda: cw.decode(wire, max_size=max_size, dictionary=SMALL))
     expected = outcome(lambda: ref.decode(wire, max_size=max_size, dictionaries=KNOWN))
-    assert agree(found, expected)
+    assert agree(wire, found, expected)
 
 
 @some.share(0.5)
@@ -239,7 +256,7 @@ def test_inspect_reads_exactly_what_decode_reads(wire: str) -> None:
     assert found == decode(wire)
 
 
-# Base85 and deltas ------------------------------------------------------------------------------
+# Base85 and deltas
 
 
 @some.share(1)

@@ -18,7 +18,7 @@ from . import reference as ref
 from .conftest import PACKERS, SMALL, SMALL_BYTES, container, outcome, prefix_of, zstd
 
 RESPONSE = cw.Response("Tests pass: 12 of 12. 한국어 🚀", "C4", "PART", 300)
-FORMATS = ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
+FORMATS: Any = ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
 MESSAGE = ref.decode_base85(cw.encode(RESPONSE, format="base85")[1:])
 
 WIRES: dict[str, str] = {
@@ -48,7 +48,7 @@ CHECKED = [name for name in WIRES if name.startswith(("zlib", "gzip")) or "check
 
 def decode(wire: str | bytes) -> Any:
     """A response, or the class of our error; any other exception goes through."""
-    return outcome(lambda: cw.decode(wire, dictionary=SMALL))
+    return outcome(cw.decode, wire, dictionary=SMALL)
 
 
 def cuts(data: bytes) -> Iterator[bytes]:
@@ -158,9 +158,8 @@ def test_the_reference_agrees_on_every_flip_and_cut_of_the_payload(name: str) ->
         except ref.DecodeError:
             assert not isinstance(decode(wire), cw.Response), wire
         else:
-            assert decode(wire) == cw.Response(
-                expected.result, expected.model, expected.status, expected.tokens
-            )
+            fields: Any = (expected.result, expected.model, expected.status, expected.tokens)
+            assert decode(wire) == cw.Response(*fields)
 
 
 OLD = container(b"small", len(MESSAGE), zstd(MESSAGE, dictionary=SMALL_BYTES, dictionary_id=False))
@@ -192,16 +191,14 @@ DELTAS = {
 @pytest.mark.parametrize("name", DELTAS)
 def test_a_broken_delta_raises_nothing_but_our_errors(name: str) -> None:
     delta = DELTAS[name].encode()
-    assert isinstance(outcome(lambda: cw.apply_delta("content", delta)), str)
+    assert isinstance(outcome(cw.apply_delta, "content", delta), str)
     for changed in (*cuts(delta), *flips(delta)):
-        found: Any = outcome(lambda changed=changed: cw.apply_delta("content", changed))
+        found = outcome(cw.apply_delta, "content", changed)
         assert isinstance(found, str) or issubclass(found, cw.DecodeError)
 
 
 @pytest.mark.parametrize("name", ["compressed", "server", "client"])
 def test_no_compressed_delta_applies_when_it_is_cut_off(name: str) -> None:
     for cut in cuts(DELTAS[name].encode()):
-        assert (
-            outcome(lambda cut=cut: cw.apply_delta("content", cut))
-            in cw.DecodeError.__subclasses__()
-        )
+        with pytest.raises(cw.DecodeError):
+            cw.apply_delta("content", cut)

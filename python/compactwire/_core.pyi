@@ -183,10 +183,12 @@ def decode(
         so is white space behind it, but the result of the DSL is kept to the last character.
     max_size : int
         The largest decompressed size in bytes, 64 MiB by default; checked before memory is taken.
+        The `str` that Python makes of it takes up to four bytes for each character on top.
     dictionary, dictionaries : Dictionary, iterable of Dictionary
         Where to look for the dictionary of a message, before the built-in one.
     fallback : bool
-        Take a text that cannot be decoded as the result itself, with format "raw".
+        Take a text that cannot be decoded as the result itself, with format "raw". Bytes that are
+        not UTF-8 are no text: `InvalidFormat` all the same.
 
     Returns
     -------
@@ -219,8 +221,8 @@ def detect(wire: _Wire, /) -> Format:
 
     Raises
     ------
-    EmptyResponse, InvalidPrefix
-        It is nothing, or begins like none of them.
+    EmptyResponse, InvalidPrefix, InvalidFormat
+        It is nothing, or begins like none of them, or is not UTF-8.
 
     Source: Compact Protocol v2 "Format Detection", v4 section 1.
     """
@@ -237,6 +239,11 @@ def encode_base85(data: bytes | bytearray | memoryview, /) -> str:
     -------
     str
         ASCII, a quarter longer than the data.
+
+    Raises
+    ------
+    TypeError
+        Text instead of bytes: which encoding it should have is the caller's to say.
 
     Source: Compact Protocol v2 section 4.
     """
@@ -316,6 +323,8 @@ def inspect(
     ------
     DecodeError
         As `decode`.
+
+    Source: the layers are those of Compact Protocol v2 sections 1 to 5 and v4 section 4.
     """
 
 @final
@@ -356,7 +365,9 @@ class Dictionary:
         Raises
         ------
         EncodeError
-            The samples are too few or too small.
+            The samples are too few or too small; a text has what the first line cannot carry.
+
+        Source: Compact Protocol v4 sections 1 and 2.
         """
     @staticmethod
     def default() -> Dictionary:
@@ -383,9 +394,26 @@ class Dictionary:
     def from_bytes(
         data: bytes | bytearray | memoryview, /, *, name: str | None = None
     ) -> Dictionary:
-        """Read a dictionary from the bytes of its file; otherwise as `load`."""
+        """Read a dictionary from the bytes of its file; otherwise as `load`.
+
+        Raises
+        ------
+        InvalidFormat
+            They are no dictionary.
+        """
     def save(self, path: str | PathLike[str], /) -> None:
-        """Write the dictionary as a file of version 2."""
+        """Write the dictionary as a file of version 2.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; one that is there is replaced.
+
+        Raises
+        ------
+        OSError
+            It cannot be written.
+        """
     def to_bytes(self) -> bytes:
         """The bytes of its file."""
     @property
@@ -405,7 +433,7 @@ class Dictionary:
         """How many samples it was trained on."""
     @property
     def time(self) -> str:
-        """When it was trained, as its file says it: seconds since 1970."""
+        """When it was trained, as its file says it: seconds since 1970 in ours, any text in others."""
     @property
     def size(self) -> int:
         """Its size in bytes, without the line that describes it."""
@@ -470,8 +498,8 @@ def apply_delta(
     Raises
     ------
     DecodeError
-        `InvalidFormat` for a malformed delta or a position behind the end; for `D|Z|` also the
-        errors of Base85, Base64 and decompression.
+        `InvalidFormat` for a malformed delta, a position behind the end or a lone surrogate; for
+        `D|Z|` also the errors of Base85, Base64 and decompression.
 
     Source: Compact Protocol v2 "Streaming Delta Protocol".
     """
@@ -496,9 +524,21 @@ class DeltaStream:
         cls, content: str = "", /, *, replace: _Replace = "overwrite", max_size: int = 67_108_864
     ) -> DeltaStream: ...
     def push(self, content: str, /) -> str:
-        """Take over a new text and return the delta that tells the other end."""
+        """Take over a new text and return the delta that tells the other end.
+
+        Raises
+        ------
+        EncodeError
+            The text has a lone surrogate.
+        """
     def apply(self, delta: _Wire, /) -> str:
-        """Apply a delta of the other end and return the text; on an error it stays as it was."""
+        """Apply a delta of the other end and return the text; on an error it stays as it was.
+
+        Raises
+        ------
+        DecodeError
+            As `apply_delta`; `OutputTooLarge` also when the text would grow above `max_size`.
+        """
     @property
     def content(self) -> str:
         """The text so far."""

@@ -33,13 +33,6 @@ _OK, _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 130, 141
 
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
 
-# The API's advice names Python's arguments; in a shell they are these.
-_ADVICE = {
-    "pass it as dictionary=": "pass it as --dictionary",
-    "max_size sets": "--max-size sets",
-}
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (``sys.argv`` without any); return its exit code."""
     try:
@@ -52,10 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (OSError, ValueError) as error:
-        text = str(error)
-        for python, shell in _ADVICE.items():
-            text = text.replace(python, shell)
-        print(f"compactwire: error: {_one_line(text)}", file=sys.stderr)
+        print(f"compactwire: error: {_one_line(str(error))}", file=sys.stderr)
         return _BAD_INPUT
 
 

@@ -17,7 +17,6 @@ use crate::compression::{self, Stream};
 use crate::limits::DEFAULT_MAX_SIZE;
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use zstd::zstd_safe;
 
 /// Padding is required; spare bits of the last character are ignored, as in Base85.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -44,32 +43,50 @@ pub struct DecodeOptions<'d> {
     pub max_size: usize,
     /// The dictionaries to look in, before the built-in one.
     pub dictionaries: &'d [Named<'d>],
-    /// Take a text that cannot be decoded as the result itself (v4 section 8).
-    pub fallback: bool,
 }
 
 impl Default for DecodeOptions<'_> {
     fn default() -> Self {
-        Self { max_size: DEFAULT_MAX_SIZE, dictionaries: &[], fallback: false }
+        Self { max_size: DEFAULT_MAX_SIZE, dictionaries: &[] }
     }
 }
 
 /// Reads a response in any format of either protocol.
 ///
 /// # Errors
-/// [`DecodeError`]; with `fallback`, none.
+/// [`DecodeError`]. Where anything is to be taken for an answer, [`raw`] is the way out (v4
+/// section 8).
 pub fn decode(wire: &str, options: &DecodeOptions<'_>) -> Result<Decoded<'static>, DecodeError> {
-    let decoded = open(wire, options).and_then(|opened| {
-        let Decoded { response, format, layout } = opened.read()?;
-        Ok(Decoded { response: response.into_owned(), format, layout })
-    });
-    if options.fallback { Ok(decoded.unwrap_or_else(|_| raw(wire).into_owned())) } else { decoded }
+    let opened = open(wire, options)?;
+    let Decoded { response, format, layout } = opened.read()?;
+    Ok(Decoded { response: response.into_owned(), format, layout })
 }
 
 /// The text itself as the result.
 pub fn raw(wire: &str) -> Decoded<'_> {
     Decoded { response: Response::new(wire), format: None, layout: None }
 }
+
+/// How many bytes [`open`] may make of `wire`, at a glance: for who must decide where to do it.
+pub fn expected_size(wire: &str) -> usize {
+    let Ok((Kind::Response(format), payload)) = detect::split(wire) else { return wire.len() };
+    let head = || {
+        // The longest header of a zstd frame has 18 bytes.
+        let head = payload.get(..payload.len().min(25))?;
+        compression::zstd_content_size(&base85::decode(head).ok()?).ok().flatten()
+    };
+    match format {
+        Format::Zstd | Format::Dictionary => match head() {
+            Some(size) => usize::try_from(size).unwrap_or(usize::MAX),
+            None => wire.len().saturating_mul(COMMON_RATIO),
+        },
+        Format::Zlib => wire.len().saturating_mul(COMMON_RATIO),
+        _ => wire.len(),
+    }
+}
+
+/// What text rarely compresses better than.
+const COMMON_RATIO: usize = 16;
 
 /// How a payload was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,13 +95,8 @@ pub enum Compression {
     Deflate(Stream),
     /// A zstd frame.
     Zstd,
-    /// A zstd frame and the id of its dictionary; `container` for the old container round it.
-    Dictionary {
-        /// The id of the dictionary that was found.
-        id: u32,
-        /// Whether the frame stood in a `ZDCT` container.
-        container: bool,
-    },
+    /// A zstd frame with the dictionary of this id.
+    Dictionary(u32),
 }
 
 /// A response without its transport coding, still to be read.
@@ -178,13 +190,6 @@ impl Opened<'_> {
     }
 }
 
-impl Decoded<'_> {
-    fn into_owned(self) -> Decoded<'static> {
-        let Self { response, format, layout } = self;
-        Decoded { response: response.into_owned(), format, layout }
-    }
-}
-
 fn not_a_response(kind: Kind) -> DecodeError {
     let reader = match kind {
         Kind::Delta => "apply_delta reads it",
@@ -217,7 +222,7 @@ fn open_dictionary(
 ) -> Result<(Vec<u8>, Compression), DecodeError> {
     let Some(container) = binary.strip_prefix(CONTAINER_MAGIC) else {
         let (message, id) = with_dictionary(binary, None, options)?;
-        return Ok((message, Compression::Dictionary { id, container: false }));
+        return Ok((message, Compression::Dictionary(id)));
     };
     let early = || DecodeError::DecompressionFailed("dictionary container ends early".into());
     let (size, rest) = container.split_first_chunk::<4>().ok_or_else(early)?;
@@ -236,7 +241,7 @@ fn open_dictionary(
             message.len()
         )));
     }
-    Ok((message, Compression::Dictionary { id, container: true }))
+    Ok((message, Compression::Dictionary(id)))
 }
 
 /// Decompresses a frame with the dictionary that it names: the message and the dictionary's id.
@@ -245,25 +250,18 @@ fn with_dictionary(
     name: Option<&str>,
     options: &DecodeOptions<'_>,
 ) -> Result<(Vec<u8>, u32), DecodeError> {
-    let id = zstd_safe::get_dict_id_from_frame(frame).map_or(0, u32::from);
-    let built_in;
-    let given = options.dictionaries.iter();
+    let id = compression::zstd_dictionary_id(frame)?;
+    let mut given = options.dictionaries.iter();
     let found = if id == 0 {
         // Nothing tells a wrong dictionary from the right one here: only a name the caller gave.
-        given.clone().find(|named| Some(named.name) == name).map(|named| named.dictionary)
+        given.find(|named| Some(named.name) == name).map(|named| named.dictionary)
     } else {
-        given.clone().map(|named| named.dictionary).find(|dictionary| dictionary.id() == id)
+        let built_in: &Dictionary = Dictionary::built_in();
+        let known = given.map(|named| named.dictionary).chain([built_in]);
+        known.into_iter().find(|dictionary| dictionary.id() == id)
     };
-    let dictionary = if let Some(dictionary) = found {
-        dictionary
-    } else {
-        built_in = Dictionary::shared_default();
-        if built_in.id() != id {
-            let name = name.map(str::to_owned);
-            return Err(DecodeError::DictionaryNotFound { id, name });
-        }
-        &built_in
-    };
+    let dictionary = found
+        .ok_or_else(|| DecodeError::DictionaryNotFound { id, name: name.map(str::to_owned) })?;
     let decompressor = Some(dictionary.decompressor());
     let message = compression::unzstd(frame, decompressor, options.max_size)?;
     Ok((message, dictionary.id()))

@@ -27,6 +27,7 @@ use crate::limits::DEFAULT_MAX_SIZE;
 use crate::position::excerpt;
 use crate::{base85, compression};
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 
 /// How Base64 of gzip begins: no zlib stream in Base85 does.
@@ -76,17 +77,19 @@ pub fn encode(old: &str, new: &str) -> String {
     if old == new {
         return "D|+|".into();
     }
-    let mut plain = vec![format!("D|F|{new}")];
+    let mut plain = vec![Plain { op: "F", position: None, text: new }];
     if let Some(added) = new.strip_prefix(old) {
-        plain.push(format!("D|+|{added}"));
+        plain.push(Plain { op: "+", position: None, text: added });
     }
     plain.extend(replacement(old, new));
-    let mut shortest = plain.iter().min_by_key(|delta| delta.len()).cloned().unwrap_or_default();
+    let shortest = plain.iter().min_by_key(|delta| delta.len());
+    let mut shortest = shortest.map(Plain::to_string).unwrap_or_default();
     for delta in plain {
         // What cannot become shorter is not tried: a long conversation grows by little at a time.
         let least = ZLIB_LEAST.0 + delta.len() / ZLIB_LEAST.1;
         if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
-            let packed = base85::encode_prefixed("D|Z|", &compression::zlib(delta.as_bytes()));
+            let packed = compression::zlib(delta.to_string().as_bytes());
+            let packed = base85::encode_prefixed("D|Z|", &packed);
             if packed.len() < shortest.len() {
                 shortest = packed;
             }
@@ -95,15 +98,49 @@ pub fn encode(old: &str, new: &str) -> String {
     shortest
 }
 
+/// A delta that is not written yet.
+struct Plain<'a> {
+    op: &'static str,
+    position: Option<usize>,
+    text: &'a str,
+}
+
+impl Plain<'_> {
+    /// The length of the delta in bytes.
+    fn len(&self) -> usize {
+        let position = self.position.map_or(0, |position| position.to_string().len() + 1);
+        "D||".len() + self.op.len() + position + self.text.len()
+    }
+}
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { op, position, text } = self;
+        match position {
+            None => write!(f, "D|{op}|{text}"),
+            Some(position) => write!(f, "D|{op}|{position}|{text}"),
+        }
+    }
+}
+
 /// A replacement that every reader understands alike: positions in bytes, UTF-16 units and code
 /// points are the same before it, and nothing of the old content is left behind it.
-fn replacement(old: &str, new: &str) -> Option<String> {
-    let position = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b && a.is_ascii()).count();
+fn replacement<'a>(old: &str, new: &'a str) -> Option<Plain<'a>> {
+    let position = common_ascii(old.as_bytes(), new.as_bytes());
     let (replaced, text) = (&old[position..], &new[position..]);
     let covers = text.len() >= replaced.len()
         && text.chars().count() >= replaced.chars().count()
         && text.encode_utf16().count() >= replaced.encode_utf16().count();
-    covers.then(|| format!("D|R|{position}|{text}"))
+    covers.then_some(Plain { op: "R", position: Some(position), text })
+}
+
+/// The length of the ASCII text that both begin with.
+fn common_ascii(a: &[u8], b: &[u8]) -> usize {
+    const STEP: usize = 64;
+    let whole = a.chunks_exact(STEP).zip(b.chunks_exact(STEP));
+    let steps = whole.take_while(|(a, b)| a == b && a.is_ascii()).count() * STEP;
+    let rest = a[steps..].iter().zip(&b[steps..]);
+    steps + rest.take_while(|(a, b)| a == b && a.is_ascii()).count()
 }
 
 /// A content that grows by deltas; both ends of a stream have one.
@@ -127,8 +164,8 @@ impl DeltaStream {
     /// Takes over `content` and returns the delta that tells the other end.
     pub fn push(&mut self, content: &str) -> String {
         let delta = encode(&self.content, content);
-        if let Some(added) = content.strip_prefix(&*self.content).map(str::len) {
-            self.content.push_str(&content[content.len() - added..]);
+        if content.starts_with(&*self.content) {
+            self.content.push_str(&content[self.content.len()..]);
         } else {
             content.clone_into(&mut self.content);
         }
@@ -361,7 +398,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_delta_leads_to_the_new_content(
-            prefix in "[ab|é한🚀]{0,12}",
+            prefix in "[ab|é한🚀]{0,12}|[ab]{60,200}",
             old in "[ab|é한🚀]{0,12}",
             new in "[ab|é한🚀]{0,12}",
         ) {

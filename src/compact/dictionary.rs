@@ -14,10 +14,12 @@ use super::format::{Layout, Protocol};
 use super::layout;
 use super::response::Response;
 use crate::compression::{CDict, DDict};
+use crate::limits::MAX_DICTIONARY_HEADER;
 use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
 
-/// Level at which dictionaries compress; see [`Dictionary::train`].
+/// Level at which dictionaries compress: the next two win less than 1% for half as much time again
+/// (`benches/RESULTS.md`, "Compression levels").
 const LEVEL: i32 = 8;
 
 /// Default size of a trained dictionary in bytes, zstd's own.
@@ -25,9 +27,6 @@ pub const DEFAULT_SIZE: usize = 112_640;
 
 /// First bytes of a zstd dictionary (RFC 8878, section 5).
 const ZSTD_DICTIONARY_MAGIC: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
-
-/// Longest header line that is looked for.
-const MAX_HEADER: usize = 4096;
 
 /// What a dictionary's file says about it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -52,7 +51,7 @@ pub struct Dictionary {
     compressor: OnceLock<CDict<'static>>,
 }
 
-static DEFAULT: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the bytes are fixed, and a test loads them")]
     let dictionary = Dictionary::from_bytes(include_bytes!("../../data/default.zdct"))
         .expect("the built-in dictionary is valid");
@@ -62,9 +61,9 @@ static DEFAULT: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
 impl Dictionary {
     /// The dictionary inside the package, which every decoder knows.
     ///
-    /// Trained by `data/train.py` from the samples in `data/corpus/`.
-    pub fn shared_default() -> Arc<Self> {
-        Arc::clone(&DEFAULT)
+    /// Trained by `python -m data.train` from the samples in `data/corpus/`.
+    pub fn built_in() -> &'static Arc<Self> {
+        &BUILT_IN
     }
 
     /// Trains a dictionary of at most `size` bytes from samples of what will be compressed:
@@ -79,14 +78,17 @@ impl Dictionary {
         description: Description,
     ) -> Result<Self, EncodeError> {
         description.check()?;
-        let content = zstd::dict::from_samples(samples, size).map_err(|error| EncodeError {
-            field: "samples",
-            message: format!(
-                "{} samples make no dictionary of {size} bytes ({error}): give more or longer \
+        // No dictionary is larger than what it is made of, and zstd takes all of `size` at once.
+        let total = samples.iter().map(Vec::len).fold(0, usize::saturating_add);
+        let content =
+            zstd::dict::from_samples(samples, size.min(total)).map_err(|error| EncodeError {
+                field: "samples",
+                message: format!(
+                    "{} samples make no dictionary of {size} bytes ({error}): give more or longer \
                  ones, or a smaller size",
-                samples.len()
-            ),
-        })?;
+                    samples.len()
+                ),
+            })?;
         Self::new(content, description)
             .map_err(|error| EncodeError { field: "samples", message: error.to_string() })
     }
@@ -99,7 +101,7 @@ impl Dictionary {
         if file.starts_with(&ZSTD_DICTIONARY_MAGIC) {
             return Self::new(file.to_vec(), Description::default());
         }
-        let line = file.iter().take(MAX_HEADER).position(|&byte| byte == b'\n');
+        let line = file.iter().take(MAX_DICTIONARY_HEADER).position(|&byte| byte == b'\n');
         let header = line.and_then(|end| std::str::from_utf8(&file[..end]).ok());
         let (Some(end), Some(header)) = (line, header) else {
             return invalid("no dictionary file: expected a line that begins with ZDCT|");
@@ -125,7 +127,9 @@ impl Dictionary {
     }
 
     fn new(content: Vec<u8>, description: Description) -> Result<Self, DecodeError> {
-        let Some(decompressor) = DDict::try_create(&content) else {
+        // Without the magic number zstd takes any bytes for a dictionary without an id.
+        let valid = content.starts_with(&ZSTD_DICTIONARY_MAGIC);
+        let Some(decompressor) = DDict::try_create(&content).filter(|_| valid) else {
             return invalid("the file holds no valid zstd dictionary");
         };
         let id = zstd_safe::get_dict_id_from_dict(&content).map_or(0, u32::from);
@@ -134,10 +138,7 @@ impl Dictionary {
 
     /// Writes the dictionary as a file of version 2.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Description { content_type, model, samples, time } = &self.description;
-        let mut file = format!("ZDCT|v2|{content_type}|{model}|{samples}|{time}\n").into_bytes();
-        file.extend_from_slice(&self.content);
-        file
+        [self.description.header().as_bytes(), &self.content].concat()
     }
 
     /// The id that frames carry; 0 for a dictionary without one, which can only decompress.
@@ -176,6 +177,11 @@ impl Dictionary {
 }
 
 impl Description {
+    fn header(&self) -> String {
+        let Self { content_type, model, samples, time } = self;
+        format!("ZDCT|v2|{content_type}|{model}|{samples}|{time}\n")
+    }
+
     fn check(&self) -> Result<(), EncodeError> {
         for (field, text) in
             [("content_type", &self.content_type), ("model", &self.model), ("time", &self.time)]
@@ -184,6 +190,11 @@ impl Description {
                 let message = "a dictionary file cannot carry '|' or a line break here".into();
                 return Err(EncodeError { field, message });
             }
+        }
+        if self.header().len() > MAX_DICTIONARY_HEADER {
+            let message =
+                format!("with the rest it makes a line above {MAX_DICTIONARY_HEADER} bytes");
+            return Err(EncodeError { field: "content_type", message });
         }
         Ok(())
     }
@@ -206,12 +217,12 @@ mod tests {
     use super::*;
 
     fn content() -> Vec<u8> {
-        Dictionary::shared_default().content().to_vec()
+        Dictionary::built_in().content().to_vec()
     }
 
     #[test]
     fn the_built_in_dictionary_loads_and_has_an_id() {
-        let dictionary = Dictionary::shared_default();
+        let dictionary = Dictionary::built_in();
         assert!(dictionary.id() >= 32_768, "ids below are reserved");
         assert_eq!(dictionary.description().content_type, "mixed");
         assert!(dictionary.compressor().is_ok());
@@ -219,7 +230,7 @@ mod tests {
 
     #[test]
     fn files_of_both_versions_and_bare_dictionaries_load() {
-        let id = Dictionary::shared_default().id();
+        let id = Dictionary::built_in().id();
         for (header, content_type, model) in [
             (&b"ZDCT|v1|code|12|1736640000\n"[..], "code", ""),
             (b"ZDCT|v2|code|claude|12|1736640000\n", "code", "claude"),
@@ -243,7 +254,28 @@ mod tests {
         }
         let mut broken = content();
         broken[8..200].fill(0xff);
-        assert!(Dictionary::from_bytes(&broken).is_err());
+        for content in [&b""[..], b"raw content", &broken] {
+            let file = [b"ZDCT|v2|a|b|1|2\n", content].concat();
+            assert!(matches!(Dictionary::from_bytes(&file), Err(DecodeError::InvalidFormat(_))));
+        }
+    }
+
+    #[test]
+    fn what_a_file_could_not_carry_is_refused_before_training() {
+        for content_type in ["a|b", "a\nb", &"x".repeat(5000)] {
+            let description =
+                Description { content_type: content_type.into(), ..Default::default() };
+            let error = Dictionary::train(&[], 1000, description);
+            assert_eq!(error.err().map(|e| e.field), Some("content_type"));
+        }
+    }
+
+    #[test]
+    fn a_size_beyond_the_samples_takes_no_memory() {
+        let samples: Vec<_> =
+            (0..200).map(|i| format!("sample {i} of many").into_bytes()).collect();
+        let dictionary = Dictionary::train(&samples, usize::MAX, Description::default());
+        assert!(dictionary.is_ok_and(|d| d.content().len() < 10_000));
     }
 
     #[test]

@@ -83,13 +83,7 @@ fn write(
         ),
         Format::Zstd => base85::encode_prefixed("S", &zstd(&message()?, None)?),
         Format::Dictionary => {
-            let built_in;
-            let dictionary = if let Some(dictionary) = options.dictionary {
-                dictionary
-            } else {
-                built_in = Dictionary::shared_default();
-                &built_in
-            };
+            let dictionary = options.dictionary.unwrap_or_else(|| Dictionary::built_in());
             base85::encode_prefixed("D", &zstd(&message()?, Some(dictionary))?)
         }
     })
@@ -124,17 +118,27 @@ fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, 
 }
 
 /// The shortest text in bytes; of equally short ones the more readable. A format that cannot carry
-/// the response is no candidate.
+/// the response is no candidate, nor is a verbose message that would read its model as a name.
 fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
-    let mut best: Result<String, EncodeError> = write(response, Format::Base85, options);
+    let mut shortest: Option<String> = None;
+    let mut failure = None;
     for format in Format::ALL {
-        match (&best, write(response, format, options)) {
-            (Ok(shortest), Ok(wire)) if wire.len() < shortest.len() => best = Ok(wire),
-            (Err(_), Ok(wire)) => best = Ok(wire),
-            _ => {}
+        if format == Format::Verbose && !response.model_stays_in_verbose() {
+            continue;
+        }
+        match write(response, format, options) {
+            Ok(wire) if shortest.as_ref().is_none_or(|best| wire.len() < best.len()) => {
+                shortest = Some(wire);
+            }
+            Ok(_) => {}
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
-    best
+    match (shortest, failure) {
+        (Some(wire), _) => Ok(wire),
+        (None, Some(error)) => Err(error),
+        (None, None) => write(response, Format::Base85, options),
+    }
 }
 
 #[cfg(test)]
@@ -176,8 +180,8 @@ mod tests {
 
     #[test]
     fn auto_takes_the_dictionary_only_where_it_is_shorter() {
-        let dictionary = Dictionary::shared_default();
-        let options = EncodeOptions { dictionary: Some(&dictionary), ..EncodeOptions::default() };
+        let dictionary = Dictionary::built_in();
+        let options = EncodeOptions { dictionary: Some(dictionary), ..EncodeOptions::default() };
         let prose = "Here's a step-by-step explanation of how this works, with an example: ";
         let wire = encode(&Response::new(prose.repeat(2)), &options).unwrap();
         assert!(wire.starts_with('D'), "{wire}");
@@ -201,6 +205,27 @@ mod tests {
                 assert!(all.contains(&smallest));
             }
         }
+    }
+
+    #[test]
+    fn of_equally_short_texts_smallest_takes_the_more_readable() {
+        let response = Response { model: "G3".into(), ..Response::new("kqzvxwjyfbghdcpmutl") };
+        let options =
+            |format| EncodeOptions { format, protocol: Protocol::V2, ..EncodeOptions::default() };
+        let [dsl, base85, smallest] =
+            [Choice::Format(Format::Dsl), Choice::Format(Format::Base85), Choice::Smallest]
+                .map(|choice| encode(&response, &options(choice)).unwrap());
+        assert_eq!(dsl.len(), base85.len());
+        assert_eq!(smallest, dsl);
+    }
+
+    #[test]
+    fn smallest_never_turns_a_model_into_a_name() {
+        let text = "kqzvxwjyfbghdcpmutl0123456789";
+        let response = Response { model: "gpt|4o".into(), ..Response::new(text) };
+        let options = EncodeOptions { format: Choice::Smallest, ..EncodeOptions::default() };
+        let wire = encode(&response, &options).unwrap();
+        assert_eq!(decode(&wire, &DecodeOptions::default()).unwrap().response, response);
     }
 
     #[test]

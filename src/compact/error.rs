@@ -1,8 +1,9 @@
 //! Why a message could not be read, or not be written.
 //!
-//! Compact Protocol v2 "Error Types" and v4 section 8 in one list. Positions and offsets count from
-//! 0 in the payload, behind the prefix.
+//! Compact Protocol v2 "Error Types" and v4 section 8 in one list. Positions count characters from 0
+//! in the payload, behind the prefix; offsets count bytes in what was decompressed.
 
+use crate::position::excerpt;
 use crate::{base85, compression, msgpack};
 
 /// Why a text is not a message that can be read.
@@ -33,7 +34,7 @@ pub enum DecodeError {
     #[error("decompression failed: {0}")]
     DecompressionFailed(String),
     /// Decompressed, the message would be larger than the caller allows.
-    #[error("decompressed, the message is larger than {limit} bytes (max_size sets the limit)")]
+    #[error("decompressed, the message is larger than max_size, {limit} bytes")]
     OutputTooLarge {
         /// The limit in bytes.
         limit: usize,
@@ -42,7 +43,7 @@ pub enum DecodeError {
     #[error("not a MessagePack response: {0}")]
     InvalidMsgpack(#[from] msgpack::Error),
     /// None of the given dictionaries is the one that the message was compressed with.
-    #[error("no dictionary {} is known (pass it as dictionary=)", DictionaryKey(*id, name))]
+    #[error("dictionary {} is not among those given", DictionaryKey(*id, name))]
     DictionaryNotFound {
         /// The frame's dictionary id; 0 where it has none.
         id: u32,
@@ -75,7 +76,7 @@ struct DictionaryKey<'a>(u32, &'a Option<String>);
 impl std::fmt::Display for DictionaryKey<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.0, self.1) {
-            (0, Some(name)) => write!(f, "{name:?}"),
+            (0, Some(name)) => f.write_str(&excerpt(name)),
             (id, _) => write!(f, "{id}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Compact Protocol v2 and v4: responses of language models, and streaming deltas.
 //!
-//! Five ways to say one thing, told apart by their first characters; any decoder reads them all:
+//! Seven ways to say one thing, told apart by their first characters; any decoder reads them all:
 //!
 //! | format | first | then | worth it |
 //! |---|---|---|---|
@@ -42,7 +42,9 @@ mod layout;
 mod response;
 mod verbose;
 
-pub use decode::{Compression, DecodeOptions, Named, Opened, decode, open, raw};
+pub use crate::compression::Stream;
+pub use crate::msgpack::Error as MsgpackError;
+pub use decode::{Compression, DecodeOptions, Named, Opened, decode, expected_size, open, raw};
 pub use detect::detect;
 pub use dictionary::{DEFAULT_SIZE, Description, Dictionary, sample};
 pub use encode::{Choice, EncodeOptions, encode};

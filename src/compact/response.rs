@@ -5,12 +5,16 @@ use super::format::{Format, Layout, Status, model_code};
 use crate::limits::MAX_TOKENS;
 use crate::position::excerpt;
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 
 /// An answer of a language model, or the result of a tool.
 ///
 /// Compact Protocol v2 part 1 and v4 sections 3 and 4. The last four fields travel in the verbose
 /// format only: the specifications give the others no place for them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+///
+/// Two are equal when they mean the same: a model's name that says no more than its code is as good
+/// as none.
+#[derive(Debug, Clone, Default)]
 pub struct Response<'a> {
     /// The answer.
     pub result: Cow<'a, str>,
@@ -28,6 +32,30 @@ pub struct Response<'a> {
     pub reasoning_effort: Option<Cow<'a, str>>,
     /// Whether extended thinking was on.
     pub ultrathink: Option<bool>,
+}
+
+impl Response<'_> {
+    /// What equality and hash are about.
+    fn meaning(&self) -> impl Eq + Hash {
+        let Self { result, model, status, tokens, model_name, .. } = self;
+        let name = model_name.as_deref().unwrap_or(model);
+        let verbose = (self.returncode, self.reasoning_effort.as_deref(), self.ultrathink);
+        (&**result, &**model, *status, *tokens, name, verbose)
+    }
+}
+
+impl PartialEq for Response<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.meaning() == other.meaning()
+    }
+}
+
+impl Eq for Response<'_> {}
+
+impl Hash for Response<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.meaning().hash(state);
+    }
 }
 
 impl<'a> Response<'a> {
@@ -66,6 +94,11 @@ impl<'a> Response<'a> {
             excerpt(&self.model)
         );
         Err(EncodeError { field: "model_name", message })
+    }
+
+    /// Whether a verbose message gives the same model back: there a text that is no code is a name.
+    pub(super) fn model_stays_in_verbose(&self) -> bool {
+        self.model_name.is_some() || model_code(&self.model) == self.model
     }
 
     /// Checks what the types do not.

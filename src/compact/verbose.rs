@@ -11,10 +11,15 @@
 use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status, is_model_code, model_code};
 use super::response::Response;
-use crate::limits::MAX_TOKENS;
+use crate::limits::{MAX_MAP_KEYS, MAX_SKIPPED_DEPTH, MAX_TOKENS};
 use crate::position::excerpt;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -29,34 +34,6 @@ struct Written<'a> {
     status: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
-}
-
-/// The members that a message may have. `null` is the absence of the two optional ones, and an
-/// error for the others.
-#[derive(Deserialize)]
-struct Read<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    model: Option<Text<'a>>,
-    #[serde(default, deserialize_with = "present")]
-    returncode: Option<i64>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    response: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    reasoning_effort: Option<Text<'a>>,
-    #[serde(default)]
-    ultrathink: Option<bool>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    status: Option<Text<'a>>,
-    #[serde(default, deserialize_with = "present")]
-    tokens: Option<u64>,
-}
-
-/// Text that borrows from the input where it holds no escape.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(json: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(json).map(Some)
 }
 
 /// Writes a response as compact JSON.
@@ -131,17 +108,188 @@ impl<'a> TryFrom<Members<'a>> for Response<'a> {
 
 /// Reads a whole message.
 pub(super) fn read(text: &str) -> Result<Response<'_>, DecodeError> {
-    let read: Read<'_> = serde_json::from_str(text)
-        .map_err(|error| DecodeError::InvalidFormat(format!("not a verbose message: {error}")))?;
+    let invalid = |error| DecodeError::InvalidFormat(format!("not a verbose message: {error}"));
+    let mut json = serde_json::Deserializer::from_str(text);
+    // Nothing here recurses but `Skipped`, which has a limit of its own.
+    json.disable_recursion_limit();
+    let read = Read::deserialize(&mut json).map_err(invalid)?;
+    json.end().map_err(invalid)?;
     Response::try_from(Members {
-        model: read.model.ok_or(DecodeError::MissingField("model"))?.0,
+        model: read.model.ok_or(DecodeError::MissingField("model"))?,
         returncode: read.returncode.ok_or(DecodeError::MissingField("returncode"))?,
-        response: read.response.ok_or(DecodeError::MissingField("response"))?.0,
-        reasoning_effort: read.reasoning_effort.map(|text| text.0),
+        response: read.response.ok_or(DecodeError::MissingField("response"))?,
+        reasoning_effort: read.reasoning_effort,
         ultrathink: read.ultrathink,
-        status: read.status.map(|text| text.0),
+        status: read.status,
         tokens: read.tokens.unwrap_or(0),
     })
+}
+
+/// The members of a message as they are found. `null` is the absence of the two optional ones, and
+/// an error for the others.
+#[derive(Default)]
+struct Read<'a> {
+    model: Option<Cow<'a, str>>,
+    returncode: Option<i64>,
+    response: Option<Cow<'a, str>>,
+    reasoning_effort: Option<Cow<'a, str>>,
+    ultrathink: Option<bool>,
+    status: Option<Cow<'a, str>>,
+    tokens: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for Read<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_map(ReadVisitor)
+    }
+}
+
+struct ReadVisitor;
+
+impl<'de> Visitor<'de> for ReadVisitor {
+    type Value = Read<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Read<'de>, A::Error> {
+        let mut read = Read::default();
+        let mut seen = HashSet::new();
+        while let Some(Text(key)) = map.next_key()? {
+            if seen.len() == MAX_MAP_KEYS as usize {
+                return Err(A::Error::custom(format!("more than {MAX_MAP_KEYS} members")));
+            }
+            if !seen.insert(key.clone()) {
+                return Err(A::Error::custom(format!("member {} stands twice", excerpt(&key))));
+            }
+            match &*key {
+                "model" => read.model = Some(text(&mut map)?),
+                "returncode" => read.returncode = Some(parsed(&key, "an integer", &mut map)?),
+                "response" => read.response = Some(text(&mut map)?),
+                "reasoning_effort" => {
+                    read.reasoning_effort =
+                        map.next_value::<Option<Text<'_>>>()?.map(|text| text.0);
+                }
+                "ultrathink" => read.ultrathink = boolean(&key, &mut map)?,
+                "status" => read.status = Some(text(&mut map)?),
+                "tokens" => {
+                    let tokens = parsed::<A, i64>(&key, "an integer", &mut map)?;
+                    let negative = |_| A::Error::custom(format!("tokens: {tokens} is negative"));
+                    read.tokens = Some(tokens.try_into().map_err(negative)?);
+                }
+                _ => map.next_value_seed(Skipped { levels: MAX_SKIPPED_DEPTH })?,
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Text that borrows from the input where it holds no escape.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>, A::Error> {
+    Ok(map.next_value::<Text<'_>>()?.0)
+}
+
+/// A value from its JSON text: a number as it is written, because JSON has one kind of number and
+/// this format two; and an error that quotes no more of the text than it should.
+fn parsed<'de, A: MapAccess<'de>, T: FromStr>(
+    key: &str,
+    expected: &str,
+    map: &mut A,
+) -> Result<T, A::Error> {
+    let json = map.next_value::<&RawValue>()?.get();
+    json.parse().map_err(|_| {
+        A::Error::custom(format!("{key}: expected {expected}, found {}", excerpt(json)))
+    })
+}
+
+fn boolean<'de, A: MapAccess<'de>>(key: &str, map: &mut A) -> Result<Option<bool>, A::Error> {
+    struct Nullable(Option<bool>);
+
+    impl FromStr for Nullable {
+        type Err = ();
+
+        fn from_str(json: &str) -> Result<Self, ()> {
+            match json {
+                "null" => Ok(Self(None)),
+                "false" => Ok(Self(Some(false))),
+                "true" => Ok(Self(Some(true))),
+                _ => Err(()),
+            }
+        }
+    }
+
+    parsed(key, "true, false or null", map).map(|Nullable(on)| on)
+}
+
+/// A value that is passed over, with at most this many levels of arrays and objects.
+#[derive(Clone, Copy)]
+struct Skipped {
+    levels: usize,
+}
+
+impl Skipped {
+    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+        let levels = self.levels.checked_sub(1);
+        levels.map(|levels| Self { levels }).ok_or_else(|| {
+            E::custom(format!("a member is nested more than {MAX_SKIPPED_DEPTH} levels deep"))
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Skipped {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Skipped {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let inner = self.deeper()?;
+        while seq.next_element_seed(inner)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let inner = self.deeper()?;
+        while map.next_entry_seed(inner, inner)?.is_some() {}
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -198,18 +346,30 @@ mod tests {
     fn wrong_members_are_refused() {
         for (text, message) in [
             (r#"{"model":null,"returncode":0,"response":"x"}"#, "invalid type: null"),
-            (r#"{"model":"m","returncode":0,"response":"x","tokens":-1}"#, "invalid value"),
+            (
+                r#"{"model":"m","returncode":0,"response":"x","tokens":-1}"#,
+                "tokens: -1 is negative",
+            ),
             (
                 r#"{"model":"m","returncode":0,"response":"x","status":"WELL"}"#,
                 "expected a status code",
             ),
-            (r#"{"model":"m","returncode":0.0,"response":"x"}"#, "floating point"),
+            (
+                r#"{"model":"m","returncode":0.0,"response":"x"}"#,
+                "returncode: expected an integer, found \"0.0\"",
+            ),
             (r#"{"model":"m","returncode":0,"response":"x"} {}"#, "trailing characters"),
             (r#"{"model":"m","returncode":0,"response":"\ud800"}"#, "line 1 column"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(message), "{text}: {error}");
         }
+        let double = r#"{"model":"m","x":0,"returncode":0,"x":0,"response":"x"}"#;
+        assert!(read(double).unwrap_err().to_string().contains(r#"member "x" stands twice"#));
+        let deep = format!(r#"{{"model":"m","x":{}0"#, "[".repeat(100_000));
+        assert!(read(&deep).unwrap_err().to_string().contains("128 levels deep"));
+        let zero = r#"{"model":"m","returncode":-0,"response":"x","x":[{"y":null},1.5,"z",true]}"#;
+        assert_eq!(read(zero).unwrap().status, Status::Ok);
         assert_eq!(
             read(r#"{"returncode":0,"response":"x"}"#),
             Err(DecodeError::MissingField("model"))

@@ -6,7 +6,7 @@ use crate::compact::{Choice, Format, Layout, Protocol};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString};
 
 /// Bytes to read, borrowed where nobody can change them meanwhile.
 pub(super) enum Data<'py> {
@@ -24,6 +24,9 @@ impl<'py> Data<'py> {
             Ok(Self::Bytes(bytes.clone()))
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
             Ok(Self::Copy(bytes.to_vec()))
+        } else if object.is_instance_of::<PyMemoryView>() {
+            // Released, or not of bytes: its own error says so.
+            Ok(Self::Copy(PyBuffer::<u8>::get(object)?.to_vec(object.py())?))
         } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
             Ok(Self::Copy(buffer.to_vec(object.py())?))
         } else {
@@ -51,7 +54,7 @@ impl<'py> Data<'py> {
         })
     }
 
-    /// The bytes; a `str` must be ASCII (`TypeError` tells to encode it first).
+    /// The bytes; of a `str`, a `TypeError` that tells to encode it first.
     pub(super) fn bytes(&self) -> PyResult<&[u8]> {
         match self {
             Self::Text(_) => Err(PyTypeError::new_err("expected bytes, not str (encode it first)")),
@@ -69,7 +72,7 @@ pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&
 /// Says where a text that has no UTF-8 has its first lone surrogate.
 #[cold]
 fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
-    // Without its valid surrogate pairs a Python string has none: each one found is alone.
+    // Python's own error knows where.
     let position = text.call_method1("encode", ("utf-8",)).err().and_then(|error| {
         error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()
     });
@@ -86,7 +89,7 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
     }
     value.extract::<i64>().map_err(|error| {
         if error.is_instance_of::<PyOverflowError>(value.py()) {
-            unfit(value.py(), field, "the number has more than 64 bits")
+            unfit(value.py(), field, "the number is not within -2^63 to 2^63 - 1")
         } else {
             wrong_type(value, field, "an int")
         }
@@ -119,6 +122,17 @@ fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
     PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
 }
 
+/// An argument that was passed, even as `None`; a default is none.
+pub(super) struct Passed<'py>(pub(super) Option<Bound<'py, PyAny>>);
+
+impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(Some(value.to_owned())))
+    }
+}
+
 /// A size in bytes; one that no memory has is as good as none.
 #[derive(Clone, Copy)]
 pub(super) struct Size(pub(super) usize);
@@ -129,7 +143,8 @@ impl FromPyObject<'_, '_> for Size {
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let negative = || PyValueError::new_err("a size is 0 or more");
         match value.extract::<i64>() {
-            Ok(size) => usize::try_from(size).map(Self).map_err(|_| negative()),
+            Ok(size) if size < 0 => Err(negative()),
+            Ok(size) => Ok(Self(usize::try_from(size).unwrap_or(usize::MAX))),
             Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
             Err(_) if value.lt(0)? => Err(negative()),
             Err(_) => Ok(Self(usize::MAX)),

@@ -1,14 +1,14 @@
 //! `encode_delta`, `apply_delta`, `DeltaStream`.
 
 use super::args::{self, Size, utf8};
-use super::detached;
 use super::errors::{decode_error, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
+use super::{DETACH_FROM, detached};
 use crate::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Write the shortest delta that turns one text into another.
 ///
@@ -64,8 +64,8 @@ pub(super) fn encode_delta<'py>(
 /// Raises
 /// ------
 /// DecodeError
-///     `InvalidFormat` for a malformed delta or a position behind the end; for `D|Z|` also the
-///     errors of Base85, Base64 and decompression.
+///     `InvalidFormat` for a malformed delta, a position behind the end or a lone surrogate; for
+///     `D|Z|` also the errors of Base85, Base64 and decompression.
 ///
 /// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyfunction]
@@ -121,32 +121,46 @@ impl DeltaStream {
     }
 
     /// Take over a new text and return the delta that tells the other end.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     The text has a lone surrogate.
     #[pyo3(signature = (content, /))]
     fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         let py = content.py();
-        let delta = self.lock(py).push(utf8(content, "content")?);
+        let content = utf8(content, "content")?;
+        let delta = self.work(py, content.len(), |core| core.push(content));
         Ok(PyString::new(py, &delta))
     }
 
     /// Apply a delta of the other end and return the text; on an error it stays as it was.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     As `apply_delta`; `OutputTooLarge` also when the text would grow above `max_size`.
     #[pyo3(signature = (delta, /))]
     fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = delta.py();
         let data = args::Data::new(delta)?;
         let delta = data.text(py)?;
-        let mut core = self.lock(py);
-        let content = core.apply(delta).map_err(|error| decode_error(py, &error))?;
-        Ok(PyString::new(py, content))
+        // The text is copied, so that no Python object is made under the lock.
+        let content = self
+            .work(py, delta.len(), |core| core.apply(delta).map(str::to_owned))
+            .map_err(|error| decode_error(py, &error))?;
+        Ok(PyString::new(py, &content))
     }
 
     /// The text so far.
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        PyString::new(py, self.lock(py).content())
+        let content = self.work(py, 0, |core| core.content().to_owned());
+        PyString::new(py, &content)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let bytes = self.lock(py).content().len();
+        let bytes = self.work(py, 0, |core| core.content().len());
         let replace = match self.options.replace {
             Replace::Overwrite => "overwrite",
             Replace::Truncate => "truncate",
@@ -156,8 +170,18 @@ impl DeltaStream {
 }
 
 impl DeltaStream {
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, delta::DeltaStream> {
+    /// Works on the stream under its lock; nothing of Python's may happen in `work`.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        bytes: usize,
+        work: impl Send + FnOnce(&mut delta::DeltaStream) -> T,
+    ) -> T {
         // A content is replaced whole or not at all, so that a poisoned lock holds a valid one.
-        self.core.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+        if bytes < DETACH_FROM {
+            let lock = self.core.lock_py_attached(py);
+            return work(&mut lock.unwrap_or_else(PoisonError::into_inner));
+        }
+        py.detach(|| work(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }

@@ -104,9 +104,3 @@ pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
 pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
     exception!(py, InvalidFormat, message)
 }
-
-/// A `MissingField` of a mapping.
-#[cold]
-pub(super) fn missing_field(py: Python<'_>, field: &'static str) -> PyErr {
-    decode_error(py, &DecodeError::MissingField(field))
-}

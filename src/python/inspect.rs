@@ -6,8 +6,7 @@ use super::dictionary::{Dictionary, Given};
 use super::errors::{decode_error, encode_error};
 use super::message::DEFAULT_MAX_SIZE;
 use super::response::{Response, format_member, layout_version};
-use crate::compact::{self, Choice, Compression, DecodeOptions, EncodeOptions, Format};
-use crate::compression::Stream;
+use crate::compact::{self, Choice, Compression, DecodeOptions, EncodeOptions, Format, Stream};
 use pyo3::prelude::*;
 
 /// What a message is and what it weighs, layer by layer.
@@ -58,6 +57,8 @@ impl Inspection {
 /// ------
 /// DecodeError
 ///     As `decode`.
+///
+/// Source: the layers are those of Compact Protocol v2 sections 1 to 5 and v4 section 4.
 #[pyfunction]
 #[pyo3(signature = (
     wire, /, *, max_size = DEFAULT_MAX_SIZE, dictionary = None, dictionaries = None,
@@ -74,9 +75,8 @@ pub(super) fn inspect<'py>(
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
-    let options =
-        DecodeOptions { max_size: max_size.0, dictionaries: &given.named(), fallback: false };
-    let opened = detached(py, wire.len(), || compact::open(wire, &options))
+    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
+    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))
         .map_err(|error| decode_error(py, &error))?;
     let decoded = opened.read().map_err(|error| decode_error(py, &error))?;
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
@@ -88,7 +88,7 @@ pub(super) fn inspect<'py>(
         Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),
         Some(Compression::Deflate(Stream::Gzip)) => (Some("gzip"), None),
         Some(Compression::Zstd) => (Some("zstd"), None),
-        Some(Compression::Dictionary { id, container: _ }) => (Some("zstd"), Some(id)),
+        Some(Compression::Dictionary(id)) => (Some("zstd"), Some(id)),
     };
     let layers = [
         ("wire", Some(wire.len())),

@@ -1,11 +1,11 @@
 //! `encode`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
 use super::args::{self, Data, Size};
-use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{base85_error, decode_error, encode_error};
 use super::response::{Response, format_member};
-use crate::compact::{self, DecodeOptions, EncodeOptions};
+use super::{ascii_str, detached};
+use crate::compact::{self, Choice, DecodeOptions, EncodeOptions, Format};
 use crate::{base85, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -13,8 +13,12 @@ use pyo3::types::{PyBytes, PyString};
 /// Default of `max_size`.
 pub(super) const DEFAULT_MAX_SIZE: Size = Size(limits::DEFAULT_MAX_SIZE);
 
-/// Base85 is this much faster than the compressors that `DETACH_FROM` is measured for.
+/// Base85 is about this much faster than the compressor that `DETACH_FROM` is meant for.
 const BASE85_SPEEDUP: usize = 16;
+
+/// How much more work than one zstd message a dictionary is, and all formats in turn.
+const DICTIONARY_EFFORT: usize = 4;
+const ALL_FORMATS_EFFORT: usize = 10;
 
 /// Write a response as one text.
 ///
@@ -72,7 +76,14 @@ pub(super) fn encode<'py>(
     };
     let response = Response::from_argument(response)?;
     let response = response.get().borrow(py)?;
-    let wire = detached(py, response.result.len(), || compact::encode(&response, &options))
+    let effort = match options.format {
+        Choice::Smallest => ALL_FORMATS_EFFORT,
+        Choice::Format(Format::Dictionary) => DICTIONARY_EFFORT,
+        Choice::Auto if dictionary.is_some() => DICTIONARY_EFFORT,
+        Choice::Format(_) | Choice::Auto => 1,
+    };
+    let bytes = response.result.len().saturating_mul(effort);
+    let wire = detached(py, bytes, || compact::encode(&response, &options))
         .map_err(|error| encode_error(py, &error))?;
     Ok(PyString::new(py, &wire))
 }
@@ -86,10 +97,12 @@ pub(super) fn encode<'py>(
 ///     so is white space behind it, but the result of the DSL is kept to the last character.
 /// max_size : int
 ///     The largest decompressed size in bytes, 64 MiB by default; checked before memory is taken.
+///     The `str` that Python makes of it takes up to four bytes for each character on top.
 /// dictionary, dictionaries : Dictionary, iterable of Dictionary
 ///     Where to look for the dictionary of a message, before the built-in one.
 /// fallback : bool
-///     Take a text that cannot be decoded as the result itself, with format "raw".
+///     Take a text that cannot be decoded as the result itself, with format "raw". Bytes that are
+///     not UTF-8 are no text: `InvalidFormat` all the same.
 ///
 /// Returns
 /// -------
@@ -123,9 +136,12 @@ pub(super) fn decode<'py>(
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
-    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named(), fallback };
-    let decoded = detached(py, wire.len(), || compact::open(wire, &options))
-        .and_then(|opened| Ok(Response::from_core(py, &opened.read()?)));
+    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
+    let bytes = compact::expected_size(wire);
+    let decoded = detached(py, bytes, || compact::open(wire, &options)).and_then(|opened| {
+        let decoded = detached(py, bytes, || opened.read())?;
+        Ok(Response::from_core(py, &decoded))
+    });
     match decoded {
         Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(wire))),
         decoded => decoded.map_err(|error| decode_error(py, &error)),
@@ -146,8 +162,8 @@ pub(super) fn decode<'py>(
 ///
 /// Raises
 /// ------
-/// EmptyResponse, InvalidPrefix
-///     It is nothing, or begins like none of them.
+/// EmptyResponse, InvalidPrefix, InvalidFormat
+///     It is nothing, or begins like none of them, or is not UTF-8.
 ///
 /// Source: Compact Protocol v2 "Format Detection", v4 section 1.
 #[pyfunction]
@@ -171,6 +187,11 @@ pub(super) fn detect(wire: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 /// str
 ///     ASCII, a quarter longer than the data.
 ///
+/// Raises
+/// ------
+/// TypeError
+///     Text instead of bytes: which encoding it should have is the caller's to say.
+///
 /// Source: Compact Protocol v2 section 4.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
@@ -178,7 +199,10 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let py = data.py();
     let data = Data::new(data)?;
     let bytes = data.bytes()?;
-    Ok(PyString::new(py, &detached(py, bytes.len() / BASE85_SPEEDUP, || base85::encode(bytes))))
+    let weight = bytes.len() / BASE85_SPEEDUP;
+    ascii_str(py, base85::encoded_len(bytes.len()), |text| {
+        detached(py, weight, || base85::encode_into(bytes, text));
+    })
 }
 
 /// Decode Base85 in the protocol's alphabet.
@@ -205,7 +229,9 @@ pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let py = text.py();
     let data = Data::new(text)?;
     let text = data.text(py)?;
-    let bytes = detached(py, text.len() / BASE85_SPEEDUP, || base85::decode(text))
-        .map_err(|error| base85_error(py, &error))?;
-    Ok(PyBytes::new(py, &bytes))
+    let weight = text.len() / BASE85_SPEEDUP;
+    PyBytes::new_with(py, base85::decoded_len(text.len()), |data| {
+        detached(py, weight, || base85::decode_into(text, data))
+            .map_err(|error| base85_error(py, &error))
+    })
 }

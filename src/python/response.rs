@@ -1,10 +1,9 @@
 //! `compactwire.Response`: the core's type with Python strings in it.
 
-use super::args::{boolean, int64, natural, text, utf8};
-use super::errors::{decode_error, missing_field, unfit};
+use super::args::{Passed, boolean, int64, natural, text, utf8};
+use super::errors::unfit;
 use crate::compact::{self, Format, Layout, Members, Status};
 use crate::position::excerpt;
-use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
@@ -89,6 +88,10 @@ const FIELDS: [&str; 8] = [
     "ultrathink",
 ];
 
+/// Said of a required field of a mapping.
+const MISSING: &str =
+    "the mapping has none (\"result\" makes it a response, \"response\" a verbose message)";
+
 /// The members of a verbose message.
 const MEMBERS: [&str; 7] =
     ["model", "returncode", "response", "reasoning_effort", "ultrathink", "status", "tokens"];
@@ -102,17 +105,18 @@ impl Response {
 
     #[new]
     #[pyo3(signature = (
-        result, model = None, status = None, tokens = None, *, model_name = None,
-        returncode = None, reasoning_effort = None, ultrathink = None,
+        result, model = Passed(None), status = Passed(None), tokens = Passed(None), *,
+        model_name = None, returncode = None, reasoning_effort = None, ultrathink = None,
     ))]
     #[pyo3(text_signature = "(result, model='', status='OK', tokens=0, *, model_name=None, \
                              returncode=None, reasoning_effort=None, ultrathink=None)")]
     #[expect(clippy::too_many_arguments, reason = "the fields of a response")]
+    #[expect(clippy::needless_pass_by_value, reason = "pyo3 passes what it has extracted")]
     fn new(
         result: &Bound<'_, PyAny>,
-        model: Option<&Bound<'_, PyAny>>,
-        status: Option<&Bound<'_, PyAny>>,
-        tokens: Option<&Bound<'_, PyAny>>,
+        model: Passed<'_>,
+        status: Passed<'_>,
+        tokens: Passed<'_>,
         model_name: Option<&Bound<'_, PyAny>>,
         returncode: Option<&Bound<'_, PyAny>>,
         reasoning_effort: Option<&Bound<'_, PyAny>>,
@@ -122,7 +126,7 @@ impl Response {
         let optional = |value: Option<&Bound<'_, PyAny>>, field| {
             value.map(|value| checked_text(value, field)).transpose()
         };
-        let status = match status {
+        let status = match &status.0 {
             None => Status::Ok,
             Some(code) => {
                 let code = utf8(text(code, "status")?, "status")?;
@@ -141,9 +145,10 @@ impl Response {
         };
         Ok(Self {
             result: checked_text(result, "result")?,
-            model: optional(model, "model")?.unwrap_or_else(|| intern!(py, "").clone().unbind()),
+            model: optional(model.0.as_ref(), "model")?
+                .unwrap_or_else(|| intern!(py, "").clone().unbind()),
             status,
-            tokens: tokens.map_or(Ok(0), |tokens| natural(tokens, "tokens"))?,
+            tokens: tokens.0.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
             verbose: verbose.boxed(),
             format: None,
             layout: None,
@@ -219,12 +224,8 @@ impl Response {
         Ok(format!("Response({})", parts.join(", ")))
     }
 
-    fn __richcmp__(&self, other: &Self, op: CompareOp, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match op {
-            CompareOp::Eq => (self.borrow(py)? == other.borrow(py)?).into_py_any(py),
-            CompareOp::Ne => (self.borrow(py)? != other.borrow(py)?).into_py_any(py),
-            _ => Ok(py.NotImplemented()),
-        }
+    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.borrow(py)? == other.borrow(py)?)
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
@@ -285,7 +286,10 @@ pub(super) fn restore_response(
     response.format = match format {
         None => None,
         Some("raw") => Some(Origin::Raw),
-        Some(name) => Format::ALL.into_iter().find(|f| f.name() == name).map(Origin::Decoded),
+        Some(name) => {
+            let format = Format::ALL.into_iter().find(|format| format.name() == name);
+            Some(Origin::Decoded(format.ok_or_else(|| unfit(py, "format", "no such format"))?))
+        }
     };
     response.layout = version.map(super::args::layout).transpose()?;
     Ok(response)
@@ -341,7 +345,7 @@ impl Response {
             return Bound::new(py, Self::from_members(&fields)?);
         }
         if !fields.contains("result")? {
-            return Err(unfit(py, "result", "missing (or \"response\", for a verbose message)"));
+            return Err(unfit(py, "result", MISSING));
         }
         Ok(py.get_type::<Self>().call((), Some(&fields))?.cast_into()?)
     }
@@ -351,7 +355,7 @@ impl Response {
         let get = |name: &'static str| -> PyResult<_> {
             Ok(members.get_item(name)?.filter(|value| !value.is_none()))
         };
-        let required = |name| get(name)?.ok_or_else(|| missing_field(py, name));
+        let required = |name| get(name)?.ok_or_else(|| unfit(py, name, MISSING));
         let owned = |value: Bound<'_, PyAny>, name| -> PyResult<Cow<'static, str>> {
             Ok(utf8(text(&value, name)?, name)?.to_owned().into())
         };
@@ -365,7 +369,10 @@ impl Response {
             status: optional("status")?,
             tokens: get("tokens")?.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
         };
-        let response = members.try_into().map_err(|error| decode_error(py, &error))?;
+        // The status is all that the types leave open.
+        let response = members
+            .try_into()
+            .map_err(|error: compact::DecodeError| unfit(py, "status", &error.to_string()))?;
         let decoded = compact::Decoded { response, format: None, layout: None };
         Ok(Self { format: None, ..Self::from_core(py, &decoded) })
     }

@@ -1,0 +1,71 @@
+"""What `import compactwire` brings along: nothing from outside, and nothing heavy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+CODE = """
+import json, sys
+before = set(sys.modules)
+import compactwire
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+# Of the standard library, what a codec has no business to load: each costs milliseconds.
+HEAVY = {
+    "argparse",
+    "asyncio",
+    "base64",
+    "concurrent",
+    "ctypes",
+    "dataclasses",
+    "email",
+    "gzip",
+    "http",
+    "importlib.metadata",
+    "inspect",
+    "json",
+    "logging",
+    "multiprocessing",
+    "pathlib",
+    "pickle",
+    "re",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "typing",
+    "unittest",
+    "urllib",
+    "zlib",
+}
+
+
+def imported() -> list[str]:
+    child = subprocess.run(
+        [sys.executable, "-I", "-c", CODE], capture_output=True, check=True, encoding="utf-8"
+    )
+    modules: list[str] = json.loads(child.stdout)
+    return modules
+
+
+def test_import_loads_nothing_from_outside_the_standard_library() -> None:
+    known = {*sys.stdlib_module_names, "compactwire"}
+    assert [name for name in imported() if name.partition(".")[0] not in known] == []
+
+
+def test_import_loads_nothing_heavy() -> None:
+    modules = imported()
+    assert [name for name in modules if name in HEAVY or name.partition(".")[0] in HEAVY] == []
+
+
+def test_import_loads_only_the_modules_that_the_api_needs() -> None:
+    ours = [name for name in imported() if name.partition(".")[0] == "compactwire"]
+    assert ours == [
+        "compactwire",
+        "compactwire._core",
+        "compactwire._format",
+        "compactwire.errors",
+    ]
