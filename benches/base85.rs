@@ -1,8 +1,11 @@
 //! Base85 against its peers: the `z85` crate (the same digits, lower case first), `base64-simd` (the ceiling of text
 //! encodings) and a plain copy (the ceiling of everything).
 //!
+//! The engines by name show what each is worth, "checked" what the safe way to make a `String` costs.
+//!
 //! `cargo bench --bench base85`; throughput counts binary bytes in both directions.
 
+use compactwire::base85::{decode_with_engine, encode_with_engine};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
@@ -32,6 +35,13 @@ fn base85(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("compactwire", len), |b| {
             b.iter(|| compactwire::base85::encode(black_box(&data)));
         });
+        for engine in ["scalar", "avx2", "avx512", "checked"] {
+            if encode_with_engine(engine, &data).as_ref() == Some(&text) {
+                group.bench_function(BenchmarkId::new(engine, len), |b| {
+                    b.iter(|| encode_with_engine(engine, black_box(&data)));
+                });
+            }
+        }
         group.bench_function(BenchmarkId::new("z85", len), |b| {
             b.iter(|| z85::encode(black_box(&data)));
         });
@@ -48,6 +58,13 @@ fn base85(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("compactwire", len), |b| {
             b.iter(|| compactwire::base85::decode(black_box(&text)));
         });
+        for engine in ["scalar", "avx2", "avx512"] {
+            if decode_with_engine(engine, &text).as_ref() == Some(&data) {
+                group.bench_function(BenchmarkId::new(engine, len), |b| {
+                    b.iter(|| decode_with_engine(engine, black_box(&text)));
+                });
+            }
+        }
         group.bench_function(BenchmarkId::new("z85", len), |b| {
             b.iter(|| z85::decode(black_box(&z85)));
         });

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from pathlib import Path
 
 import compactwire as cw
-
-CORPUS = Path(__file__).parent.parent / "data" / "corpus"
+from data.samples import Sample, load
 
 
 @cache
-def samples() -> list[str]:
-    """Every sample of the corpus, in the order of its path."""
-    return [path.read_bytes().decode() for path in sorted(CORPUS.glob("*/*")) if path.is_file()]
+def samples() -> list[Sample]:
+    """Every sample of the corpus."""
+    return load()
 
 
 @cache
 def text(size: int, *, ascii_only: bool = False) -> str:
     """Text of `size` UTF-8 bytes (up to three fewer, where a character does not fit)."""
-    lines = [line for sample in samples() for line in sample.splitlines(keepends=True)]
+    lines = [line for sample in samples() for line in sample.text.splitlines(keepends=True)]
     if ascii_only:
         lines = [line for line in lines if line.isascii()]
     generator = random.Random(size)

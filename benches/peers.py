@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import base64
 
-import compactwire as cw
 import ormsgpack
 import zstandard
+
+import compactwire as cw
 
 LEVEL = 3
 _compressor = zstandard.ZstdCompressor(level=LEVEL)

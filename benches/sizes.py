@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import compactwire as cw
 import zstandard
+
+import compactwire as cw
 
 from . import data, peers
 from .measure import Effort, compare
@@ -21,22 +22,23 @@ SIZES = [("tiny", 50), ("small", 200), ("medium", 1024), ("large", 5120), ("xlar
 def by_format() -> Iterator[tuple[str, int, dict[str, float]]]:
     """Text length over result length, per size: the mean of several messages.
 
-    None of them was in the dictionary's training.
+    They are the samples, in all languages, that the dictionary was not trained on, one after the
+    other and cut to size.
     """
-    held_out = "".join(
-        sample for i, sample in enumerate(data.samples()) if i % 5 == 4 and sample.isascii()
-    )
+    held_out = "\n".join(sample.text for sample in data.samples() if sample.held_out).encode()
     for label, size in SIZES:
         starts = range(0, min(len(held_out) - size, 40 * size), size)
-        messages = [held_out[start : start + size] for start in starts]
-        ratios = {}
-        for format_name in FORMATS:
-            total = 0
-            for message in messages:
-                response = cw.Response(message, model="C45", tokens=size // 4)
-                total += len(cw.encode(response, format=format_name))
-            ratios[format_name] = total / (len(messages) * size)
-        yield label, size, ratios
+        messages = [held_out[start : start + size].decode(errors="ignore") for start in starts]
+        total = sum(len(message.encode()) for message in messages)
+        responses = [cw.Response(text, model="C45", tokens=size // 4) for text in messages]
+        yield (
+            label,
+            size,
+            {
+                name: sum(len(cw.encode(item, format=name).encode()) for item in responses) / total
+                for name in FORMATS
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ class Level:
 def levels(effort: Effort) -> Iterator[Level]:
     """What each zstd level is worth, plain and with the built-in dictionary (held-out samples)."""
     held_out = [
-        peers.pack(cw.Response(sample, model="C45", tokens=len(sample) // 4))
-        for i, sample in enumerate(data.samples())
-        if i % 5 == 4
+        peers.pack(cw.Response(sample.text, model="C45", tokens=len(sample.text) // 4))
+        for sample in data.samples()
+        if sample.held_out
     ]
     # A file is one line of text and the dictionary itself.
     trained = cw.Dictionary.default().to_bytes().split(b"\n", 1)[1]

@@ -12,8 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import compactwire as cw
 import pytest
+
+import compactwire as cw
 from compactwire import _demo
 from compactwire.cli import main
 

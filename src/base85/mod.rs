@@ -137,6 +137,24 @@ fn decode_into_with(engine: Engine, text: &str, data: &mut [u8]) -> Result<(), E
     decode_slice(engine, text.as_bytes(), data).map_err(|valid| first_error(text, valid))
 }
 
+/// Encodes with one engine, or the best without `unsafe` at the end, for the benches: what each is
+/// worth is a reason for it to be here. `None` for one that is unknown or that this processor lacks.
+#[doc(hidden)]
+pub fn encode_with_engine(name: &str, data: &[u8]) -> Option<String> {
+    if name == "checked" {
+        let mut text = vec![0; encoded_len(data.len())];
+        encode_slice(Engine::best(), data, &mut text);
+        return String::from_utf8(text).ok();
+    }
+    Engine::named(name).map(|engine| encode_with(engine, "", data))
+}
+
+/// Decodes with one engine, for the benches.
+#[doc(hidden)]
+pub fn decode_with_engine(name: &str, text: &str) -> Option<Vec<u8>> {
+    decode_with(Engine::named(name)?, text).ok()
+}
+
 /// What does whole blocks from the front; the scalar code does the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Engine {
@@ -148,6 +166,21 @@ enum Engine {
 }
 
 impl Engine {
+    /// Every engine that this processor runs, the slowest first.
+    fn all() -> impl Iterator<Item = Self> {
+        let best = Self::best();
+        Self::ORDER.into_iter().take_while(move |&engine| engine != best).chain([best])
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::all().find(|engine| format!("{engine:?}").eq_ignore_ascii_case(name))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    const ORDER: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Avx512];
+    #[cfg(not(target_arch = "x86_64"))]
+    const ORDER: [Self; 1] = [Self::Scalar];
+
     /// The fastest that the processor has.
     fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -292,25 +325,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every engine that this processor runs: all are tested, not only the best.
-    fn engines() -> Vec<Engine> {
-        let mut engines = vec![Engine::Scalar];
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") {
-                engines.push(Engine::Avx2);
-            }
-            if Engine::best() == Engine::Avx512 {
-                engines.push(Engine::Avx512);
-            }
-        }
-        engines
-    }
-
     fn check_encode(data: &[u8]) {
         let expected = naive::encode(data);
         assert_eq!(expected.len(), encoded_len(data.len()));
-        for engine in engines() {
+        for engine in Engine::all() {
             assert_eq!(encode_with(engine, "", data), expected, "{engine:?}");
             assert_eq!(decode_with(engine, &expected).as_deref(), Ok(data), "{engine:?}");
         }
@@ -318,7 +336,7 @@ mod tests {
 
     fn check_decode(text: &str) {
         let expected = naive::decode(text);
-        for engine in engines() {
+        for engine in Engine::all() {
             assert_eq!(decode_with(engine, text), expected, "{engine:?} {text}");
         }
     }
@@ -371,7 +389,7 @@ mod tests {
         let words: Vec<u8> =
             (0..=u32::MAX / PAIR).flat_map(ends).flat_map(u32::to_be_bytes).collect();
         let expected = encode_with(Engine::Scalar, "", &words);
-        for engine in engines() {
+        for engine in Engine::all() {
             assert!(encode_with(engine, "", &words) == expected, "{engine:?}");
         }
         assert_eq!(decode(&expected).as_ref(), Ok(&words));

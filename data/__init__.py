@@ -1,0 +1,1 @@
+"""The corpus, the dictionary that is trained on it, and the script that trains it."""
