@@ -26,4 +26,6 @@ def load() -> list[Sample]:
         for i, path in enumerate(sorted(folder.iterdir())):
             held_out = i % HOLD_OUT_EVERY == HOLD_OUT_EVERY - 1
             samples.append(Sample(folder.name, path.read_bytes().decode(), held_out))
+    if not samples:
+        raise FileNotFoundError(f"no samples in {CORPUS}")
     return samples
