@@ -148,7 +148,8 @@ fn inflate_stream(
         loop {
             // One byte beyond the limit tells a stream that fits exactly from one that does not.
             let most = limit.saturating_add(1) - out.len();
-            out.reserve_exact(most.min(out.len().max(data.len() * 2).max(256)));
+            let more = most.min(out.len().max(data.len().saturating_mul(2)).max(256));
+            reserve(&mut out, more)?;
             let left = &data[start + in_memory(context.total_in())..];
             let status = context.decompress_vec(left, &mut out, FlushDecompress::Finish);
             let end = start + in_memory(context.total_in());
@@ -225,7 +226,8 @@ pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Resu
     }
     expect_end(data.len() - zstd_safe::find_frame_compressed_size(data).map_err(zstd_error)?)?;
     let most = zstd_capacity(data, claimed)?;
-    let mut out = Vec::with_capacity(most.min(limit));
+    let mut out = Vec::new();
+    reserve(&mut out, most.min(limit))?;
     let result = UNZSTD.with_borrow_mut(|context| match dictionary {
         None => context.decompress(&mut out, data),
         Some(dictionary) => context.decompress_using_ddict(&mut out, data, dictionary),
@@ -278,6 +280,12 @@ fn zstd_error(code: usize) -> Error {
 /// A count of bytes that are in memory, or that a limit keeps to what can be.
 fn in_memory(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// Takes memory that a caller's limit allows, if there is any.
+fn reserve(out: &mut Vec<u8>, more: usize) -> Result<(), Error> {
+    out.try_reserve_exact(more)
+        .map_err(|_| Error::Failed(format!("there is no memory for {more} bytes of output")))
 }
 
 fn expect_end(rest: usize) -> Result<(), Error> {

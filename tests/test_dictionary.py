@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 import compactwire as cw
 
@@ -257,12 +256,10 @@ def test_a_bare_frame_without_an_id_finds_nothing() -> None:
 
 
 def test_a_dictionary_without_an_id_reads_by_name_and_does_not_write() -> None:
-    raw = b"word1 word22 word333 word44 word5 word66 " * 10
-    dictionary = cw.Dictionary.from_bytes(b"ZDCT|v2|raw||1|0\n" + raw)
-    assert dictionary.id == 0
-    data = zstandard.ZstdCompressionDict(raw, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-    frame = zstandard.ZstdCompressor(dict_data=data).compress(MESSAGE)
-    assert cw.decode(old_wire(b"raw", frame), dictionary=dictionary) == RESPONSE
+    nameless = SMALL_BYTES[:4] + bytes(4) + SMALL_BYTES[8:]
+    dictionary = cw.Dictionary.from_bytes(b"ZDCT|v2|old||1|0\n" + nameless)
+    assert (dictionary.id, dictionary.name) == (0, "old")
+    assert cw.decode(old_wire(b"old", zstd(MESSAGE, dictionary=nameless)), dictionary=dictionary)
     with pytest.raises(cw.EncodeError) as caught:
         cw.encode(RESPONSE, format="dictionary", dictionary=dictionary)
     assert caught.value.field == "dictionary"

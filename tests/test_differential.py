@@ -6,11 +6,13 @@ only exceptions.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import example, given
 
 import compactwire as cw
@@ -148,6 +150,29 @@ def test_what_needs_no_compressor_is_written_byte_by_byte_the_same(
 
 
 # Round trips
+
+
+def expected_layout(model: str, format: str, protocol: int, layout: object) -> object:
+    """What layout a message has: layouts 2 and 3 have no place for a model without an integer."""
+    if format in ("verbose", "dsl"):
+        return None
+    by_default = 3 if protocol == 2 and format in ("binary", "base85", "zlib") else "map"
+    asked = layout or by_default
+    return 1 if asked in (2, 3) and model not in ("G3", "C4", "X5", "OL", "AD", "SE") else asked
+
+
+@pytest.mark.parametrize("format", some.FORMATS)
+@pytest.mark.parametrize("protocol", some.PROTOCOLS)
+def test_every_code_comes_back_in_every_layout(format: Any, protocol: Any) -> None:
+    cases = itertools.product(("", "free text", *some.CODES), some.STATUSES, (0, 7), some.LAYOUTS)
+    model: Any
+    status: Any
+    for model, status, tokens, layout in cases:
+        response = cw.Response("text", model, status, tokens)
+        options: Any = {"format": format, "protocol": protocol, "msgpack_version": layout}
+        decoded = cw.decode(cw.encode(response, **options))
+        assert fields(decoded) == as_carried(response, format)
+        assert decoded.version == expected_layout(model, format, protocol, layout)
 
 
 def as_carried(response: cw.Response, format: object) -> dict[str, Any]:

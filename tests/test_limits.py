@@ -90,10 +90,10 @@ def verbose(members: str) -> Call:
     return text('{"model":"G3","returncode":0,"response":"",' + members + "}")
 
 
-def many_keys(*, equal: bool) -> bytes:
-    """A response as a map with 10^6 more keys, whose values are 0."""
-    pairs = b"".join(b"\xa6%06d\0" % (0 if equal else number) for number in range(MANY))
-    head = b"\xdf" + (MANY + 5).to_bytes(4, "big")
+def many_keys(*, equal: bool = False, count: int = MANY) -> bytes:
+    """A response as a map with that many more keys, whose values are 0."""
+    pairs = b"".join(b"\xa6%06d\0" % (0 if equal else number) for number in range(count))
+    head = b"\xdf" + (count + 5).to_bytes(4, "big")
     return head + b"\xa1v\x01\xa1s\xa2OK\xa1m\xa0\xa1t\x00\xa1r\xa0" + pairs
 
 
@@ -170,8 +170,12 @@ CASES: dict[str, tuple[type[cw.CompactWireError], Callable[[], Call]]] = {
         lambda: verbose('"x":' + '{"x":' * DEEP + "0" + "}" * DEEP),
     ),
     "deep JSON in a field": (FORMAT, lambda: verbose('"status":' + "[" * DEEP + "]" * DEEP)),
-    "10^6 unknown keys": (MSGPACK, lambda: wire("A", many_keys(equal=False))),
+    "10^6 unknown keys": (MSGPACK, lambda: wire("A", many_keys())),
     "10^6 equal keys": (MSGPACK, lambda: wire("A", many_keys(equal=True))),
+    "10^6 unknown JSON members": (
+        FORMAT,
+        lambda: verbose(",".join(f'"x{number}":0' for number in range(MANY))),
+    ),
     "10^6 equal JSON members": (FORMAT, lambda: verbose(",".join(['"x":0'] * MANY))),
     "10^6 equal known JSON members": (FORMAT, lambda: verbose(",".join(['"tokens":0'] * MANY))),
     "100 MB of # behind A": (VALUE, lambda: text("A" + hashes())),
@@ -299,10 +303,59 @@ def test_a_stream_grows_to_max_size_and_not_beyond() -> None:
     assert stream.apply("D|R|3|abc") == "한한한abc"
 
 
+def test_some_hundred_unknown_keys_are_ignored() -> None:
+    assert wire("A", many_keys(count=900))() == cw.Response("")
+    assert verbose(",".join(f'"x{n}":0' for n in range(900)))() == cw.Response("", "G3")
+
+
 @pytest.mark.parametrize("depth", [1, 64, 127, 128])
 def test_what_is_ignored_may_be_nested_128_deep(depth: int) -> None:
     assert packed(b"\x91" * depth + b"\xc0")() == cw.Response("")
+    assert packed(b"\x81\x01" * depth + b"\xc0")() == cw.Response("")
     assert verbose('"x":' + "[" * depth + "]" * depth)() == cw.Response("", "G3")
+    assert verbose('"x":' + '{"x":' * depth + "0" + "}" * depth)() == cw.Response("", "G3")
+
+
+def test_what_is_ignored_is_nested_no_deeper() -> None:
+    assert outcome(packed(b"\x91" * 129 + b"\xc0")) is cw.InvalidMsgpack
+    assert outcome(packed(b"\x81\x01" * 129 + b"\xc0")) is cw.InvalidMsgpack
+    assert outcome(verbose('"x":' + "[" * 129 + "]" * 129)) is cw.InvalidFormat
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["null", "-0", "1e999", "-1E-999", "9" * 1000, '"\\ud800"', '"\\u0000"', '[{"":[]}]', "{}"],
+)
+def test_an_ignored_member_may_be_any_json(value: str) -> None:
+    assert verbose('"x":' + value)() == cw.Response("", "G3")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            b"\xc0",
+            b"\xc2",
+            b"\xc3",
+            b"\x7f",
+            b"\xff",
+            b"\xcf" + b"\xff" * 8,
+            b"\xd3" + b"\x80" * 8,
+        ),
+        *(b"\xca" + bytes(4), b"\xcb" + bytes(8), b"\xa1\xff", b"\xd9\x01x", b"\xc4\x01x"),
+        *(b"\xd4\x01" + bytes(1), b"\xd8\x01" + bytes(16), b"\xc7\x03\x01abc", b"\xc9\0\0\0\0\x01"),
+        *(b"\x93\x01\x02\x03", b"\x81\x91\x01\xc4\x00", b"\xdc\x00\x00", b"\xdf\x00\x00\x00\x00"),
+    ],
+)
+def test_an_ignored_key_may_have_any_messagepack_value(value: bytes) -> None:
+    assert packed(value)() == cw.Response("")
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"\xc1", b"\xca\0", b"\xd4\x01", b"\xc7\x03\x01ab", b"\x91"]
+)
+def test_an_ignored_key_has_a_whole_value(value: bytes) -> None:
+    assert outcome(packed(value)) is cw.InvalidMsgpack
 
 
 if __name__ == "__main__":

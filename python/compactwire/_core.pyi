@@ -40,7 +40,8 @@ _Replace = Literal["overwrite", "truncate"]
 class Response:
     """An answer of a language model, or the result of a tool.
 
-    Immutable; equal when all fields but `format` and `version` are.
+    Immutable; equal when all fields but `format` and `version` are, where a `model_name` that is
+    the `model` counts as none.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ class Response:
     model : str
         The model's code (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other text.
     status : {"OK", "ERR", "PART", "STREAM"}
-        Whether the answer is whole and well; "PARTIAL" is another spelling of "PART".
+        Whether the answer is whole and well; "PARTIAL" is another spelling of "PART". Without it, a
+        returncode that is not 0 means "ERR".
     tokens : int
         How many tokens the answer cost, 0 to 2^63 - 1.
     model_name, returncode, reasoning_effort, ultrathink : optional
@@ -133,7 +135,7 @@ def encode(
     ----------
     response : Response or Mapping
         The response, or a mapping with the fields of one ("result", "model", ...) or with the
-        members of a verbose message ("response", "model", "returncode", ...).
+        members of a verbose message ("response", "model", "returncode", ...) and no others.
     format : str
         "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the
         size of the result, "smallest" takes the shortest text of all.
@@ -202,6 +204,11 @@ def decode(
         `InvalidFormat`, `MissingField`, `InvalidBase64`, `InvalidBase85Char`,
         `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`, `OutputTooLarge`,
         `InvalidMsgpack`, `DictionaryNotFound`.
+
+    Notes
+    -----
+    Keys and members that a response does not have are passed over: at most 1024, nested at most 128
+    levels deep.
 
     Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
     """

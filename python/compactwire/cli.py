@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import compactwire as cw
 
@@ -32,6 +32,7 @@ _DEFAULT = "default: %(default)s"
 _OK, _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 130, 141
 
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (``sys.argv`` without any); return its exit code."""
@@ -57,6 +58,8 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _flush_stdout() -> None:
     """Flush while an error is still ours to report: at exit Python would print a traceback."""
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.flush()
     except OSError:
@@ -76,7 +79,12 @@ def _one_line(text: str) -> str:
 
 
 def _read(path: str) -> bytes:
-    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    if path != "-":
+        return Path(path).read_bytes()
+    # Python has no object for a descriptor that was closed.
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def _text(path: str) -> str:
@@ -95,14 +103,24 @@ def _dictionary(path: str) -> cw.Dictionary:
 
 
 def _write(text: str, path: str) -> int:
-    if path != "-":
-        Path(path).write_bytes(text.encode())
-        return _OK
-    if sys.stdout.isatty() and not text.endswith("\n"):
+    if path == "-" and _stdout().isatty() and not text.endswith("\n"):
         text += "\n"
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    return _write_bytes(text.encode(), path)
+
+
+def _write_bytes(data: bytes, path: str) -> int:
+    if path == "-":
+        _stdout().buffer.write(data)
+        _stdout().buffer.flush()
+    else:
+        Path(path).write_bytes(data)
     return _OK
+
+
+def _stdout() -> TextIO:
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
+    return sys.stdout
 
 
 def _json(value: object) -> str:
@@ -113,7 +131,7 @@ def _json(value: object) -> str:
 
 
 def _run_demo(_args: argparse.Namespace) -> int:
-    return _demo.run(sys.stdout)
+    return _demo.run(_stdout())
 
 
 def _run_encode(args: argparse.Namespace) -> int:
@@ -137,7 +155,7 @@ def _run_encode(args: argparse.Namespace) -> int:
 
 def _fields(text: str) -> dict[str, Any]:
     try:
-        fields = json.loads(text, object_pairs_hook=_unique)
+        fields = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from error
     except RecursionError:
@@ -230,7 +248,7 @@ def _run_train(args: argparse.Namespace) -> int:
         model=args.model,
         time=args.time,
     )
-    Path(args.output).write_bytes(made.to_bytes())
+    _write_bytes(made.to_bytes(), args.output)
     facts = f"dictionary {made.id}, {made.size:,} bytes, {made.samples:,} samples"
     print(f"{_one_line(args.output)}: {facts}", file=sys.stderr)
     return _OK
@@ -284,7 +302,7 @@ def _add(
 def _natural(text: str) -> int:
     """Take an integer from 0 to 2^63 - 1, the range of every number here."""
     # The length first: Python refuses to convert thousands of digits, in words of its own.
-    if not text.isdecimal() or len(text) > 19 or int(text) >= 1 << 63:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= 1 << 63:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^63 - 1, not {text!r}")
     return int(text)
 

@@ -22,6 +22,7 @@
 //! Base64 of gzip.
 
 use super::decode::base64;
+use super::detect;
 use super::error::DecodeError;
 use crate::limits::DEFAULT_MAX_SIZE;
 use crate::position::excerpt;
@@ -205,7 +206,7 @@ enum At {
 
 impl<'a> Edit<'a> {
     fn parse(delta: &'a str, options: &ApplyOptions) -> Result<Self, DecodeError> {
-        let (op, payload) = split(delta)?;
+        let (op, payload) = split(detect::skip_blank(delta))?;
         match op {
             "Z" => {
                 let packed = if payload.starts_with(BASE64_GZIP) {

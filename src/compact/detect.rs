@@ -33,10 +33,15 @@ pub fn detect(wire: &str) -> Result<Kind, DecodeError> {
     split(wire).map(|(kind, _)| kind)
 }
 
+/// `text` from its first character that is neither white space nor a byte order mark.
+pub(super) fn skip_blank(text: &str) -> &str {
+    let text = text.trim_ascii_start();
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii_start()
+}
+
 /// What `wire` is, and its payload: what follows the prefix (for a verbose message, all of it).
 pub(super) fn split(wire: &str) -> Result<(Kind, &str), DecodeError> {
-    let text = wire.trim_ascii_start();
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii_start();
+    let text = skip_blank(wire);
     for (prefix, kind) in PREFIXES {
         if let Some(payload) = text.strip_prefix(prefix) {
             return Ok(match kind {

@@ -6,7 +6,7 @@ use crate::compact::{Choice, Format, Layout, Protocol};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
 /// Bytes to read, borrowed where nobody can change them meanwhile.
 pub(super) enum Data<'py> {
@@ -88,7 +88,12 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
         return Err(wrong_type(value, field, "an int"));
     }
     value.extract::<i64>().map_err(|error| {
-        if error.is_instance_of::<PyOverflowError>(value.py()) {
+        if !error.is_instance_of::<PyOverflowError>(value.py())
+            && !error.is_instance_of::<PyTypeError>(value.py())
+        {
+            // Raised by the object itself.
+            error
+        } else if error.is_instance_of::<PyOverflowError>(value.py()) {
             unfit(value.py(), field, "the number is not within -2^63 to 2^63 - 1")
         } else {
             wrong_type(value, field, "an int")
@@ -153,10 +158,10 @@ impl FromPyObject<'_, '_> for Size {
 }
 
 /// `protocol=`: 2 or 4.
-pub(super) fn protocol(value: i64) -> PyResult<Protocol> {
-    match value {
-        2 => Ok(Protocol::V2),
-        4 => Ok(Protocol::V4),
+pub(super) fn protocol(value: &Bound<'_, PyInt>) -> PyResult<Protocol> {
+    match value.extract::<i64>() {
+        Ok(2) => Ok(Protocol::V2),
+        Ok(4) => Ok(Protocol::V4),
         _ => Err(PyValueError::new_err(format!("protocol must be 2 or 4, not {value}"))),
     }
 }
@@ -181,11 +186,11 @@ pub(super) fn choice(name: &str) -> PyResult<Choice> {
 pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
     if value.is_instance_of::<PyBool>() {
         // Equal to 1, and surely not meant.
-    } else if let Ok(number) = value.extract::<i64>() {
-        match number {
-            1 => return Ok(Layout::V1),
-            2 => return Ok(Layout::V2),
-            3 => return Ok(Layout::V3),
+    } else if let Ok(number) = value.cast::<PyInt>() {
+        match number.extract::<i64>() {
+            Ok(1) => return Ok(Layout::V1),
+            Ok(2) => return Ok(Layout::V2),
+            Ok(3) => return Ok(Layout::V3),
             _ => {}
         }
     } else if value.eq("map")? {

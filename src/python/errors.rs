@@ -91,11 +91,8 @@ pub(super) fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
 #[cold]
 pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
     // The name may be a caller's key, with anything in it.
-    let name = if field.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
-        field.to_owned()
-    } else {
-        excerpt(field)
-    };
+    let plain = field.len() <= 40 && field.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());
+    let name = if plain { field.to_owned() } else { excerpt(field) };
     exception!(py, EncodeError, format!("{name}: {message}"), field = field)
 }
 

@@ -5,10 +5,10 @@ use super::dictionary::{Dictionary, Given};
 use super::errors::{base85_error, decode_error, encode_error};
 use super::response::{Response, format_member};
 use super::{ascii_str, detached};
-use crate::compact::{self, Choice, DecodeOptions, EncodeOptions, Format};
+use crate::compact::{self, Choice, DecodeOptions, EncodeOptions, Format, Protocol};
 use crate::{base85, limits};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyInt, PyString};
 
 /// Default of `max_size`.
 pub(super) const DEFAULT_MAX_SIZE: Size = Size(limits::DEFAULT_MAX_SIZE);
@@ -26,7 +26,7 @@ const ALL_FORMATS_EFFORT: usize = 10;
 /// ----------
 /// response : Response or Mapping
 ///     The response, or a mapping with the fields of one ("result", "model", ...) or with the
-///     members of a verbose message ("response", "model", "returncode", ...).
+///     members of a verbose message ("response", "model", "returncode", ...) and no others.
 /// format : str
 ///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the
 ///     size of the result, "smallest" takes the shortest text of all.
@@ -57,20 +57,22 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ///
 /// Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
 #[pyfunction]
+#[pyo3(text_signature = "(response, /, *, format='auto', protocol=4, msgpack_version=None, \
+                         dictionary=None)")]
 #[pyo3(signature = (
-    response, /, *, format = "auto", protocol = 4, msgpack_version = None, dictionary = None,
+    response, /, *, format = "auto", protocol = None, msgpack_version = None, dictionary = None,
 ))]
 pub(super) fn encode<'py>(
     response: &Bound<'py, PyAny>,
     format: &str,
-    protocol: i64,
+    protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = response.py();
     let options = EncodeOptions {
         format: args::choice(format)?,
-        protocol: args::protocol(protocol)?,
+        protocol: protocol.map_or(Ok(Protocol::V4), args::protocol)?,
         layout: msgpack_version.map(args::layout).transpose()?,
         dictionary: dictionary.map(|dictionary| dictionary.get().core()),
     };
@@ -116,6 +118,11 @@ pub(super) fn encode<'py>(
 ///     `InvalidFormat`, `MissingField`, `InvalidBase64`, `InvalidBase85Char`,
 ///     `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`, `OutputTooLarge`,
 ///     `InvalidMsgpack`, `DictionaryNotFound`.
+///
+/// Notes
+/// -----
+/// Keys and members that a response does not have are passed over: at most 1024, nested at most 128
+/// levels deep.
 ///
 /// Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
 #[pyfunction]

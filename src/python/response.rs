@@ -13,7 +13,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An answer of a language model, or the result of a tool.
 ///
-/// Immutable; equal when all fields but `format` and `version` are.
+/// Immutable; equal when all fields but `format` and `version` are, where a `model_name` that is
+/// the `model` counts as none.
 ///
 /// Parameters
 /// ----------
@@ -22,7 +23,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// model : str
 ///     The model's code (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other text.
 /// status : {"OK", "ERR", "PART", "STREAM"}
-///     Whether the answer is whole and well; "PARTIAL" is another spelling of "PART".
+///     Whether the answer is whole and well; "PARTIAL" is another spelling of "PART". Without it, a
+///     returncode that is not 0 means "ERR".
 /// tokens : int
 ///     How many tokens the answer cost, 0 to 2^63 - 1.
 /// model_name, returncode, reasoning_effort, ultrathink : optional
@@ -126,7 +128,9 @@ impl Response {
         let optional = |value: Option<&Bound<'_, PyAny>>, field| {
             value.map(|value| checked_text(value, field)).transpose()
         };
+        let returncode = returncode.map(|code| int64(code, "returncode")).transpose()?;
         let status = match &status.0 {
+            None if returncode.is_some_and(|code| code != 0) => Status::Err,
             None => Status::Ok,
             Some(code) => {
                 let code = utf8(text(code, "status")?, "status")?;
@@ -136,7 +140,6 @@ impl Response {
                 })?
             }
         };
-        let returncode = returncode.map(|code| int64(code, "returncode")).transpose()?;
         let verbose = Verbose {
             model_name: optional(model_name, "model_name")?,
             returncode: returncode.filter(|&code| code != status.returncode()),
@@ -419,7 +422,11 @@ impl Response {
 fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>> {
     let text = text(value, field)?;
     utf8(text, field)?;
-    Ok(text.clone().unbind())
+    // A subclass may hold anything, a cycle too: what is kept is its text.
+    if text.is_exact_instance_of::<PyString>() {
+        return Ok(text.clone().unbind());
+    }
+    Ok(PyString::new(value.py(), text.to_str()?).unbind())
 }
 
 impl Verbose {
