@@ -109,7 +109,6 @@ def test_a_position_behind_the_end_is_an_error(content: str, position: int) -> N
         ("D|", cw.InvalidFormat),
         ("D|F", cw.InvalidFormat),
         ("F|x", cw.InvalidFormat),
-        (" D|F|x", cw.InvalidFormat),
         ("D|f|x", cw.InvalidFormat),
         ("D||x", cw.InvalidFormat),
         ("D|Q|x", cw.InvalidFormat),

@@ -6,20 +6,23 @@ only exceptions.
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import hypothesis.strategies as st
 import pytest
+import zstandard
 from hypothesis import example, given
 
 import compactwire as cw
 
 from . import reference as ref
 from . import strategies as some
-from .conftest import SMALL, SMALL_BYTES
+from .conftest import SMALL, SMALL_BYTES, SMALL_ID
 from .reference.values import model_code
 
 FIELDS = [*cw.Response.__match_args__, "model_name", "returncode", "reasoning_effort", "ultrathink"]
@@ -221,6 +224,51 @@ def test_smallest_is_the_minimum_of_all_formats_that_keep_the_response(
     assert cw.encode(response, format="smallest", **options) in (readable or shortest)
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("gemini-2.5-pro", "G3"),
+        ("Claude via Gemini", "G3"),
+        ("CLAUDE-OPUS", "C4"),
+        ("gpt-5-codex", "X5"),
+        ("ChatGPT", "X5"),
+        ("Ollama", "OL"),
+        ("adam", "AD"),
+        ("SEELE 01", "SE"),
+        ("c4", "c4"),
+        ("qwen", "qwen"),
+    ],
+)
+def test_the_name_in_a_verbose_message_tells_the_code(name: str, code: str) -> None:
+    wire = cw.encode(cw.Response("x", name), format="verbose")
+    decoded = cw.decode(wire)
+    assert (decoded.model, decoded.model_name) == (code, name)
+    assert cw.encode(decoded, format="verbose") == wire
+    assert ref_decode(wire) == decode(wire)
+
+
+@pytest.mark.parametrize("protocol", some.PROTOCOLS)
+def test_compressed_payloads_are_what_the_design_says(protocol: Any) -> None:
+    def payload(format: Any) -> bytes:
+        wire = cw.encode(response, format=format, protocol=protocol, dictionary=SMALL)
+        return cw.decode_base85(wire[1:])
+
+    response = cw.Response("so it goes. " * 50, "C4")
+    plain = payload("base85")
+    deflated = payload("zlib")
+    if protocol == 2:
+        assert deflated[0] == 0x78
+        assert zlib.decompress(deflated) == plain
+    else:
+        # No name, no time, and the same system everywhere.
+        assert deflated[:10] == b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
+        assert gzip.decompress(deflated) == plain
+    for format, dictionary_id in (("zstd", 0), ("dictionary", SMALL_ID)):
+        frame = zstandard.get_frame_parameters(payload(format))
+        assert (frame.has_checksum, frame.dict_id) == (False, dictionary_id)
+        assert frame.content_size == len(cw.decode_base85(cw.encode(response, format="base85")[1:]))
+
+
 # Hostile input
 
 
@@ -308,6 +356,11 @@ def test_any_base85_text_has_the_same_outcome_and_place(text: str) -> None:
             return type(error).__name__, facts
 
     assert place(cw.decode_base85) == place(ref.decode_base85)
+
+
+def test_spare_bits_of_the_last_group_are_ignored() -> None:
+    assert cw.encode_base85(b"a") == "VE"
+    assert cw.decode_base85("VE") == cw.decode_base85("VF") == cw.decode_base85("VG") == b"a"
 
 
 @some.share(1)

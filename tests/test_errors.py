@@ -199,6 +199,21 @@ def test_errors_travel(name: str) -> None:
         assert str(again) == str(raised)
 
 
+@pytest.mark.parametrize(
+    ("wire", "reader"),
+    [
+        ("D|F|text", "apply_delta"),
+        ("TOOL|def|{}", "session"),
+        ("SYS|full|text", "session"),
+        ("REQ|1|||{}|", "session"),
+        ("GCF profile=generic", "GCF"),
+    ],
+)
+def test_what_is_no_response_tells_who_reads_it(wire: str, reader: str) -> None:
+    with pytest.raises(cw.InvalidFormat, match=reader):
+        cw.decode(wire)
+
+
 # What an error shows of the input
 
 LONG = "ß" * 1000

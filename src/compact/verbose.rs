@@ -13,7 +13,7 @@ use super::format::{Protocol, Status, is_model_code, model_code};
 use super::response::Response;
 use crate::limits::{MAX_MAP_KEYS, MAX_SKIPPED_DEPTH, MAX_TOKENS};
 use crate::position::excerpt;
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -109,11 +109,7 @@ impl<'a> TryFrom<Members<'a>> for Response<'a> {
 /// Reads a whole message.
 pub(super) fn read(text: &str) -> Result<Response<'_>, DecodeError> {
     let invalid = |error| DecodeError::InvalidFormat(format!("not a verbose message: {error}"));
-    let mut json = serde_json::Deserializer::from_str(text);
-    // Nothing here recurses but `Skipped`, which has a limit of its own.
-    json.disable_recursion_limit();
-    let read = Read::deserialize(&mut json).map_err(invalid)?;
-    json.end().map_err(invalid)?;
+    let read: Read<'_> = serde_json::from_str(text).map_err(invalid)?;
     Response::try_from(Members {
         model: read.model.ok_or(DecodeError::MissingField("model"))?,
         returncode: read.returncode.ok_or(DecodeError::MissingField("returncode"))?,
@@ -178,7 +174,12 @@ impl<'de> Visitor<'de> for ReadVisitor {
                     let negative = |_| A::Error::custom(format!("tokens: {tokens} is negative"));
                     read.tokens = Some(tokens.try_into().map_err(negative)?);
                 }
-                _ => map.next_value_seed(Skipped { levels: MAX_SKIPPED_DEPTH })?,
+                _ if depth(map.next_value::<&RawValue>()?.get()) > MAX_SKIPPED_DEPTH => {
+                    let key = excerpt(&key);
+                    let message = format!("member {key} is above {MAX_SKIPPED_DEPTH} levels deep");
+                    return Err(A::Error::custom(message));
+                }
+                _ => {}
             }
         }
         Ok(read)
@@ -225,71 +226,25 @@ fn boolean<'de, A: MapAccess<'de>>(key: &str, map: &mut A) -> Result<Option<bool
     parsed(key, "true, false or null", map).map(|Nullable(on)| on)
 }
 
-/// A value that is passed over, with at most this many levels of arrays and objects.
-#[derive(Clone, Copy)]
-struct Skipped {
-    levels: usize,
-}
-
-impl Skipped {
-    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
-        let levels = self.levels.checked_sub(1);
-        levels.map(|levels| Self { levels }).ok_or_else(|| {
-            E::custom(format!("a member is nested more than {MAX_SKIPPED_DEPTH} levels deep"))
-        })
+/// How deep the arrays and objects of a JSON text nest; the text is known to be valid.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
     }
-}
-
-impl<'de> DeserializeSeed<'de> for Skipped {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Skipped {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let inner = self.deeper()?;
-        while seq.next_element_seed(inner)?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let inner = self.deeper()?;
-        while map.next_entry_seed(inner, inner)?.is_some() {}
-        Ok(())
-    }
+    deepest
 }
 
 #[cfg(test)]
@@ -366,7 +321,12 @@ mod tests {
         }
         let double = r#"{"model":"m","x":0,"returncode":0,"x":0,"response":"x"}"#;
         assert!(read(double).unwrap_err().to_string().contains(r#"member "x" stands twice"#));
-        let deep = format!(r#"{{"model":"m","x":{}0"#, "[".repeat(100_000));
+        let nested = |levels| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            format!(r#"{{"model":"m","returncode":0,"response":"x","x":{open}"[\"["{close}}}"#)
+        };
+        assert!(read(&nested(MAX_SKIPPED_DEPTH)).is_ok());
+        let deep = nested(100_000);
         assert!(read(&deep).unwrap_err().to_string().contains("128 levels deep"));
         let zero = r#"{"model":"m","returncode":-0,"response":"x","x":[{"y":null},1.5,"z",true]}"#;
         assert_eq!(read(zero).unwrap().status, Status::Ok);

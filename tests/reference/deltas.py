@@ -20,7 +20,7 @@ from .base85 import decode_base85, encode_base85
 from .compression import compress_zlib, decompress_zlib_or_gzip
 from .dsl import number_from
 from .errors import InvalidFormat, excerpt
-from .values import DEFAULT_MAX_SIZE, check_text, require_unicode
+from .values import DEFAULT_MAX_SIZE, check_text, require_unicode, skip_blank
 
 # How Base64 of a gzip member begins.
 BASE64_OF_GZIP = "H4sI"
@@ -38,12 +38,10 @@ def apply_delta(
     if replace not in ("overwrite", "truncate"):
         raise ValueError("replace must be 'overwrite' or 'truncate'")
     require_unicode(delta)
-    op, data = _split(delta)
+    op, data = _split(skip_blank(delta))
     if op == "Z":
-        if data.startswith(BASE64_OF_GZIP):
-            compressed = decode_base64(data)
-        else:
-            compressed = decode_base85(data)
+        encoded_by = decode_base64 if data.startswith(BASE64_OF_GZIP) else decode_base85
+        compressed = encoded_by(data)
         # What is inside must be one of the plain deltas below: a Z inside a Z is an error.
         op, data = _split(_inflate(compressed, max_size))
     elif op in ("ZF", "Z+", "ZR"):

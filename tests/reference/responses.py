@@ -25,17 +25,17 @@ from .errors import EmptyResponse, EncodeError, InvalidFormat, InvalidPrefix, Re
 from .msgpack_layouts import decode_msgpack, encode_msgpack
 from .values import (
     DEFAULT_MAX_SIZE,
+    WHITESPACE,
     Dictionary,
     Response,
     Version,
     check_response,
     require_unicode,
+    skip_blank,
 )
 from .verbose import decode_verbose, encode_verbose
 
 # "ASCII whitespace" as the WHATWG's Infra Standard defines the term: no vertical tab.
-WHITESPACE = "\t\n\f\r "
-BYTE_ORDER_MARK = "\ufeff"
 
 # In the order in which they are tried.
 PREFIXES = (
@@ -68,7 +68,7 @@ def _recognize(wire: str) -> tuple[str, str, str]:
     """The format, the prefix, and what is left of the text behind whitespace and mark."""
     require_unicode(wire)
     # Whitespace may be on both sides of the mark; a second mark is an unknown prefix.
-    text = wire.lstrip(WHITESPACE).removeprefix(BYTE_ORDER_MARK).lstrip(WHITESPACE)
+    text = skip_blank(wire)
     if not text:
         raise EmptyResponse
     for prefix, format in PREFIXES:

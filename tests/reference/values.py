@@ -13,6 +13,9 @@ from .errors import EncodeError, InvalidFormat
 DEFAULT_MAX_SIZE = 64 * 1024 * 1024
 MAX_TOKENS = 2**63 - 1
 
+WHITESPACE = "\t\n\f\r "
+BYTE_ORDER_MARK = "\ufeff"
+
 # The place in the tuple is the integer of the MessagePack layouts 2 and 3.
 STATUSES = ("OK", "ERR", "PART", "STREAM")
 MODELS_V2 = ("G3", "C4", "X5", "OL", "AD", "SE")
@@ -31,6 +34,11 @@ CODE_IN_NAME = (
 Version = Literal[1, 2, 3, "map"]
 # The bytes of a zstd dictionary, or these with a name.
 Dictionary = bytes | tuple[str, bytes]
+
+
+def skip_blank(text: str) -> str:
+    """What follows the white space and the byte order mark that a text may begin with."""
+    return text.lstrip(WHITESPACE).removeprefix(BYTE_ORDER_MARK).lstrip(WHITESPACE)
 
 
 @dataclass(frozen=True)
