@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import compactwire as cw
@@ -117,17 +117,17 @@ def zstd() -> Iterator[Case]:
             theirs, compressed = peers.encode_zstd(fields), peers.compress(packed)
             same(cw.decode(wire), response)
             same(peers.decode_zstd(theirs), fields)
-            encode: Callable[[], object] = lambda r=response: cw.encode(r, format="zstd")  # noqa: E731
-            decode: Callable[[], object] = lambda w=wire: cw.decode(w)  # noqa: E731
-            yield Case("encode zstd", label, hand, target, encode,
-                       lambda f=fields: peers.encode_zstd(f))  # fmt: skip
-            yield Case("decode zstd", label, hand, target, decode,
-                       lambda t=theirs: peers.decode_zstd(t))  # fmt: skip
             alone = 0.8 if size == MIB else None
-            yield Case("encode zstd", label, bare, alone, encode,
-                       lambda p=packed: peers.compress(p))  # fmt: skip
-            yield Case("decode zstd", label, bare, alone, decode,
-                       lambda c=compressed: peers.decompress(c))  # fmt: skip
+            for peer, wanted, write, read in (
+                (hand, target, lambda f=fields: peers.encode_zstd(f),
+                 lambda t=theirs: peers.decode_zstd(t)),
+                (bare, alone, lambda p=packed: peers.compress(p),
+                 lambda c=compressed: peers.decompress(c)),
+            ):  # fmt: skip
+                yield Case("encode zstd", label, peer, wanted,
+                           lambda r=response: cw.encode(r, format="zstd"), write)  # fmt: skip
+                yield Case("decode zstd", label, peer, wanted,
+                           lambda w=wire: cw.decode(w), read)  # fmt: skip
 
 
 def run(effort: Effort) -> list[Row]:

@@ -16,6 +16,9 @@ pub(super) const DEFAULT_MAX_SIZE: Size = Size(limits::DEFAULT_MAX_SIZE);
 /// Base85 is about this much faster than the compressor that `DETACH_FROM` is meant for.
 const BASE85_SPEEDUP: usize = 16;
 
+/// Fewer characters than this take no time worth mentioning, whatever is in them.
+const NEVER_LARGE: usize = 256;
+
 /// How much more work than one zstd message a dictionary is, and all formats in turn.
 const DICTIONARY_EFFORT: usize = 4;
 const ALL_FORMATS_EFFORT: usize = 10;
@@ -144,7 +147,7 @@ pub(super) fn decode<'py>(
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
-    let bytes = compact::expected_size(wire);
+    let bytes = if wire.len() < NEVER_LARGE { 0 } else { compact::expected_size(wire) };
     let decoded = detached(py, bytes, || compact::open(wire, &options)).and_then(|opened| {
         let decoded = detached(py, bytes, || opened.read())?;
         Ok(Response::from_core(py, &decoded))
