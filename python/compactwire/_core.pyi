@@ -440,7 +440,7 @@ class Dictionary:
         """How many samples it was trained on."""
     @property
     def time(self) -> str:
-        """When it was trained, as its file says it: seconds since 1970 in ours, any text in others."""
+        """When it was trained, as its file says it: in ours, seconds since 1970."""
     @property
     def size(self) -> int:
         """Its size in bytes, without the line that describes it."""

@@ -173,7 +173,7 @@ impl Dictionary {
         self.core.description().samples
     }
 
-    /// When it was trained, as its file says it: seconds since 1970 in ours, any text in others.
+    /// When it was trained, as its file says it: in ours, seconds since 1970.
     #[getter]
     fn time(&self) -> &str {
         &self.core.description().time
