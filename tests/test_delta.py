@@ -52,6 +52,11 @@ def test_each_operation_does_what_the_specification_says(
         assert cw.DeltaStream(content).apply(form) == result
 
 
+def test_what_detect_skips_before_a_delta_is_skipped() -> None:
+    assert cw.detect(" \n\ufeff\tD|+| x ") == "delta"
+    assert cw.apply_delta("old", " \n\ufeff\tD|+| x ") == "old x "
+
+
 @pytest.mark.parametrize(
     ("content", "delta", "result"),
     [
