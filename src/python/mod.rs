@@ -57,8 +57,8 @@ fn ascii_str(
     let size = ffi::Py_ssize_t::try_from(len).map_err(|_| PyMemoryError::new_err(()))?;
     // SAFETY: PyUnicode_New gives a new object of `len` one-byte characters, or an error; nobody
     // else knows it before it is filled. Its memory is zeroed first, because it may not be read
-    // uninitialised. Measured: without the copy through a `String`, `encode_base85` of 1 MiB takes
-    // a third of the time (`python -m benches`, encode_base85).
+    // uninitialised. By way of a `String`, `encode_base85` of 1 MiB took two to three times as long:
+    // to see it again, return `PyString::new(py, &base85::encode(bytes))` there and run the benches.
     unsafe {
         let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
         let start = ffi::PyUnicode_DATA(text.as_ptr()).cast::<u8>();
