@@ -65,6 +65,11 @@ def claiming(size: int) -> bytes:
     return b"\x28\xb5\x2f\xfd\xe0" + size.to_bytes(8, "little") + b"\x01\x00\x00" + bytes(84)
 
 
+def empty_blocks() -> bytes:
+    """A zstd frame of 10^6 blocks, each of which could hold 128 KiB and holds nothing."""
+    return b"\x28\xb5\x2f\xfd\x00\x38" + bytes(3) * (MANY - 1) + b"\x01\0\0"
+
+
 def wire(prefix: str, data: bytes, **options: Any) -> Call:
     return text(prefix + cw.encode_base85(data), dictionary=SMALL, **options)
 
@@ -150,6 +155,7 @@ CASES: dict[str, tuple[type[cw.CompactWireError], Callable[[], Call]]] = {
         FAILED,
         lambda: wire("S", claiming(2**64 - 3), max_size=2**64),
     ),
+    "10^6 empty blocks": (MSGPACK, lambda: wire("S", empty_blocks())),
     "text of 2^32 - 1 bytes": (MSGPACK, lambda: wire("A", b"\x94\x03\0\0\xdb\xff\xff\xff\xff")),
     "array of 2^32 - 1": (MSGPACK, lambda: wire("A", b"\xdd\xff\xff\xff\xff\x03")),
     "map of 2^32 - 1": (MSGPACK, lambda: wire("A", b"\xdf\xff\xff\xff\xff\xa1v\x01")),
@@ -265,6 +271,12 @@ def test_max_size_may_be_0(name: str) -> None:
 @pytest.mark.parametrize("name", COMPRESSED)
 def test_max_size_may_be_huge(name: str, max_size: int) -> None:
     assert cw.decode(COMPRESSED[name], max_size=max_size, dictionary=SMALL) == RESPONSE
+
+
+def test_a_huge_max_size_and_a_frame_for_130_gb_are_no_reason_to_die() -> None:
+    # There is no memory for what the frame could hold; where there is, it holds no response.
+    found = outcome(wire("S", empty_blocks(), max_size=2**63))
+    assert found in (cw.DecompressionFailed, cw.InvalidMsgpack)
 
 
 @pytest.mark.parametrize("format", ["verbose", "dsl", "binary", "base85"])

@@ -146,7 +146,8 @@ impl FromPyObject<'_, '_> for Size {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let negative = || PyValueError::new_err("a size is 0 or more");
+        // Python 3.10 shows no notes, in which pyo3 names the argument.
+        let negative = || PyValueError::new_err("max_size (or size) must be 0 or more");
         match value.extract::<i64>() {
             Ok(size) if size < 0 => Err(negative()),
             Ok(size) => Ok(Self(usize::try_from(size).unwrap_or(usize::MAX))),
