@@ -125,10 +125,7 @@ def test_the_reference_reads_what_the_product_writes(
 ) -> None:
     found = outcome(lambda: cw.encode(response, **options))
     if found[0] == "error":
-        reference_options = {**options, "dictionary": SMALL_BYTES}
-        if options["format"] != "smallest":
-            expected = outcome(lambda: ref.encode(to_reference(response), **reference_options))
-            assert found == expected
+        assert found[1] == "EncodeError"
         return
     assert ref_decode(found[1]) == decode(found[1])
     assert ref_decode(found[1])[0] == "response"
@@ -139,10 +136,11 @@ def test_the_reference_reads_what_the_product_writes(
 def test_the_product_reads_what_the_reference_writes(
     response: cw.Response, options: dict[str, Any]
 ) -> None:
+    written = outcome(lambda: cw.encode(response, **options))
     options = {**options, "dictionary": SMALL_BYTES}
     found = outcome(lambda: ref.encode(to_reference(response), **options))
-    if found[0] == "error":
-        assert outcome(lambda: cw.encode(response, **{**options, "dictionary": SMALL})) == found
+    if "error" in (written[0], found[0]):
+        assert written == found
         return
     assert decode(found[1]) == ref_decode(found[1])
     assert decode(found[1])[0] == "response"
