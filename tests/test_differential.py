@@ -386,7 +386,8 @@ def test_each_applies_the_deltas_of_the_other(pair: tuple[str, str]) -> None:
 @given(some.TEXT_PAIRS)
 def test_deltas_without_compression_are_the_same(pair: tuple[str, str]) -> None:
     found, expected = cw.encode_delta(*pair), ref.encode_delta(*pair)
-    if not found.startswith("D|Z|") or not expected.startswith("D|Z|"):
+    # Where one of them compresses, the other's compressor may be a byte too weak for it.
+    if not (found.startswith("D|Z|") or expected.startswith("D|Z|")):
         assert found == expected
 
 
