@@ -8,14 +8,17 @@
 //! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
 //!
 //! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
-//! `msgpack` and `compression`.
+//! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 pub mod base85;
 pub mod compact;
 mod compression;
+pub mod json;
 pub mod limits;
 mod msgpack;
 mod position;
+pub mod value;
+pub mod walk;
 
 #[cfg(feature = "python")]
 mod python;

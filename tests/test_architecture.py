@@ -16,21 +16,27 @@ SOURCE = ROOT / "src"
 PACKAGE = ROOT / "python" / "compactwire"
 
 LOWEST = {"limits", "position"}
+VALUES = {"walk", "value", "json"}
 RUST_ARROWS: dict[str, set[str]] = {
     "limits": set(),
     "position": set(),
     "base85": LOWEST,
     "msgpack": LOWEST,
     "compression": LOWEST,
-    "compact": {"base85", "msgpack", "compression"} | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact"} | LOWEST,
+    "walk": LOWEST,
+    "value": {"walk"} | LOWEST,
+    "json": {"walk", "value"} | LOWEST,
+    "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
+    "python": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
     "__init__": {"_core", "_format", "errors"},
     "_demo": {""},
-    "cli": {"", "_demo"},
+    "cli": {"", "cli._shell", "cli.messages"},
+    "cli._shell": set(),
+    "cli.messages": {"", "_demo", "cli._shell"},
     "__main__": {"cli"},
 }
 
@@ -70,11 +76,23 @@ def test_only_the_binding_knows_python() -> None:
     assert knowing == {"python"}
 
 
+def python_modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+        found[name] = path
+    return found
+
+
 def own_imports(path: Path) -> set[str]:
     found: set[str] = set()
+    here = path.relative_to(PACKAGE).parent.parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
-            found |= {node.module} if node.module else {alias.name for alias in node.names}
+            base = here[: len(here) - node.level + 1]
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            found |= {".".join((*base, name)) for name in names}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("compactwire"):
             found.add((node.module or "").removeprefix("compactwire").removeprefix("."))
         elif isinstance(node, ast.Import):
@@ -87,12 +105,12 @@ def own_imports(path: Path) -> set[str]:
 
 
 def test_every_module_of_the_package_is_in_the_list() -> None:
-    assert {path.stem for path in PACKAGE.glob("*.py")} == set(PYTHON_ARROWS)
+    assert set(python_modules()) == set(PYTHON_ARROWS)
 
 
 @pytest.mark.parametrize("module", PYTHON_ARROWS)
 def test_a_module_of_the_package_imports_only_what_it_may(module: str) -> None:
-    assert own_imports(PACKAGE / f"{module}.py") <= PYTHON_ARROWS[module]
+    assert own_imports(python_modules()[module]) <= PYTHON_ARROWS[module]
 
 
 def test_the_reference_imports_nothing_of_the_product() -> None:

@@ -22,6 +22,13 @@ def test_the_examples_of_the_readme_give_what_they_show() -> None:
     assert result.failed == 0
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_the_examples_of_a_page_give_what_they_show(page: Path) -> None:
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted >= 1
+    assert result.failed == 0
+
+
 def test_the_example_of_the_package_gives_what_it_shows() -> None:
     result = doctest.testmod(compactwire)
     assert result.attempted >= 3

@@ -13,24 +13,27 @@ import pytest
 import compactwire
 from compactwire import _core
 
-STUB = Path(compactwire.__file__).parent / "_core.pyi"
+STUBS = Path(compactwire.__file__).parent / "_core"
 EXAMPLES = Path(__file__).parent / "typing_examples.py"
 
 
 def stub_docstrings() -> list[tuple[str, str | None]]:
-    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    """Every name of every stub, as a path from the compiled module."""
     found: list[tuple[str, str | None]] = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            found.append((node.name, ast.get_docstring(node)))
-        elif isinstance(node, ast.ClassDef):
-            found.append((node.name, ast.get_docstring(node)))
-            found.extend(
-                (f"{node.name}.{member.name}", ast.get_docstring(member))
-                for member in node.body
-                if isinstance(member, ast.FunctionDef)
-            )
-    return [(name, doc) for name, doc in found if "_" not in (name[0], name.split(".")[-1][0])]
+    for stub in sorted(STUBS.glob("*.pyi")):
+        inside = "" if stub.stem == "__init__" else f"{stub.stem}."
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.append((inside + node.name, ast.get_docstring(node)))
+            if isinstance(node, ast.ClassDef):
+                found.extend(
+                    (f"{inside}{node.name}.{member.name}", ast.get_docstring(member))
+                    for member in node.body
+                    if isinstance(member, ast.FunctionDef)
+                )
+    return [
+        (name, doc) for name, doc in found if not any(p.startswith("_") for p in name.split("."))
+    ]
 
 
 @pytest.mark.parametrize(("name", "docstring"), stub_docstrings())

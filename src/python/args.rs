@@ -71,7 +71,7 @@ pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&
 
 /// Says where a text that has no UTF-8 has its first lone surrogate.
 #[cold]
-fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
+pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
     // Python's own error knows where.
     let position = text.call_method1("encode", ("utf-8",)).err().and_then(|error| {
         error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()

@@ -96,6 +96,12 @@ pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
     exception!(py, EncodeError, format!("{name}: {message}"), field = field)
 }
 
+/// An `EncodeError` about what stands at `path` in a Python value.
+#[cold]
+pub(super) fn unfit_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
+    exception!(py, EncodeError, format!("{path}: {message}"), field = path)
+}
+
 /// An `InvalidFormat` about a Python value.
 #[cold]
 pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {

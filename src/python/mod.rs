@@ -14,6 +14,8 @@ mod errors;
 mod inspect;
 mod message;
 mod response;
+#[allow(dead_code, reason = "for the systems that carry free-form data")]
+mod walk;
 
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any, Final, Literal, final
 
-from ._format import Format
+from .._format import Format
 
 __version__: Final[str]
 

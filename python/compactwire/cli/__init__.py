@@ -1,0 +1,76 @@
+"""The command ``compactwire``: messages in a shell.
+
+Bytes are exact: what ``encode`` reads, ``decode`` writes, to the last newline. Input is a file or
+standard input, output a file or standard output, and both are UTF-8 wherever the command runs. Bad
+input ends with one line on standard error and exit code 1, bad usage with exit code 2.
+
+Each system adds its commands from a module of its own; ``_shell`` holds what they share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import compactwire as cw
+
+from . import messages
+from ._shell import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["main"]
+
+_ABOUT = "What agents say to each other, made small, and proven small."
+
+_SYSTEMS = (messages,)
+
+_BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (``sys.argv`` without any); return its exit code."""
+    try:
+        try:
+            return _run(argv)
+        finally:
+            _flush_stdout()
+    except BrokenPipeError:
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except (OSError, ValueError) as error:
+        print(f"compactwire: error: {one_line(str(error))}", file=sys.stderr)
+        return _BAD_INPUT
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    args = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = args.run
+    return run(args)
+
+
+def _flush_stdout() -> None:
+    """Flush while an error is still ours to report: at exit Python would print a traceback."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What cannot be written stays in the buffer, and the flush at exit would fail again.
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())
+        os.close(devnull)
+        raise
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="compactwire", description=_ABOUT)
+    parser.add_argument("--version", action="version", version=f"compactwire {cw.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for system in _SYSTEMS:
+        system.add(commands)
+    return parser

@@ -1,0 +1,277 @@
+"""Messages: ``demo``, ``encode``, ``decode``, ``inspect`` and ``train``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import compactwire as cw
+
+from .. import _demo
+from ._shell import (
+    DEFAULT,
+    OK,
+    add_command,
+    add_input,
+    add_output,
+    json_line,
+    natural,
+    one_line,
+    read,
+    read_text,
+    stdout,
+    write,
+    write_bytes,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from ._shell import Commands
+
+_OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
+
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    for add_one in (_add_demo, _add_encode, _add_decode, _add_inspect, _add_train):
+        add_one(commands)
+
+
+def _run_demo(_args: argparse.Namespace) -> int:
+    return _demo.run(stdout())
+
+
+def _run_encode(args: argparse.Namespace) -> int:
+    text = read_text(args.file)
+    fields = _fields(text) if args.json else {"result": text}
+    given = {"model": args.model, "status": args.status, "tokens": args.tokens}
+    fields.update((name, value) for name, value in given.items() if value is not None)
+    try:
+        wire = cw.encode(
+            fields,
+            format=args.format,
+            protocol=args.protocol,
+            msgpack_version=args.msgpack_version,
+            dictionary=_dictionary(args.dictionary) if args.dictionary else None,
+        )
+    except TypeError as error:
+        # In a program a mistake of the caller, here one of the JSON.
+        raise ValueError(f"a field has the wrong type: {error}") from error
+    return write(wire, args.output)
+
+
+def _fields(text: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
+    except RecursionError:
+        raise ValueError("not the JSON of a response: nested too deeply") from None
+    if isinstance(fields, dict):
+        if "result" in fields:
+            # How a message travelled, which `decode --json` tells too, is no part of it.
+            fields = {name: fields[name] for name in fields if name not in ("format", "version")}
+        return fields
+    raise ValueError("not the JSON of a response: expected an object")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"the JSON has {name!r} twice")
+        members[name] = value
+    return members
+
+
+def _run_decode(args: argparse.Namespace) -> int:
+    response = cw.decode(
+        read(args.file),
+        max_size=args.max_size,
+        dictionaries=[_dictionary(path) for path in args.dictionary],
+        fallback=args.fallback,
+    )
+    if not args.json:
+        return write(response.result, args.output)
+    names = (*cw.Response.__match_args__, *_OPTIONAL)
+    fields = {name: getattr(response, name) for name in names}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    fields |= {"format": response.format, "version": response.version}
+    return write(json_line(fields), args.output)
+
+
+def _run_inspect(args: argparse.Namespace) -> int:
+    found = cw.inspect(
+        read(args.file),
+        max_size=args.max_size,
+        dictionaries=[_dictionary(path) for path in args.dictionary],
+    )
+    return write(json_line(_facts(found)) if args.json else _sheet(found), args.output)
+
+
+def _facts(found: cw.Inspection) -> dict[str, object]:
+    return {
+        "format": found.format,
+        "version": found.version,
+        "compression": found.compression,
+        "dictionary_id": found.dictionary_id,
+        "layers": [
+            {"name": name, "size": size, "share": round(size / found.verbose_size, 4)}
+            for name, size in found.layers
+        ],
+        "verbose_size": found.verbose_size,
+        "ratio": round(found.ratio, 4),
+        "status": found.response.status,
+        "model": found.response.model,
+        "tokens": found.response.tokens,
+    }
+
+
+def _sheet(found: cw.Inspection) -> str:
+    facts = {
+        "format": found.format,
+        "layout": found.version and f"MessagePack {found.version}",
+        "compression": found.compression,
+        "dictionary": found.dictionary_id,
+        "status": found.response.status,
+        "model": found.response.model,
+        "tokens": found.response.tokens,
+    }
+    lines = [
+        f"{name:<12} {'-' if value in (None, '') else one_line(str(value))}"
+        for name, value in facts.items()
+    ]
+    lines += ["", f"{'layer':<12} {'bytes':>10} {'of verbose':>11}"]
+    for name, size in (*found.layers, ("verbose JSON", found.verbose_size)):
+        lines.append(f"{name:<12} {size:>10,} {size / found.verbose_size:>11.1%}")
+    return "\n".join(lines) + "\n"
+
+
+def _run_train(args: argparse.Namespace) -> int:
+    made = cw.Dictionary.train(
+        [read_text(str(path)) for path in _files(args.paths)],
+        size=args.size,
+        content_type=args.content_type,
+        model=args.model,
+        time=args.time,
+    )
+    write_bytes(made.to_bytes(), args.output)
+    facts = f"dictionary {made.id}, {made.size:,} bytes, {made.samples:,} samples"
+    print(f"{one_line(args.output)}: {facts}", file=sys.stderr)
+    return OK
+
+
+def _files(paths: Iterable[str]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if path.is_dir():
+            walk = os.walk(path, onerror=_raise)
+            inside = (Path(root, name) for root, _, names in walk for name in names)
+            # The order decides the dictionary's bytes, so it must not be the file system's.
+            yield from sorted((file for file in inside if file.is_file()), key=Path.as_posix)
+        else:
+            yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _dictionary(path: str) -> cw.Dictionary:
+    try:
+        return cw.Dictionary.from_bytes(Path(path).read_bytes())
+    except cw.CompactWireError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+
+def _layout(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _add_demo(commands: Commands) -> None:
+    about = "send sample messages through every format and show what each costs"
+    add_command(commands, "demo", _run_demo, about, "compactwire demo")
+
+
+def _add_encode(commands: Commands) -> None:
+    about = "write a text as a message"
+    example = "compactwire encode --model C45 --tokens 150 answer.md -o answer.cw"
+    parser = add_command(commands, "encode", _run_encode, about, example)
+    add_input(parser, "the text")
+    formats = (*_demo.FORMATS, "auto", "smallest")
+    parser.add_argument("--format", choices=formats, default="auto", help=DEFAULT)
+    parser.add_argument("--protocol", type=int, choices=(2, 4), default=4, help=DEFAULT)
+    parser.add_argument(
+        "--msgpack-version",
+        type=_layout,
+        choices=(1, 2, 3, "map"),
+        help="MessagePack layout of the binary formats (default: that of the protocol)",
+    )
+    parser.add_argument("--dictionary", metavar="FILE", help="compress with this dictionary")
+    parser.add_argument("--model", help="the model's code, such as C45")
+    parser.add_argument("--status", choices=("OK", "ERR", "PART", "PARTIAL", "STREAM"))
+    parser.add_argument("--tokens", type=natural, help="how many tokens the answer cost")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="the input is a JSON object: the fields of a response, or a verbose message",
+    )
+    add_output(parser)
+
+
+def _add_decode(commands: Commands) -> None:
+    about = "read a message in any format and print its text"
+    example = "compactwire decode answer.cw"
+    parser = add_command(commands, "decode", _run_decode, about, example)
+    _add_reading(parser)
+    parser.add_argument("--fallback", action="store_true", help="print what is no message as it is")
+    parser.add_argument("--json", action="store_true", help="print all fields, as a JSON object")
+    add_output(parser)
+
+
+def _add_inspect(commands: Commands) -> None:
+    about = "say what a message is and what it weighs, layer by layer"
+    example = "compactwire encode answer.md | compactwire inspect"
+    parser = add_command(commands, "inspect", _run_inspect, about, example)
+    _add_reading(parser)
+    parser.add_argument("--json", action="store_true", help="print a JSON object, for programs")
+    add_output(parser)
+
+
+def _add_train(commands: Commands) -> None:
+    about = "train a dictionary on texts like those to come"
+    example = "compactwire train logs/ answers/ --size 32768 -o mine.zdct"
+    parser = add_command(commands, "train", _run_train, about, example)
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file (one sample) or a folder")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="dictionary file")
+    parser.add_argument("--size", type=natural, default=112_640, metavar="BYTES", help=DEFAULT)
+    parser.add_argument("--content-type", default="mixed", help=DEFAULT)
+    parser.add_argument("--model", default="", help="which model wrote the samples (default: any)")
+    parser.add_argument(
+        "--time", type=natural, metavar="SECONDS", help="since 1970, to be written (default: now)"
+    )
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    add_input(parser, "the message")
+    parser.add_argument(
+        "--dictionary",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a dictionary that the message may need (repeatable)",
+    )
+    parser.add_argument(
+        "--max-size",
+        type=natural,
+        default=64 << 20,
+        metavar="BYTES",
+        help="largest message to decompress (default: %(default)s)",
+    )

@@ -1,0 +1,507 @@
+//! The strict reader: a state machine over bytes, with a stack of its own.
+
+use crate::position::excerpt;
+use crate::value::{Builder, Value};
+use crate::walk::Sink;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// Up to this many members the names of an object are compared one by one.
+const FEW_MEMBERS: usize = 16;
+
+/// What a text may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep containers may nest; the outermost has depth 1.
+    pub max_depth: usize,
+    /// How many digits an integer may have. Python's own limit, too.
+    pub max_digits: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_depth: 128, max_digits: 4300 }
+    }
+}
+
+/// What is wrong with a text, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}, at byte {offset}")]
+pub struct Error {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Offset in bytes from 0.
+    pub offset: usize,
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Something else stands where this was expected.
+    #[error("expected {expected}, found {found}")]
+    Syntax {
+        /// What was expected.
+        expected: &'static str,
+        /// What was found: an excerpt.
+        found: String,
+    },
+    /// An escape that JSON has not.
+    #[error("{0} is no escape of JSON")]
+    Escape(String),
+    /// Half of a pair of surrogates.
+    #[error("the escape is a lone surrogate, no character")]
+    Surrogate,
+    /// A control character within a text.
+    #[error("a control character must be escaped: U+{0:04X}")]
+    Control(u8),
+    /// A member name that the object has already.
+    #[error("the object has {0} twice")]
+    Duplicate(String),
+    /// Containers within containers.
+    #[error("nested more than {0} levels deep")]
+    Depth(usize),
+    /// An integer that is too long.
+    #[error("an integer of more than {0} digits")]
+    Digits(usize),
+    /// A number beyond the largest double.
+    #[error("the number is too large for a double")]
+    Overflow,
+}
+
+/// Why a text was not told to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError<E> {
+    /// The text is at fault.
+    Json(Error),
+    /// The sink did not go on.
+    Sink(E),
+}
+
+impl<E> From<Error> for ReadError<E> {
+    fn from(error: Error) -> Self {
+        Self::Json(error)
+    }
+}
+
+/// The value that `text` is.
+///
+/// # Errors
+/// [`Error`]: the text is not JSON, or has more than one value.
+pub fn parse(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
+    let (value, end) = parse_prefix(text, limits)?;
+    let mut reader = Reader { text, at: end, limits };
+    reader.skip_blank();
+    if reader.at < text.len() {
+        return Err(reader.unexpected("the end of the text"));
+    }
+    Ok(value)
+}
+
+/// The value that `text` begins with, and the offset of the first byte behind it.
+///
+/// # Errors
+/// [`Error`]: the text does not begin with JSON.
+pub fn parse_prefix(text: &str, limits: Limits) -> Result<(Value<'static>, usize), Error> {
+    let mut builder = Builder::default();
+    let end = match read(text, limits, &mut builder) {
+        Ok(end) => end,
+        Err(ReadError::Json(error)) => return Err(error),
+        Err(ReadError::Sink(never)) => match never {},
+    };
+    // The reader tells one whole value.
+    Ok((builder.finish().unwrap_or(Value::Null), end))
+}
+
+/// Tells the value that `text` begins with to `sink`; the offset of the first byte behind it.
+///
+/// # Errors
+/// [`ReadError`]: the text does not begin with JSON, or the sink's own. The sink has been told a part.
+pub fn read<S: Sink>(
+    text: &str,
+    limits: Limits,
+    sink: &mut S,
+) -> Result<usize, ReadError<S::Error>> {
+    let mut reader = Reader { text, at: 0, limits };
+    let mut open: Vec<Open<'_>> = Vec::new();
+    loop {
+        // A value is next, or, behind an opening bracket, perhaps the closing one.
+        reader.skip_blank();
+        let start = reader.at;
+        match reader.peek() {
+            Some(b'[' | b'{') if open.len() == limits.max_depth => {
+                return Err(reader.problem(start, Problem::Depth(limits.max_depth)).into());
+            }
+            Some(b'[') => {
+                reader.at += 1;
+                sink.begin_array().map_err(ReadError::Sink)?;
+                open.push(Open::Array);
+                if !reader.eat_after_blank(b']') {
+                    continue;
+                }
+                open.pop();
+                sink.end_array().map_err(ReadError::Sink)?;
+            }
+            Some(b'{') => {
+                reader.at += 1;
+                sink.begin_object().map_err(ReadError::Sink)?;
+                open.push(Open::Object(Names::default()));
+                if !reader.eat_after_blank(b'}') {
+                    reader.name(&mut open, sink)?;
+                    continue;
+                }
+                open.pop();
+                sink.end_object().map_err(ReadError::Sink)?;
+            }
+            _ => reader.scalar(sink)?,
+        }
+        // Behind a value: the next one, or the ends of containers.
+        loop {
+            match open.last() {
+                None => return Ok(reader.at),
+                Some(Open::Array) => {
+                    if reader.eat_after_blank(b',') {
+                        break;
+                    }
+                    reader.expect(b']', "',' or ']'")?;
+                    sink.end_array().map_err(ReadError::Sink)?;
+                }
+                Some(Open::Object(_)) => {
+                    if reader.eat_after_blank(b',') {
+                        reader.name(&mut open, sink)?;
+                        break;
+                    }
+                    reader.expect(b'}', "',' or '}'")?;
+                    sink.end_object().map_err(ReadError::Sink)?;
+                }
+            }
+            open.pop();
+        }
+    }
+}
+
+/// A container that is not closed yet.
+enum Open<'a> {
+    Array,
+    Object(Names<'a>),
+}
+
+/// The names that an object has so far.
+#[derive(Default)]
+struct Names<'a> {
+    few: Vec<Cow<'a, str>>,
+    many: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    /// Takes a name, unless it is there.
+    fn insert(&mut self, name: Cow<'a, str>) -> bool {
+        if !self.many.is_empty() {
+            return self.many.insert(name);
+        }
+        if self.few.contains(&name) {
+            return false;
+        }
+        self.few.push(name);
+        if self.few.len() > FEW_MEMBERS {
+            self.many.extend(self.few.drain(..));
+        }
+        true
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    limits: Limits,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_blank(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn eat_after_blank(&mut self, byte: u8) -> bool {
+        self.skip_blank();
+        self.eat(byte)
+    }
+
+    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
+        if self.eat_after_blank(byte) { Ok(()) } else { Err(self.unexpected(expected)) }
+    }
+
+    #[cold]
+    fn problem(&self, offset: usize, problem: Problem) -> Error {
+        debug_assert!(offset <= self.text.len());
+        Error { problem, offset }
+    }
+
+    #[cold]
+    fn unexpected(&self, expected: &'static str) -> Error {
+        let found = match self.text.get(self.at..) {
+            None | Some("") => "the end of the text".into(),
+            Some(rest) => excerpt(rest),
+        };
+        Error { problem: Problem::Syntax { expected, found }, offset: self.at }
+    }
+
+    /// Reads a member's name and the colon behind it.
+    fn name<S: Sink>(
+        &mut self,
+        open: &mut [Open<'a>],
+        sink: &mut S,
+    ) -> Result<(), ReadError<S::Error>> {
+        self.skip_blank();
+        let start = self.at;
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a member's name in quotes").into());
+        }
+        let name = self.quoted()?;
+        sink.key(&name).map_err(ReadError::Sink)?;
+        if let Some(Open::Object(names)) = open.last_mut()
+            && !names.insert(name.clone())
+        {
+            return Err(self.problem(start, Problem::Duplicate(excerpt(&name))).into());
+        }
+        self.expect(b':', "':'")?;
+        Ok(())
+    }
+
+    fn scalar<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
+        let told = match self.peek() {
+            Some(b'"') => sink.text(&self.quoted()?),
+            Some(b'-' | b'0'..=b'9') => return self.number(sink),
+            _ if self.word("null") => sink.null(),
+            _ if self.word("true") => sink.bool(true),
+            _ if self.word("false") => sink.bool(false),
+            _ => return Err(self.unexpected("a JSON value").into()),
+        };
+        told.map_err(ReadError::Sink)
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let there = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
+        self.at += if there { word.len() } else { 0 };
+        there
+    }
+
+    fn digits(&mut self) -> Result<usize, Error> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.unexpected("a digit")) } else { Ok(self.at - start) }
+    }
+
+    fn number<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
+        let start = self.at;
+        self.eat(b'-');
+        let digits = if self.eat(b'0') { 1 } else { self.digits()? };
+        let mut whole = true;
+        if self.eat(b'.') {
+            whole = false;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            whole = false;
+            self.at += 1;
+            if !self.eat(b'+') {
+                self.eat(b'-');
+            }
+            self.digits()?;
+        }
+        let token = &self.text[start..self.at];
+        let told = if !whole {
+            match token.parse::<f64>() {
+                Ok(value) if value.is_finite() => sink.float(value),
+                _ => return Err(self.problem(start, Problem::Overflow).into()),
+            }
+        } else if let Ok(value) = token.parse() {
+            sink.int(value)
+        } else if digits <= self.limits.max_digits {
+            sink.big_int(token)
+        } else {
+            return Err(self.problem(start, Problem::Digits(self.limits.max_digits)).into());
+        };
+        told.map_err(ReadError::Sink)
+    }
+
+    /// Reads a text in quotes, the first of which is next.
+    fn quoted(&mut self) -> Result<Cow<'a, str>, Error> {
+        self.at += 1;
+        let mut start = self.at;
+        let mut unescaped = String::new();
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    let rest = &self.text[start..self.at];
+                    self.at += 1;
+                    if unescaped.is_empty() {
+                        return Ok(Cow::Borrowed(rest));
+                    }
+                    unescaped.push_str(rest);
+                    return Ok(Cow::Owned(unescaped));
+                }
+                Some(b'\\') => {
+                    unescaped.push_str(&self.text[start..self.at]);
+                    unescaped.push(self.escape()?);
+                    start = self.at;
+                }
+                Some(control @ ..0x20) => {
+                    return Err(self.problem(self.at, Problem::Control(control)));
+                }
+                Some(_) => self.at += 1,
+                None => return Err(self.unexpected("the closing quote of a text")),
+            }
+        }
+    }
+
+    /// Reads an escape, whose `\` is next.
+    fn escape(&mut self) -> Result<char, Error> {
+        let start = self.at;
+        self.at += 1;
+        let char = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at = start;
+                return self.unicode_escape();
+            }
+            _ => return Err(self.no_escape(start)),
+        };
+        self.at += 1;
+        Ok(char)
+    }
+
+    /// Reads one `\u` escape, or the two of a pair of surrogates.
+    fn unicode_escape(&mut self) -> Result<char, Error> {
+        let start = self.at;
+        let first = self.unit()?;
+        let mut units = [first, 0];
+        let mut count = 1;
+        if (0xD800..0xDC00).contains(&first) && self.text[self.at..].starts_with("\\u") {
+            units[1] = self.unit()?;
+            count = 2;
+        }
+        match char::decode_utf16(units[..count].iter().copied()).next() {
+            Some(Ok(char)) => Ok(char),
+            _ => Err(self.problem(start, Problem::Surrogate)),
+        }
+    }
+
+    fn unit(&mut self) -> Result<u16, Error> {
+        let start = self.at;
+        let digits = self.text.get(start + 2..start + 6);
+        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        self.at += 6;
+        unit.ok_or_else(|| self.no_escape(start))
+    }
+
+    #[cold]
+    fn no_escape(&self, start: usize) -> Error {
+        let shown: String = self.text[start..].chars().take(6).collect();
+        self.problem(start, Problem::Escape(excerpt(&shown)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Escape, write};
+    use proptest::prelude::*;
+
+    fn parsed(text: &str) -> Result<Value<'static>, Error> {
+        parse(text, Limits::default())
+    }
+
+    #[test]
+    fn every_kind_of_value_is_read() {
+        let text = r#" { "a" : [ 1 , -0, -0.0, 1e2, 18446744073709551616, "\u00e9\ud83d\ude00\/" ],
+            "b":{}, "c":[], "d":null,"e":true,"f":false,"":"" } "#;
+        let mut out = String::new();
+        write(&parsed(text).unwrap(), Escape::Needed, &mut out);
+        let expected = r#"{"":"","a":[1,0,-0.0,100.0,18446744073709551616,"é😀/"],"#;
+        assert_eq!(out, expected.to_owned() + r#""b":{},"c":[],"d":null,"e":true,"f":false}"#);
+    }
+
+    #[test]
+    fn a_prefix_ends_behind_its_value() {
+        for (text, end) in [("{}|D|", 2), ("1|2", 1), (r#""|"|"#, 3), ("null", 4), (" [1] x", 4)] {
+            assert_eq!(parse_prefix(text, Limits::default()).unwrap().1, end);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (text, message) in [
+            ("", "expected a JSON value, found the end of the text, at byte 0"),
+            ("[1,]", "expected a JSON value, found \"]\", at byte 3"),
+            ("[1 2]", "expected ',' or ']', found \"2]\", at byte 3"),
+            ("{\"a\" 1}", "expected ':', found \"1}\", at byte 5"),
+            ("{a:1}", "expected a member's name in quotes, found \"a:1}\", at byte 1"),
+            ("{\"a\":1,}", "expected a member's name in quotes, found \"}\", at byte 7"),
+            ("{\"a\":1,\"\\u0061\":2}", "the object has \"a\" twice, at byte 7"),
+            ("1 2", "expected the end of the text, found \"2\", at byte 2"),
+            ("01", "expected the end of the text, found \"1\", at byte 1"),
+            ("1.", "expected a digit, found the end of the text, at byte 2"),
+            ("-", "expected a digit, found the end of the text, at byte 1"),
+            ("1e", "expected a digit, found the end of the text, at byte 2"),
+            ("1e400", "the number is too large for a double, at byte 0"),
+            ("NaN", "expected a JSON value, found \"NaN\", at byte 0"),
+            ("\"a", "expected the closing quote of a text, found the end of the text, at byte 2"),
+            ("\"\n\"", "a control character must be escaped: U+000A, at byte 1"),
+            ("\"\\x\"", "\"\\\\x\\\"\" is no escape of JSON, at byte 1"),
+            ("\"\\u12g4\"", "\"\\\\u12g4\" is no escape of JSON, at byte 1"),
+            ("\"\\ud800\"", "the escape is a lone surrogate, no character, at byte 1"),
+            ("\"\\udc00\"", "the escape is a lone surrogate, no character, at byte 1"),
+            ("\"\\ud800\\u0041\"", "the escape is a lone surrogate, no character, at byte 1"),
+            ("\u{feff}1", "expected a JSON value, found \"\\u{feff}1\", at byte 0"),
+        ] {
+            assert_eq!(parsed(text).unwrap_err().to_string(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_hold() {
+        let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(parsed(&nested(128)).is_ok());
+        assert_eq!(parsed(&nested(129)).unwrap_err().problem, Problem::Depth(128));
+        assert_eq!(parsed(&"[".repeat(1_000_000)).unwrap_err().offset, 128);
+        assert!(parsed(&"9".repeat(4300)).is_ok());
+        assert_eq!(parsed(&"9".repeat(4301)).unwrap_err().problem, Problem::Digits(4300));
+        let members: Vec<_> = (0..100).map(|i| format!("\"{i}\":0")).collect();
+        assert!(parsed(&format!("{{{}}}", members.join(","))).is_ok());
+        let error = parsed(&format!("{{{},\"50\":1}}", members.join(","))).unwrap_err();
+        assert_eq!(error.problem, Problem::Duplicate("\"50\"".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_judged_as_the_library_judges_it(text in "[\\[\\]{}:,\"\\\\ua0-9eE.+\\- truefalsn]{0,24}") {
+            let theirs = serde_json::from_str::<serde_json::Value>(&text);
+            match parsed(&text) {
+                Ok(_) => prop_assert!(theirs.is_ok(), "{}", text),
+                Err(Error { problem: Problem::Duplicate(_), .. }) => {}
+                Err(error) => prop_assert!(theirs.is_err(), "{}: {}", text, error),
+            }
+        }
+    }
+}

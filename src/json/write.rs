@@ -1,0 +1,226 @@
+//! The canonical text of a value: members sorted, no white space, one spelling for every number.
+
+use crate::value::Value;
+use std::fmt::Write;
+
+/// What a text shows of its characters beyond ASCII.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// As they are: the text is UTF-8.
+    Needed,
+    /// As `\u` escapes (also U+007F): the text is ASCII.
+    NonAscii,
+}
+
+/// Appends the canonical text of `value`: members in the order of their names' code points.
+pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Int(value) => display(value, out),
+        Value::BigInt(digits) => out.push_str(digits),
+        Value::Float(value) => write_float(*value, out),
+        Value::Text(text) => write_text(text, escape, out),
+        Value::Array(elements) => {
+            out.push('[');
+            for (i, element) in elements.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write(element, escape, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| name);
+            out.push('{');
+            for (i, (name, value)) in sorted.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_text(name, escape, out);
+                out.push(':');
+                write(value, escape, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn display(value: impl std::fmt::Display, out: &mut String) {
+    // A String takes whatever is written to it.
+    let Ok(()) = write!(out, "{value}") else { return };
+}
+
+/// Appends a text in quotes: `"`, `\` and control characters are escaped, the rest as `escape` says.
+pub fn write_text(text: &str, escape: Escape, out: &mut String) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escaped = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            0x08 => "\\b",
+            b'\t' => "\\t",
+            b'\n' => "\\n",
+            0x0C => "\\f",
+            b'\r' => "\\r",
+            0..0x20 => "",
+            0x7F.. if escape == Escape::NonAscii => "",
+            _ => continue,
+        };
+        // A character of several bytes was written when its first byte was seen.
+        if at >= plain {
+            out.push_str(&text[plain..at]);
+            plain = at + 1;
+            if escaped.is_empty() {
+                plain = at + write_units(&text[at..], out);
+            } else {
+                out.push_str(escaped);
+            }
+        }
+    }
+    out.push_str(&text[plain..]);
+    out.push('"');
+}
+
+/// Appends the first character of `text` as `\u` escapes; its length in bytes.
+fn write_units(text: &str, out: &mut String) -> usize {
+    let Some(char) = text.chars().next() else { return 0 };
+    for unit in char.encode_utf16(&mut [0; 2]) {
+        display(format_args!("\\u{unit:04x}"), out);
+    }
+    char.len_utf8()
+}
+
+/// Appends a finite number as Python's `repr` spells it: the shortest digits that read back as the
+/// same double, with an exponent below 10^-4 and from 10^16 on.
+pub fn write_float(value: f64, out: &mut String) {
+    let mut buffer = zmij::Buffer::new();
+    let shortest = buffer.format_finite(value);
+    let (sign, shortest) = match shortest.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", shortest),
+    };
+    out.push_str(sign);
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((shortest, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = [whole, fraction].concat();
+    let digits = all.trim_start_matches('0');
+    let leading = all.len() - digits.len();
+    let digits = digits.trim_end_matches('0');
+    if digits.is_empty() {
+        out.push_str("0.0");
+        return;
+    }
+    // The value is 0.digits times 10^point; both lengths are those of a double, some 20 digits.
+    let point =
+        exponent + i32::try_from(whole.len()).unwrap_or(0) - i32::try_from(leading).unwrap_or(0);
+    layout(digits, point, out);
+}
+
+fn layout(digits: &str, point: i32, out: &mut String) {
+    let count = digits.len();
+    match usize::try_from(point) {
+        Ok(point @ 1..=16) if point >= count => {
+            out.push_str(digits);
+            out.extend(std::iter::repeat_n('0', point - count));
+            out.push_str(".0");
+        }
+        Ok(point @ 1..=16) => {
+            out.push_str(&digits[..point]);
+            out.push('.');
+            out.push_str(&digits[point..]);
+        }
+        _ if (-3..=0).contains(&point) => {
+            out.push_str("0.");
+            out.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
+            out.push_str(digits);
+        }
+        _ => {
+            out.push_str(&digits[..1]);
+            if count > 1 {
+                out.push('.');
+                out.push_str(&digits[1..]);
+            }
+            let exponent = point - 1;
+            let sign = if exponent < 0 { '-' } else { '+' };
+            display(format_args!("e{sign}{:02}", exponent.unsigned_abs()), out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn float(value: f64) -> String {
+        let mut out = String::new();
+        write_float(value, &mut out);
+        out
+    }
+
+    #[test]
+    fn numbers_are_spelled_as_python_does() {
+        for (value, text) in [
+            (1.0, "1.0"),
+            (0.1, "0.1"),
+            (-0.0, "-0.0"),
+            (1e15, "1000000000000000.0"),
+            (9_999_999_999_999_998.0, "9999999999999998.0"),
+            (1e16, "1e+16"),
+            (123_456_789_012_345_680.0, "1.2345678901234568e+17"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1.5e-7, "1.5e-07"),
+            (1e22, "1e+22"),
+            (1e23, "1e+23"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (123.456, "123.456"),
+            (-1e-100, "-1e-100"),
+        ] {
+            assert_eq!(float(value), text);
+        }
+        // Halfway between two shortest candidates: the even digit.
+        assert_eq!(float("1801514316094494.25".parse().unwrap()), "1801514316094494.2");
+    }
+
+    #[test]
+    fn members_are_sorted_by_code_point_and_text_is_escaped() {
+        let value = Value::Object(vec![
+            ("\u{10000}".into(), Value::Int(1)),
+            ("\u{ff5e}".into(), Value::Array(vec![Value::Null, Value::Bool(true)])),
+            ("a".into(), Value::Text("\"\\\u{0}\u{8}\t\n\u{c}\r\u{7f}/é😀".into())),
+        ]);
+        let mut out = String::new();
+        write(&value, Escape::Needed, &mut out);
+        let text = "\"\\\"\\\\\\u0000\\b\\t\\n\\f\\r\u{7f}/é😀\"";
+        assert_eq!(out, format!("{{\"a\":{text},\"\u{ff5e}\":[null,true],\"\u{10000}\":1}}"));
+        out.clear();
+        write(&value, Escape::NonAscii, &mut out);
+        let text = r#""\"\\\u0000\b\t\n\f\r\u007f/\u00e9\ud83d\ude00""#;
+        assert_eq!(out, format!(r#"{{"a":{text},"\uff5e":[null,true],"\ud800\udc00":1}}"#));
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_reads_back_as_itself(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
+            prop_assert_eq!(float(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+
+        #[test]
+        fn a_text_reads_back_as_itself(text: String) {
+            for escape in [Escape::Needed, Escape::NonAscii] {
+                let mut out = String::new();
+                write_text(&text, escape, &mut out);
+                prop_assert_eq!(&serde_json::from_str::<String>(&out).unwrap(), &text);
+                prop_assert!(escape == Escape::Needed || out.is_ascii());
+            }
+        }
+    }
+}

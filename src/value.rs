@@ -1,0 +1,227 @@
+//! The one JSON-like data model: what every system reads and writes that carries free-form data.
+//!
+//! Objects keep the order of their members. Integers have any length, because a silent conversion
+//! to a double would lose digits. A value is finite and nested no deeper than whoever made it
+//! allowed: the JSON reader and the binding bound it.
+
+use crate::walk::Sink;
+use std::borrow::Cow;
+use std::convert::Infallible;
+
+/// A JSON-like value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// An integer beyond 64 bits, as decimal digits.
+    BigInt(Cow<'a, str>),
+    /// A finite number.
+    Float(f64),
+    /// A text.
+    Text(Cow<'a, str>),
+    /// Elements.
+    Array(Vec<Value<'a>>),
+    /// Members in their order; no name twice.
+    Object(Vec<(Cow<'a, str>, Value<'a>)>),
+}
+
+impl<'a> Value<'a> {
+    /// What JSON calls this kind of value.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::BigInt(_) | Self::Float(_) => "a number",
+            Self::Text(_) => "a string",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "an object",
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The elements, if it is an array.
+    pub fn as_array(&self) -> Option<&[Value<'a>]> {
+        match self {
+            Self::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The members, if it is an object.
+    pub fn as_object(&self) -> Option<&[(Cow<'a, str>, Value<'a>)]> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The member of this name, if it is an object that has one.
+    pub fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.as_object()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Tells the value to a sink.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn tell<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+        match self {
+            Self::Null => sink.null(),
+            Self::Bool(value) => sink.bool(*value),
+            Self::Int(value) => sink.int(*value),
+            Self::BigInt(digits) => sink.big_int(digits),
+            Self::Float(value) => sink.float(*value),
+            Self::Text(text) => sink.text(text),
+            Self::Array(elements) => {
+                sink.begin_array()?;
+                elements.iter().try_for_each(|element| element.tell(sink))?;
+                sink.end_array()
+            }
+            Self::Object(members) => {
+                sink.begin_object()?;
+                for (key, value) in members {
+                    sink.key(key)?;
+                    value.tell(sink)?;
+                }
+                sink.end_object()
+            }
+        }
+    }
+}
+
+/// Builds the value that it is told.
+#[derive(Debug, Default)]
+pub struct Builder {
+    open: Vec<Open>,
+    done: Option<Value<'static>>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Array(Vec<Value<'static>>),
+    Object { members: Vec<(Cow<'static, str>, Value<'static>)>, key: Cow<'static, str> },
+}
+
+impl Builder {
+    /// The value, once it has been told whole.
+    pub fn finish(self) -> Option<Value<'static>> {
+        self.done.filter(|_| self.open.is_empty())
+    }
+
+    fn put(&mut self, value: Value<'static>) {
+        match self.open.last_mut() {
+            None => self.done = Some(value),
+            Some(Open::Array(elements)) => elements.push(value),
+            Some(Open::Object { members, key }) => members.push((std::mem::take(key), value)),
+        }
+    }
+
+    fn close(&mut self) {
+        match self.open.pop() {
+            None => {}
+            Some(Open::Array(elements)) => self.put(Value::Array(elements)),
+            Some(Open::Object { members, .. }) => self.put(Value::Object(members)),
+        }
+    }
+}
+
+impl Sink for Builder {
+    type Error = Infallible;
+
+    fn null(&mut self) -> Result<(), Infallible> {
+        self.put(Value::Null);
+        Ok(())
+    }
+
+    fn bool(&mut self, value: bool) -> Result<(), Infallible> {
+        self.put(Value::Bool(value));
+        Ok(())
+    }
+
+    fn int(&mut self, value: i64) -> Result<(), Infallible> {
+        self.put(Value::Int(value));
+        Ok(())
+    }
+
+    fn big_int(&mut self, digits: &str) -> Result<(), Infallible> {
+        self.put(Value::BigInt(digits.to_owned().into()));
+        Ok(())
+    }
+
+    fn float(&mut self, value: f64) -> Result<(), Infallible> {
+        self.put(Value::Float(value));
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Infallible> {
+        self.put(Value::Text(text.to_owned().into()));
+        Ok(())
+    }
+
+    fn begin_array(&mut self) -> Result<(), Infallible> {
+        self.open.push(Open::Array(Vec::new()));
+        Ok(())
+    }
+
+    fn end_array(&mut self) -> Result<(), Infallible> {
+        self.close();
+        Ok(())
+    }
+
+    fn begin_object(&mut self) -> Result<(), Infallible> {
+        self.open.push(Open::Object { members: Vec::new(), key: Cow::default() });
+        Ok(())
+    }
+
+    fn key(&mut self, name: &str) -> Result<(), Infallible> {
+        if let Some(Open::Object { key, .. }) = self.open.last_mut() {
+            *key = name.to_owned().into();
+        }
+        Ok(())
+    }
+
+    fn end_object(&mut self) -> Result<(), Infallible> {
+        self.close();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_built() {
+        let value = Value::Object(vec![
+            ("a".into(), Value::Array(vec![Value::Null, Value::Int(-1), Value::Float(0.5)])),
+            ("b".into(), Value::Object(vec![("c".into(), Value::Text("한".into()))])),
+            ("d".into(), Value::BigInt("18446744073709551616".into())),
+            ("e".into(), Value::Array(vec![])),
+            ("f".into(), Value::Bool(true)),
+        ]);
+        let mut builder = Builder::default();
+        let Ok(()) = value.tell(&mut builder);
+        assert_eq!(builder.finish().as_ref(), Some(&value));
+        assert_eq!(value.get("f"), Some(&Value::Bool(true)));
+        assert_eq!(value.get("g"), None);
+    }
+
+    #[test]
+    fn half_a_value_is_none() {
+        let mut builder = Builder::default();
+        let Ok(()) = builder.begin_array();
+        let Ok(()) = builder.int(1);
+        assert_eq!(builder.finish(), None);
+    }
+}
