@@ -6,6 +6,7 @@
 //! | system | module |
 //! |---|---|
 //! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
+//! | Compact Protocol v2 part 2: what the peer has, and requests | [`session`] |
 //!
 //! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
@@ -17,6 +18,7 @@ pub mod json;
 pub mod limits;
 mod msgpack;
 mod position;
+pub mod session;
 pub mod value;
 pub mod walk;
 

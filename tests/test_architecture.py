@@ -27,7 +27,8 @@ RUST_ARROWS: dict[str, set[str]] = {
     "value": {"walk"} | LOWEST,
     "json": {"walk", "value"} | LOWEST,
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
+    "session": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
+    "python": {"base85", "msgpack", "compression", "compact", "session"} | VALUES | LOWEST,
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),

@@ -17,6 +17,10 @@ STUBS = Path(compactwire.__file__).parent / "_core"
 EXAMPLES = Path(__file__).parent / "typing_examples.py"
 
 
+def has_overload(function: ast.FunctionDef) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "overload" for d in function.decorator_list)
+
+
 def stub_docstrings() -> list[tuple[str, str | None]]:
     """Every name of every stub, as a path from the compiled module."""
     found: list[tuple[str, str | None]] = []
@@ -29,7 +33,9 @@ def stub_docstrings() -> list[tuple[str, str | None]]:
                 found.extend(
                     (f"{inside}{node.name}.{member.name}", ast.get_docstring(member))
                     for member in node.body
+                    # Of overloads the first has the docstring.
                     if isinstance(member, ast.FunctionDef)
+                    and (ast.get_docstring(member) or not has_overload(member))
                 )
     return [
         (name, doc) for name, doc in found if not any(p.startswith("_") for p in name.split("."))

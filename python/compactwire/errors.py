@@ -130,7 +130,13 @@ class DictionaryNotFound(DecodeError):
 
 
 class UnknownReference(DecodeError):
-    """A reference to something that the session does not hold."""
+    """A request relies on something that the session does not have.
+
+    Something was lost, came twice or out of order, or one side started anew. The sender gives `ids`
+    to its ``Session.forget`` and writes the request again.
+    """
 
     id: str
-    """The reference."""
+    """The first reference that is unknown."""
+    ids: tuple[str, ...]
+    """All of them: tools ``t_…``, prompts ``s_…``, a context ``c_…``."""

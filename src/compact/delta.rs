@@ -78,25 +78,52 @@ pub fn encode(old: &str, new: &str) -> String {
     if old == new {
         return "D|+|".into();
     }
+    shortest(&candidates(old, new))
+}
+
+/// A delta from `old` to `new` that stays whole among others: `|D|`, which divides the deltas of a
+/// request, does not occur in it. An addition is written as one without looking at other ways, so
+/// that it costs what is new; on top of nothing the whole text is written, whatever the peer has.
+/// Nothing is compressed unless it must be or `compress` is set.
+pub(crate) fn encode_for_list(old: &str, new: &str, compress: bool) -> String {
+    let plain = match new.strip_prefix(old) {
+        _ if old.is_empty() => vec![Plain { op: "F", position: None, text: new }],
+        Some(added) => vec![Plain::addition(added)],
+        None => candidates(old, new),
+    };
+    let delta = if compress { shortest(&plain) } else { shortest_plain(&plain) };
+    if delta.contains("|D|") { packed(&delta) } else { delta }
+}
+
+/// Every way without compression.
+fn candidates<'a>(old: &str, new: &'a str) -> Vec<Plain<'a>> {
     let mut plain = vec![Plain { op: "F", position: None, text: new }];
-    if let Some(added) = new.strip_prefix(old) {
-        plain.push(Plain { op: "+", position: None, text: added });
-    }
+    plain.extend(new.strip_prefix(old).map(Plain::addition));
     plain.extend(replacement(old, new));
-    let shortest = plain.iter().min_by_key(|delta| delta.len());
-    let mut shortest = shortest.map(Plain::to_string).unwrap_or_default();
+    plain
+}
+
+fn shortest_plain(plain: &[Plain<'_>]) -> String {
+    plain.iter().min_by_key(|delta| delta.len()).map(Plain::to_string).unwrap_or_default()
+}
+
+fn shortest(plain: &[Plain<'_>]) -> String {
+    let mut shortest = shortest_plain(plain);
     for delta in plain {
         // What cannot become shorter is not tried: a long conversation grows by little at a time.
         let least = ZLIB_LEAST.0 + delta.len() / ZLIB_LEAST.1;
         if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
-            let packed = compression::zlib(delta.to_string().as_bytes());
-            let packed = base85::encode_prefixed("D|Z|", &packed);
+            let packed = packed(&delta.to_string());
             if packed.len() < shortest.len() {
                 shortest = packed;
             }
         }
     }
     shortest
+}
+
+fn packed(delta: &str) -> String {
+    base85::encode_prefixed("D|Z|", &compression::zlib(delta.as_bytes()))
 }
 
 /// A delta that is not written yet.
@@ -106,7 +133,11 @@ struct Plain<'a> {
     text: &'a str,
 }
 
-impl Plain<'_> {
+impl<'a> Plain<'a> {
+    fn addition(text: &'a str) -> Self {
+        Self { op: "+", position: None, text }
+    }
+
     /// The length of the delta in bytes.
     fn len(&self) -> usize {
         let position = self.position.map_or(0, |position| position.to_string().len() + 1);
@@ -191,13 +222,14 @@ impl DeltaStream {
 }
 
 /// What a delta does, without compression.
-struct Edit<'a> {
+#[derive(Debug)]
+pub(crate) struct Edit<'a> {
     at: At,
     text: Cow<'a, str>,
 }
 
 /// Where the text goes.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 enum At {
     All,
     End,
@@ -205,7 +237,8 @@ enum At {
 }
 
 impl<'a> Edit<'a> {
-    fn parse(delta: &'a str, options: &ApplyOptions) -> Result<Self, DecodeError> {
+    /// Reads a delta.
+    pub(crate) fn parse(delta: &'a str, options: &ApplyOptions) -> Result<Self, DecodeError> {
         let (op, payload) = split(detect::skip_blank(delta))?;
         match op {
             "Z" => {
@@ -248,6 +281,28 @@ impl<'a> Edit<'a> {
 
     fn into_owned(self) -> Edit<'static> {
         Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) }
+    }
+
+    /// The text that is added at the end, if that is all.
+    pub(crate) fn addition(&self) -> Option<&str> {
+        matches!(self.at, At::End).then_some(&self.text)
+    }
+
+    /// Whether nothing of the old content stays.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.at, At::All)
+    }
+
+    /// The bytes of its text.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Applies the edit in place; on an error the content is what it was.
+    pub(crate) fn apply(&self, content: &mut String, replace: Replace) -> Result<(), DecodeError> {
+        let range = self.range(content, replace)?;
+        content.replace_range(range, &self.text);
+        Ok(())
     }
 
     /// Which bytes of `content` the text takes the place of.

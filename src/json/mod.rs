@@ -14,5 +14,5 @@
 mod read;
 mod write;
 
-pub use read::{Error, Limits, Problem, ReadError, parse, parse_prefix, read};
+pub use read::{Error, Limits, Problem, ReadError, parse, parse_prefix, read, skip, validate};
 pub use write::{Escape, write, write_float, write_text};

@@ -5,6 +5,7 @@ use crate::value::{Builder, Value};
 use crate::walk::Sink;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::convert::Infallible;
 
 /// Up to this many members the names of an object are compared one by one.
 const FEW_MEMBERS: usize = 16;
@@ -89,12 +90,22 @@ impl<E> From<Error> for ReadError<E> {
 /// [`Error`]: the text is not JSON, or has more than one value.
 pub fn parse(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
     let (value, end) = parse_prefix(text, limits)?;
-    let mut reader = Reader { text, at: end, limits };
-    reader.skip_blank();
-    if reader.at < text.len() {
-        return Err(reader.unexpected("the end of the text"));
-    }
+    expect_end(text, end, limits)?;
     Ok(value)
+}
+
+/// Checks that `text` is one JSON value.
+///
+/// # Errors
+/// As [`parse`].
+pub fn validate(text: &str, limits: Limits) -> Result<(), Error> {
+    expect_end(text, skip(text, limits)?, limits)
+}
+
+fn expect_end(text: &str, at: usize, limits: Limits) -> Result<(), Error> {
+    let mut reader = Reader { text, at, limits };
+    reader.skip_blank();
+    if reader.at < text.len() { Err(reader.unexpected("the end of the text")) } else { Ok(()) }
 }
 
 /// The value that `text` begins with, and the offset of the first byte behind it.
@@ -110,6 +121,18 @@ pub fn parse_prefix(text: &str, limits: Limits) -> Result<(Value<'static>, usize
     };
     // The reader tells one whole value.
     Ok((builder.finish().unwrap_or(Value::Null), end))
+}
+
+/// Where the value that `text` begins with ends: the offset of the first byte behind it.
+///
+/// # Errors
+/// [`Error`]: the text does not begin with JSON.
+pub fn skip(text: &str, limits: Limits) -> Result<usize, Error> {
+    match read(text, limits, &mut Nobody) {
+        Ok(end) => Ok(end),
+        Err(ReadError::Json(error)) => Err(error),
+        Err(ReadError::Sink(never)) => match never {},
+    }
 }
 
 /// Tells the value that `text` begins with to `sink`; the offset of the first byte behind it.
@@ -176,6 +199,47 @@ pub fn read<S: Sink>(
             }
             open.pop();
         }
+    }
+}
+
+/// Is told a value and does nothing with it.
+struct Nobody;
+
+impl Sink for Nobody {
+    type Error = Infallible;
+
+    fn null(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn bool(&mut self, _: bool) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn int(&mut self, _: i64) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn big_int(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn float(&mut self, _: f64) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn text(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn begin_array(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn end_array(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn begin_object(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn key(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn end_object(&mut self) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 

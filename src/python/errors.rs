@@ -5,8 +5,9 @@
 use crate::base85;
 use crate::compact::{DecodeError, EncodeError};
 use crate::position::excerpt;
+use crate::session;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 mod classes {
     macro_rules! import {
@@ -15,7 +16,7 @@ mod classes {
     import! {
         DecompressionFailed, DictionaryNotFound, EmptyResponse, EncodeError, InvalidBase64,
         InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack,
-        InvalidPrefix, MissingField, OutputTooLarge,
+        InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
     }
 }
 
@@ -38,7 +39,11 @@ macro_rules! exception {
 /// A [`DecodeError`] as its exception.
 #[cold]
 pub(super) fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
-    let text = error.to_string();
+    decode_error_with(py, error, &error.to_string())
+}
+
+/// A [`DecodeError`] as its exception, in a text that says more.
+fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
     match error {
         DecodeError::EmptyResponse => exception!(py, EmptyResponse, text),
         DecodeError::InvalidPrefix(char) => exception!(py, InvalidPrefix, text, char = *char),
@@ -47,7 +52,7 @@ pub(super) fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
         DecodeError::InvalidBase64 { position } => {
             exception!(py, InvalidBase64, text, position = *position)
         }
-        DecodeError::Base85(error) => base85_error(py, error),
+        DecodeError::Base85(error) => base85_error_with(py, error, text),
         DecodeError::DecompressionFailed(_) => exception!(py, DecompressionFailed, text),
         DecodeError::OutputTooLarge { limit } => {
             exception!(py, OutputTooLarge, text, limit = *limit)
@@ -67,7 +72,10 @@ pub(super) fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
 /// A Base85 error as its exception.
 #[cold]
 pub(super) fn base85_error(py: Python<'_>, error: &base85::Error) -> PyErr {
-    let text = error.to_string();
+    base85_error_with(py, error, &error.to_string())
+}
+
+fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr {
     match error {
         base85::Error::Char { char, position } => {
             exception!(py, InvalidBase85Char, text, char = *char, position = *position)
@@ -85,6 +93,35 @@ pub(super) fn base85_error(py: Python<'_>, error: &base85::Error) -> PyErr {
 #[cold]
 pub(super) fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
     exception!(py, EncodeError, error.to_string(), field = error.field)
+}
+
+/// A session's [`session::DecodeError`] as its exception.
+#[cold]
+pub(super) fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        session::DecodeError::InvalidFormat { .. } => exception!(py, InvalidFormat, text),
+        session::DecodeError::Compact { frame: _, error } => decode_error_with(py, error, &text),
+        session::DecodeError::UnknownReference(ids) => {
+            let all = match PyTuple::new(py, ids) {
+                Ok(all) => all,
+                Err(error) => return error,
+            };
+            exception!(py, UnknownReference, text, id = ids.first(), ids = all)
+        }
+    }
+}
+
+/// A session's [`session::EncodeError`] as its exception.
+#[cold]
+pub(super) fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
+    exception!(py, EncodeError, error.to_string(), field = error.field)
+}
+
+/// A [`session::StateError`] as its exception.
+#[cold]
+pub(super) fn session_state_error(py: Python<'_>, error: &session::StateError) -> PyErr {
+    invalid_format(py, &error.to_string())
 }
 
 /// An `EncodeError` about a Python value.

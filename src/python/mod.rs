@@ -13,8 +13,9 @@ mod dictionary;
 mod errors;
 mod inspect;
 mod message;
+mod request;
 mod response;
-#[allow(dead_code, reason = "for the systems that carry free-form data")]
+mod session;
 mod walk;
 
 use pyo3::exceptions::PyMemoryError;
@@ -34,7 +35,11 @@ mod _core {
     #[pymodule_export]
     use super::message::{decode, decode_base85, detect, encode, encode_base85};
     #[pymodule_export]
+    use super::request::Request;
+    #[pymodule_export]
     use super::response::{Response, restore_response};
+    #[pymodule_export]
+    use super::session::{Session, SessionStats, restore_session, restore_session_stats};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

@@ -5,8 +5,8 @@
 //! they are walked, so that another thread may change them.
 
 use super::args::lone_surrogate;
-use super::errors::unfit_path;
-use crate::json;
+use super::errors::{invalid_format, unfit_path};
+use crate::json::{self, ReadError};
 use crate::value::Value;
 use crate::walk::Sink;
 use pyo3::exceptions::PyTypeError;
@@ -145,11 +145,14 @@ fn is_name(key: &str) -> bool {
     (1..=40).contains(&key.len()) && key.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
 }
 
-/// The Python object of a value.
-pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
+/// The Python object of a JSON text that has been read before.
+pub(super) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut objects = Objects::new(py);
-    value.tell(&mut objects)?;
-    Ok(objects.finish())
+    match json::read(text, json::Limits::default(), &mut objects) {
+        Ok(_) => Ok(objects.finish()),
+        Err(ReadError::Sink(error)) => Err(error),
+        Err(ReadError::Json(error)) => Err(invalid_format(py, &error.to_string())),
+    }
 }
 
 /// Makes Python objects of the value that it is told.

@@ -3,9 +3,9 @@
 Import :mod:`compactwire` instead.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, final, overload
 
 from .._format import Format
 
@@ -15,9 +15,14 @@ __all__ = [
     "DeltaStream",
     "Dictionary",
     "Inspection",
+    "Request",
     "Response",
+    "Session",
+    "SessionStats",
     "__version__",
     "_restore_response",
+    "_restore_session",
+    "_restore_session_stats",
     "apply_delta",
     "decode",
     "decode_base85",
@@ -549,3 +554,223 @@ class DeltaStream:
     @property
     def content(self) -> str:
         """The text so far."""
+
+@final
+class Request:
+    """A request with everything resolved: what the sender's `encode_request` was given.
+
+    Immutable; two are equal when their JSON is, so that the order of an object's members does not
+    count, and 1 is not 1.0.
+
+    Parameters
+    ----------
+    tool : dict or list of dict, optional
+        The definition of a tool, or of several.
+    system : str, optional
+        The system prompt.
+    args : optional
+        The arguments: any value that `json.dumps` takes.
+    context : str, optional
+        The whole conversation.
+
+    Raises
+    ------
+    EncodeError
+        A value that JSON has not; `field` names it, as in "args.rows[3].total".
+
+    Source: Compact Protocol v2 "Compact Request Format".
+    """
+
+    __match_args__: Final = ("tool", "system", "args", "context")
+
+    def __new__(
+        cls,
+        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        system: str | None = None,
+        args: Any = None,
+        context: str | None = None,
+    ) -> Request: ...
+    @property
+    def tool(self) -> Any:
+        """The definition of the tool; a list where there are several, None where there is none.
+
+        Like `tools` and `args` a new object each time, for a request does not change.
+        """
+    @property
+    def tools(self) -> tuple[dict[str, Any], ...]:
+        """The definitions of all tools."""
+    @property
+    def system(self) -> str | None:
+        """The system prompt."""
+    @property
+    def args(self) -> Any:
+        """The arguments."""
+    @property
+    def context(self) -> str | None:
+        """The whole conversation; None where the request has none."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Request: ...
+    def __deepcopy__(self, _memo: object, /) -> Request: ...
+    def __replace__(self, **changes: Any) -> Request: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Session:
+    """What one side of a connection remembers, so that a turn costs what is new in it. Thread-safe.
+
+    Both sides have one. It holds both directions: what the peer has from this side, and what this
+    side has from the peer; in each 256 tools, 64 prompts and one context. Of tools and prompts the
+    least recently used go first, on both sides alike. A copy or a pickle goes on where the session
+    stands.
+
+    Parameters
+    ----------
+    max_size : int
+        The largest context, the most that all tools or all prompts may have together, and the
+        largest decompressed size, in bytes and in each direction; 64 MiB by default.
+    checked : bool
+        Say in each request with a context which context it leads to (`D|=|c_…`), so that a peer
+        that is out of step raises `UnknownReference` instead of taking a wrong one. False for peers
+        that do not know it; what is read is checked where it says so.
+
+    Source: Compact Protocol v2 part 2.
+    """
+
+    def __new__(cls, *, max_size: int = 67108864, checked: bool = True) -> Session: ...
+    @overload
+    def encode_request(
+        self,
+        *,
+        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        system: str | None = None,
+        args: Any = None,
+        context: str | None = None,
+        pack: Literal[False] = False,
+        references: bool = False,
+    ) -> list[str]:
+        """Write a request: what the peer has is named, the rest is sent.
+
+        Parameters
+        ----------
+        tool : dict or list of dict, optional
+            The definition of a tool, or of all tools of the request; at most 256.
+        system : str, optional
+            The system prompt.
+        args : optional
+            The arguments: any value that `json.dumps` takes.
+        context : str, optional
+            The whole conversation so far. A request without one leaves the peer's as it is.
+        pack : bool
+            Make one text of the frames, compressed: for programs, not for models.
+        references : bool
+            Write `TOOL|ref|` and `SYS|ref|` frames for what the peer has.
+
+        Returns
+        -------
+        list of str, or str
+            Frames, to be delivered whole and in this order; with `pack`, one text of ASCII that
+            begins with "S". The session takes them for delivered: where they were not, `forget`.
+
+        Raises
+        ------
+        EncodeError
+            A value that JSON has not, or too much of something; `field` names it, as in
+            "args.rows[3].total". The session stays as it was.
+        TypeError
+            A value of a type that JSON has not.
+
+        Source: Compact Protocol v2 "Compact Request Format", v4 section 11.
+        """
+    @overload
+    def encode_request(
+        self,
+        *,
+        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        system: str | None = None,
+        args: Any = None,
+        context: str | None = None,
+        pack: Literal[True],
+        references: bool = False,
+    ) -> str: ...
+    def decode_request(self, frames: Iterable[_Wire] | _Wire, /) -> Request:
+        """Read a request of the peer.
+
+        Parameters
+        ----------
+        frames : iterable of str, or str
+            What the peer's `encode_request` gave: frames in their order, or the packed text. Each
+            may also be UTF-8 bytes.
+
+        Returns
+        -------
+        Request
+            With everything resolved.
+
+        Raises
+        ------
+        UnknownReference
+            The request relies on something that this side does not have: something was lost, came
+            twice or out of order, or one side started anew. `ids` names it all; when the sender
+            gives them to its `forget` and writes the request again, it holds what is missing.
+        DecodeError
+            `InvalidFormat` for what is no frame or no JSON; for a packed text and for compressed
+            deltas also the errors of Base85, decompression and MessagePack.
+
+        After an error the session is what it was.
+
+        Source: Compact Protocol v2 part 2, v4 section 11.
+        """
+    def forget(self, *ids: str) -> int:
+        """Forget that the peer has these, so that the next request carries them again.
+
+        Parameters
+        ----------
+        ids : str
+            The `ids` of an `UnknownReference`: tools `t_…`, prompts `s_…`, the context `c_…`.
+
+        Returns
+        -------
+        int
+            How many of them there were.
+        """
+    def reset(self) -> None:
+        """Forget everything, in both directions; the counts of `stats` go on."""
+    @property
+    def stats(self) -> SessionStats:
+        """What was exchanged so far, and what it saved."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class SessionStats:
+    """Counts of a session, both directions; bytes are those of UTF-8 text."""
+
+    def __new__(
+        cls, *, messages: int = 0, bytes_out: int = 0, bytes_in: int = 0, plain_bytes: int = 0
+    ) -> SessionStats: ...
+    @property
+    def messages(self) -> int:
+        """Requests written and read."""
+    @property
+    def bytes_out(self) -> int:
+        """Bytes of the frames written."""
+    @property
+    def bytes_in(self) -> int:
+        """Bytes of the frames read."""
+    @property
+    def plain_bytes(self) -> int:
+        """Bytes of the same requests as compact JSON, with tools, prompt and whole context."""
+    @property
+    def savings(self) -> float:
+        """The part of `plain_bytes` that was not sent: 0.94 where 100 bytes took 6.
+
+        0.0 before the first request, negative where plain re-sending had been shorter.
+        """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def _restore_session(state: bytes, checked: bool) -> Session: ...
+def _restore_session_stats(
+    messages: int, bytes_out: int, bytes_in: int, plain_bytes: int
+) -> SessionStats: ...

@@ -1,0 +1,163 @@
+//! From frames to a request: all of them, or none.
+
+use super::context::{Next, Unfit};
+use super::definitions::{Definition, Definitions};
+use super::error::DecodeError;
+use super::frames::{Frame, RequestFrame, json_len, plain_len};
+use super::{Request, Session};
+use crate::compact::{self, delta::ApplyOptions, delta::Replace};
+use crate::msgpack::{self, Reader};
+use crate::{base85, compression};
+use std::sync::Arc;
+
+impl Session {
+    /// Reads the frames of one request.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; the session is then what it was. After
+    /// [`DecodeError::UnknownReference`] the sender must [forget](Session::forget) these ids and
+    /// write its request again.
+    pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
+        let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
+        self.decode(frames, bytes)
+    }
+
+    /// Reads the text that [`Session::encode_packed`] wrote.
+    ///
+    /// # Errors
+    /// As [`Session::decode_request`], and what is wrong with Base85, compression or `MessagePack`.
+    pub fn decode_packed(&mut self, text: &str) -> Result<Request, DecodeError> {
+        let failed = |error| DecodeError::Compact { frame: None, error };
+        let message = self.unpack(text).map_err(failed)?;
+        let frames = read_frames(&message).map_err(|error| failed(error.into()))?;
+        self.decode(&frames, text.len())
+    }
+
+    fn unpack(&self, text: &str) -> Result<Vec<u8>, compact::DecodeError> {
+        let packed = text.trim_ascii().strip_prefix('S').ok_or_else(|| {
+            let message = "expected a packed request, which begins with S".into();
+            compact::DecodeError::InvalidFormat(message)
+        })?;
+        let packed = base85::decode(packed)?;
+        Ok(compression::unzstd(&packed, None, self.limits.max_size)?)
+    }
+
+    fn decode<F: AsRef<str>>(
+        &mut self,
+        frames: &[F],
+        bytes: usize,
+    ) -> Result<Request, DecodeError> {
+        let Some((last, before)) = frames.split_last() else {
+            let message = "expected the frames of a request, found none".into();
+            return Err(DecodeError::InvalidFormat { frame: None, message });
+        };
+        let index = before.len();
+        let max_size = self.limits.max_size;
+        let options = ApplyOptions { replace: Replace::Overwrite, max_size };
+        let request = RequestFrame::parse(last.as_ref(), index, &options)?;
+        let mut tools = self.received.tools.clone();
+        let mut prompts = self.received.prompts.clone();
+        let mut unknown = Unknown::default();
+        for (i, frame) in before.iter().enumerate() {
+            let defined = match Frame::parse(frame.as_ref(), i)? {
+                Frame::ToolReference(id) => Ok(unknown.resolve(&mut tools, id)),
+                Frame::PromptReference(id) => Ok(unknown.resolve(&mut prompts, id)),
+                Frame::Tool(json) => {
+                    tools.define(json, json.len(), request.tools.iter().copied()).map(Some)
+                }
+                Frame::Prompt(text) => {
+                    prompts.define(text, json_len(text) + 2, request.system).map(Some)
+                }
+            };
+            defined.map_err(|taken| DecodeError::invalid(i, taken.to_string()))?;
+            if tools.size().max(prompts.size()) > max_size {
+                let error = compact::DecodeError::OutputTooLarge { limit: max_size };
+                return Err(DecodeError::Compact { frame: Some(i), error });
+            }
+        }
+        let used: Vec<_> =
+            request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
+        let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
+        let next = self.next_context(&request, index, &mut unknown)?;
+        unknown.check()?;
+
+        self.received.tools = tools;
+        self.received.prompts = prompts;
+        let tools_len: Vec<_> = used.iter().map(|tool| tool.json_len).collect();
+        let context_len = next.as_ref().map(Next::json_len);
+        let system_len = system.as_ref().map(|prompt| prompt.json_len);
+        self.stats
+            .received(bytes, plain_len(&tools_len, system_len, request.args.len(), context_len));
+        let has_context = next.is_some();
+        if let Some(next) = next {
+            self.received.context.commit(next);
+        }
+        Ok(Request {
+            tools: used.iter().map(|tool| Arc::clone(&tool.content)).collect(),
+            system: system.map(|prompt| Arc::clone(&prompt.content)),
+            args: request.args.to_owned(),
+            context: has_context.then(|| self.received.context.text().to_owned()),
+        })
+    }
+
+    /// What the context becomes; `None` for a request without one.
+    fn next_context(
+        &self,
+        request: &RequestFrame<'_>,
+        index: usize,
+        unknown: &mut Unknown,
+    ) -> Result<Option<Next>, DecodeError> {
+        if request.deltas.is_empty() {
+            return Ok(None);
+        }
+        let failed = |error| DecodeError::Compact { frame: Some(index), error };
+        let next = match (self.received.context.edited(&request.deltas), request.check) {
+            (Ok(next), Some(check)) if next.id() != check => {
+                unknown.0.push(check.to_owned());
+                return Ok(None);
+            }
+            (Ok(next), _) => next,
+            // Deltas that fit nowhere are as good as for another context.
+            (Err(Unfit(_)), Some(check)) => {
+                unknown.0.push(check.to_owned());
+                return Ok(None);
+            }
+            (Err(Unfit(error)), None) => return Err(failed(error)),
+        };
+        let limit = self.limits.max_size;
+        if next.len(&self.received.context) > limit {
+            return Err(failed(compact::DecodeError::OutputTooLarge { limit }));
+        }
+        Ok(Some(next))
+    }
+}
+
+/// The ids that name nothing here.
+#[derive(Default)]
+struct Unknown(Vec<String>);
+
+impl Unknown {
+    fn resolve(&mut self, table: &mut Definitions, id: &str) -> Option<Arc<Definition>> {
+        let found = table.touch(id);
+        if found.is_none() && !self.0.iter().any(|known| known == id) {
+            self.0.push(id.to_owned());
+        }
+        found
+    }
+
+    fn check(self) -> Result<(), DecodeError> {
+        if self.0.is_empty() { Ok(()) } else { Err(DecodeError::UnknownReference(self.0)) }
+    }
+}
+
+fn read_frames(message: &[u8]) -> Result<Vec<&str>, msgpack::Error> {
+    let mut reader = Reader::new(message);
+    let count = reader.array_len()?;
+    // A claimed count costs nothing: each frame is at least a byte.
+    let mut frames = Vec::new();
+    for _ in 0..count {
+        frames.push(reader.text()?);
+    }
+    reader.finish()?;
+    Ok(frames)
+}

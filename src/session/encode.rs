@@ -1,0 +1,245 @@
+//! From a request to frames: what the peer has is named, the rest is sent.
+
+use super::Session;
+use super::context::Next;
+use super::definitions::{Definition, Definitions};
+use super::error::EncodeError;
+use super::frames::{self, json_len, plain_len};
+use crate::compact::delta;
+use crate::msgpack::Writer;
+use crate::{base85, compression, json};
+use rmp::encode::{write_array_len, write_str};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A request to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing<'a> {
+    /// The tools as JSON objects. Canonical text ([`json::write`]) makes equal tools equal.
+    pub tools: Vec<&'a str>,
+    /// The system prompt.
+    pub system: Option<&'a str>,
+    /// The arguments: one JSON value.
+    pub args: &'a str,
+    /// The whole conversation so far.
+    pub context: Option<&'a str>,
+}
+
+impl Default for Outgoing<'_> {
+    fn default() -> Self {
+        Self { tools: Vec::new(), system: None, args: "null", context: None }
+    }
+}
+
+/// How a request is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Say which context the deltas lead to, so that a peer which is out of step notices.
+    pub checked: bool,
+    /// Write `TOOL|ref|` and `SYS|ref|` for what the peer has, before the request that names it.
+    pub references: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { checked: true, references: false }
+    }
+}
+
+impl Session {
+    /// Writes a request as frames, to be delivered in this order.
+    ///
+    /// # Errors
+    /// [`EncodeError`]: a tool or the arguments are not JSON, or something is too large or too many.
+    pub fn encode_request(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+    ) -> Result<Vec<String>, EncodeError> {
+        let plan = self.plan(request, style, true)?;
+        let bytes = plan.frames.iter().map(String::len).sum();
+        Ok(self.commit(plan, bytes))
+    }
+
+    /// Writes a request as one text for programs: `S`, and Base85 of zstd of a `MessagePack` array
+    /// of the frames (v4 section 11).
+    ///
+    /// # Errors
+    /// As [`Session::encode_request`].
+    pub fn encode_packed(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+    ) -> Result<String, EncodeError> {
+        // What is compressed is not compressed before.
+        let plan = self.plan(request, style, false)?;
+        let text = pack(&plan.frames)?;
+        self.commit(plan, text.len());
+        Ok(text)
+    }
+
+    fn plan(
+        &self,
+        request: &Outgoing<'_>,
+        style: Style,
+        compress: bool,
+    ) -> Result<Plan, EncodeError> {
+        json::validate(request.args, json::Limits::default())
+            .map_err(|error| unfit("args", error))?;
+        let tools = Named::new("tool", &self.sent.tools, &request.tools, style.references)?;
+        let prompts =
+            Named::new("system", &self.sent.prompts, request.system.as_slice(), style.references)?;
+        for (field, table) in [("tool", &tools.table), ("system", &prompts.table)] {
+            self.check_size(field, table.size())?;
+        }
+        let mut frames = tools.frames("TOOL", "def");
+        frames.extend(prompts.frames("SYS", "full"));
+        let (mut next, mut delta) = (None, None);
+        if let Some(context) = request.context {
+            self.check_size("context", context.len())?;
+            let known = &self.sent.context;
+            next = Some(known.grown_to(context));
+            delta = Some(delta::encode_for_list(known.text(), context, compress));
+        }
+        let check = next.as_ref().filter(|_| style.checked).map(Next::id);
+        let ids: Vec<_> = tools.used.iter().map(|(tool, _)| tool.id.as_str()).collect();
+        let system = prompts.used.first().map(|(prompt, _)| prompt);
+        frames.push(frames::request(
+            &ids,
+            system.map(|prompt| prompt.id.as_str()),
+            request.args,
+            check.as_deref(),
+            delta.as_deref(),
+        ));
+        let tools_len: Vec<_> = tools.used.iter().map(|(tool, _)| tool.json_len).collect();
+        let plain = plain_len(
+            &tools_len,
+            system.map(|prompt| prompt.json_len),
+            request.args.len(),
+            next.as_ref().map(Next::json_len),
+        );
+        Ok(Plan { frames, tools: tools.table, prompts: prompts.table, next, plain })
+    }
+
+    fn check_size(&self, field: &'static str, size: usize) -> Result<(), EncodeError> {
+        let limit = self.limits.max_size;
+        if size <= limit {
+            return Ok(());
+        }
+        Err(unfit(field, format!("{size} bytes are more than max_size, {limit}")))
+    }
+
+    fn commit(&mut self, plan: Plan, bytes: usize) -> Vec<String> {
+        self.sent.tools = plan.tools;
+        self.sent.prompts = plan.prompts;
+        if let Some(next) = plan.next {
+            self.sent.context.commit(next);
+        }
+        self.stats.sent(bytes, plan.plain);
+        plan.frames
+    }
+}
+
+/// A request in frames, and the memory as it is when they are sent.
+struct Plan {
+    frames: Vec<String>,
+    tools: Definitions,
+    prompts: Definitions,
+    next: Option<Next>,
+    plain: usize,
+}
+
+/// Contents that a request uses.
+struct Named {
+    /// As the table is when the peer has read the frames.
+    table: Definitions,
+    /// In the order of the request; whether each is defined by it.
+    used: Vec<(Arc<Definition>, bool)>,
+    references: bool,
+}
+
+impl Named {
+    fn new(
+        field: &'static str,
+        known: &Definitions,
+        contents: &[&str],
+        references: bool,
+    ) -> Result<Self, EncodeError> {
+        let limit = known.limit();
+        if contents.len() > limit {
+            return Err(unfit(field, format!("a request has at most {limit} of them")));
+        }
+        let mut unknown: BTreeSet<_> =
+            (0..contents.len()).filter(|&i| known.find(contents[i]).is_none()).collect();
+        // Each is defined once, however often it is used.
+        unknown.retain(|&i| !contents[..i].contains(&contents[i]));
+        // A definition may evict what the same request uses: that one is defined again.
+        loop {
+            let mut table = known.clone();
+            let evicted = replay(field, &mut table, contents, &unknown, references)?;
+            if evicted.is_empty() {
+                let used = contents.iter().enumerate();
+                let used = used.filter_map(|(i, content)| {
+                    let id = table.find(content)?.id.clone();
+                    Some((table.touch(&id)?, unknown.contains(&i)))
+                });
+                return Ok(Self { used: used.collect(), table, references });
+            }
+            unknown.extend(evicted);
+        }
+    }
+
+    /// What stands before the request: `kind|how|content`, `kind|ref|id`.
+    fn frames(&self, kind: &str, how: &str) -> Vec<String> {
+        let frames = self.used.iter().filter_map(|(definition, new)| match new {
+            true => Some(format!("{kind}|{how}|{}", definition.content)),
+            false if self.references => Some(format!("{kind}|ref|{}", definition.id)),
+            false => None,
+        });
+        frames.collect()
+    }
+}
+
+/// Does to the table what the peer will do when it reads the frames; which contents are then
+/// missing.
+fn replay(
+    field: &'static str,
+    table: &mut Definitions,
+    contents: &[&str],
+    unknown: &BTreeSet<usize>,
+    references: bool,
+) -> Result<Vec<usize>, EncodeError> {
+    for (i, content) in contents.iter().enumerate() {
+        if unknown.contains(&i) {
+            let len = if field == "tool" {
+                frames::check_tool(content).map_err(|error| unfit(field, error))?;
+                content.len()
+            } else {
+                json_len(content) + 2
+            };
+            table.define(content, len, []).map_err(|taken| unfit(field, taken))?;
+        } else if references && let Some(id) = table.find(content).map(|found| found.id.clone()) {
+            table.touch(&id);
+        }
+    }
+    Ok((0..contents.len()).filter(|&i| table.find(contents[i]).is_none()).collect())
+}
+
+fn pack(frames: &[String]) -> Result<String, EncodeError> {
+    let too_large = || unfit("context", "a frame of 4 GiB or more cannot be packed");
+    let size: usize = frames.iter().map(|frame| frame.len() + 5).sum();
+    let mut message = Writer::with_capacity(size + 5);
+    let count = u32::try_from(frames.len()).map_err(|_| too_large())?;
+    let Ok(_) = write_array_len(&mut message, count);
+    for frame in frames {
+        u32::try_from(frame.len()).map_err(|_| too_large())?;
+        let Ok(()) = write_str(&mut message, frame);
+    }
+    let packed =
+        compression::zstd(message.as_slice(), None).map_err(|error| unfit("context", error))?;
+    Ok(base85::encode_prefixed("S", &packed))
+}
+
+fn unfit(field: &'static str, message: impl std::fmt::Display) -> EncodeError {
+    EncodeError { field, message: message.to_string() }
+}

@@ -1,0 +1,134 @@
+//! Sessions: send only what the peer does not have (Compact Protocol v2 part 2).
+//!
+//! An agent repeats its tools, its system prompt and its whole conversation on every turn. Two
+//! [`Session`]s, one on each side of a connection, remember what has passed, so that each turn costs
+//! what is new in it. A request is a list of frames, plain texts; what carries them is the caller's.
+//!
+//! | frame | meaning |
+//! |---|---|
+//! | `TOOL\|def\|{"name":…}` | a tool: canonical JSON, remembered under `t_` and the first 8 digits of its SHA-256 |
+//! | `SYS\|full\|text` | a system prompt, remembered under `s_` likewise |
+//! | `TOOL\|ref\|t_…`, `SYS\|ref\|s_…` | the peer has this one |
+//! | `REQ\|1\|tools\|system\|args\|deltas` | the request, last of its list: ids, JSON, and how the context changes |
+//!
+//! ```
+//! use compactwire::session::{Outgoing, Session, Style};
+//!
+//! let (mut ours, mut theirs) = (Session::default(), Session::default());
+//! let mut turn = Outgoing { tools: vec![r#"{"name":"search"}"#], ..Outgoing::default() };
+//! turn.args = r#"{"query":"hello"}"#;
+//! turn.context = Some("User: Hi");
+//! let frames = ours.encode_request(&turn, Style::default()).unwrap();
+//! assert_eq!(frames[0], r#"TOOL|def|{"name":"search"}"#);
+//! assert_eq!(frames[1], r#"REQ|1|t_6fe51985||{"query":"hello"}|D|=|c_f7ffd4ec|D|F|User: Hi"#);
+//! assert_eq!(theirs.decode_request(&frames).unwrap().context.as_deref(), Some("User: Hi"));
+//!
+//! turn.context = Some("User: Hi\nAgent: Hello.");
+//! let frames = ours.encode_request(&turn, Style::default()).unwrap();
+//! assert!(frames[0].ends_with("|D|+|\nAgent: Hello."));
+//! ```
+//!
+//! # Invariants
+//! - Both sides change their memory by the same rules in the same order ([`Definitions`]), so that
+//!   ids and evictions are the same on both.
+//! - A list of frames is taken whole, or the session stays as it was.
+//! - What is resolved is what the sender meant, or it is an error, also after frames were lost,
+//!   repeated or mixed up: a context has an id, too, and a request that carries a context says which
+//!   one its deltas lead to (`D|=|c_…`).
+//! - Memory is bounded: [`MAX_TOOLS`] tools and [`MAX_PROMPTS`] prompts, least recently used out
+//!   first, and [`Limits`] in bytes.
+//!
+//! # Rooms
+//! `memory` is what one side knows of the other: parts, one per system (`definitions` for tools and
+//! prompts, `context`). `frames` reads and writes texts and remembers nothing; `encode` and `decode`
+//! go from one to the other; `stats` counts, `state` moves a session elsewhere.
+//!
+//! # Where we differ
+//! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation. Requests
+//! without it are read, and [`Style::checked`] leaves it out for peers that do not know it.
+
+mod context;
+mod decode;
+mod definitions;
+mod encode;
+mod error;
+mod frames;
+mod memory;
+mod state;
+mod stats;
+
+pub use definitions::{Definitions, MAX_PROMPTS, MAX_TOOLS};
+pub use encode::{Outgoing, Style};
+pub use error::{DecodeError, EncodeError, StateError};
+pub use stats::Stats;
+
+use crate::limits::DEFAULT_MAX_SIZE;
+use memory::Memory;
+use std::sync::Arc;
+
+/// Bounds of a session, per direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest context, the most that all tools or all prompts may have together, and the
+    /// largest decompressed size, each in bytes.
+    pub max_size: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_size: DEFAULT_MAX_SIZE }
+    }
+}
+
+/// What one side of a connection remembers: what the peer has from it, and what it has from the peer.
+#[derive(Debug, Clone, Default)]
+pub struct Session {
+    sent: Memory,
+    received: Memory,
+    stats: Stats,
+    limits: Limits,
+}
+
+/// A request as it was meant, with everything resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Request {
+    /// The tools: JSON objects.
+    pub tools: Vec<Arc<str>>,
+    /// The system prompt.
+    pub system: Option<Arc<str>>,
+    /// The arguments: JSON.
+    pub args: String,
+    /// The whole conversation; `None` if the request has none.
+    pub context: Option<String>,
+}
+
+impl Session {
+    /// A session that knows nothing yet.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Forgets that the peer has this tool (`t_…`), prompt (`s_…`) or, whatever its id, the context
+    /// (`c_…`), so that the next request carries it again; whether there was something to forget.
+    ///
+    /// This is the answer to a peer that reports [`DecodeError::UnknownReference`].
+    pub fn forget(&mut self, id: &str) -> bool {
+        self.sent.forget(id)
+    }
+
+    /// Forgets everything, in both directions; the counts go on.
+    pub fn reset(&mut self) {
+        self.sent = Memory::default();
+        self.received = Memory::default();
+    }
+
+    /// What was exchanged so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The bounds.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+}

@@ -1,0 +1,104 @@
+//! A session as bytes, so that another worker can go on with it.
+//!
+//! `MessagePack` with a version. The bytes are ours to read back, not a format for peers; what
+//! cannot be a session is refused all the same.
+
+use super::context::Context;
+use super::definitions::Definitions;
+use super::error::StateError;
+use super::frames::json_len;
+use super::memory::Memory;
+use super::stats::Stats;
+use super::{Limits, Session};
+use serde::{Deserialize, Serialize};
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    version: u32,
+    max_size: usize,
+    stats: Stats,
+    sent: Part,
+    received: Part,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Part {
+    tools: Vec<(String, String)>,
+    prompts: Vec<(String, String)>,
+    context: String,
+}
+
+impl Session {
+    /// The session as bytes.
+    ///
+    /// # Errors
+    /// [`StateError`]: it is larger than `MessagePack` carries.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
+        let state = State {
+            version: VERSION,
+            max_size: self.limits.max_size,
+            stats: self.stats,
+            sent: Part::of(&self.sent),
+            received: Part::of(&self.received),
+        };
+        rmp_serde::to_vec(&state).map_err(|error| StateError(error.to_string()))
+    }
+
+    /// The session that [`Session::to_bytes`] gave.
+    ///
+    /// # Errors
+    /// [`StateError`]: these are other bytes, or those of a later version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
+        let State { version, max_size, stats, sent, received } =
+            rmp_serde::from_slice(bytes).map_err(|error| StateError(error.to_string()))?;
+        if version != VERSION {
+            return Err(StateError(format!("version {version}, this is for {VERSION}")));
+        }
+        let (sent, received) = (sent.memory()?, received.memory()?);
+        Ok(Self { sent, received, stats, limits: Limits { max_size } })
+    }
+}
+
+impl Part {
+    fn of(memory: &Memory) -> Self {
+        let pairs = |table: &Definitions| {
+            table.iter().map(|entry| (entry.id.clone(), entry.content.to_string())).collect()
+        };
+        Self {
+            tools: pairs(&memory.tools),
+            prompts: pairs(&memory.prompts),
+            context: memory.context.text().to_owned(),
+        }
+    }
+
+    fn memory(self) -> Result<Memory, StateError> {
+        let impossible = || StateError("ids and contents do not belong together".into());
+        let tools = restore(Definitions::tools(), self.tools, str::len);
+        let prompts = restore(Definitions::prompts(), self.prompts, |text| json_len(text) + 2);
+        Ok(Memory {
+            tools: tools.ok_or_else(impossible)?,
+            prompts: prompts.ok_or_else(impossible)?,
+            context: Context::new(self.context),
+        })
+    }
+}
+
+/// Defines contents again, each under its id; `None` where that cannot be.
+fn restore(
+    mut table: Definitions,
+    entries: Vec<(String, String)>,
+    json_len: impl Fn(&str) -> usize,
+) -> Option<Definitions> {
+    if entries.len() > table.limit() {
+        return None;
+    }
+    for (id, content) in entries {
+        let made = table.define(&content, json_len(&content), [id.as_str()]).ok()?;
+        if made.id != id {
+            return None;
+        }
+    }
+    Some(table)
+}
