@@ -23,6 +23,27 @@ pub struct Error {
     pub offset: usize,
 }
 
+/// A value, or the head of one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Head<'a> {
+    /// Nothing.
+    Nil,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer of 0 or more.
+    Uint(u64),
+    /// A number, perhaps not finite.
+    Float(f64),
+    /// A text.
+    Text(&'a str),
+    /// An array of this many elements.
+    Array(u32),
+    /// A map of this many pairs.
+    Map(u32),
+}
+
 /// Reads values one after the other from a byte slice.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
@@ -86,6 +107,52 @@ impl<'a> Reader<'a> {
         })?;
         self.offset += len;
         Ok(text)
+    }
+
+    /// Reads a value; of an array or a map its head, whose elements follow. Binary and extensions,
+    /// which JSON has not, are errors.
+    pub fn head(&mut self) -> Result<Head<'a>, Error> {
+        let start = self.offset;
+        let marker = Marker::from_u8(self.rest().first().copied().unwrap_or(0xC1));
+        let width = match marker {
+            Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
+                return self.text().map(Head::Text);
+            }
+            Marker::FixArray(_) | Marker::Array16 | Marker::Array32 => {
+                return self.array_len().map(Head::Array);
+            }
+            Marker::FixMap(_) | Marker::Map16 | Marker::Map32 => {
+                return self.map_len().map(Head::Map);
+            }
+            Marker::Null | Marker::True | Marker::False | Marker::FixPos(_) | Marker::FixNeg(_) => {
+                0
+            }
+            Marker::U8 | Marker::I8 => 1,
+            Marker::U16 | Marker::I16 => 2,
+            Marker::U32 | Marker::I32 | Marker::F32 => 4,
+            Marker::U64 | Marker::I64 | Marker::F64 => 8,
+            _ => {
+                let found = if self.rest().is_empty() { "the end" } else { name(marker) };
+                let message = format!("expected a value that JSON has, found {found}");
+                return Err(Error { message, offset: start });
+            }
+        };
+        self.take(1, start)?;
+        let bits = self.big_endian(width, start)?;
+        // Numbers of fewer bits carry their sign in the highest one.
+        let signed = |bits: u64| (bits << (64 - 8 * width)).cast_signed() >> (64 - 8 * width);
+        Ok(match marker {
+            Marker::True => Head::Bool(true),
+            Marker::False => Head::Bool(false),
+            Marker::FixPos(value) => Head::Uint(value.into()),
+            Marker::FixNeg(value) => Head::Int(value.into()),
+            Marker::U8 | Marker::U16 | Marker::U32 | Marker::U64 => Head::Uint(bits),
+            Marker::I8 | Marker::I16 | Marker::I32 | Marker::I64 => Head::Int(signed(bits)),
+            // Of four bytes.
+            Marker::F32 => Head::Float(f32::from_bits(u32::try_from(bits).unwrap_or(0)).into()),
+            Marker::F64 => Head::Float(f64::from_bits(bits)),
+            _ => Head::Nil,
+        })
     }
 
     /// Passes over one value of any type, nested at most [`MAX_SKIPPED_DEPTH`] deep.
@@ -255,6 +322,35 @@ mod tests {
             (b"", "expected an integer, found the end, at offset 0"),
         ] {
             assert_eq!(error(Reader::new(data).uint()), message);
+        }
+    }
+
+    #[test]
+    fn a_head_is_a_value_of_json_or_an_error() {
+        for (data, head) in [
+            (&b"\xc0"[..], Head::Nil),
+            (b"\xc2", Head::Bool(false)),
+            (b"\x7f", Head::Uint(127)),
+            (b"\xff", Head::Int(-1)),
+            (b"\xd0\x80", Head::Int(-128)),
+            (b"\xd1\xff\x00", Head::Int(-256)),
+            (b"\xd2\x80\0\0\0", Head::Int(i32::MIN.into())),
+            (b"\xd3\x80\0\0\0\0\0\0\0", Head::Int(i64::MIN)),
+            (b"\xcf\xff\xff\xff\xff\xff\xff\xff\xff", Head::Uint(u64::MAX)),
+            (b"\xca\x3f\0\0\0", Head::Float(0.5)),
+            (b"\xcb\x3f\xe0\0\0\0\0\0\0", Head::Float(0.5)),
+            (b"\xa2hi", Head::Text("hi")),
+            (b"\xdc\x01\x00", Head::Array(256)),
+            (b"\x82", Head::Map(2)),
+        ] {
+            assert_eq!(Reader::new(data).head(), Ok(head), "{data:x?}");
+            for end in 0..data.len() {
+                assert!(Reader::new(&data[..end]).head().is_err(), "{data:x?} cut at {end}");
+            }
+        }
+        for (data, found) in [(&b"\xc4\0"[..], "binary"), (b"\xd4\x01\0", "an extension")] {
+            let message = format!("expected a value that JSON has, found {found}, at offset 0");
+            assert_eq!(error(Reader::new(data).head()), message);
         }
     }
 

@@ -110,7 +110,7 @@ pub struct Opened<'a> {
 }
 
 #[derive(Debug)]
-enum Body<'a> {
+pub(super) enum Body<'a> {
     Text(&'a str),
     Message(Vec<u8>),
 }
@@ -166,6 +166,10 @@ impl Opened<'_> {
             Body::Text(_) => None,
             Body::Message(message) => Some(message.len()),
         }
+    }
+
+    pub(super) fn body(&self) -> &Body<'_> {
+        &self.body
     }
 
     /// How the payload was compressed, if it was.

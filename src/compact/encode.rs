@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 /// Results below this many bytes travel as DSL when the format is chosen by size.
-const AUTO_DSL_BELOW: usize = 50;
+pub(super) const AUTO_DSL_BELOW: usize = 50;
 /// Above this many bytes protocol 2 compresses.
 const AUTO_V2_ZLIB_ABOVE: usize = 500;
 /// From this many bytes protocol 4 compresses.
@@ -63,29 +63,42 @@ fn write(
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
     let protocol = options.protocol;
-    let layout = options.layout.unwrap_or(Layout::default_for(format, protocol));
-    let message = || layout::write(response, layout, protocol);
+    match format {
+        Format::Verbose => verbose::write(response, protocol),
+        Format::Dsl => dsl::write(response, protocol),
+        _ => {
+            let layout = options.layout.unwrap_or(Layout::default_for(format, protocol));
+            wrap(&layout::write(response, layout, protocol)?, format, options)
+        }
+    }
+}
+
+/// Puts a `MessagePack` message into the transport coding of a binary format.
+pub(super) fn wrap(
+    message: &[u8],
+    format: Format,
+    options: &EncodeOptions<'_>,
+) -> Result<String, EncodeError> {
     Ok(match format {
-        Format::Verbose => verbose::write(response, protocol)?,
-        Format::Dsl => dsl::write(response, protocol)?,
         Format::Binary => {
             let mut wire = String::from("M");
-            BASE64.encode_string(message()?, &mut wire);
+            BASE64.encode_string(message, &mut wire);
             wire
         }
-        Format::Base85 => base85::encode_prefixed("A", &message()?),
         Format::Zlib => base85::encode_prefixed(
             "Z",
-            &match protocol {
-                Protocol::V2 => compression::zlib(&message()?),
-                Protocol::V4 => compression::gzip(&message()?),
+            &match options.protocol {
+                Protocol::V2 => compression::zlib(message),
+                Protocol::V4 => compression::gzip(message),
             },
         ),
-        Format::Zstd => base85::encode_prefixed("S", &zstd(&message()?, None)?),
+        Format::Zstd => base85::encode_prefixed("S", &zstd(message, None)?),
         Format::Dictionary => {
             let dictionary = options.dictionary.unwrap_or_else(|| Dictionary::built_in());
-            base85::encode_prefixed("D", &zstd(&message()?, Some(dictionary))?)
+            base85::encode_prefixed("D", &zstd(message, Some(dictionary))?)
         }
+        // The text formats have no message to wrap.
+        Format::Base85 | Format::Verbose | Format::Dsl => base85::encode_prefixed("A", message),
     })
 }
 
@@ -96,37 +109,54 @@ fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, Enco
 }
 
 fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+    let write = |format| write(response, format, options);
     let len = response.result.len();
     if len < AUTO_DSL_BELOW {
         // The model may be one that the DSL cannot carry.
-        return write(response, Format::Dsl, options)
-            .or_else(|_| write(response, Format::Base85, options));
+        return write(Format::Dsl).or_else(|_| write(Format::Base85));
     }
+    auto_binary(len, options, write)
+}
+
+/// Chooses by size among the binary formats.
+pub(super) fn auto_binary(
+    len: usize,
+    options: &EncodeOptions<'_>,
+    write: impl Fn(Format) -> Result<String, EncodeError>,
+) -> Result<String, EncodeError> {
     match options.protocol {
-        Protocol::V2 if len > AUTO_V2_ZLIB_ABOVE => write(response, Format::Zlib, options),
-        Protocol::V2 => write(response, Format::Base85, options),
+        Protocol::V2 if len > AUTO_V2_ZLIB_ABOVE => write(Format::Zlib),
+        Protocol::V2 => write(Format::Base85),
         Protocol::V4 => {
             let format = if len < AUTO_V4_ZSTD_FROM { Format::Base85 } else { Format::Zstd };
-            let wire = write(response, format, options)?;
+            let wire = write(format)?;
             if options.dictionary.is_none() {
                 return Ok(wire);
             }
-            let with_dictionary = write(response, Format::Dictionary, options)?;
+            let with_dictionary = write(Format::Dictionary)?;
             Ok(if with_dictionary.len() < wire.len() { with_dictionary } else { wire })
         }
     }
 }
 
-/// The shortest text in bytes; of equally short ones the more readable. A format that cannot carry
-/// the response is no candidate, nor is a verbose message that would read its model as a name.
+/// The shortest text of all. A verbose message that would read its model as a name is no candidate.
 fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+    let candidates = Format::ALL
+        .into_iter()
+        .filter(|&format| format != Format::Verbose || response.model_stays_in_verbose());
+    shortest(candidates, |format| write(response, format, options))
+}
+
+/// The shortest text in bytes; of equally short ones the more readable. A format that cannot carry
+/// the message is no candidate; where none can, the first failure is the answer.
+pub(super) fn shortest(
+    formats: impl Iterator<Item = Format>,
+    write: impl Fn(Format) -> Result<String, EncodeError>,
+) -> Result<String, EncodeError> {
     let mut shortest: Option<String> = None;
     let mut failure = None;
-    for format in Format::ALL {
-        if format == Format::Verbose && !response.model_stays_in_verbose() {
-            continue;
-        }
-        match write(response, format, options) {
+    for format in formats {
+        match write(format) {
             Ok(wire) if shortest.as_ref().is_none_or(|best| wire.len() < best.len()) => {
                 shortest = Some(wire);
             }
@@ -137,7 +167,7 @@ fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<Stri
     match (shortest, failure) {
         (Some(wire), _) => Ok(wire),
         (None, Some(error)) => Err(error),
-        (None, None) => write(response, Format::Base85, options),
+        (None, None) => write(Format::Base85),
     }
 }
 

@@ -39,8 +39,8 @@ pub enum DecodeError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The `MessagePack` value is not a response.
-    #[error("not a MessagePack response: {0}")]
+    /// The `MessagePack` value is not a response, or not a tool call.
+    #[error("not a MessagePack message: {0}")]
     InvalidMsgpack(#[from] msgpack::Error),
     /// None of the given dictionaries is the one that the message was compressed with.
     #[error("dictionary {} is not among those given", DictionaryKey(*id, name))]

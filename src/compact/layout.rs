@@ -176,12 +176,14 @@ fn read_map<'a>(reader: &mut Reader<'a>) -> Result<(Response<'a>, Layout), Error
 }
 
 /// The second of two equal keys; sorted, because a hostile map has many.
-fn first_doubled<'k, 'a>(keys: &'k mut [(&'a str, usize)]) -> Option<&'k (&'a str, usize)> {
+pub(super) fn first_doubled<'k, 'a>(
+    keys: &'k mut [(&'a str, usize)],
+) -> Option<&'k (&'a str, usize)> {
     keys.sort_unstable();
     keys.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| &pair[1])
 }
 
-fn doubled(key: &str, offset: usize) -> Error {
+pub(super) fn doubled(key: &str, offset: usize) -> Error {
     Error { message: format!("key {} stands twice", excerpt(key)), offset }
 }
 

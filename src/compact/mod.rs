@@ -24,7 +24,7 @@
 //! # Rooms
 //! `format` holds the names and numbers, `response` the type; `detect` looks, `encode` and `decode`
 //! go through the transport, `dsl`, `verbose` and `layout` write and read the response itself;
-//! `dictionary` and `delta` stand beside them; `error` is what can go wrong.
+//! `tool_call` does so for the other direction; `dictionary` and `delta` stand beside them; `error` is what can go wrong.
 //!
 //! # Where we differ
 //! The specifications contradict each other in places. `Z` is read as zlib and as gzip; a deviation
@@ -40,6 +40,7 @@ mod error;
 mod format;
 mod layout;
 mod response;
+mod tool_call;
 mod verbose;
 
 pub use crate::compression::Stream;
@@ -51,4 +52,5 @@ pub use encode::{Choice, EncodeOptions, encode};
 pub use error::{DecodeError, EncodeError};
 pub use format::{Format, Kind, Layout, Protocol, Status, model_code};
 pub use response::{Decoded, Response};
+pub use tool_call::{ToolCall, encode_tool_call, read_tool_call};
 pub use verbose::Members;

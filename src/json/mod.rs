@@ -15,4 +15,4 @@ mod read;
 mod write;
 
 pub use read::{Error, Limits, Problem, ReadError, parse, parse_prefix, read, skip, validate};
-pub use write::{Escape, write, write_float, write_text};
+pub use write::{Escape, write, write_float, write_in_order, write_text};

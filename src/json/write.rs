@@ -14,6 +14,15 @@ pub enum Escape {
 
 /// Appends the canonical text of `value`: members in the order of their names' code points.
 pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
+    append(value, escape, true, out);
+}
+
+/// Appends the text of `value` as [`write`] does, but with the members in their own order.
+pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
+    append(value, escape, false, out);
+}
+
+fn append(value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
@@ -28,21 +37,23 @@ pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
                 if i > 0 {
                     out.push(',');
                 }
-                write(element, escape, out);
+                append(element, escape, sort, out);
             }
             out.push(']');
         }
         Value::Object(members) => {
-            let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_unstable_by_key(|(name, _)| name);
+            let mut members: Vec<_> = members.iter().collect();
+            if sort {
+                members.sort_unstable_by_key(|(name, _)| name);
+            }
             out.push('{');
-            for (i, (name, value)) in sorted.into_iter().enumerate() {
+            for (i, (name, value)) in members.into_iter().enumerate() {
                 if i > 0 {
                     out.push(',');
                 }
                 write_text(name, escape, out);
                 out.push(':');
-                write(value, escape, out);
+                append(value, escape, sort, out);
             }
             out.push('}');
         }

@@ -16,6 +16,7 @@ mod message;
 mod request;
 mod response;
 mod session;
+mod tool_call;
 mod walk;
 
 use pyo3::exceptions::PyMemoryError;
@@ -40,6 +41,9 @@ mod _core {
     use super::response::{Response, restore_response};
     #[pymodule_export]
     use super::session::{Session, SessionStats, restore_session, restore_session_stats};
+
+    #[pymodule_export]
+    use super::tool_call::{ToolCall, decode_tool_call, encode_tool_call, restore_tool_call};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

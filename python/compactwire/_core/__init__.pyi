@@ -19,17 +19,21 @@ __all__ = [
     "Response",
     "Session",
     "SessionStats",
+    "ToolCall",
     "__version__",
     "_restore_response",
     "_restore_session",
     "_restore_session_stats",
+    "_restore_tool_call",
     "apply_delta",
     "decode",
     "decode_base85",
+    "decode_tool_call",
     "detect",
     "encode",
     "encode_base85",
     "encode_delta",
+    "encode_tool_call",
     "inspect",
 ]
 
@@ -774,3 +778,119 @@ def _restore_session(state: bytes, checked: bool) -> Session: ...
 def _restore_session_stats(
     messages: int, bytes_out: int, bytes_in: int, plain_bytes: int
 ) -> SessionStats: ...
+
+@final
+class ToolCall:
+    """What a model asks a tool to do.
+
+    Immutable as long as nobody changes its arguments; equal when name, context and the JSON of the
+    arguments are, so that the order of an object's members does not count, and 1 is not 1.0.
+
+    Parameters
+    ----------
+    name : str
+        The tool's name.
+    arguments : object
+        What it is given: any value that `json.dumps` takes, usually a dict.
+    context : str, optional
+        Long text that goes with it.
+
+    Raises
+    ------
+    EncodeError
+        A value that JSON has not; `field` names it, as in "arguments.rows[3].total".
+
+    Source: Compact Protocol v4 section 11.
+    """
+
+    __match_args__: Final = ("name", "arguments", "context")
+
+    def __new__(cls, name: str, arguments: Any, context: str | None = None) -> ToolCall: ...
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+    @property
+    def arguments(self) -> Any:
+        """What it is given."""
+    @property
+    def context(self) -> str | None:
+        """Long text that goes with it."""
+    @property
+    def format(self) -> Format | None:
+        """How a decoded call travelled; None for one that was not decoded."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ToolCall: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def _restore_tool_call(fields: tuple[Any, ...], format: str | None) -> ToolCall: ...
+def encode_tool_call(
+    name: str,
+    arguments: Any,
+    context: str | None = None,
+    *,
+    format: _FormatName = "auto",
+    protocol: Literal[4, 2] = 4,
+    dictionary: Dictionary | None = None,
+) -> str:
+    """Write a call of a tool as one text.
+
+    Parameters
+    ----------
+    name : str
+        The tool's name.
+    arguments : object
+        What it is given: any value that `json.dumps` takes.
+    context : str, optional
+        Long text that goes with it.
+    format : str
+        "verbose", "binary", "base85", "zlib", "zstd" or "dictionary" (the DSL has no calls); "auto"
+        goes by the size of the verbose text, which it takes below 50 bytes and where an integer of
+        more than 64 bits fits nothing else; "smallest" takes the shortest text of all.
+    protocol : {4, 2}
+        Whether "zlib" writes gzip or zlib, and what "auto" chooses from.
+    dictionary : Dictionary, optional
+        As in `encode`.
+
+    Returns
+    -------
+    str
+        The call. All but "verbose" are ASCII.
+
+    Raises
+    ------
+    EncodeError
+        A value that JSON or the format has not; `field` names it, as in "arguments.rows[3].total".
+    TypeError
+        A value of a type that JSON has not.
+
+    Source: Compact Protocol v4 section 11.
+    """
+
+def decode_tool_call(
+    wire: _Wire,
+    /,
+    *,
+    max_size: int = 67108864,
+    dictionary: Dictionary | None = None,
+    dictionaries: Iterable[Dictionary] = (),
+) -> ToolCall:
+    """Read a call of a tool in any format of either protocol.
+
+    Parameters
+    ----------
+    wire, max_size, dictionary, dictionaries
+        As in `decode`.
+
+    Returns
+    -------
+    ToolCall
+        Its `format` tells how it travelled.
+
+    Raises
+    ------
+    DecodeError
+        As `decode`; what JSON has not (binary, extensions, NaN) is `InvalidMsgpack`.
+
+    Source: Compact Protocol v4 section 11.
+    """
