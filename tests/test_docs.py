@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,19 @@ def test_the_examples_of_a_page_give_what_they_show(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted >= 1
     assert result.failed == 0
+
+
+def test_two_processes_talk_as_the_page_shows(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
+    fenced = r"^```python two_processes.py\n(.*?)^```$.*?^It prints:\n\n```\n(.*?)^```$"
+    found = re.search(fenced, page, re.DOTALL | re.MULTILINE)
+    assert found
+    script = tmp_path / "two_processes.py"
+    script.write_text(found[1], encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (result.stderr, result.stdout) == ("", found[2])
 
 
 def test_the_example_of_the_package_gives_what_it_shows() -> None:

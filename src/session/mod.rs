@@ -132,3 +132,141 @@ impl Session {
         self.limits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOL: &str = r#"{"name":"search"}"#;
+
+    fn turn<'a>(tools: &[&'a str], context: &'a str) -> Outgoing<'a> {
+        Outgoing {
+            tools: tools.to_vec(),
+            system: Some("Be brief."),
+            args: "{}",
+            context: Some(context),
+        }
+    }
+
+    fn sent(session: &mut Session, turn: &Outgoing<'_>) -> Vec<String> {
+        session.encode_request(turn, Style::default()).unwrap()
+    }
+
+    fn unknown(result: Result<Request, DecodeError>) -> Vec<String> {
+        match result {
+            Err(DecodeError::UnknownReference(ids)) => ids,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_second_turn_names_what_the_peer_has() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        let first = sent(&mut ours, &turn(&[TOOL], "User: Hi"));
+        assert_eq!(first.len(), 3);
+        theirs.decode_request(&first).unwrap();
+        let second = sent(&mut ours, &turn(&[TOOL], "User: Hi\nAgent: Hello"));
+        assert_eq!(second.len(), 1);
+        assert!(second[0].starts_with("REQ|1|t_6fe51985|s_"), "{second:?}");
+        assert!(second[0].ends_with("|D|+|\nAgent: Hello"), "{second:?}");
+        let request = theirs.decode_request(&second).unwrap();
+        assert_eq!(request.context.as_deref(), Some("User: Hi\nAgent: Hello"));
+        assert_eq!(request.tools, [TOOL.into()]);
+        assert_eq!(ours.stats().plain_bytes, theirs.stats().plain_bytes);
+        assert_eq!(ours.stats().bytes_out, theirs.stats().bytes_in);
+    }
+
+    #[test]
+    fn what_was_lost_is_named_and_sent_again() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        theirs.decode_request(&sent(&mut ours, &turn(&[], "a"))).unwrap();
+        sent(&mut ours, &turn(&[TOOL], "ab"));
+        let third = turn(&[TOOL], "abc");
+        let before = theirs.clone().to_bytes();
+        let ids = unknown(theirs.decode_request(&sent(&mut ours, &third)));
+        assert_eq!(ids.len(), 2, "{ids:?}");
+        assert_eq!(theirs.to_bytes(), before);
+        assert!(ids.iter().all(|id| ours.forget(id)));
+        let request = theirs.decode_request(&sent(&mut ours, &third)).unwrap();
+        assert_eq!(request.context.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_repeated_addition_is_noticed() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        theirs.decode_request(&sent(&mut ours, &turn(&[], "a"))).unwrap();
+        let second = sent(&mut ours, &turn(&[], "ab"));
+        theirs.decode_request(&second).unwrap();
+        assert!(unknown(theirs.decode_request(&second))[0].starts_with("c_"));
+        let third = theirs.decode_request(&sent(&mut ours, &turn(&[], "abc"))).unwrap();
+        assert_eq!(third.context.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn deltas_that_hold_the_divider_are_compressed() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        for text in ["|D|F|x", "|D|F|x|D", "|D|F|x|D|", "|D|F|x|D|D|+|D|y", "D|F|z"] {
+            let frames = sent(&mut ours, &turn(&[], text));
+            let request = theirs.decode_request(&frames).unwrap();
+            assert_eq!(request.context.as_deref(), Some(text), "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_definition_evicts_is_defined_again() {
+        let tools: Vec<_> = (0..=MAX_TOOLS).map(|i| format!("{{\"name\":{i}}}")).collect();
+        let tools: Vec<_> = tools.iter().map(String::as_str).collect();
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        theirs.decode_request(&sent(&mut ours, &turn(&tools[..MAX_TOOLS], ""))).unwrap();
+        // The oldest one and a new one: defining the new one evicts the oldest.
+        let frames = sent(&mut ours, &turn(&[tools[0], tools[MAX_TOOLS]], ""));
+        assert_eq!(frames.len(), 3);
+        let request = theirs.decode_request(&frames).unwrap();
+        assert_eq!(request.tools, [tools[0].into(), tools[MAX_TOOLS].into()]);
+        let all = ours.encode_request(&turn(&tools, ""), Style::default()).unwrap_err();
+        assert_eq!(all.field, "tool");
+    }
+
+    #[test]
+    fn packed_is_the_same_request() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        let context = "User: so it goes.\n".repeat(50);
+        let mut other = ours.clone();
+        let packed = ours.encode_packed(&turn(&[TOOL], &context), Style::default()).unwrap();
+        assert!(packed.starts_with('S') && packed.len() < context.len() / 2);
+        let mut again = theirs.clone();
+        let plain = again.decode_request(&sent(&mut other, &turn(&[TOOL], &context)));
+        assert_eq!(theirs.decode_packed(&packed), plain);
+        for end in 0..packed.len() {
+            assert!(theirs.decode_packed(&packed[..end]).is_err(), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn a_session_goes_on_elsewhere() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        theirs.decode_request(&sent(&mut ours, &turn(&[TOOL], "a"))).unwrap();
+        let mut ours = Session::from_bytes(&ours.to_bytes().unwrap()).unwrap();
+        let mut theirs = Session::from_bytes(&theirs.to_bytes().unwrap()).unwrap();
+        let frames = sent(&mut ours, &turn(&[TOOL], "ab"));
+        assert_eq!(frames.len(), 1);
+        theirs.decode_request(&frames).unwrap();
+        assert_eq!(ours.stats().messages, 2);
+        assert!(Session::from_bytes(b"\x90").is_err());
+    }
+
+    #[test]
+    fn sizes_are_bounded() {
+        let limits = Limits { max_size: 10 };
+        let (mut ours, mut theirs) = (Session::new(limits), Session::new(limits));
+        let long = turn(&[], "12345678901");
+        assert_eq!(ours.encode_request(&long, Style::default()).unwrap_err().field, "context");
+        let mut other = Session::default();
+        let error = theirs.decode_request(&sent(&mut other, &long)).unwrap_err();
+        assert!(error.to_string().contains("larger than max_size"), "{error}");
+        assert_eq!(
+            ours.encode_request(&turn(&[TOOL], ""), Style::default()).unwrap_err().field,
+            "tool"
+        );
+    }
+}

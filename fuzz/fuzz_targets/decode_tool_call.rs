@@ -1,0 +1,17 @@
+//! Any text is a tool call or an error; a call that was read can be written and read again.
+#![no_main]
+
+use compactwire::compact::{
+    Choice, DecodeOptions, EncodeOptions, Format, encode_tool_call, open, read_tool_call,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|wire: &str| {
+    let options = DecodeOptions { max_size: 1 << 20, dictionaries: &[] };
+    let Ok(opened) = open(wire, &options) else { return };
+    let Ok(call) = read_tool_call(&opened) else { return };
+    let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
+    let text = encode_tool_call(&call, &verbose).unwrap();
+    let again = open(&text, &DecodeOptions::default()).unwrap();
+    assert_eq!(read_tool_call(&again).unwrap(), call);
+});

@@ -1,0 +1,32 @@
+//! Any frames are a request or an error, and an error leaves the session as it was; what the session
+//! knows afterwards still goes round.
+#![no_main]
+
+use compactwire::session::{Limits, Outgoing, Session, Style};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut session = Session::new(Limits { max_size: 1 << 20 });
+    // Frames are divided by NUL, lists of them by two.
+    for batch in text.split("\0\0") {
+        let before = session.to_bytes();
+        let read = if batch.starts_with('S') && !batch.starts_with("SYS|") {
+            session.decode_packed(batch)
+        } else {
+            session.decode_request(&batch.split('\0').collect::<Vec<_>>())
+        };
+        match read {
+            Err(_) => assert_eq!(session.to_bytes(), before),
+            Ok(request) => {
+                let tools = request.tools.iter().map(|tool| &**tool).collect();
+                let context = request.context.as_deref();
+                let (system, args) = (request.system.as_deref(), &*request.args);
+                let turn = Outgoing { tools, system, args, context };
+                let frames = Session::default().encode_request(&turn, Style::default());
+                let again = Session::default().decode_request(&frames.unwrap()).unwrap();
+                assert_eq!(again, request);
+            }
+        }
+    }
+});
