@@ -16,6 +16,7 @@ import pytest
 
 import compactwire as cw
 from compactwire import _demo
+from compactwire._demo_session import Turn
 from compactwire.cli import main
 
 COMMAND = [sys.executable, "-m", "compactwire"]
@@ -343,8 +344,10 @@ ROW = re.compile(r"  (\w+) +[\d,]+ +\d+\.\d% [#+ ]{20} {1,8}\d+\.\d us {1,8}\d+\
 def test_demo_is_plain_where_nobody_looks():
     result = shell("demo", PYTHONUTF8="1")
     assert (result.returncode, result.stderr) == (0, b"")
-    lines = result.stdout.decode("ascii").splitlines()
+    messages, conversation = result.stdout.decode("ascii").split("\n\nThe same five")
+    lines = messages.splitlines()
     rows = [line for line in lines if line.startswith("  ")]
+    assert conversation.count("  ok\n") == len(_demo.MESSAGES)
     assert "\x1b" not in result.stdout.decode()
     assert [ROW.fullmatch(row)[1] for row in rows] == [*_demo.FORMATS] * len(_demo.MESSAGES)
     assert len({len(row) for row in rows}) == 1
@@ -381,7 +384,7 @@ def test_demo_names_the_row_that_differs(call, monkeypatch, fails):
 
     monkeypatch.setattr(cw, "decode", wrong)
     code, out, _ = call("demo")
-    lines = out.decode().splitlines()
+    lines = out.decode().split("\n\nThe same five")[0].splitlines()
     assert [line.split()[0] for line in lines if line.endswith("DIFFERS")] == ["zlib"]
     assert (code, lines[-1]) == (1, "1 of 35 round trips differ: Korean answer as zlib.")
 
@@ -394,4 +397,10 @@ def test_demo_totals_are_sums(capsys):
         for name in ("verbose", "auto", "smallest")
     )
     sizes = f"auto {auto / verbose:.1%}, smallest {smallest / verbose:.1%}."
-    assert capsys.readouterr().out.endswith(f"Verbose JSON {verbose:,} bytes: {sizes}\n")
+    assert f"Verbose JSON {verbose:,} bytes: {sizes}\n" in capsys.readouterr().out
+
+
+def test_demo_names_a_turn_that_differs(call, monkeypatch):
+    monkeypatch.setattr(_demo, "turns", lambda answers: [Turn(9, 3, 1, False)] * len(answers))
+    code, out, _ = call("demo")
+    assert (code, out.decode().count("DIFFERS")) == (1, 5)

@@ -2,7 +2,8 @@
 
 Five messages of the kinds that agents send travel through every response format. The table says
 what each costs, in bytes and in time, and whether what came back equals what was sent. None of the
-messages is among those that the default dictionary was trained on.
+messages is among those that the default dictionary was trained on. Then the same messages are a
+conversation between two sessions.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import compactwire as cw
+
+from ._demo_session import turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -358,6 +361,26 @@ def _summary(look: _Look, results: list[_Result]) -> str:
     return f"{equal} Verbose JSON {verbose:,} bytes: {sizes}."
 
 
+def _conversation(look: _Look) -> tuple[list[str], bool]:
+    """Lay out the turns of a conversation; say whether one of them came back different."""
+    found = turns([message.response.result for message in MESSAGES])
+    title = look.paint(_BOLD, "The same five as a conversation")
+    labels = f"{'as JSON':>8} {'session':>8} {'packed':>8}"
+    lines = [title + look.paint(_DIM, f", two sessions {labels}")]
+    for number, turn in enumerate(found, 1):
+        share = turn.packed / turn.plain
+        sizes = f"{turn.plain:>8,} {turn.frames:>8,} {turn.packed:>8,}"
+        mark = look.paint(_GREEN, "✓" if look.unicode else "ok")
+        if not turn.equal:
+            mark = look.paint(_RED, "✗ differs" if look.unicode else "DIFFERS")
+        bar = look.paint(_GREEN, look.bar(share))
+        lines.append(f"  turn {number:<38}{sizes} {share:>7.1%} {bar}  {mark}")
+    plain, frames, packed = (sum(column) for column in list(zip(*found, strict=True))[:3])
+    saved = f"session {1 - frames / plain:.1%}, packed {1 - packed / plain:.1%}"
+    lines.append(f"Sent again each time {plain:,} bytes. Saved: {saved}.")
+    return lines, not all(turn.equal for turn in found)
+
+
 def run(out: TextIO) -> int:
     """Print the table; return 1 if any message came back different, else 0."""
     look = _Look.of(out)
@@ -368,4 +391,6 @@ def run(out: TextIO) -> int:
         print("\n".join(lines), file=out, flush=True)
         results.append(result)
     print(_summary(look, results), file=out)
-    return 1 if any(result.differing for result in results) else 0
+    conversation, differs = _conversation(look)
+    print("", *conversation, sep="\n", file=out)
+    return 1 if differs or any(result.differing for result in results) else 0
