@@ -82,16 +82,17 @@ pub fn encode(old: &str, new: &str) -> String {
 }
 
 /// A delta from `old` to `new` that stays whole among others: `|D|`, which divides the deltas of a
-/// request, does not occur in it. An addition is written as one without looking at other ways, so
-/// that it costs what is new; on top of nothing the whole text is written, whatever the peer has.
-/// Nothing is compressed unless it must be or `compress` is set.
-pub(crate) fn encode_for_list(old: &str, new: &str, compress: bool) -> String {
-    let plain = match new.strip_prefix(old) {
+/// request, does not occur in it. What is known to be `added` is written as an addition without
+/// looking at other ways, so that it costs what is new; on top of nothing the whole text is written,
+/// whatever the peer has. Nothing else is compressed: a request is for models to read, or compressed
+/// as a whole.
+pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> String {
+    let plain = match added {
         _ if old.is_empty() => vec![Plain { op: "F", position: None, text: new }],
         Some(added) => vec![Plain::addition(added)],
         None => candidates(old, new),
     };
-    let delta = if compress { shortest(&plain) } else { shortest_plain(&plain) };
+    let delta = shortest_plain(&plain);
     if delta.contains("|D|") { packed(&delta) } else { delta }
 }
 

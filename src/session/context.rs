@@ -9,6 +9,9 @@ use crate::compact::DecodeError;
 use crate::compact::delta::{Edit, Replace};
 use sha2::{Digest, Sha256};
 
+/// How much of a request is remembered for the next one, in bytes.
+const LAST: usize = 512;
+
 /// The conversation that the other side has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Context {
@@ -16,6 +19,8 @@ pub(super) struct Context {
     hasher: Sha256,
     /// Bytes that the text takes in JSON, without quotes.
     json_len: usize,
+    /// How the last request began: the next one begins like it.
+    last: Vec<u8>,
 }
 
 /// What a context becomes; nothing has changed yet.
@@ -37,11 +42,11 @@ enum Change {
 pub(super) struct Unfit(pub(super) DecodeError);
 
 impl Context {
-    pub(super) fn new(text: String) -> Self {
+    pub(super) fn new(text: String, last: Vec<u8>) -> Self {
         let mut context = Self::default();
         let next = context.whole(text);
-        context.commit(next);
-        context
+        context.commit::<&str>(Some(next), None);
+        Self { last, ..context }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -83,18 +88,56 @@ impl Context {
         Next { change: Change::Whole(text), hasher, json_len }
     }
 
-    /// Becomes what was planned on this context.
-    pub(super) fn commit(&mut self, next: Next) {
-        match next.change {
-            Change::Add(added) => self.text.push_str(&added),
-            Change::Whole(text) => self.text = text,
+    /// Becomes what was planned on this context, by this request.
+    pub(super) fn commit<F: AsRef<str>>(&mut self, next: Option<Next>, request: Option<F>) {
+        if let Some(next) = next {
+            match next.change {
+                Change::Add(added) => self.text.push_str(&added),
+                Change::Whole(text) => self.text = text,
+            }
+            self.hasher = next.hasher;
+            self.json_len = next.json_len;
         }
-        self.hasher = next.hasher;
-        self.json_len = next.json_len;
+        if let Some(request) = request {
+            let request = request.as_ref().as_bytes();
+            self.last.clear();
+            self.last.extend_from_slice(&request[..request.len().min(LAST)]);
+        }
+    }
+
+    pub(super) fn last(&self) -> &[u8] {
+        &self.last
+    }
+
+    /// Whether there is something to compress against.
+    pub(super) fn has_history(&self) -> bool {
+        !self.last.is_empty()
+    }
+
+    /// What to compress against: at most `len` bytes of the conversation's end, and how the last
+    /// request began.
+    pub(super) fn history(&self, len: usize) -> Vec<u8> {
+        let text = self.text.as_bytes();
+        [&text[text.len().saturating_sub(len)..], &self.last].concat()
+    }
+
+    /// The first bytes of a hash of what there is to compress against.
+    pub(super) fn history_id(&self) -> [u8; 4] {
+        let text = self.hasher.clone().finalize();
+        let hash = Sha256::new().chain_update(text).chain_update(&self.last).finalize();
+        [hash[0], hash[1], hash[2], hash[3]]
     }
 }
 
 impl Next {
+    /// What is added, if the context only grows.
+    pub(super) fn added(&self) -> Option<&str> {
+        match &self.change {
+            Change::Add(added) => Some(added),
+            Change::Whole(_) => None,
+        }
+    }
+
     /// The id of the context that this leads to.
     pub(super) fn id(&self) -> String {
         short_id('c', &self.hasher.clone().finalize())
@@ -133,17 +176,17 @@ mod tests {
             assert_eq!(next.len(&grown), text.len());
             assert_eq!(next.id(), Context::default().grown_to(text).id());
             assert_eq!(next.json_len(), serde_json::to_string(text).unwrap().len());
-            grown.commit(next);
+            grown.commit::<&str>(Some(next), None);
             assert_eq!(grown.text(), text);
         }
         let edited = edited(&grown, &["D|R|6|Yo", "D|+|!"]).unwrap();
-        let whole = Context::new("User: Yo\nAgent: \"é\"!".into());
+        let whole = Context::new("User: Yo\nAgent: \"é\"!".into(), Vec::new());
         assert_eq!(edited.id(), whole.grown_to(whole.text()).id());
     }
 
     #[test]
     fn a_plan_changes_nothing() {
-        let context = Context::new("abc".into());
+        let context = Context::new("abc".into(), Vec::new());
         assert!(edited(&context, &["D|+|d", "D|R|9|x"]).is_err());
         let next = edited(&context, &["D|F|x", "D|+|y"]).unwrap();
         assert_eq!((context.text(), next.len(&context)), ("abc", 2));

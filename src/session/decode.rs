@@ -4,10 +4,8 @@ use super::context::{Next, Unfit};
 use super::definitions::{Definition, Definitions};
 use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
-use super::{Request, Session};
+use super::{Request, Session, pack};
 use crate::compact::{self, delta::ApplyOptions, delta::Replace};
-use crate::msgpack::{self, Reader};
-use crate::{base85, compression};
 use std::sync::Arc;
 
 impl Session {
@@ -27,19 +25,10 @@ impl Session {
     /// # Errors
     /// As [`Session::decode_request`], and what is wrong with Base85, compression or `MessagePack`.
     pub fn decode_packed(&mut self, text: &str) -> Result<Request, DecodeError> {
-        let failed = |error| DecodeError::Compact { frame: None, error };
-        let message = self.unpack(text).map_err(failed)?;
-        let frames = read_frames(&message).map_err(|error| failed(error.into()))?;
+        let message = pack::unpack(text, &self.received.context, self.limits.max_size)?;
+        let frames = pack::read_frames(&message)
+            .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
         self.decode(&frames, text.len())
-    }
-
-    fn unpack(&self, text: &str) -> Result<Vec<u8>, compact::DecodeError> {
-        let packed = text.trim_ascii().strip_prefix('S').ok_or_else(|| {
-            let message = "expected a packed request, which begins with S".into();
-            compact::DecodeError::InvalidFormat(message)
-        })?;
-        let packed = base85::decode(packed)?;
-        Ok(compression::unzstd(&packed, None, self.limits.max_size)?)
     }
 
     fn decode<F: AsRef<str>>(
@@ -89,9 +78,7 @@ impl Session {
         self.stats
             .received(bytes, plain_len(&tools_len, system_len, request.args.len(), context_len));
         let has_context = next.is_some();
-        if let Some(next) = next {
-            self.received.context.commit(next);
-        }
+        self.received.context.commit(next, Some(last));
         Ok(Request {
             tools: used.iter().map(|tool| Arc::clone(&tool.content)).collect(),
             system: system.map(|prompt| Arc::clone(&prompt.content)),
@@ -148,16 +135,4 @@ impl Unknown {
     fn check(self) -> Result<(), DecodeError> {
         if self.0.is_empty() { Ok(()) } else { Err(DecodeError::UnknownReference(self.0)) }
     }
-}
-
-fn read_frames(message: &[u8]) -> Result<Vec<&str>, msgpack::Error> {
-    let mut reader = Reader::new(message);
-    let count = reader.array_len()?;
-    // A claimed count costs nothing: each frame is at least a byte.
-    let mut frames = Vec::new();
-    for _ in 0..count {
-        frames.push(reader.text()?);
-    }
-    reader.finish()?;
-    Ok(frames)
 }

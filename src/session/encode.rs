@@ -5,10 +5,9 @@ use super::context::Next;
 use super::definitions::{Definition, Definitions};
 use super::error::EncodeError;
 use super::frames::{self, json_len, plain_len};
+use super::pack;
 use crate::compact::delta;
-use crate::msgpack::Writer;
-use crate::{base85, compression, json};
-use rmp::encode::{write_array_len, write_str};
+use crate::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -56,13 +55,12 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<Vec<String>, EncodeError> {
-        let plan = self.plan(request, style, true)?;
+        let plan = self.plan(request, style)?;
         let bytes = plan.frames.iter().map(String::len).sum();
         Ok(self.commit(plan, bytes))
     }
 
-    /// Writes a request as one text for programs: `S`, and Base85 of zstd of a `MessagePack` array
-    /// of the frames (v4 section 11).
+    /// Writes a request as one text for programs: its frames, compressed (v4 section 11).
     ///
     /// # Errors
     /// As [`Session::encode_request`].
@@ -71,19 +69,15 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<String, EncodeError> {
-        // What is compressed is not compressed before.
-        let plan = self.plan(request, style, false)?;
-        let text = pack(&plan.frames)?;
+        let plan = self.plan(request, style)?;
+        let history = Some(&self.sent.context).filter(|_| style.checked);
+        let edits = plan.next.as_ref().is_some_and(|next| next.added().is_none());
+        let text = pack::pack(&plan.frames, history, edits)?;
         self.commit(plan, text.len());
         Ok(text)
     }
 
-    fn plan(
-        &self,
-        request: &Outgoing<'_>,
-        style: Style,
-        compress: bool,
-    ) -> Result<Plan, EncodeError> {
+    fn plan(&self, request: &Outgoing<'_>, style: Style) -> Result<Plan, EncodeError> {
         json::validate(request.args, json::Limits::default())
             .map_err(|error| unfit("args", error))?;
         let tools = Named::new("tool", &self.sent.tools, &request.tools, style.references)?;
@@ -98,8 +92,9 @@ impl Session {
         if let Some(context) = request.context {
             self.check_size("context", context.len())?;
             let known = &self.sent.context;
-            next = Some(known.grown_to(context));
-            delta = Some(delta::encode_for_list(known.text(), context, compress));
+            let change = known.grown_to(context);
+            delta = Some(delta::encode_for_list(known.text(), context, change.added()));
+            next = Some(change);
         }
         let check = next.as_ref().filter(|_| style.checked).map(Next::id);
         let ids: Vec<_> = tools.used.iter().map(|(tool, _)| tool.id.as_str()).collect();
@@ -132,9 +127,7 @@ impl Session {
     fn commit(&mut self, plan: Plan, bytes: usize) -> Vec<String> {
         self.sent.tools = plan.tools;
         self.sent.prompts = plan.prompts;
-        if let Some(next) = plan.next {
-            self.sent.context.commit(next);
-        }
+        self.sent.context.commit(plan.next, plan.frames.last());
         self.stats.sent(bytes, plan.plain);
         plan.frames
     }
@@ -223,21 +216,6 @@ fn replay(
         }
     }
     Ok((0..contents.len()).filter(|&i| table.find(contents[i]).is_none()).collect())
-}
-
-fn pack(frames: &[String]) -> Result<String, EncodeError> {
-    let too_large = || unfit("context", "a frame of 4 GiB or more cannot be packed");
-    let size: usize = frames.iter().map(|frame| frame.len() + 5).sum();
-    let mut message = Writer::with_capacity(size + 5);
-    let count = u32::try_from(frames.len()).map_err(|_| too_large())?;
-    let Ok(_) = write_array_len(&mut message, count);
-    for frame in frames {
-        u32::try_from(frame.len()).map_err(|_| too_large())?;
-        let Ok(()) = write_str(&mut message, frame);
-    }
-    let packed =
-        compression::zstd(message.as_slice(), None).map_err(|error| unfit("context", error))?;
-    Ok(base85::encode_prefixed("S", &packed))
 }
 
 fn unfit(field: &'static str, message: impl std::fmt::Display) -> EncodeError {

@@ -32,7 +32,7 @@ impl Memory {
             [b's', ..] => self.prompts.forget(id),
             // A peer that has not this context, which may be an earlier one, has no later one.
             [b'c', b'_', ..] => {
-                let known = !self.context.text().is_empty();
+                let known = self.context.has_history();
                 self.context = Context::default();
                 known
             }

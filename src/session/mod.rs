@@ -40,7 +40,7 @@
 //!
 //! # Rooms
 //! `memory` is what one side knows of the other: parts, one per system (`definitions` for tools and
-//! prompts, `context`). `frames` reads and writes texts and remembers nothing; `encode` and `decode`
+//! prompts, `context`). `frames` and `pack` know texts and remember nothing; `encode` and `decode`
 //! go from one to the other; `stats` counts, `state` moves a session elsewhere.
 //!
 //! # Where we differ
@@ -54,6 +54,7 @@ mod encode;
 mod error;
 mod frames;
 mod memory;
+mod pack;
 mod state;
 mod stats;
 
@@ -240,6 +241,29 @@ mod tests {
         for end in 0..packed.len() {
             assert!(theirs.decode_packed(&packed[..end]).is_err(), "cut at {end}");
         }
+    }
+
+    #[test]
+    fn an_edit_is_packed_against_what_the_peer_has() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        let context: String = (0..400).map(|i: i32| format!("{}\n", i * i * 7919)).collect();
+        let pack = |ours: &mut Session, context: &str| {
+            ours.encode_packed(&turn(&[TOOL], context), Style::default()).unwrap()
+        };
+        theirs.decode_packed(&pack(&mut ours, &context)).unwrap();
+        let edited = context.replacen("7919", "eight thousand", 1);
+        let packed = pack(&mut ours, &edited);
+        assert!(packed.len() < 200, "{}", packed.len());
+        let lost = pack(&mut ours.clone(), &context);
+        assert_eq!(theirs.decode_packed(&packed).unwrap().context, Some(edited));
+        assert_eq!(theirs.decode_packed(&lost).unwrap().context, Some(context.clone()));
+
+        let packed = pack(&mut ours, &context);
+        let ids = unknown(Session::default().decode_packed(&packed));
+        assert!(ids[0].starts_with("c_") && ours.forget(&ids[0]));
+        let whole = pack(&mut ours, &context);
+        assert!(whole.len() > packed.len());
+        assert_eq!(unknown(Session::default().decode_packed(&whole)).len(), 2);
     }
 
     #[test]

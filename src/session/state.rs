@@ -28,6 +28,7 @@ struct Part {
     tools: Vec<(String, String)>,
     prompts: Vec<(String, String)>,
     context: String,
+    last: Vec<u8>,
 }
 
 impl Session {
@@ -70,6 +71,7 @@ impl Part {
             tools: pairs(&memory.tools),
             prompts: pairs(&memory.prompts),
             context: memory.context.text().to_owned(),
+            last: memory.context.last().to_owned(),
         }
     }
 
@@ -80,7 +82,7 @@ impl Part {
         Ok(Memory {
             tools: tools.ok_or_else(impossible)?,
             prompts: prompts.ok_or_else(impossible)?,
-            context: Context::new(self.context),
+            context: Context::new(self.context, self.last),
         })
     }
 }
