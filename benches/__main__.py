@@ -7,17 +7,17 @@ import datetime
 import json
 import platform
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import compactwire as cw
 
-from . import core, report, sizes, speed
+from . import core, report, sessions, sizes, speed
 from .measure import FULL, QUICK, Effort
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-PEERS = ["ormsgpack", "zstandard"]
+PEERS = ["bpe-openai", "ormsgpack", "zstandard"]
 
 
 def machine() -> dict[str, str]:
@@ -34,8 +34,15 @@ def machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "compactwire": cw.__version__,
-        **{peer: version(peer) for peer in PEERS},
+        **{peer: _version(peer) for peer in PEERS},
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def measure(effort: Effort) -> report.Record:
@@ -51,6 +58,7 @@ def measure(effort: Effort) -> report.Record:
             {"label": label, "bytes": size, "ratios": ratios}
             for label, size, ratios in sizes.by_format()
         ],
+        "sessions": sessions.record(effort),
         "levels": [vars(level) for level in sizes.levels(effort)],
     }
 

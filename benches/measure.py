@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 Work = Callable[[], object]
+Prepare = Callable[[], Work]
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,12 @@ class Effort:
 
     rounds: int
     seconds_per_round: float
+    calls: int
+    """Calls per round, of a work that can be done only once."""
 
 
-FULL = Effort(rounds=15, seconds_per_round=0.03)
-QUICK = Effort(rounds=3, seconds_per_round=0.001)
+FULL = Effort(rounds=15, seconds_per_round=0.03, calls=9)
+QUICK = Effort(rounds=3, seconds_per_round=0.001, calls=1)
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,15 @@ def compare(works: list[Work], effort: Effort) -> list[Timing]:
     for _ in range(effort.rounds):
         for work, count, times in zip(works, loops, rounds, strict=True):
             times.append(_time(work, count) / count)
+    return [Timing(median(times), *_quartiles(times)) for times in rounds]
+
+
+def compare_fresh(prepares: list[Prepare], effort: Effort) -> list[Timing]:
+    """Time works that use up what they work on: each call gets its own, made off the clock."""
+    rounds: list[list[float]] = [[] for _ in prepares]
+    for _ in range(effort.rounds):
+        for prepare, times in zip(prepares, rounds, strict=True):
+            times.append(median(_time(prepare(), 1) for _ in range(effort.calls)))
     return [Timing(median(times), *_quartiles(times)) for times in rounds]
 
 

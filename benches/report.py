@@ -33,6 +33,14 @@ MEANING = {
     "zstd": "`S` Base85 of zstd: from 256 bytes",
     "dictionary": "`D` Base85 of zstd with a dictionary: the smallest between programs",
 }
+# What is left of each part of a conversation, and the most that may be (the v2 overview).
+PARTS: dict[str, tuple[str, float | None]] = {
+    "tools": ("a repeated tool definition", 0.02),
+    "shortest": ("the shortest of them", None),
+    "prompt": ("a repeated prompt", 0.03),
+    "context": ("all contexts, as deltas", 0.52),
+    "packed": ("the whole conversation, packed", 0.06),
+}
 
 
 def seconds(value: float) -> str:
@@ -135,6 +143,122 @@ def levels(record: Record) -> str:
     return table(["zstd", "level", "bytes against plain level 3", "µs per message"], rows)
 
 
+def sessions(record: Record) -> str:
+    """Render what sessions save and cost."""
+    if not record:
+        return "Not measured: run `python -m benches` first."
+    counted = (
+        f"Tokens are those of {record['tokenizer']}."
+        if record["tokenizer"]
+        else "Tokens are not counted: `bpe-openai` is not installed."
+    )
+    first = record["sizes"][0]
+    new = record["cost"][0]["new"]
+    return f"""What an agent sends, in bytes of UTF-8. "JSON" is the plain request as compact JSON:
+tools, prompt, arguments and the whole context. "frames" is what a `Session` writes instead, plain
+text. "packed" is the same with `pack=True`: for programs, not for models. {counted}
+
+{chr(10).join(map(_about, record["sizes"]))}
+
+### {first["name"]}, turn by turn
+
+{session_turns(first)}
+
+### Whole conversations
+
+{session_totals(record)}
+
+### Parts
+
+What is left of each part, in percent of itself (as text, without the escapes of JSON), from the
+frames above; tools and prompt from the second turn on.
+
+{session_parts(record)}
+
+### Cost of a turn
+
+`encode_request` on turn 50 of a short and of a long conversation that grow by appends, with {new}
+of new text; below it the bare comparison of the old text, and what an agent does without a session.
+
+{session_cost(record)}"""
+
+
+def _about(row: Record) -> str:
+    sizes = f"{min(row['tools']):,} to {max(row['tools']):,} B"
+    return (
+        f"- `{row['name']}`: {row['about']} {len(row['turns'])} turns; {len(row['tools'])} tools of"
+        f" {sizes}; a prompt of {row['prompt']:,} B; {row['context']:,} B of context in the end."
+    )
+
+
+def session_turns(conversation: Record) -> str:
+    """Render one conversation, a row per turn."""
+    rows = [
+        [str(row["turn"]), row["change"], *_ways(row["bytes"]), *_ways(row["tokens"])]
+        for row in conversation["turns"]
+    ]
+    totals = conversation["totals"]
+    rows.append(["all", "", *_ways(totals["bytes"]), *_ways(totals.get("tokens"))])
+    header = ["turn", "context", *_session_header(totals)]
+    return table(header, rows, text_columns=2)
+
+
+def session_totals(record: Record) -> str:
+    """Render the totals of all conversations."""
+    rows = [
+        [row["name"], *_ways(row["totals"]["bytes"]), *_ways(row["totals"].get("tokens"))]
+        for row in record["sizes"]
+    ]
+    return table(["conversation", *_session_header(record["sizes"][0]["totals"])], rows)
+
+
+def session_parts(record: Record) -> str:
+    """Render what is left of each part, beside its target."""
+    rows = []
+    for row in record["sizes"]:
+        for part, (what, most) in PARTS.items():
+            share = row["left"][part]
+            rows.append([row["name"], what, f"{share:.2%}", f"{1 - share:.1%}", _goal(share, most)])
+    return table(["conversation", "part", "left", "saved", "target"], rows, text_columns=2)
+
+
+def _goal(share: float, most: float | None) -> str:
+    """Whether enough is saved, or by how much it is missed."""
+    if most is None:
+        return ""
+    found = "met" if share <= most else f"{(share - most) * 100:.1f} points short"
+    return f"{1 - most:.0%}: {found}"
+
+
+def session_cost(record: Record) -> str:
+    """Render what turn 50 takes."""
+    rows = [
+        [
+            row["work"],
+            *map(seconds, (row["short_seconds"], row["long_seconds"])),
+            f"{(row['long_seconds'] - row['short_seconds']) * 1e6:.1f} µs",
+        ]
+        for row in record["cost"]
+    ]
+    short, long = record["cost"][0]["short"], record["cost"][0]["long"]
+    return table(["turn 50 of", short, long, "more"], rows)
+
+
+def _ways(sizes: Record | None) -> list[str]:
+    """Show a size sent in each way, and what the two of ours save."""
+    if sizes is None:
+        return []
+    plain, frames, packed = sizes["json"], sizes["frames"], sizes["packed"]
+    saved = [f"{1 - ours / plain:.1%}" for ours in (frames, packed)]
+    return [f"{plain:,}", f"{frames:,}", saved[0], f"{packed:,}", saved[1]]
+
+
+def _session_header(totals: Record) -> list[str]:
+    names = ["JSON", "frames", "saved", "packed", "saved"]
+    units = ("B", "tokens")[: len(totals)]
+    return [name if name == "saved" else f"{name} {unit}" for unit in units for name in names]
+
+
 def results(record: Record) -> str:
     """Render the whole page."""
     facts = "\n".join(f"- {key}: {value}" for key, value in record["machine"].items())
@@ -169,6 +293,10 @@ Bytes of the text in percent of the result's bytes. The messages are the samples
 was not trained on, in all languages, joined and cut to size, with a model and a token count.
 
 {sizes(record)}
+
+## Sessions
+
+{sessions(record.get("sessions", {}))}
 
 ## Compression levels
 

@@ -21,3 +21,4 @@ def test_the_benches_run_and_every_answer_is_right() -> None:
     assert result.returncode == 0, result.stderr
     assert "wrong answer" not in result.stdout
     assert result.stdout.count("| encode zstd") >= 8
+    assert result.stdout.count("| append ") >= 8
