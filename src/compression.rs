@@ -6,7 +6,7 @@
 
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
-use zstd::zstd_safe::{self, CCtx, DCtx};
+use zstd::zstd_safe::{self, CCtx, DCtx, SafeResult};
 
 pub use zstd_safe::{CDict, DDict};
 
@@ -205,12 +205,28 @@ fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
 /// # Errors
 /// [`Error::Failed`] when zstd finds no memory.
 pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Error> {
+    match dictionary {
+        None => zstd_at(data, ZSTD_LEVEL),
+        Some(dictionary) => {
+            zstd_with(data, |context, out| context.compress_using_cdict(out, data, dictionary))
+        }
+    }
+}
+
+/// Compresses like [`zstd`] without a dictionary, at another level.
+///
+/// # Errors
+/// [`Error::Failed`] when zstd finds no memory.
+pub fn zstd_at(data: &[u8], level: i32) -> Result<Vec<u8>, Error> {
+    zstd_with(data, |context, out| context.compress(out, data, level))
+}
+
+fn zstd_with(
+    data: &[u8],
+    compress: impl FnOnce(&mut CCtx<'static>, &mut Vec<u8>) -> SafeResult,
+) -> Result<Vec<u8>, Error> {
     let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
-    ZSTD.with_borrow_mut(|context| match dictionary {
-        None => context.compress(&mut out, data, ZSTD_LEVEL),
-        Some(dictionary) => context.compress_using_cdict(&mut out, data, dictionary),
-    })
-    .map_err(zstd_error)?;
+    ZSTD.with_borrow_mut(|context| compress(context, &mut out)).map_err(zstd_error)?;
     Ok(out)
 }
 

@@ -33,7 +33,8 @@ impl Default for Outgoing<'_> {
 /// How a request is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Say which context the deltas lead to, so that a peer which is out of step notices.
+    /// Say which context the deltas lead to, so that a peer which is out of step notices, and pack
+    /// against the context that it has.
     pub checked: bool,
     /// Write `TOOL|ref|` and `SYS|ref|` for what the peer has, before the request that names it.
     pub references: bool,

@@ -44,8 +44,9 @@
 //! go from one to the other; `stats` counts, `state` moves a session elsewhere.
 //!
 //! # Where we differ
-//! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation. Requests
-//! without it are read, and [`Style::checked`] leaves it out for peers that do not know it.
+//! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation. So is packing
+//! against what the peer has: without it an edit in the middle costs the whole text. Requests
+//! without them are read, and [`Style::checked`] leaves both out for peers that do not know them.
 
 mod context;
 mod decode;
@@ -246,7 +247,8 @@ mod tests {
     #[test]
     fn an_edit_is_packed_against_what_the_peer_has() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
-        let context: String = (0..400).map(|i: i32| format!("{}\n", i * i * 7919)).collect();
+        let numbers: Vec<_> = (0..400).map(|i: i32| (i * i * 7919).to_string()).collect();
+        let context = numbers.join("\n");
         let pack = |ours: &mut Session, context: &str| {
             ours.encode_packed(&turn(&[TOOL], context), Style::default()).unwrap()
         };

@@ -14,11 +14,11 @@
 
 use super::context::Context;
 use super::error::{DecodeError, EncodeError};
+use crate::base85;
 use crate::compact;
+use crate::compression::{self, CDict, DDict};
 use crate::msgpack::{self, Reader, Writer};
-use crate::{base85, compression};
 use rmp::encode::{write_array_len, write_str};
-use zstd::zstd_safe::{CDict, DDict};
 
 /// How much of the conversation's end an addition is compressed against: what is cheap to index.
 const RECENT: usize = 16 << 10;
@@ -26,8 +26,8 @@ const RECENT: usize = 16 << 10;
 /// How much of the conversation an edit is compressed against.
 const ALL: usize = 1 << 20;
 
-/// The level: a request is small, and read more often than written nowhere.
-const LEVEL: i32 = 6;
+/// The zstd level, with and without history: who packs wants few bytes, and a turn has few.
+const LEVEL: i32 = 9;
 
 const KIND_RECENT: u8 = 1;
 const KIND_ALL: u8 = 2;
@@ -41,7 +41,7 @@ pub(super) fn pack(
     let message = write_frames(frames)?;
     let failed = |error: compression::Error| unfit(&error.to_string());
     let Some(context) = history.filter(|context| context.has_history()) else {
-        let packed = compression::zstd(&message, None).map_err(failed)?;
+        let packed = compression::zstd_at(&message, LEVEL).map_err(failed)?;
         return Ok(base85::encode_prefixed("S", &packed));
     };
     let (kind, len) = if edits { (KIND_ALL, ALL) } else { (KIND_RECENT, RECENT) };
