@@ -484,6 +484,11 @@ impl Sink for Text {
     }
 
     fn float(&mut self, value: f64) -> Result<(), Self::Error> {
+        // Readers of JSON take `-0` for an integer, which has no sign at zero.
+        if value == 0.0 {
+            self.raw("-0.0");
+            return Ok(());
+        }
         self.raw("");
         number::write(&mut self.out, value);
         Ok(())

@@ -433,7 +433,8 @@ fn load<'py>(src: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Returns
 /// -------
 /// str
-///     Without white space, node ids ascending, each number in its shortest form.
+///     Without white space, node ids ascending, each number in its shortest form (-0.0 as such, because
+///     readers of JSON take -0 for an integer).
 ///
 /// Raises
 /// ------

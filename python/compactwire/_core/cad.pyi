@@ -96,7 +96,8 @@ def dumps(doc: _Document, /) -> str:
     Returns
     -------
     str
-        Without white space, node ids ascending, each number in its shortest form.
+        Without white space, node ids ascending, each number in its shortest form (-0.0 as such, because
+        readers of JSON take -0 for an integer).
 
     Raises
     ------

@@ -193,10 +193,8 @@ def _forms(document: Any) -> list[tuple[str, str | bytes]]:
 def _counter() -> Callable[[str], int] | None:
     """Count o200k tokens, where a tokenizer is installed."""
     try:
-        from bpe_openai import o200k_base  # noqa: PLC0415
+        import bpe_openai  # noqa: PLC0415
     except ImportError:
         return None
-    tokenizer = o200k_base()
-    return lambda text: int(tokenizer.count(text))
-
-
+    encoding = bpe_openai.get_encoding("o200k_base")
+    return lambda text: len(encoding.encode_ordinary(text))
