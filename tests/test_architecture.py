@@ -41,7 +41,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {"", "cli._shell", "cli.cad", "cli.messages"},
-    "cli.cad": {"cad", "cli._shell"},
+    "cli.cad": {"", "cli._shell"},
     "cli._shell": set(),
     "cli.messages": {"", "_demo", "cli._shell"},
     "__main__": {"cli"},

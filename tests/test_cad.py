@@ -129,7 +129,7 @@ def test_the_first_dialect_carries_the_shape_or_names_what_it_cannot(document: A
     try:
         text = cad.to_compact(document)
     except cad.DocumentError as error:
-        assert "dialect 0.1" in error.message
+        assert "dialect 0.1" in error.message  # noqa: PT017
         assert {"assembly", "ops", "roots"} & set(cad.losses(document, "0.1"))
         return
     again = cad.from_compact(text)
@@ -175,10 +175,7 @@ def test_text_is_taken_or_refused_as_the_reference_does(text: str, dialect: Any)
 def test_any_bytes_are_a_document_or_an_error(data: bytes, magic: bool) -> None:
     data = b"\x89VCB\x01" * magic + data
     for read in (cad.load, cad.from_binary, cad.from_compact, cad.canonical, cad.from_hybrid):
-        try:
-            assert isinstance(read(data), dict)
-        except cw.CompactWireError as error:
-            assert str(error)  # noqa: PT017
+        assert outcome(lambda read=read: read(data))
     assert isinstance(cad.check(data), list)
 
 
@@ -433,7 +430,8 @@ def test_the_example_of_the_tool_is_right_and_its_table_is_whole() -> None:
     example = description.split("two holes:\n")[1]
     assert cad.create_cad_compact(example)["ok"]
     table = set(re.findall(r"^([A-Z]+)\b", description, re.M)) | {"D", "I"}
-    assert table >= set("C Y S K U D I T R X LP CP SK L A END E V SH".split())
+    wanted = "C Y S K U D I T R X LP CP SK L A END E V SH"
+    assert table >= set(wanted.split(" "))
 
 
 def test_the_description_of_the_tool_is_short() -> None:
@@ -459,7 +457,7 @@ def test_a_chain_of_a_million_nodes_converts_in_both_directions() -> None:
     assert timed(lambda: cad.to_compact(document), 60) == text
     second = timed(lambda: cad.to_compact(document, "0.2"), 60)
     data = timed(lambda: cad.to_binary(document), 60)
-    del document
+    document.clear()
     assert timed(lambda: cad.to_binary(cad.from_compact(second)), 90) == data
     assert timed(lambda: cad.to_compact(cad.from_binary(data)), 90) == text
 
@@ -567,8 +565,15 @@ def test_an_error_of_the_source_comes_through() -> None:
 def test_load_goes_by_content() -> None:
     document = cad.from_compact(BRACKET)
     hybrid = json.dumps(cad.to_hybrid(document))
-    for source in (BRACKET, "\ufeff" + BRACKET, cad.dumps(document), " \n" + hybrid,
-                   "\ufeff" + hybrid, cad.to_binary(document), cad.to_compact(document, "0.2")):
+    for source in (
+        BRACKET,
+        "\ufeff" + BRACKET,
+        cad.dumps(document),
+        " \n" + hybrid,
+        "\ufeff" + hybrid,
+        cad.to_binary(document),
+        cad.to_compact(document, "0.2"),
+    ):
         data = source if isinstance(source, bytes) else source.encode()
         for form in (data, bytearray(data), memoryview(data)):
             assert cad.load(form)["nodes"].keys() == document["nodes"].keys()
@@ -611,10 +616,10 @@ def test_losses_are_named() -> None:
         "part_materials": {"p": "a"}, "roots": [{"root": 0, "material": "a", "visible": True}],
         "instances": [], "scene": {}, "extra": 1,
     }  # fmt: skip
-    assert cad.losses(everything, "0.1") == sorted(
-        "assembly ids materials names ops part_materials root_material roots scene unknown version "
-        "visibility".split()
-    )
+    assert cad.losses(everything, "0.1") == [
+        "assembly", "ids", "materials", "names", "ops", "part_materials", "root_material", "roots",
+        "scene", "unknown", "version", "visibility",
+    ]  # fmt: skip
     assert cad.losses(everything, "0.2") == ["unknown"]
 
 

@@ -128,8 +128,8 @@ class _Evaluator:
 
     def __init__(self, nodes: dict[str, Any]) -> None:
         try:
-            import manifold3d  # noqa: PLC0415
-            import numpy as np  # noqa: PLC0415
+            import manifold3d
+            import numpy as np
         except ImportError as error:
             raise ImportError(f"{error}: pip install 'compactwire[notebook]'") from error
         self.kernel = manifold3d
@@ -265,10 +265,10 @@ class _Evaluator:
         return _Flat(self, op, [loop for loop in loops if len(loop) > 2])
 
     def do_text2d(self, node: int, op: Any) -> Any:
-        from matplotlib.textpath import TextPath  # noqa: PLC0415
+        from matplotlib.textpath import TextPath
 
         self.note(node, "Text2D is drawn in another font")
-        path = TextPath((0, 0), op["text"].replace("$", r"\$"), size=op["height"])
+        path: Any = TextPath((0, 0), op["text"].replace("$", r"\$"), size=op["height"])
         loops = [[(x, y) for x, y in loop[:-1]] for loop in path.to_polygons()]
         return _Flat(self, op, loops)
 
@@ -318,14 +318,12 @@ class _Flat:
         section = evaluator.kernel.CrossSection(self.loops, evaluator.kernel.FillRule.EvenOdd)
         steps = int(abs(twist) / 5) + (20 if scale != 1 else 0)
         solid = section.extrude(1.0, steps, twist, (scale, scale))
-        return solid.transform(
-            evaluator.np.column_stack([self.x, self.y, direction, self.origin])
-        )
+        return solid.transform(evaluator.np.column_stack([self.x, self.y, direction, self.origin]))
 
 
 def _outline(segment: Any) -> Iterator[tuple[float, float]]:
     """The points of a segment."""
-    import math  # noqa: PLC0415
+    import math
 
     start, end = segment["start"], segment["end"]
     yield start["x"], start["y"]
@@ -358,11 +356,11 @@ def _draw(
 ) -> bytes:
     """Paint faces and sharp edges from the back to the front, in orthographic view."""
     try:
-        import io  # noqa: PLC0415
+        import io
 
-        import numpy as np  # noqa: PLC0415
-        from matplotlib.collections import PolyCollection  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
+        import numpy as np
+        from matplotlib.collections import PolyCollection
+        from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(f"{error}: pip install 'compactwire[notebook]'") from error
     turn, tilt = np.radians(azimuth), np.radians(elevation)
@@ -415,8 +413,9 @@ def _draw(
 
 
 def _mesh(np: Any, solid: Any) -> tuple[Any, Any, Any, Any]:
-    """Triangles in pieces so small that sorting them by depth is right, with their normals; the sharp
-    edges, with the two triangles that each is between.
+    """Triangles with their normals, and sharp edges with the two triangles that each is between.
+
+    They are pieces so small that sorting them by depth is right.
     """
     low, high = np.array(solid.bounding_box()).reshape(2, 3)
     mesh = solid.refine_to_length(max((high - low).max() / (_PIECES / 2), 1e-9)).to_mesh()

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 TOOL: dict[str, Any] = {
     "name": "create_cad_compact",
     "description": """\
-Create a CAD part from compact text. One operation per line; the first node is 0, and only lines that \
-make a node count. References name earlier nodes by number. Lengths in mm, angles in degrees. `#` \
-begins a comment.
+Create a CAD part from compact text. One operation per line; the first node is 0, and only lines \
+that make a node count. References name earlier nodes by number. Lengths in mm, angles in \
+degrees. `#` begins a comment.
 
 C w h d                  cube, from the origin
 Y r h [segments]         cylinder along z, from z = 0
@@ -60,7 +60,7 @@ D 3 4""",
 def create_cad_compact(
     compact: str,
     dialect: Literal["auto", "0.1", "0.2"] = "auto",
-    format: Literal["json", "hybrid", "summary"] = "json",  # noqa: A002
+    format: Literal["json", "hybrid", "summary"] = "json",
     *,
     all_errors: bool = False,
 ) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""CAD IR: vcad documents as JSON, compact text and bytes.
+r"""CAD IR: vcad documents as JSON, compact text and bytes.
 
 >>> from compactwire import cad
 >>> document = cad.from_compact("C 50 30 5\\nY 5 10\\nT 1 25 15 0\\nD 0 2")
@@ -16,11 +16,11 @@ from ._cad_tool import TOOL, create_cad_compact
 from .errors import BinaryError, CompactParseError, DocumentError
 
 __all__ = [
+    "TOOL",
     "BinaryError",
     "CompactIterator",
     "CompactParseError",
     "DocumentError",
-    "TOOL",
     "Preview",
     "canonical",
     "check",

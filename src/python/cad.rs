@@ -15,6 +15,15 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 /// vcad documents as compact text and bytes; import `compactwire.cad` instead.
 #[pymodule(submodule, gil_used = false)]
 pub(super) mod cad {
+    use pyo3::prelude::*;
+
+    /// Makes `import compactwire._core.cad` possible, as for a module of its own.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let modules = module.py().import("sys")?.getattr("modules")?;
+        modules.set_item("compactwire._core.cad", module)
+    }
+
     #[pymodule_export]
     use super::stream::{CompactIterator, iter_compact};
     #[pymodule_export]
@@ -253,8 +262,8 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 /// Returns
 /// -------
 /// list of CompactParseError
-///     In the order of lines, empty for a good text. The first is what `from_compact` raises. A line
-///     that is wrong counts as a node all the same, so that one mistake is not reported as many.
+///     In the order of lines, empty for a good text. The first is what `from_compact` raises. A
+///     wrong line counts as a node all the same, so that one mistake is not reported as many.
 ///     `suggestion` names the opcode that was probably meant.
 ///
 /// Source: CAD IR "Error Handling"; design section 3.3.
@@ -285,8 +294,8 @@ fn check<'py>(
 /// Returns
 /// -------
 /// dict
-///     The nodes as a text in "compact", everything else as it was. `from_hybrid` gives the document
-///     back exactly.
+///     The nodes as a text in "compact", everything else as it was. `from_hybrid` gives the
+///     document back exactly.
 ///
 /// Raises
 /// ------
@@ -433,8 +442,8 @@ fn load<'py>(src: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Returns
 /// -------
 /// str
-///     Without white space, node ids ascending, each number in its shortest form (-0.0 as such, because
-///     readers of JSON take -0 for an integer).
+///     Without white space, node ids ascending, each number in its shortest form (-0.0 as such,
+///     because readers of JSON take -0 for an integer).
 ///
 /// Raises
 /// ------

@@ -14,11 +14,14 @@ SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 MODES = {"hidden": False, "shown": True}
-PRESETS = "studio warehouse apartment park city dawn night sunset forest neutral".split()
-TONES = "none reinhard cineon acesFilmic agX neutral".split()
+PRESETS = (
+    "studio", "warehouse", "apartment", "park", "city", "dawn", "night", "sunset", "forest",
+    "neutral",
+)  # fmt: skip
+TONES = ["none", "reinhard", "cineon", "acesFilmic", "agX", "neutral"]
 
-# n a number, 3 a vector, u an integer, ? an integer that may be left out, o a solid, f a flat shape,
-# " a string.
+# n a number, 3 a vector, u an integer, ? an integer that may be left out, o a solid, f a flat
+# shape, " a string.
 OPS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "C": ("Cube", [("3", "size")]),
     "Y": ("Cylinder", [("n", "radius"), ("n", "height"), ("?", "segments")]),
@@ -73,14 +76,14 @@ COUNTS: dict[str, tuple[int, ...]] = {
     "CAM": (7, 8, 9), "VER": (1,), "PMAT": (2,), "HAVE": (1,), "IDS": tuple(range(1, 9999)),
 }  # fmt: skip
 DIRECTIVE_ATTRIBUTES = {
-    **dict.fromkeys(("M", "@MAT", "PDEF"), {"key"}),
-    **dict.fromkeys(JOINTS, {"name", "state"}),
-    **dict.fromkeys(LIGHTS, {"enabled", "shadow"}),
+    **{key: {"key"} for key in ("M", "@MAT", "PDEF")},
+    **{key: {"name", "state"} for key in JOINTS},
+    **{key: {"enabled", "shadow"} for key in LIGHTS},
 }
 ONCE = {"GROUND", "VER", "IDS", "ENV", "BG", "AO", "BLOOM", "VIG", "TONE", "EXP"}
 
 
-class Mistake(Exception):  # noqa: N818
+class Mistake(Exception):
     """The text is not a document."""
 
 
@@ -396,9 +399,7 @@ class Reader:
         transform, rest = None, args[4:]
         if not blank(args[3]):
             parts = ("translation", "rotation", "scale")
-            transform = {
-                part: vector(args[3 + 3 * i : 6 + 3 * i]) for i, part in enumerate(parts)
-            }
+            transform = {part: vector(args[3 + 3 * i : 6 + 3 * i]) for i, part in enumerate(parts)}
             rest = args[12:]
         self.rest.setdefault("instances", []).append(present(
             id=str(args[0]), partDefId=str(args[1]), name=name, transform=transform,
@@ -511,7 +512,9 @@ class Reader:
 
     def do_have(self, args: list[str], _: object) -> None:
         what = str(args[0])
-        places = {"parts": ("partDefs", {}), "instances": ("instances", []), "joints": ("joints", [])}
+        places: dict[str, tuple[str, Any]] = {
+            "parts": ("partDefs", {}), "instances": ("instances", []), "joints": ("joints", []),
+        }  # fmt: skip
         inside = {"lights": ("lights", []), "cameras": ("cameraPresets", [])}
         check(what in ("scene", "post", *places, *inside), "HAVE knows no")
         if what in places:

@@ -78,8 +78,8 @@ def check(
     Returns
     -------
     list of CompactParseError
-        In the order of lines, empty for a good text. The first is what `from_compact` raises. A line
-        that is wrong counts as a node all the same, so that one mistake is not reported as many.
+        In the order of lines, empty for a good text. The first is what `from_compact` raises. A
+        wrong line counts as a node all the same, so that one mistake is not reported as many.
         `suggestion` names the opcode that was probably meant.
 
     Source: CAD IR "Error Handling"; design section 3.3.
@@ -96,8 +96,8 @@ def dumps(doc: _Document, /) -> str:
     Returns
     -------
     str
-        Without white space, node ids ascending, each number in its shortest form (-0.0 as such, because
-        readers of JSON take -0 for an integer).
+        Without white space, node ids ascending, each number in its shortest form (-0.0 as such,
+        because readers of JSON take -0 for an integer).
 
     Raises
     ------
@@ -186,7 +186,7 @@ def iter_compact(
     Parameters
     ----------
     source : str, path-like, binary file or iterable of bytes or str
-        A path, a file (read to its end), or chunks, which may end anywhere, even inside a character.
+        A path, a file (read to its end), or chunks, which may end anywhere, even in a character.
     dialect : {"auto", "0.1", "0.2"}
         The grammar, as in `from_compact`.
     max_line : int
@@ -325,8 +325,8 @@ def to_hybrid(doc: _Document, /) -> dict[str, Any]:
     Returns
     -------
     dict
-        The nodes as a text in "compact", everything else as it was. `from_hybrid` gives the document
-        back exactly.
+        The nodes as a text in "compact", everything else as it was. `from_hybrid` gives the
+        document back exactly.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "cad",
-        lambda _: parser.error("which command?"),  # type: ignore[no-any-return]
+        lambda _: parser.error("which command?"),
         "convert, check and measure vcad documents",
         "compactwire cad compact part.vcad -o part.vcadc",
     )
@@ -193,7 +193,7 @@ def _forms(document: Any) -> list[tuple[str, str | bytes]]:
 def _counter() -> Callable[[str], int] | None:
     """Count o200k tokens, where a tokenizer is installed."""
     try:
-        import bpe_openai  # noqa: PLC0415
+        import bpe_openai
     except ImportError:
         return None
     encoding = bpe_openai.get_encoding("o200k_base")

@@ -159,7 +159,7 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 /// Parameters
 /// ----------
 /// source : str, path-like, binary file or iterable of bytes or str
-///     A path, a file (read to its end), or chunks, which may end anywhere, even inside a character.
+///     A path, a file (read to its end), or chunks, which may end anywhere, even in a character.
 /// dialect : {"auto", "0.1", "0.2"}
 ///     The grammar, as in `from_compact`.
 /// max_line : int
