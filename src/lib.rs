@@ -12,6 +12,7 @@
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 pub mod base85;
+pub mod cad;
 pub mod compact;
 mod compression;
 pub mod json;

@@ -15,6 +15,7 @@ import pytest
 
 import compactwire as cw
 import compactwire.errors
+from compactwire import cad
 
 from .conftest import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
@@ -144,6 +145,21 @@ REASONS: dict[str, Reason] = {
     "frame without the id of a dictionary": decoding(
         dictionary_wire(zstd(MAP)), cw.DictionaryNotFound, id=0
     ),
+    "compact CAD text": (
+        lambda: cad.from_compact("C 1 2 3\n cube 1 2"),
+        cw.CompactParseError,
+        {"line": 2, "column": 2, "message": "unknown opcode cube", "suggestion": "C"},
+    ),
+    "CAD document": (
+        lambda: cad.dumps({"nodes": {}, "holes": []}),
+        cw.DocumentError,
+        {"path": "document", "message": 'unknown field "holes"'},
+    ),
+    "binary CAD document": (
+        lambda: cad.from_binary(b"\x89VCB\x02"),
+        cw.BinaryError,
+        {"offset": 4, "message": "unknown layout 2"},
+    ),
     "model in the DSL": (
         lambda: cw.encode(cw.Response("x", "a|b"), format="dsl"),
         cw.EncodeError,
@@ -170,6 +186,7 @@ def test_the_error_has_its_class_and_its_facts(name: str) -> None:
     raised = caught(name)
     assert type(raised) is error
     assert vars(raised) == {"message": str(raised), **facts}
+    assert facts.get("message", "") in str(raised)
     assert raised.args == (str(raised),)
     assert str(raised)
 
@@ -193,8 +210,10 @@ def test_the_binding_imports_exactly_these_classes() -> None:
 def test_all_are_one_tree_under_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    assert cw.DecodeError.__bases__ == cw.EncodeError.__bases__ == (cw.CompactWireError,)
-    for name in set(classes) - {"CompactWireError", "DecodeError", "EncodeError"}:
+    first = {"DecodeError", "DocumentError", "EncodeError"}
+    for name in first:
+        assert classes[name].__bases__ == (cw.CompactWireError,)
+    for name in set(classes) - {"CompactWireError"} - first:
         assert classes[name].__bases__ == (cw.DecodeError,)
 
 
@@ -261,6 +280,15 @@ LOUD: dict[str, Callable[[], object]] = {
     "unknown member": lambda: cw.encode({"response": "", LONG: 0}),
     "dictionary file": lambda: cw.Dictionary.from_bytes(LONG.encode()),
     "dictionary line": lambda: cw.Dictionary.from_bytes(f"ZDCT|v2|a|b|{LONG}|c\n".encode()),
+    "CAD opcode": lambda: cad.from_compact(LONG),
+    "CAD number": lambda: cad.from_compact(f"S {LONG}"),
+    "CAD name": lambda: cad.from_compact(f"$a = S 1\n${LONG} = S 1"),
+    "CAD version": lambda: cad.from_compact(f"# vcad 0{LONG}"),
+    "CAD material": lambda: cad.from_compact(f"@MAT {LONG} 0 0 0 0 1\n" * 2),
+    "CAD field": lambda: cad.dumps({LONG: 1, "nodes": {}}),
+    "CAD key": lambda: cad.dumps({"nodes": {}, "materials": {LONG: 1}}),
+    "CAD JSON": lambda: cad.dumps(LONG),
+    "CAD JSON key": lambda: cad.dumps(f'{{"{LONG}":1,"{LONG}":1}}'),
     "content type": lambda: cw.Dictionary.train(["x"], content_type=LONG + "|"),
     "frame": lambda: cw.Session().decode_request([LONG, "REQ|1|||{}"]),
     "request": lambda: cw.Session().decode_request([LONG]),

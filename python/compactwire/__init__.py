@@ -10,6 +10,7 @@ Response('The answer is 42.', model='C45', tokens=150)
 
 from __future__ import annotations
 
+from . import cad
 from ._core import (
     DeltaStream,
     Dictionary,
@@ -33,10 +34,13 @@ from ._core import (
 )
 from ._format import Format
 from .errors import (
+    BinaryError,
+    CompactParseError,
     CompactWireError,
     DecodeError,
     DecompressionFailed,
     DictionaryNotFound,
+    DocumentError,
     EmptyResponse,
     EncodeError,
     InvalidBase64,
@@ -52,12 +56,15 @@ from .errors import (
 )
 
 __all__ = [
+    "BinaryError",
+    "CompactParseError",
     "CompactWireError",
     "DecodeError",
     "DecompressionFailed",
     "DeltaStream",
     "Dictionary",
     "DictionaryNotFound",
+    "DocumentError",
     "EmptyResponse",
     "EncodeError",
     "Format",
@@ -79,6 +86,7 @@ __all__ = [
     "UnknownReference",
     "__version__",
     "apply_delta",
+    "cad",
     "decode",
     "decode_base85",
     "decode_tool_call",

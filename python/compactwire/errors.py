@@ -10,10 +10,13 @@ Source: Compact Protocol v2 "Error Types", v4 section 8.
 from __future__ import annotations
 
 __all__ = [
+    "BinaryError",
+    "CompactParseError",
     "CompactWireError",
     "DecodeError",
     "DecompressionFailed",
     "DictionaryNotFound",
+    "DocumentError",
     "EmptyResponse",
     "EncodeError",
     "InvalidBase64",
@@ -140,3 +143,34 @@ class UnknownReference(DecodeError):
     """The first reference that is unknown."""
     ids: tuple[str, ...]
     """All of them: tools ``t_…``, prompts ``s_…``, a context ``c_…``."""
+
+
+class CompactParseError(DecodeError):
+    """A compact CAD text has a mistake. CAD IR "Error Handling"."""
+
+    line: int
+    """The line, from 1."""
+    column: int
+    """The column in characters, from 1."""
+    message: str
+    """What is wrong, without the place."""
+    suggestion: str | None
+    """The opcode that was probably meant, where the one that is there does not exist."""
+
+
+class DocumentError(CompactWireError):
+    """A CAD document is not in the model, or cannot be written in a dialect."""
+
+    path: str
+    """Which part of it: ``node 7``, ``roots[0].visible``, ``document``."""
+    message: str
+    """What is wrong with it, without the place."""
+
+
+class BinaryError(DecodeError):
+    """Bytes are not a binary CAD document."""
+
+    offset: int
+    """Where they break, in bytes from 0."""
+    message: str
+    """What is wrong there, without the place."""

@@ -36,6 +36,13 @@ impl<'py> Data<'py> {
         }
     }
 
+    /// Whether an object holds bytes, not text.
+    pub(super) fn is_bytes(object: &Bound<'py, PyAny>) -> bool {
+        object.is_instance_of::<PyBytes>()
+            || object.is_instance_of::<PyByteArray>()
+            || object.is_instance_of::<PyMemoryView>()
+    }
+
     /// The text; bytes must be UTF-8 (`InvalidFormat` otherwise).
     pub(super) fn text(&self, py: Python<'py>) -> PyResult<&str> {
         let bytes = match self {

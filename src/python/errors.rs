@@ -2,10 +2,9 @@
 //!
 //! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
 
-use crate::base85;
 use crate::compact::{DecodeError, EncodeError};
 use crate::position::excerpt;
-use crate::session;
+use crate::{base85, cad, session};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
@@ -14,9 +13,10 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        DecompressionFailed, DictionaryNotFound, EmptyResponse, EncodeError, InvalidBase64,
-        InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack,
-        InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
+        BinaryError, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError,
+        EmptyResponse, EncodeError, InvalidBase64, InvalidBase85Char, InvalidBase85Length,
+        InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField,
+        OutputTooLarge, UnknownReference,
     }
 }
 
@@ -143,4 +143,44 @@ pub(super) fn unfit_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
 #[cold]
 pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
     exception!(py, InvalidFormat, message)
+}
+
+/// A mistake in compact CAD text as its exception.
+#[cold]
+pub(super) fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
+    let text = error.to_string();
+    let cad::ParseError { line, column, message, suggestion } = error;
+    exception!(
+        py,
+        CompactParseError,
+        text,
+        line = *line,
+        column = *column,
+        message = message,
+        suggestion = *suggestion
+    )
+}
+
+/// A mistake in a CAD document as its exception.
+#[cold]
+pub(super) fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
+    let text = error.to_string();
+    exception!(py, DocumentError, text, path = &error.path, message = &error.message)
+}
+
+/// A mistake in a binary CAD document as its exception.
+#[cold]
+pub(super) fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
+    let text = error.to_string();
+    exception!(py, BinaryError, text, offset = error.offset, message = &error.message)
+}
+
+/// Any mistake in a CAD file as its exception.
+#[cold]
+pub(super) fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
+    match error {
+        cad::Error::Parse(error) => parse_error(py, error),
+        cad::Error::Document(error) => document_error(py, error),
+        cad::Error::Binary(error) => binary_error(py, error),
+    }
 }

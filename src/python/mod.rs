@@ -8,6 +8,7 @@
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
 
 mod args;
+mod cad;
 mod delta;
 mod dictionary;
 mod errors;
@@ -27,6 +28,8 @@ use pyo3::types::PyString;
 /// The compiled core of compactwire; import `compactwire` instead.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::cad::cad;
     #[pymodule_export]
     use super::delta::{DeltaStream, apply_delta, encode_delta};
     #[pymodule_export]

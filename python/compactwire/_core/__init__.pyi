@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Final, Literal, final, overload
 
 from .._format import Format
+from . import cad as cad
 
 __version__: Final[str]
 
@@ -26,6 +27,7 @@ __all__ = [
     "_restore_session_stats",
     "_restore_tool_call",
     "apply_delta",
+    "cad",
     "decode",
     "decode_base85",
     "decode_tool_call",

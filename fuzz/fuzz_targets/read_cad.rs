@@ -1,0 +1,52 @@
+//! Any bytes as compact CAD text, in every dialect, whole and in pieces; what is read survives.
+
+#![no_main]
+
+use compactwire::cad::{self, Dialect, Document, MAX_LINE, ParseError, Stream};
+use libfuzzer_sys::fuzz_target;
+
+fn stream(data: &[u8], dialect: Dialect) -> Result<(Vec<u64>, cad::Sections), ParseError> {
+    let mut stream = Stream::new(dialect, MAX_LINE);
+    let mut ids = Vec::new();
+    for chunk in data.chunks(7) {
+        stream.push(chunk);
+        while let Some(node) = stream.node()? {
+            ids.push(node.id);
+        }
+    }
+    stream.end();
+    while let Some(node) = stream.node()? {
+        ids.push(node.id);
+    }
+    Ok((ids, stream.finish()?.0))
+}
+
+fn survives(document: &Document<'_>) {
+    let json = cad::write_json(document);
+    let text = cad::write_second(document).unwrap();
+    let again = cad::read_text(&text, Dialect::Auto).unwrap();
+    assert_eq!(cad::write_json(&again), json);
+    let bytes = cad::write_binary(document).unwrap();
+    assert_eq!(cad::write_json(&cad::read_binary(&bytes).unwrap()), json);
+    assert_eq!(cad::write_binary(&again).unwrap(), bytes);
+}
+
+fuzz_target!(|data: &[u8]| {
+    for dialect in [Dialect::Auto, Dialect::First, Dialect::Second] {
+        let errors = cad::check(data, dialect, 100);
+        let streamed = stream(data, dialect);
+        match cad::read_bytes(data, dialect) {
+            Err(error) => {
+                assert_eq!(errors.first(), Some(&error));
+                assert_eq!(streamed.err(), Some(error));
+            }
+            Ok(document) => {
+                assert!(errors.is_empty());
+                let (ids, sections) = streamed.unwrap();
+                assert_eq!(ids, document.nodes.iter().map(|node| node.id).collect::<Vec<_>>());
+                assert_eq!(sections, document.sections);
+                survives(&document);
+            }
+        }
+    }
+});

@@ -1,0 +1,123 @@
+"""The tool ``create_cad_compact``: what a model is told, and what it is answered.
+
+Source: CAD IR "For AI Models (MCP)"; design section 11.
+"""
+
+from __future__ import annotations
+
+from . import _core
+from .errors import CompactParseError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+TOOL: dict[str, Any] = {
+    "name": "create_cad_compact",
+    "description": """\
+Create a CAD part from compact text. One operation per line; the first node is 0, and only lines \
+that make a node count. References name earlier nodes by number. Lengths in mm, angles in \
+degrees. `#` begins a comment.
+
+C w h d                  cube, from the origin
+Y r h [segments]         cylinder along z, from z = 0
+S r [segments]           sphere
+K r_bottom r_top h [segments]  cone
+U a b / D a b / I a b    union, a minus b, intersection
+T n x y z                move
+R n rx ry rz             rotate about x, then y, then z
+X n sx sy sz             scale
+LP n dx dy dz count spacing           copies in a row
+CP n ox oy oz ax ay az count angle    copies round an axis (origin, direction)
+SK ox oy oz xx xy xz yx yy yz         begin a sketch: origin, x and y direction; one node
+L x1 y1 x2 y2            in a sketch: line
+A x1 y1 x2 y2 cx cy ccw  in a sketch: arc with centre, ccw 0 or 1
+END                      end the sketch
+E sketch dx dy dz        extrude along a vector
+V sketch ox oy oz ax ay az angle      revolve round an axis
+SH n thickness           hollow out
+
+The last node is the part. Example, a plate with two holes:
+C 50 30 5
+Y 3 10
+T 1 10 15 0
+D 0 2
+T 1 40 15 0
+D 3 4""",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "compact": {"type": "string", "description": "The compact text."},
+            "dialect": {"enum": ["auto", "0.1", "0.2"], "default": "auto"},
+            "format": {"enum": ["json", "hybrid", "summary"], "default": "json"},
+        },
+        "required": ["compact"],
+    },
+}
+"""Name, description and input schema, as tool servers list them."""
+
+
+def create_cad_compact(
+    compact: str,
+    dialect: Literal["auto", "0.1", "0.2"] = "auto",
+    format: Literal["json", "hybrid", "summary"] = "json",
+    *,
+    all_errors: bool = False,
+) -> dict[str, Any]:
+    """Answer a model that wrote compact text; a mistake in the text is an answer, too.
+
+    Parameters
+    ----------
+    compact : str
+        The text.
+    dialect : {"auto", "0.1", "0.2"}
+        The grammar, as in `from_compact`.
+    format : {"json", "hybrid", "summary"}
+        What is answered: the document, the document as a hybrid, or counts.
+    all_errors : bool
+        Answer also `errors`, the list of all mistakes, with a `suggestion` for unknown opcodes.
+
+    Returns
+    -------
+    dict
+        ``{"ok": True, "document": ...}``, ``{"ok": True, "summary": {"nodes", "roots", "ops"}}`` or
+        ``{"ok": False, "error": {"line", "column", "message", "source"}}``, where `source` is the
+        line with the mistake.
+
+    Source: CAD IR "For AI Models (MCP)"; design section 11.
+    """
+    if format not in ("json", "hybrid", "summary"):
+        raise ValueError(f"format must be 'json', 'hybrid' or 'summary', not {format!r}")
+    try:
+        document = _core.cad.from_compact(compact, dialect)
+    except CompactParseError as error:
+        answer: dict[str, Any] = {"ok": False, "error": _explain(error, compact)}
+        if all_errors:
+            answer["errors"] = [
+                {**_explain(mistake, compact), "suggestion": mistake.suggestion}
+                for mistake in _core.cad.check(compact, dialect=dialect)
+            ]
+        return answer
+    if format == "summary":
+        return {"ok": True, "summary": _summary(document)}
+    if format == "hybrid":
+        return {"ok": True, "document": _core.cad.to_hybrid(document)}
+    return {"ok": True, "document": document}
+
+
+def _explain(error: CompactParseError, compact: str) -> dict[str, Any]:
+    source = compact.removeprefix("\ufeff").split("\n")[error.line - 1].removesuffix("\r")
+    return {
+        "line": error.line,
+        "column": error.column,
+        "message": error.message,
+        "source": source,
+    }
+
+
+def _summary(document: dict[str, Any]) -> dict[str, Any]:
+    ops: dict[str, int] = {}
+    for node in document["nodes"].values():
+        name = node["op"]["type"]
+        ops[name] = ops.get(name, 0) + 1
+    return {"nodes": len(document["nodes"]), "roots": len(document["roots"]), "ops": ops}

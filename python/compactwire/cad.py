@@ -1,0 +1,55 @@
+r"""CAD IR: vcad documents as JSON, compact text and bytes.
+
+>>> from compactwire import cad
+>>> document = cad.from_compact("C 50 30 5\\nY 5 10\\nT 1 25 15 0\\nD 0 2")
+>>> document["nodes"]["3"]["op"]
+{'type': 'Difference', 'left': 0, 'right': 2}
+>>> cad.to_compact(document)
+'C 50 30 5\\nY 5 10\\nT 1 25 15 0\\nD 0 2'
+"""
+
+from __future__ import annotations
+
+from . import _core
+from ._cad_preview import Preview, preview
+from ._cad_tool import TOOL, create_cad_compact
+from .errors import BinaryError, CompactParseError, DocumentError
+
+__all__ = [
+    "TOOL",
+    "BinaryError",
+    "CompactIterator",
+    "CompactParseError",
+    "DocumentError",
+    "Preview",
+    "canonical",
+    "check",
+    "create_cad_compact",
+    "dumps",
+    "from_binary",
+    "from_compact",
+    "from_hybrid",
+    "iter_compact",
+    "load",
+    "losses",
+    "preview",
+    "to_binary",
+    "to_compact",
+    "to_hybrid",
+]
+
+_cad = _core.cad
+
+CompactIterator = _cad.CompactIterator
+canonical = _cad.canonical
+check = _cad.check
+dumps = _cad.dumps
+from_binary = _cad.from_binary
+from_compact = _cad.from_compact
+from_hybrid = _cad.from_hybrid
+iter_compact = _cad.iter_compact
+load = _cad.load
+losses = _cad.losses
+to_binary = _cad.to_binary
+to_compact = _cad.to_compact
+to_hybrid = _cad.to_hybrid

@@ -1,0 +1,200 @@
+"""The command ``compactwire cad``: vcad documents between JSON, compact text and bytes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from compactwire import cad
+
+from ._shell import OK, add_command, add_output, one_line, read, write, write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._shell import Commands
+
+_BAD = 1
+
+_WHAT = {
+    "assembly": "the assembly",
+    "ids": "node ids",
+    "materials": "materials",
+    "names": "names as data",
+    "ops": "operations that the dialect has not",
+    "part_materials": "materials of parts",
+    "root_material": "the material of the root",
+    "roots": "which nodes are roots",
+    "scene": "the scene",
+    "unknown": "fields and operations that are not in the model",
+    "version": "the version",
+    "visibility": "visibility",
+}
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "cad",
+        lambda _: parser.error("which command?"),
+        "convert, check and measure vcad documents",
+        "compactwire cad compact part.vcad -o part.vcadc",
+    )
+    group = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    compact = _one(group, "compact", _compact, "write a document as compact text", "part.vcad")
+    compact.add_argument(
+        "--dialect", choices=["0.1", "0.2"], default="0.1", help="0.1: the shape; 0.2: everything"
+    )
+    compact.add_argument("--no-names", action="store_true", help="leave out names (dialect 0.1)")
+    compact.add_argument(
+        "--lossy", action="store_true", help="write also what the dialect does not carry"
+    )
+    _one(group, "expand", _expand, "write a document of any kind as JSON", "part.vcadc")
+    _one(group, "pack", _pack, "write a document as bytes", "part.vcad -o part.vcadb")
+    _one(group, "unpack", _expand, "write a binary document as JSON", "part.vcadb")
+    _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
+    _many(group, "check", _check, "find all mistakes", "part.vcadc")
+    _many(group, "stats", _stats, "measure a document in each form", "part.vcad")
+
+
+def _one(
+    group: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = add_command(group, name, run, about, f"compactwire cad {name} {example}")
+    parser.add_argument("file", metavar="IN", help="a file of any kind, or - for stdin")
+    add_output(parser)
+    return parser
+
+
+def _many(
+    group: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    example: str,
+) -> None:
+    parser = add_command(group, name, run, about, f"compactwire cad {name} {example}")
+    parser.add_argument("files", metavar="IN", nargs="+", help="files of any kind, or - for stdin")
+
+
+def _document(data: bytes, *, lossy: bool = False) -> Any:
+    """Read a document; with `lossy`, JSON also from outside the model."""
+    try:
+        return cad.load(data)
+    except cad.DocumentError:
+        if not lossy:
+            raise
+        return cad.canonical(data, lossy=True)
+
+
+def _compact(args: argparse.Namespace) -> int:
+    data = read(args.file)
+    document = _document(data, lossy=args.lossy)
+    text = cad.to_compact(document, args.dialect, names=not args.no_names, lossy=args.lossy)
+    source = document
+    if args.lossy and data.lstrip().startswith(b"{"):
+        # As it was: what is not in the model is lost, too.
+        source = json.loads(data)
+        source = document if "compact" in source else source
+    for code in cad.losses(source, args.dialect):
+        print(f"compactwire: not carried: {_WHAT[code]} ({code})", file=sys.stderr)
+    return write(text + "\n", args.output)
+
+
+def _expand(args: argparse.Namespace) -> int:
+    return write(cad.dumps(_document(read(args.file))) + "\n", args.output)
+
+
+def _pack(args: argparse.Namespace) -> int:
+    return write_bytes(cad.to_binary(_document(read(args.file))), args.output)
+
+
+def _hybrid(args: argparse.Namespace) -> int:
+    hybrid = cad.to_hybrid(_document(read(args.file)))
+    return write(json.dumps(hybrid, ensure_ascii=False, indent=1) + "\n", args.output)
+
+
+def _check(args: argparse.Namespace) -> int:
+    result = OK
+    for path in args.files:
+        data = read(path)
+        for place, message in _mistakes(data):
+            result = _BAD
+            print(one_line(f"{path}:{place}: {message}"))
+    return result
+
+
+def _mistakes(data: bytes) -> list[tuple[str, str]]:
+    try:
+        cad.load(data)
+    except cad.CompactParseError as error:
+        # Of a hybrid there is one; its lines are those of the text inside.
+        errors = [error] if data.lstrip().startswith(b"{") else cad.check(data)
+        return [(f"{e.line}:{e.column}", e.message + _hint(e)) for e in errors]
+    except (cad.DocumentError, cad.BinaryError) as error:
+        return [("1:1", str(error))]
+    return []
+
+
+def _hint(error: cad.CompactParseError) -> str:
+    return f" (did you mean {error.suggestion}?)" if error.suggestion else ""
+
+
+def _stats(args: argparse.Namespace) -> int:
+    tokens = _counter()
+    lines = []
+    for path in args.files:
+        document = _document(read(path))
+        lines.append(f"{path}: {len(document['nodes'])} nodes")
+        baseline = None
+        for name, form in _forms(document):
+            data = form if isinstance(form, bytes) else form.encode()
+            line = f"  {name:<18}{len(data):>10} bytes"
+            if tokens is not None and isinstance(form, str):
+                count = tokens(form)
+                baseline = baseline or count
+                line += f"{count:>10} tokens{1 - count / baseline:>9.1%} fewer"
+            lines.append(line)
+    if tokens is None:
+        lines.append("(no tokens: pip install bpe-openai)")
+    return write("".join(line + "\n" for line in lines), "-")
+
+
+def _forms(document: Any) -> list[tuple[str, str | bytes]]:
+    minified = cad.dumps(document)
+    value = json.loads(minified)
+    forms: list[tuple[str, str | bytes]] = [
+        ("JSON, pretty", json.dumps(value, indent=2, ensure_ascii=False)),
+        ("JSON, minified", minified),
+    ]
+    for names in (False, True):
+        try:
+            text = cad.to_compact(document, "0.1", names=names)
+        except cad.DocumentError:
+            continue
+        forms.append(("0.1 with names" if names else "0.1", text))
+    hybrid = json.dumps(cad.to_hybrid(document), separators=(",", ":"), ensure_ascii=False)
+    return [
+        *forms,
+        ("0.2", cad.to_compact(document, "0.2")),
+        ("hybrid, minified", hybrid),
+        ("binary", cad.to_binary(document)),
+    ]
+
+
+def _counter() -> Callable[[str], int] | None:
+    """Count o200k tokens, where a tokenizer is installed."""
+    try:
+        import bpe_openai
+    except ImportError:
+        return None
+    encoding = bpe_openai.get_encoding("o200k_base")
+    return lambda text: len(encoding.encode_ordinary(text))

@@ -1,0 +1,447 @@
+//! Bytes as a document: any encoding that is valid.
+
+use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
+use crate::cad::error::{BinaryError, Cut};
+use crate::cad::ir::{
+    Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
+    Segment, V2, V3,
+};
+use crate::cad::number;
+use crate::cad::ops::{Code, JOINTS, Kind};
+use crate::cad::text_read::{Dialect, read_text};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+type Result<T> = std::result::Result<T, BinaryError>;
+
+/// Reads a document.
+pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
+    let mut reader = Reader { data, at: 0, strings: Vec::new() };
+    if reader.take(4)? != MAGIC {
+        return Err(fault_at(0, "not a binary document: other magic"));
+    }
+    match reader.byte()? {
+        LAYOUT => {}
+        other => return Err(fault_at(4, format!("unknown layout {other}"))),
+    }
+    let strings = reader.count()?;
+    for _ in 0..strings {
+        let length = reader.count()?;
+        let start = reader.at;
+        let bytes = reader.take(length)?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| fault_at(start + error.valid_up_to(), "invalid UTF-8"))?;
+        reader.strings.push(text);
+    }
+    let nodes = reader.nodes()?;
+    let sections = reader.sections(&nodes)?;
+    if reader.at < data.len() {
+        return Err(reader.fault("data after the end"));
+    }
+    Ok(Document { nodes, sections })
+}
+
+struct Reader<'a> {
+    data: &'a [u8],
+    at: usize,
+    strings: Vec<&'a str>,
+}
+
+impl<'a> Reader<'a> {
+    #[cold]
+    fn fault(&self, message: impl Into<String>) -> BinaryError {
+        fault_at(self.at, message)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let rest = &self.data[self.at..];
+        match rest.get(..length) {
+            Some(bytes) => {
+                self.at += length;
+                Ok(bytes)
+            }
+            None => Err(fault_at(self.data.len(), "unexpected end")),
+        }
+    }
+
+    #[inline]
+    fn byte(&mut self) -> Result<u8> {
+        match self.data.get(self.at) {
+            Some(&byte) => {
+                self.at += 1;
+                Ok(byte)
+            }
+            None => Err(self.fault("unexpected end")),
+        }
+    }
+
+    #[inline]
+    fn u(&mut self) -> Result<u64> {
+        let start = self.at;
+        let (mut n, mut shift) = (0u64, 0);
+        loop {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && byte > 1 {
+                return Err(fault_at(start, "a number above 64 bits"));
+            }
+            n |= bits << shift;
+            if byte < 0x80 {
+                if byte == 0 && shift > 0 {
+                    return Err(fault_at(start, "a number that is not in its shortest form"));
+                }
+                return Ok(n);
+            }
+            shift += 7;
+        }
+    }
+
+    /// A count of things, each of which takes at least a byte.
+    fn count(&mut self) -> Result<usize> {
+        let start = self.at;
+        let n = self.u()?;
+        let left = self.data.len() - self.at;
+        match usize::try_from(n).ok().filter(|&n| n <= left) {
+            Some(n) => Ok(n),
+            None => Err(fault_at(start, format!("{n} things in {left} bytes"))),
+        }
+    }
+
+    fn bounded(&mut self, most: u64, what: &str) -> Result<u64> {
+        let start = self.at;
+        let n = self.u()?;
+        if n <= most { Ok(n) } else { Err(fault_at(start, format!("unknown {what} {n}"))) }
+    }
+
+    fn string(&self, index: u64, at: usize) -> Result<&'a str> {
+        let found = usize::try_from(index).ok().and_then(|index| self.strings.get(index));
+        found.copied().ok_or_else(|| fault_at(at, format!("there is no string {index}")))
+    }
+
+    fn text(&mut self) -> Result<&'a str> {
+        let at = self.at;
+        let index = self.u()?;
+        self.string(index, at)
+    }
+
+    fn owned(&mut self) -> Result<String> {
+        self.text().map(str::to_owned)
+    }
+
+    fn optional_text(&mut self) -> Result<Option<String>> {
+        let at = self.at;
+        match self.u()? {
+            0 => Ok(None),
+            index => self.string(index - 1, at).map(|text| Some(text.to_owned())),
+        }
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<f64> {
+        let start = self.at;
+        let n = self.u()?;
+        let x = match (n & 3, n >> 2) {
+            (3, 0) => {
+                let mut bytes = [0; 8];
+                bytes.copy_from_slice(self.take(8)?);
+                Some(f64::from_le_bytes(bytes)).filter(|x| x.is_finite())
+            }
+            (3, more) => {
+                let z = self.u()?;
+                let scale = u32::try_from(more + 2).unwrap_or(u32::MAX);
+                number::unscaled(unzigzag(z), scale)
+            }
+            (scale, z) =>
+            {
+                #[expect(clippy::cast_possible_truncation, reason = "two bits of it")]
+                number::unscaled(unzigzag(z), scale as u32)
+            }
+        };
+        x.ok_or_else(|| fault_at(start, "a number that cannot be"))
+    }
+
+    fn numbers<const N: usize>(&mut self) -> Result<[f64; N]> {
+        let mut numbers = [0.0; N];
+        for slot in &mut numbers {
+            *slot = self.number()?;
+        }
+        Ok(numbers)
+    }
+
+    fn option(&mut self, present: bool) -> Result<Option<f64>> {
+        present.then(|| self.number()).transpose()
+    }
+
+    fn nodes(&mut self) -> Result<Vec<Node<'a>>> {
+        let count = self.count()?;
+        let ids = self.ids(count)?;
+        // A node takes more memory than the byte that it is at least: what is there is what counts.
+        let mut nodes = Vec::new();
+        for place in 0..count {
+            let id = match &ids {
+                Ids::From(first) => first + place as u64,
+                Ids::Listed(ids) => ids[place],
+            };
+            let node = self.node(id, &nodes)?;
+            nodes.push(node);
+        }
+        Ok(nodes)
+    }
+
+    fn ids(&mut self, count: usize) -> Result<Ids> {
+        let start = self.at;
+        let mode = self.bounded(2, "id mode")?;
+        if mode < 2 {
+            return Ok(Ids::From(mode));
+        }
+        let mut ids = Vec::new();
+        let mut previous = u64::MAX;
+        for _ in 0..count {
+            let step = unzigzag(self.u()?).cast_unsigned();
+            previous = previous.wrapping_add(step).wrapping_add(1);
+            ids.push(previous);
+        }
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(fault_at(start, format!("two nodes have the id {}", pair[0]))),
+            None => Ok(Ids::Listed(ids)),
+        }
+    }
+
+    fn node(&mut self, id: u64, before: &[Node<'a>]) -> Result<Node<'a>> {
+        let start = self.at;
+        let byte = self.byte()?;
+        let Some(code) = Code::from_number(byte & 0x1f).filter(|_| byte < 0x80) else {
+            return Err(fault_at(start, format!("unknown op code {byte}")));
+        };
+        let spec = code.spec();
+        let has_segments = spec.fields.iter().any(|field| field.kind == Kind::Segments);
+        let special = byte & SPECIAL != 0;
+        if special && !has_segments && !matches!(code, Code::Extrude | Code::Text2D) {
+            return Err(fault_at(start, format!("unknown op code {byte}")));
+        }
+        let name = match byte & NAMED {
+            0 => None,
+            _ => Some(Cow::Borrowed(self.text()?)),
+        };
+        let mut op = Op::new(code);
+        for field in spec.fields {
+            let at = field.at;
+            match field.kind {
+                Kind::Number => op.numbers[at] = self.number()?,
+                Kind::Vector => op.numbers[at..at + 3].copy_from_slice(&self.numbers::<3>()?),
+                Kind::Segments if special => {}
+                Kind::Count | Kind::Segments => op.count = self.u32()?,
+                Kind::Solid => op.refs[at] = self.reference(before, field.name, false)?,
+                Kind::Profile => op.refs[at] = self.reference(before, field.name, true)?,
+                Kind::Text => op.more().texts[at] = Cow::Borrowed(self.text()?),
+            }
+        }
+        match code {
+            Code::Sketch2D => op.more().segments = self.outline()?,
+            Code::Extrude if special => {
+                let mask = self.bounded(3, "parts")?;
+                op.more().options = self.options(mask)?;
+            }
+            Code::Text2D if special => {
+                let mask = self.bounded(CENTER + RIGHT - 1, "parts")?;
+                op.more().align = match mask & (CENTER | RIGHT) {
+                    0 => Align::Left,
+                    CENTER => Align::Center,
+                    _ => Align::Right,
+                };
+                op.more().options = self.options(mask)?;
+            }
+            _ => {}
+        }
+        Ok(Node { id, name, op })
+    }
+
+    fn options(&mut self, mask: u64) -> Result<[Option<f64>; 2]> {
+        Ok([self.option(mask & 1 != 0)?, self.option(mask & 2 != 0)?])
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        let start = self.at;
+        let n = self.u()?;
+        u32::try_from(n).map_err(|_| fault_at(start, format!("{n} is above 32 bits")))
+    }
+
+    fn reference(&mut self, before: &[Node<'_>], field: &str, profile: bool) -> Result<usize> {
+        let start = self.at;
+        let back = usize::try_from(self.u()?).ok();
+        let target = back.and_then(|back| before.len().checked_sub(1)?.checked_sub(back));
+        let Some(target) = target else {
+            return Err(fault_at(start, format!("{field} references no node")));
+        };
+        let code = before[target].op.code;
+        if code.is_profile() == profile {
+            return Ok(target);
+        }
+        let wanted = if profile { "sketch" } else { "solid" };
+        let (id, name) = (before[target].id, code.name());
+        let message = format!("{field} expects a {wanted} but node {id} is {name}");
+        Err(fault_at(start, message))
+    }
+
+    fn outline(&mut self) -> Result<Vec<Segment>> {
+        let count = self.count()?;
+        let mut segments: Vec<Segment> = Vec::new();
+        for _ in 0..count {
+            let start = self.at;
+            let kind = self.byte()?;
+            let begin: V2 = match (kind & CHAINED, segments.last()) {
+                (0, _) => self.numbers()?,
+                (_, Some(previous)) => previous.end,
+                (_, None) => return Err(fault_at(start, "no segment comes before")),
+            };
+            if kind > (ARC | CCW | CHAINED) || kind & (ARC | CCW) == CCW {
+                return Err(fault_at(start, format!("unknown segment {kind}")));
+            }
+            let end = self.numbers()?;
+            let arc = match kind & ARC {
+                0 => None,
+                _ => Some(Arc { center: self.numbers()?, ccw: kind & CCW != 0 }),
+            };
+            segments.push(Segment { start: begin, end, arc });
+        }
+        Ok(segments)
+    }
+
+    fn sections(&mut self, nodes: &[Node<'_>]) -> Result<Sections> {
+        let mut sections = Sections::default();
+        for _ in 0..self.count()? {
+            let start = self.at;
+            let n = self.u()?;
+            let node = shown_node(n / 3, nodes, start)?;
+            let visible = [None, Some(false), Some(true)][usize::try_from(n % 3).unwrap_or(0)];
+            sections.roots.push(Root { node, material: self.owned()?, visible });
+        }
+        for _ in 0..self.count()? {
+            let (start, (key, material)) = (self.at, self.material()?);
+            put(&mut sections.materials, key, material, start)?;
+        }
+        for _ in 0..self.count()? {
+            let (start, part, material) = (self.at, self.owned()?, self.owned()?);
+            put(&mut sections.part_materials, part, material, start)?;
+        }
+        let mask = self.bounded(0x3f, "parts")?;
+        let has = |bit: u32| mask >> bit & 1 != 0;
+        sections.version = has(0).then(|| self.owned()).transpose()?;
+        sections.parts = has(1).then(|| self.parts(nodes)).transpose()?;
+        sections.instances = has(2).then(|| self.list(Self::instance)).transpose()?;
+        sections.joints = has(3).then(|| self.list(Self::joint)).transpose()?;
+        sections.ground = has(4).then(|| self.owned()).transpose()?;
+        sections.scene = has(5).then(|| self.scene()).transpose()?;
+        Ok(sections)
+    }
+
+    fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let count = self.count()?;
+        let mut items = Vec::new();
+        for _ in 0..count {
+            items.push(read(self)?);
+        }
+        Ok(items)
+    }
+
+    fn material(&mut self) -> Result<(String, Material)> {
+        let mask = self.bounded(7, "parts")?;
+        let name = self.owned()?;
+        let key = if mask & 1 == 0 { name.clone() } else { self.owned()? };
+        let color = self.numbers()?;
+        let [metallic, roughness] = self.numbers()?;
+        let density = self.option(mask & 2 != 0)?;
+        let friction = self.option(mask & 4 != 0)?;
+        Ok((key, Material { name, color, metallic, roughness, density, friction }))
+    }
+
+    fn parts(&mut self, nodes: &[Node<'_>]) -> Result<BTreeMap<String, Part>> {
+        let mut parts = BTreeMap::new();
+        for _ in 0..self.count()? {
+            let start = self.at;
+            let key = self.owned()?;
+            let id = self.optional_text()?.unwrap_or_else(|| key.clone());
+            let name = self.optional_text()?;
+            let at = self.at;
+            let index = self.u()?;
+            let node = shown_node(index, nodes, at)?;
+            let part = Part { id, name, node, material: self.optional_text()? };
+            put(&mut parts, key, part, start)?;
+        }
+        Ok(parts)
+    }
+
+    fn instance(&mut self) -> Result<Instance> {
+        let (id, part) = (self.owned()?, self.owned()?);
+        let (name, material) = (self.optional_text()?, self.optional_text()?);
+        let transform = match self.bounded(1, "transform")? {
+            0 => None,
+            _ => Some([self.numbers()?, self.numbers()?, self.numbers()?]),
+        };
+        Ok(Instance { id, part, name, transform, material })
+    }
+
+    fn joint(&mut self) -> Result<Joint> {
+        let start = self.at;
+        let n = self.u()?;
+        let kind = usize::try_from(n / 2).unwrap_or(usize::MAX);
+        let limited = n % 2 == 1;
+        let Some(spec) = JOINTS.get(kind).filter(|spec| spec.limits || !limited) else {
+            return Err(fault_at(start, format!("unknown joint {n}")));
+        };
+        Ok(Joint {
+            id: self.owned()?,
+            name: self.optional_text()?,
+            parent: self.optional_text()?,
+            child: self.owned()?,
+            anchors: [self.numbers()?, self.numbers()?],
+            kind,
+            axis: if spec.axis { self.numbers::<3>()? } else { V3::default() },
+            limits: limited.then(|| self.numbers()).transpose()?,
+            state: self.number()?,
+        })
+    }
+
+    fn scene(&mut self) -> Result<Scene> {
+        let start = self.at;
+        let text = self.text()?;
+        let Document { nodes, mut sections } = read_text(text, Dialect::Second)
+            .map_err(|error| fault_at(start, format!("in the scene: {error}")))?;
+        let scene = sections.scene.take();
+        match scene {
+            Some(scene) if nodes.is_empty() && sections == Sections::default() => Ok(scene),
+            _ => Err(fault_at(start, "the scene is more or less than one")),
+        }
+    }
+}
+
+/// The node that a root or a part shows.
+fn shown_node(index: u64, nodes: &[Node<'_>], at: usize) -> Result<usize> {
+    let found = usize::try_from(index).ok().filter(|&index| index < nodes.len());
+    found.ok_or_else(|| fault_at(at, format!("root references node {index}, which does not exist")))
+}
+
+fn put<T>(map: &mut BTreeMap<String, T>, key: String, value: T, at: usize) -> Result<()> {
+    if map.contains_key(&key) {
+        return Err(fault_at(at, format!("duplicate key \"{}\"", Cut(&key))));
+    }
+    map.insert(key, value);
+    Ok(())
+}
+
+#[cold]
+fn fault_at(offset: usize, message: impl Into<String>) -> BinaryError {
+    BinaryError { offset, message: message.into() }
+}
+
+fn unzigzag(z: u64) -> i64 {
+    (z >> 1).cast_signed() ^ -(z & 1).cast_signed()
+}
+
+/// The ids of nodes.
+enum Ids {
+    From(u64),
+    Listed(Vec<u64>),
+}

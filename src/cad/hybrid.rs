@@ -1,0 +1,101 @@
+//! JSON whose geometry is compact text, and files of any kind: section 8.
+
+use super::binary;
+use super::error::{DocumentError, Error};
+use super::ir::Document;
+use super::json_read::{read_json, read_sections};
+use super::json_write::{parse, tell_sections, tell_version};
+use super::source::{Shape, Source};
+use super::text_read::{BOM, Dialect, read_bytes, read_lines};
+use super::text_write::write_geometry;
+use crate::value::Value;
+use crate::walk::Sink;
+
+/// Reads a hybrid document.
+pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Error> {
+    let compact = source.member("compact").map(|member| member.shape());
+    let Some(Shape::Text(text)) = compact else {
+        return Err(match compact {
+            None if source.shape() != Shape::Object => {
+                DocumentError::new("document", "expected an object")
+            }
+            None | Some(Shape::Null) => DocumentError::new("document", "missing field \"compact\""),
+            Some(_) => DocumentError::new("document.compact", "expected a string"),
+        }
+        .into());
+    };
+    let (nodes, reader) = read_lines(text.as_bytes(), Dialect::Auto)?;
+    let roots = source.member("roots").filter(|roots| roots.shape() != Shape::Null);
+    let mut document = reader.finish(nodes, roots.is_none())?;
+    read_sections(source, &document.nodes, &mut document.sections)?;
+    Ok(document.into_owned())
+}
+
+/// Tells a document as a hybrid: the text of its nodes, and JSON of all the rest.
+pub fn tell_hybrid<S: Sink>(
+    document: &Document<'_>,
+    sink: &mut S,
+) -> Result<Result<(), S::Error>, DocumentError> {
+    let text = write_geometry(document)?;
+    let mut tell = || {
+        sink.begin_object()?;
+        tell_version(&document.sections, sink)?;
+        sink.key("compact")?;
+        sink.text(&text)?;
+        tell_sections(&document.sections, |node| document.nodes[node].id, sink)?;
+        sink.end_object()
+    };
+    Ok(tell())
+}
+
+/// Reads a document from JSON text. Says also whether something unknown was dropped.
+pub fn read_json_lossy(
+    text: &str,
+    lossy: bool,
+) -> Result<(Document<'static>, bool), DocumentError> {
+    let value = parse(text)?;
+    let (document, dropped) = read_json(&value, lossy)?;
+    Ok((document.into_owned(), dropped))
+}
+
+/// Reads a hybrid from JSON text.
+pub fn read_hybrid_text(text: &str) -> Result<Document<'static>, Error> {
+    read_hybrid(&parse(text)?)
+}
+
+/// Reads a document or a hybrid from JSON text.
+pub fn read_json_text(text: &str) -> Result<Document<'static>, Error> {
+    let value = parse(text)?;
+    read_json_value(&value)
+}
+
+fn read_json_value(value: &Value<'_>) -> Result<Document<'static>, Error> {
+    if value.get("compact").is_some_and(|compact| *compact != Value::Null) {
+        return read_hybrid(value);
+    }
+    let (document, _) = read_json(value, false)?;
+    Ok(document.into_owned())
+}
+
+/// Reads a document of any kind, which its first bytes tell: binary, JSON, hybrid or compact text.
+pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
+    if data.starts_with(&binary::MAGIC) {
+        return Ok(binary::read_binary(data)?);
+    }
+    let rest = data.strip_prefix(BOM).unwrap_or(data);
+    if !is_json(rest) {
+        return Ok(read_bytes(data, Dialect::Auto)?);
+    }
+    let text = std::str::from_utf8(rest).map_err(|error| {
+        let message = format!("invalid JSON: not UTF-8 at byte {}", error.valid_up_to());
+        DocumentError::new("document", message)
+    })?;
+    read_json_text(text.trim_start())
+}
+
+/// Whether the first character that is no white space is a brace.
+fn is_json(data: &[u8]) -> bool {
+    let end = memchr::memchr(b'{', data).unwrap_or(data.len());
+    let blank = std::str::from_utf8(&data[..end]).is_ok_and(|start| start.trim().is_empty());
+    blank && end < data.len()
+}

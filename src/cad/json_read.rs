@@ -1,0 +1,607 @@
+//! A JSON document into the model, checked: sections 2 and 2.1.
+//!
+//! What is not in the model is an error that names it; with `lossy`, unknown fields are dropped and
+//! unknown operations become `Empty`, and whoever asks is told that it happened.
+
+use super::error::{Cut, DocumentError};
+use super::ir::{
+    Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
+    Segment, V2, V3,
+};
+use super::ops::{self, ALIGNMENTS, Code, Kind};
+use super::order;
+use super::source::{Shape, Source};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub(super) type Result<T> = std::result::Result<T, DocumentError>;
+
+/// Reads a document. Says also whether something unknown was dropped.
+pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
+    let mut reader = Reader { lossy, dropped: false };
+    let path = Path::Top("document");
+    let mut object = Object::new(source, &path)?;
+    let nodes = object.need("nodes")?;
+    let (nodes, index) = reader.nodes(nodes, &path)?;
+    let given = reader.sections(&mut object, &index)?;
+    reader.finish(&object)?;
+    order::check(&nodes)?;
+    let mut sections = Sections::default();
+    given.put_into(&mut sections);
+    Ok((Document { nodes, sections }, reader.dropped))
+}
+
+/// Reads the sections of a hybrid document over those of its text. Its member `compact` is read
+/// before, and gave these nodes.
+pub(super) fn read_sections<'a, S: Source<'a>>(
+    source: S,
+    nodes: &[Node<'_>],
+    sections: &mut Sections,
+) -> Result<()> {
+    let mut reader = Reader { lossy: false, dropped: false };
+    let path = Path::Top("document");
+    let mut object = Object::new(source, &path)?;
+    object.get("compact");
+    if let Some(nodes) = object.get("nodes") {
+        let empty = Object::new(nodes, &path.field("nodes"))?.source.size() == 0;
+        if !empty {
+            return Err(path.fault("has both \"nodes\" and \"compact\""));
+        }
+    }
+    let index = Index::new(nodes.iter().map(|node| node.id));
+    let given = reader.sections(&mut object, &index)?;
+    reader.finish(&object)?;
+    given.put_into(sections);
+    Ok(())
+}
+
+/// Where in a document something is; shown only in errors.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'p> {
+    Top(&'static str),
+    Node(u64),
+    Key(&'static str, &'p str),
+    Item(&'static str, usize),
+    Field(&'p Path<'p>, &'static str),
+    Index(&'p Path<'p>, usize),
+}
+
+impl<'p> Path<'p> {
+    pub(super) fn field(&'p self, name: &'static str) -> Path<'p> {
+        Path::Field(self, name)
+    }
+
+    #[cold]
+    pub(super) fn fault(&self, message: impl Into<String>) -> DocumentError {
+        DocumentError::new(self.to_string(), message)
+    }
+
+    #[cold]
+    pub(super) fn expected(&self, what: &str) -> DocumentError {
+        self.fault(format!("expected {what}"))
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Path::Top(name) => f.write_str(name),
+            Path::Node(id) => write!(f, "node {id}"),
+            Path::Key(list, key) => write!(f, "{list} \"{}\"", Cut(key)),
+            Path::Item(list, index) => write!(f, "{list}[{index}]"),
+            Path::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// Most fields that an object of the model has.
+const MOST_FIELDS: usize = 12;
+
+/// An object whose members are taken by name; what is left at the end is unknown.
+pub(super) struct Object<'p, S> {
+    source: S,
+    pub(super) path: &'p Path<'p>,
+    asked: [&'static str; MOST_FIELDS],
+    asks: usize,
+    found: usize,
+}
+
+impl<'a, 'p, S: Source<'a>> Object<'p, S> {
+    pub(super) fn new(source: S, path: &'p Path<'p>) -> Result<Self> {
+        if source.shape() != Shape::Object {
+            return Err(path.expected("an object"));
+        }
+        Ok(Self { source, path, asked: [""; MOST_FIELDS], asks: 0, found: 0 })
+    }
+
+    /// The member, unless it is absent or null.
+    pub(super) fn get(&mut self, name: &'static str) -> Option<S> {
+        if let Some(slot) = self.asked.get_mut(self.asks) {
+            *slot = name;
+            self.asks += 1;
+        }
+        let member = self.source.member(name)?;
+        self.found += 1;
+        Some(member).filter(|member| member.shape() != Shape::Null)
+    }
+
+    pub(super) fn need(&mut self, name: &'static str) -> Result<S> {
+        let path = self.path;
+        self.get(name).ok_or_else(|| path.fault(format!("missing field \"{name}\"")))
+    }
+
+    pub(super) fn number(&mut self, name: &'static str) -> Result<f64> {
+        number(&self.need(name)?, &self.path.field(name))
+    }
+
+    fn numbers<const N: usize>(&mut self, names: [&'static str; N]) -> Result<[f64; N]> {
+        let mut numbers = [0.0; N];
+        for (slot, name) in numbers.iter_mut().zip(names) {
+            *slot = self.number(name)?;
+        }
+        Ok(numbers)
+    }
+
+    pub(super) fn optional_number(&mut self, name: &'static str) -> Result<Option<f64>> {
+        self.get(name).map(|source| number(&source, &self.path.field(name))).transpose()
+    }
+
+    fn text(&mut self, name: &'static str) -> Result<Cow<'a, str>> {
+        text(&self.need(name)?, &self.path.field(name))
+    }
+
+    pub(super) fn string(&mut self, name: &'static str) -> Result<String> {
+        self.text(name).map(Cow::into_owned)
+    }
+
+    pub(super) fn optional_string(&mut self, name: &'static str) -> Result<Option<String>> {
+        self.optional_text(name).map(|text| text.map(Cow::into_owned))
+    }
+
+    fn optional_text(&mut self, name: &'static str) -> Result<Option<Cow<'a, str>>> {
+        self.get(name).map(|source| text(&source, &self.path.field(name))).transpose()
+    }
+
+    pub(super) fn optional_bool(&mut self, name: &'static str) -> Result<Option<bool>> {
+        self.get(name).map(|source| boolean(&source, &self.path.field(name))).transpose()
+    }
+
+    pub(super) fn optional_word(
+        &mut self,
+        name: &'static str,
+        words: &'static [&'static str],
+        what: &str,
+    ) -> Result<Option<&'static str>> {
+        let Some(source) = self.get(name) else { return Ok(None) };
+        let path = self.path.field(name);
+        match source.shape() {
+            Shape::Text(text) => ops::known(words, &text).map(Some),
+            _ => None,
+        }
+        .ok_or_else(|| path.expected(what))
+    }
+
+    /// The place of its `type` in a list of kinds.
+    pub(super) fn kind<T>(
+        &mut self,
+        kinds: &[T],
+        name: impl Fn(&T) -> &'static str,
+    ) -> Result<usize> {
+        let found = self.text("type")?;
+        let place = kinds.iter().position(|kind| name(kind) == found);
+        place.ok_or_else(|| self.path.fault(format!("unknown type \"{}\"", Cut(&found))))
+    }
+}
+
+fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f64> {
+    let x = match source.shape() {
+        Shape::Float(x) | Shape::Big(_, x) => x,
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is meant")]
+        Shape::Int(n) => n as f64,
+        _ => return Err(path.expected("a number")),
+    };
+    if x.is_finite() { Ok(x) } else { Err(path.expected("a finite number")) }
+}
+
+fn count<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<u32> {
+    match source.shape() {
+        Shape::Int(n) => u32::try_from(n).ok(),
+        _ => None,
+    }
+    .ok_or_else(|| path.expected("an unsigned 32-bit integer"))
+}
+
+pub(super) fn node_id<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<u64> {
+    match source.shape() {
+        Shape::Int(n) => u64::try_from(n).ok(),
+        Shape::Big(id, _) => id,
+        _ => None,
+    }
+    .ok_or_else(|| path.expected("a node id"))
+}
+
+fn text<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<Cow<'a, str>> {
+    match source.shape() {
+        Shape::Text(text) => Ok(text),
+        _ => Err(path.expected("a string")),
+    }
+}
+
+pub(super) fn boolean<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<bool> {
+    match source.shape() {
+        Shape::Bool(value) => Ok(value),
+        _ => Err(path.expected("true or false")),
+    }
+}
+
+/// An array of exactly `N` numbers.
+pub(super) fn numbers<'a, S: Source<'a>, const N: usize>(
+    source: &S,
+    path: &Path<'_>,
+) -> Result<[f64; N]> {
+    let mut numbers = [0.0; N];
+    let expected = || path.expected(&format!("an array of {N} numbers"));
+    if source.shape() != Shape::Array || source.size() != N {
+        return Err(expected());
+    }
+    for (i, slot) in numbers.iter_mut().enumerate() {
+        let element = source.element(i).ok_or_else(expected)?;
+        *slot = match element.shape() {
+            Shape::Int(_) | Shape::Float(_) | Shape::Big(..) => {
+                number(&element, &Path::Index(path, i))?
+            }
+            _ => return Err(expected()),
+        };
+    }
+    Ok(numbers)
+}
+
+/// Nodes by id.
+pub(super) struct Index(Vec<(u64, usize)>);
+
+impl Index {
+    fn new(ids: impl Iterator<Item = u64>) -> Self {
+        let mut pairs: Vec<_> = ids.zip(0..).collect();
+        pairs.sort_unstable();
+        Self(pairs)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: u64) -> Option<usize> {
+        // Ids usually follow each other.
+        let first = self.0.first()?.0;
+        let guess = usize::try_from(id.checked_sub(first)?).ok()?;
+        match self.0.get(guess) {
+            Some(&(found, node)) if found == id => Some(node),
+            _ => {
+                let place = self.0.binary_search_by_key(&id, |pair| pair.0).ok()?;
+                Some(self.0[place].1)
+            }
+        }
+    }
+}
+
+/// The sections that a document has.
+#[derive(Default)]
+struct Given {
+    version: Option<String>,
+    materials: Option<BTreeMap<String, Material>>,
+    part_materials: Option<BTreeMap<String, String>>,
+    roots: Option<Vec<Root>>,
+    parts: Option<BTreeMap<String, Part>>,
+    instances: Option<Vec<Instance>>,
+    joints: Option<Vec<Joint>>,
+    ground: Option<String>,
+    scene: Option<Scene>,
+}
+
+impl Given {
+    /// Replaces the sections that are given.
+    fn put_into(self, sections: &mut Sections) {
+        fn put<T>(slot: &mut T, given: Option<T>) {
+            if let Some(given) = given {
+                *slot = given;
+            }
+        }
+        put(&mut sections.version, self.version.map(Some));
+        put(&mut sections.materials, self.materials);
+        put(&mut sections.part_materials, self.part_materials);
+        put(&mut sections.roots, self.roots);
+        put(&mut sections.parts, self.parts.map(Some));
+        put(&mut sections.instances, self.instances.map(Some));
+        put(&mut sections.joints, self.joints.map(Some));
+        put(&mut sections.ground, self.ground.map(Some));
+        put(&mut sections.scene, self.scene.map(Some));
+    }
+}
+
+pub(super) struct Reader {
+    lossy: bool,
+    dropped: bool,
+}
+
+impl Reader {
+    /// Checks that an object had no other members than those that were asked for.
+    #[inline]
+    pub(super) fn finish<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+        if object.found == object.source.size() {
+            return Ok(());
+        }
+        self.unknown(object)
+    }
+
+    #[cold]
+    fn unknown<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+        self.dropped = true;
+        if self.lossy {
+            return Ok(());
+        }
+        object.source.members(|name, _| match name {
+            None => Err(object.path.fault("member names must be strings")),
+            Some(name) if object.asked[..object.asks].contains(&name) => Ok(()),
+            Some(name) => Err(object.path.fault(format!("unknown field \"{}\"", Cut(name)))),
+        })
+    }
+
+    /// A vector of numbers called by these names.
+    #[inline]
+    fn vector<'a, S: Source<'a>, const N: usize>(
+        &mut self,
+        source: S,
+        names: [&'static str; N],
+        path: &Path<'_>,
+    ) -> Result<[f64; N]> {
+        let mut object = Object::new(source, path)?;
+        let vector = object.numbers(names)?;
+        self.finish(&object)?;
+        Ok(vector)
+    }
+
+    pub(super) fn v3<'a, S: Source<'a>>(
+        &mut self,
+        o: &mut Object<'_, S>,
+        name: &'static str,
+    ) -> Result<V3> {
+        self.vector(o.need(name)?, ["x", "y", "z"], &o.path.field(name))
+    }
+
+    fn v2<'a, S: Source<'a>>(&mut self, o: &mut Object<'_, S>, name: &'static str) -> Result<V2> {
+        self.vector(o.need(name)?, ["x", "y"], &o.path.field(name))
+    }
+
+    /// All nodes by ascending id, and their index.
+    fn nodes<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+    ) -> Result<(Vec<Node<'a>>, Index)> {
+        let object = Object::new(source, &path.field("nodes"))?.source;
+        let mut members = Vec::with_capacity(object.size());
+        object.members(|key, value| {
+            let id = key.and_then(|key| {
+                let plain = key == "0" || !key.starts_with('0');
+                super::number::parse_u64(key).ok().flatten().filter(|_| plain)
+            });
+            members.push((
+                id.ok_or_else(|| {
+                    let path = format!("node {}", Cut(key.unwrap_or("?")));
+                    DocumentError::new(path, "node keys must be unsigned integers")
+                })?,
+                value,
+            ));
+            Ok(())
+        })?;
+        if !members.is_sorted_by_key(|(id, _)| *id) {
+            members.sort_by_key(|(id, _)| *id);
+        }
+        let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
+        let mut nodes = Vec::with_capacity(members.len());
+        for (id, value) in members {
+            nodes.push(self.node(id, value, &index)?);
+        }
+        check_kinds(&nodes)?;
+        Ok((nodes, index))
+    }
+
+    fn node<'a, S: Source<'a>>(&mut self, key: u64, source: S, index: &Index) -> Result<Node<'a>> {
+        let path = Path::Node(key);
+        let mut object = Object::new(source, &path)?;
+        if let Some(id) = object.get("id") {
+            let id = node_id(&id, &path.field("id"))?;
+            if id != key {
+                return Err(path.fault(format!("id {id} does not match its key")));
+            }
+        }
+        let name = object.optional_text("name")?;
+        let op = object.need("op")?;
+        if op.shape() != Shape::Object {
+            return Err(path.field("op").expected("an object"));
+        }
+        let op = self.op(op, &path, index)?;
+        self.finish(&object)?;
+        Ok(Node { id: key, name, op })
+    }
+
+    fn op<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+        index: &Index,
+    ) -> Result<Op<'a>> {
+        let mut object = Object::new(source, path)?;
+        let name = object.text("type")?;
+        let Some(code) = Code::from_name(&name) else {
+            if self.lossy {
+                self.dropped = true;
+                return Ok(Op::new(Code::Empty));
+            }
+            return Err(path.fault(format!("unknown op type \"{}\"", Cut(&name))));
+        };
+        let (spec, mut op) = (code.spec(), Op::new(code));
+        for field in spec.fields {
+            let (name, at) = (field.name, field.at);
+            match field.kind {
+                Kind::Number => op.numbers[at] = object.number(name)?,
+                Kind::Vector => {
+                    let vector = self.v3(&mut object, name)?;
+                    op.numbers[at..at + 3].copy_from_slice(&vector);
+                }
+                Kind::Count | Kind::Segments => {
+                    op.count = count(&object.need(name)?, &path.field(name))?;
+                }
+                Kind::Solid | Kind::Profile => {
+                    let id = node_id(&object.need(name)?, &path.field(name))?;
+                    op.refs[at] = index.get(id).ok_or_else(|| dangling(path, name, id))?;
+                }
+                Kind::Text => op.more().texts[at] = object.text(name)?,
+            }
+        }
+        for (slot, option) in spec.options.iter().enumerate() {
+            if let Some(value) = object.optional_number(option.name)? {
+                op.more().options[slot] = Some(value);
+            }
+        }
+        match code {
+            Code::Sketch2D => op.more().segments = self.segments(&mut object)?,
+            Code::Text2D => {
+                let what = "\"left\", \"center\" or \"right\"";
+                let found = object.optional_word("alignment", &ALIGNMENTS, what)?;
+                op.more().align = match found {
+                    Some("center") => Align::Center,
+                    Some("right") => Align::Right,
+                    _ => Align::Left,
+                };
+            }
+            _ => {}
+        }
+        self.finish(&object)?;
+        Ok(op)
+    }
+
+    fn segments<'a, S: Source<'a>>(&mut self, object: &mut Object<'_, S>) -> Result<Vec<Segment>> {
+        let path = object.path.field("segments");
+        self.array(&object.need("segments")?, &path, |reader, source, i| {
+            let path = Path::Index(&path, i);
+            let mut object = Object::new(source, &path)?;
+            let kind = object.text("type")?;
+            let (start, end) = match &*kind {
+                "Line" | "Arc" => {
+                    (reader.v2(&mut object, "start")?, reader.v2(&mut object, "end")?)
+                }
+                _ => return Err(path.fault(format!("unknown segment type \"{}\"", Cut(&kind)))),
+            };
+            let arc = match &*kind {
+                "Arc" => Some(Arc {
+                    center: reader.v2(&mut object, "center")?,
+                    ccw: boolean(&object.need("ccw")?, &path.field("ccw"))?,
+                }),
+                _ => None,
+            };
+            reader.finish(&object)?;
+            Ok(Segment { start, end, arc })
+        })
+    }
+
+    /// An array, element by element.
+    pub(super) fn array<'a, S: Source<'a>, T>(
+        &mut self,
+        source: &S,
+        path: &Path<'_>,
+        mut read: impl FnMut(&mut Self, S, usize) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        if source.shape() != Shape::Array {
+            return Err(path.expected("an array"));
+        }
+        let size = source.size();
+        let mut items = Vec::with_capacity(size);
+        for i in 0..size {
+            let element = source.element(i).ok_or_else(|| path.expected("an array"))?;
+            items.push(read(self, element, i)?);
+        }
+        Ok(items)
+    }
+
+    /// An object whose keys are the caller's.
+    fn map<'a, S: Source<'a>, T>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+        mut read: impl FnMut(&mut Self, S, &str) -> Result<T>,
+    ) -> Result<BTreeMap<String, T>> {
+        let object = Object::new(source, path)?;
+        let mut map = BTreeMap::new();
+        object.source.members(|key, value| {
+            let key = key.ok_or_else(|| path.fault("member names must be strings"))?;
+            map.insert(key.to_owned(), read(self, value, key)?);
+            Ok(())
+        })?;
+        Ok(map)
+    }
+
+    fn sections<'a, S: Source<'a>>(
+        &mut self,
+        object: &mut Object<'_, S>,
+        index: &Index,
+    ) -> Result<Given> {
+        let top = object.path;
+        let mut given = Given { version: object.optional_string("version")?, ..Given::default() };
+        if let Some(source) = object.get("materials") {
+            let path = top.field("materials");
+            given.materials = Some(self.map(source, &path, Self::material)?);
+        }
+        if let Some(source) = object.get("part_materials") {
+            let read = |_: &mut Self, value: S, key: &str| {
+                text(&value, &Path::Key("part_materials", key)).map(Cow::into_owned)
+            };
+            given.part_materials = Some(self.map(source, &top.field("part_materials"), read)?);
+        }
+        if let Some(source) = object.get("roots") {
+            let read = |reader: &mut Self, value, i| reader.root(value, i, index);
+            given.roots = Some(self.array(&source, &top.field("roots"), read)?);
+        }
+        if let Some(source) = object.get("partDefs") {
+            let read = |reader: &mut Self, value, key: &str| reader.part(value, key, index);
+            given.parts = Some(self.map(source, &top.field("partDefs"), read)?);
+        }
+        if let Some(source) = object.get("instances") {
+            given.instances = Some(self.array(&source, &top.field("instances"), Self::instance)?);
+        }
+        if let Some(source) = object.get("joints") {
+            given.joints = Some(self.array(&source, &top.field("joints"), Self::joint)?);
+        }
+        given.ground = object.optional_string("groundInstanceId")?;
+        given.scene = object.get("scene").map(|source| self.scene(source)).transpose()?;
+        Ok(given)
+    }
+}
+
+#[cold]
+pub(super) fn dangling(path: &Path<'_>, field: &str, id: u64) -> DocumentError {
+    path.fault(format!("{field} references node {id}, which does not exist"))
+}
+
+/// Checks that sketches are where sketches are wanted, and solids where solids are.
+pub(super) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
+    for node in nodes {
+        if node.op.refs().is_empty() {
+            continue;
+        }
+        for field in node.op.code.spec().fields {
+            let wanted = match field.kind {
+                Kind::Solid => false,
+                Kind::Profile => true,
+                _ => continue,
+            };
+            let target = &nodes[node.op.refs[field.at]];
+            if target.op.code.is_profile() != wanted {
+                let (name, id, what) = (field.name, target.id, target.op.code.name());
+                let wanted = if wanted { "sketch" } else { "solid" };
+                let message = format!("{name} expects a {wanted} but node {id} is {what}");
+                return Err(Path::Node(node.id).fault(message));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What a JSON document is read from: a tree of values, or the objects of another language.
+//!
+//! The model asks for members by name and never walks into what it does not know, so that depth and
+//! size of what is unknown cost nothing.
+
+use crate::value::Value;
+use std::borrow::Cow;
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape<'a> {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer beyond [`Shape::Int`]: as an id, where it can be one, and as the nearest double.
+    Big(Option<u64>, f64),
+    /// Another number.
+    Float(f64),
+    /// A text.
+    Text(Cow<'a, str>),
+    /// Elements.
+    Array,
+    /// Members.
+    Object,
+    /// Nothing that JSON knows.
+    Other,
+}
+
+/// A value to read from.
+pub trait Source<'a>: Sized {
+    /// What it is.
+    fn shape(&self) -> Shape<'a>;
+    /// How many members or elements it has.
+    fn size(&self) -> usize;
+    /// The member of this name.
+    fn member(&self, name: &'static str) -> Option<Self>;
+    /// An element.
+    fn element(&self, index: usize) -> Option<Self>;
+    /// All members in their order, with their names; `None` for a name that is no text.
+    fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
+}
+
+impl<'a> Source<'a> for &'a Value<'_> {
+    fn shape(&self) -> Shape<'a> {
+        match self {
+            Value::Null => Shape::Null,
+            Value::Bool(value) => Shape::Bool(*value),
+            Value::Int(value) => Shape::Int(*value),
+            // Digits only: the nearest double, or infinity.
+            Value::BigInt(digits) => {
+                Shape::Big(digits.parse().ok(), digits.parse().unwrap_or(f64::INFINITY))
+            }
+            Value::Float(value) => Shape::Float(*value),
+            Value::Text(text) => Shape::Text(Cow::Borrowed(text)),
+            Value::Array(_) => Shape::Array,
+            Value::Object(_) => Shape::Object,
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.as_array().map_or(0, <[_]>::len) + self.as_object().map_or(0, <[_]>::len)
+    }
+
+    fn member(&self, name: &'static str) -> Option<Self> {
+        self.get(name)
+    }
+
+    fn element(&self, index: usize) -> Option<Self> {
+        self.as_array()?.get(index)
+    }
+
+    fn members<E>(
+        &self,
+        mut visit: impl FnMut(Option<&str>, Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let members = self.as_object().unwrap_or_default();
+        members.iter().try_for_each(|(name, value)| visit(Some(name), value))
+    }
+}

@@ -1,0 +1,145 @@
+//! Reading text of any size in little memory, and finding all of its mistakes: sections 10 and 11.
+
+use super::error::ParseError;
+use super::ir::{Node, Sections};
+use super::text_read::{BOM, Dialect, Made, Reader};
+
+/// Longest line that a stream takes, in bytes, unless the caller says otherwise.
+pub const MAX_LINE: usize = 1 << 20;
+
+/// Reads a text from chunks, which may end anywhere.
+///
+/// It holds one line, one sketch, the names seen, what is no node, and a byte or two per node.
+#[derive(Debug)]
+pub struct Stream {
+    reader: Reader,
+    buffer: Vec<u8>,
+    /// What of the buffer is read.
+    start: usize,
+    /// How far the buffer was searched for a line's end.
+    searched: usize,
+    max_line: usize,
+    ended: bool,
+}
+
+impl Stream {
+    /// Before the first chunk.
+    pub fn new(dialect: Dialect, max_line: usize) -> Self {
+        let reader = Reader::new(dialect, true);
+        Self { reader, buffer: Vec::new(), start: 0, searched: 0, max_line, ended: false }
+    }
+
+    /// Takes the next chunk.
+    pub fn push(&mut self, chunk: &[u8]) {
+        self.buffer.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        self.buffer.extend_from_slice(chunk);
+    }
+
+    /// Says that the last chunk was the last.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether no chunk will follow.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The next node that is complete; `None` asks for another chunk, or is the end.
+    pub fn node(&mut self) -> Result<Option<Node<'static>>, ParseError> {
+        while let Some((start, end)) = self.line()? {
+            let line = &self.buffer[start..end];
+            let line = match self.reader.number {
+                0 => line.strip_prefix(BOM).unwrap_or(line),
+                _ => line,
+            };
+            let line = std::str::from_utf8(line).map_err(|error| {
+                let valid = std::str::from_utf8(&line[..error.valid_up_to()]);
+                self.reader.not_utf8(valid.unwrap_or_default())
+            })?;
+            if let Some(node) = self.reader.line(line)? {
+                return Ok(Some(node.into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next line in the buffer.
+    fn line(&mut self) -> Result<Option<(usize, usize)>, ParseError> {
+        let start = self.start;
+        let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
+        let end = found.map_or(self.buffer.len(), |found| self.searched + found);
+        if end - start > self.max_line {
+            return Err(ParseError {
+                line: self.reader.number + 1,
+                column: 1,
+                message: format!("line is longer than {} bytes", self.max_line),
+                suggestion: None,
+            });
+        }
+        if found.is_none() && (!self.ended || start == end) {
+            self.searched = end;
+            return Ok(None);
+        }
+        self.start = self.buffer.len().min(end + 1);
+        self.searched = self.start;
+        Ok(Some((start, end)))
+    }
+
+    /// The id of a node that was given.
+    pub fn id(&self, node: usize) -> u64 {
+        self.reader.ids.get(node).unwrap_or(node as u64)
+    }
+
+    /// What is no node, at the end.
+    pub fn finish(self) -> Result<(Sections, impl Fn(usize) -> u64), ParseError> {
+        let mut reader = self.reader;
+        reader.check_end()?;
+        let ids = std::mem::take(&mut reader.ids);
+        let sections = reader.finish_sections(true)?;
+        Ok((sections, move |node| ids.get(node).unwrap_or(node as u64)))
+    }
+}
+
+/// All mistakes of a text, at most `limit`, in the order of lines. The first is the one that reading
+/// the text raises; a node whose line is wrong counts as one all the same, so that one mistake is not
+/// reported as many.
+pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let mut reader = Reader::new(dialect, true);
+    let mut errors = Vec::new();
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let read = match std::str::from_utf8(line) {
+            Ok(line) => reader.line(line).map(drop).map_err(|error| (error, line)),
+            Err(error) => {
+                let valid = std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default();
+                let error = reader.not_utf8(valid);
+                reader.number += 1;
+                Err((error, valid))
+            }
+        };
+        let Err((error, line)) = read else { continue };
+        errors.push(error);
+        if reader.recover(line) {
+            reader.number -= 1;
+            // The line that shows that a sketch has no end may have a mistake of its own.
+            if let Err(error) = reader.line(line) {
+                errors.push(error);
+                reader.recover(line);
+            }
+        }
+        if errors.len() >= limit {
+            errors.truncate(limit);
+            return errors;
+        }
+    }
+    let lost = reader.made.contains(&Made::Unknown) && !errors.is_empty();
+    match reader.check_end() {
+        // With nodes in doubt their number is, too.
+        Err(error) if !lost || error.message.starts_with("sketch") => errors.push(error),
+        _ => {}
+    }
+    errors
+}

@@ -1,0 +1,656 @@
+//! The model as compact text: sections 4 and 7.
+//!
+//! Dialect 0.1 carries the shape, and refuses what would change it; dialect 0.2 carries all.
+
+use super::error::DocumentError;
+use super::ids;
+use super::ir::{
+    Background, Document, Effect, Environment, Instance, Joint, Light, Material, Node, Op, Part,
+    Root, Scene, Sections, Surroundings,
+};
+use super::number;
+use super::ops::{ALIGNMENTS, Code, EFFECTS, JOINTS, Kind, LIGHTS};
+use super::order::order;
+use std::fmt::Write;
+
+/// How a text of dialect 0.1 is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Names as comments.
+    pub names: bool,
+    /// Write also what changes the shape.
+    pub lossy: bool,
+}
+
+/// Writes dialect 0.1: no final newline.
+pub fn write_first(document: &Document<'_>, options: Options) -> Result<String, DocumentError> {
+    let nodes = &document.nodes;
+    let root = document.sections.roots.last().map(|root| root.node);
+    let dropped = match root {
+        Some(root) if options.lossy => users(nodes, root)?,
+        _ => Vec::new(),
+    };
+    let order = order(nodes, |node| dropped.get(node) == Some(&true), root)?;
+    if !options.lossy {
+        refuse(document, &order)?;
+    }
+    let mut writer = Writer::new(nodes.len(), &order);
+    for &node in &order {
+        writer.first(&nodes[node], options.names);
+    }
+    Ok(writer.out)
+}
+
+/// Which nodes use `root`, directly or not.
+fn users(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, DocumentError> {
+    let mut users = vec![false; nodes.len()];
+    for node in order(nodes, |_| false, None)? {
+        users[node] = nodes[node].op.refs().iter().any(|&target| target == root || users[target]);
+    }
+    Ok(users)
+}
+
+/// Raises for what dialect 0.1 would change: section 4.2.
+fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
+    let Document { nodes, sections } = document;
+    let fault = |message: String| Err(DocumentError::new("document", message));
+    if let Some(name) = assembly(sections, |length| length > 0) {
+        return fault(format!("{name} cannot be written in dialect 0.1"));
+    }
+    let root = match &*sections.roots {
+        _ if nodes.is_empty() => return Ok(()),
+        [root] => root.node,
+        roots => {
+            let count = roots.len();
+            return fault(format!(
+                "dialect 0.1 carries exactly one root, this document has {count}"
+            ));
+        }
+    };
+    let users = nodes.iter().filter(|node| node.op.refs().contains(&root));
+    if let Some(user) = users.min_by_key(|node| node.id) {
+        let root = nodes[root].id;
+        let message = format!("uses root node {root}, which must be the last node in dialect 0.1");
+        return Err(DocumentError::new(format!("node {}", user.id), message));
+    }
+    for node in order.iter().map(|&node| &nodes[node]) {
+        if let Some(name) = uncarried(&node.op) {
+            let message = format!("{name} cannot be written in dialect 0.1");
+            return Err(DocumentError::new(format!("node {}", node.id), message));
+        }
+    }
+    Ok(())
+}
+
+/// The first section of an assembly whose length is as asked.
+pub(super) fn assembly(
+    sections: &Sections,
+    counts: impl Fn(usize) -> bool,
+) -> Option<&'static str> {
+    [
+        ("partDefs", sections.parts.as_ref().map(std::collections::BTreeMap::len)),
+        ("instances", sections.instances.as_ref().map(Vec::len)),
+        ("joints", sections.joints.as_ref().map(Vec::len)),
+        ("groundInstanceId", sections.ground.as_ref().map(|_| 1)),
+    ]
+    .into_iter()
+    .find_map(|(name, length)| length.filter(|&length| counts(length)).map(|_| name))
+}
+
+/// What of an operation dialect 0.1 cannot carry.
+fn uncarried(op: &Op<'_>) -> Option<&'static str> {
+    match op.code {
+        Code::Fillet | Code::Chamfer | Code::Text2D | Code::StepImport => Some(op.code.name()),
+        Code::Extrude => {
+            let [twist, taper] = op.options();
+            if twist.is_some_and(|x| x != 0.0) {
+                Some("twist_angle")
+            } else if taper.is_some_and(|x| (x - 1.0).abs() > 0.0) {
+                Some("scale_end")
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Writes dialect 0.2, which carries every document: no final newline.
+pub fn write_second(document: &Document<'_>) -> Result<String, DocumentError> {
+    let order = order(&document.nodes, |_| false, None)?;
+    let mut writer = Writer::new(document.nodes.len(), &order);
+    writer.opening(&document.sections);
+    writer.geometry(document, &order);
+    writer.roots(&document.sections, document.nodes.is_empty());
+    writer.assembly(&document.sections);
+    if let Some(scene) = &document.sections.scene {
+        writer.scene(scene);
+    }
+    Ok(writer.finish())
+}
+
+/// Writes only what a hybrid document has as text: header, `IDS` and geometry.
+pub(super) fn write_geometry(document: &Document<'_>) -> Result<String, DocumentError> {
+    let order = order(&document.nodes, |_| false, None)?;
+    let mut writer = Writer::new(document.nodes.len(), &order);
+    writer.geometry(document, &order);
+    Ok(writer.finish())
+}
+
+/// Writes only the lines of a scene.
+pub(super) fn write_scene(scene: &Scene) -> String {
+    let mut writer = Writer::new(0, &[]);
+    writer.scene(scene);
+    writer.out
+}
+
+struct Writer {
+    out: String,
+    /// Line number of each node.
+    places: Vec<usize>,
+    /// Whether anything of extension x1 is used.
+    extended: bool,
+}
+
+impl Writer {
+    fn new(nodes: usize, order: &[usize]) -> Self {
+        let mut places = vec![0; nodes];
+        for (place, &node) in order.iter().enumerate() {
+            places[node] = place;
+        }
+        Self { out: String::with_capacity(order.len() * 16), places, extended: false }
+    }
+
+    fn finish(self) -> String {
+        let header = if self.extended { "# vcad 0.2 x1" } else { "# vcad 0.2" };
+        match self.out.as_str() {
+            "" => header.to_owned(),
+            lines => format!("{header}\n{lines}"),
+        }
+    }
+
+    /// Begins a line.
+    fn line(&mut self, opcode: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(opcode);
+    }
+
+    fn word(&mut self, word: &str) {
+        self.out.push(' ');
+        self.out.push_str(word);
+    }
+
+    fn integer(&mut self, n: u64) {
+        // Writing to a `String` cannot fail.
+        let _ = write!(self.out, " {n}");
+    }
+
+    fn number(&mut self, x: f64) {
+        self.out.push(' ');
+        number::write(&mut self.out, x);
+    }
+
+    fn numbers(&mut self, numbers: &[f64]) {
+        for &x in numbers {
+            self.number(x);
+        }
+    }
+
+    /// ` key=` and the number, where there is one.
+    fn attribute(&mut self, key: &str, x: Option<f64>) {
+        let Some(x) = x else { return };
+        self.extended = true;
+        self.key(key);
+        number::write(&mut self.out, x);
+    }
+
+    fn key(&mut self, key: &str) {
+        self.word(key);
+        self.out.push('=');
+    }
+
+    /// ` "text"`.
+    fn quoted(&mut self, text: &str) {
+        self.out.push(' ');
+        self.quotes(text);
+    }
+
+    fn quotes(&mut self, text: &str) {
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '\\' => self.out.push_str("\\\\"),
+                '"' => self.out.push_str("\\\""),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                c => self.out.push(c),
+            }
+        }
+        self.out.push('"');
+    }
+
+    /// An id: bare where that reads back.
+    fn id(&mut self, id: &str) {
+        if is_bare(id) { self.word(id) } else { self.quoted(id) }
+    }
+
+    /// A bare `_`: an extension.
+    fn blank(&mut self) {
+        self.extended = true;
+        self.word("_");
+    }
+
+    fn number_or_blank(&mut self, x: Option<f64>) {
+        match x {
+            Some(x) => self.number(x),
+            None => self.blank(),
+        }
+    }
+
+    fn quoted_or_blank(&mut self, text: Option<&String>) {
+        match text {
+            Some(text) => self.quoted(text),
+            None => self.blank(),
+        }
+    }
+
+    fn place(&mut self, node: usize) {
+        self.integer(self.places[node] as u64);
+    }
+
+    fn have(&mut self, what: &str) {
+        self.extended = true;
+        self.line("HAVE");
+        self.word(what);
+    }
+
+    /// The arguments of an operation, in the order of its table.
+    fn arguments(&mut self, op: &Op<'_>, segments: bool) {
+        for field in op.code.spec().args {
+            match field.kind {
+                Kind::Number => self.number(op.numbers[field.at]),
+                Kind::Vector => self.numbers(&op.numbers[field.at..field.at + 3]),
+                Kind::Count => self.integer(op.count.into()),
+                Kind::Segments if op.count == 0 => {}
+                Kind::Segments => {
+                    self.extended |= segments;
+                    self.integer(op.count.into());
+                }
+                Kind::Solid | Kind::Profile => self.place(op.refs[field.at]),
+                Kind::Text => self.quoted(op.text(field.at)),
+            }
+        }
+    }
+
+    fn outline(&mut self, op: &Op<'_>) {
+        for segment in op.segments() {
+            self.line(if segment.arc.is_some() { "A" } else { "L" });
+            self.numbers(&segment.start);
+            self.numbers(&segment.end);
+            if let Some(arc) = segment.arc {
+                self.numbers(&arc.center);
+                self.integer(arc.ccw.into());
+            }
+        }
+        self.line("END");
+    }
+
+    /// A node in dialect 0.1.
+    fn first(&mut self, node: &Node<'_>, names: bool) {
+        let op = &node.op;
+        match op.code {
+            Code::Empty | Code::StepImport => self.line("C 0 0 0"),
+            Code::Fillet | Code::Chamfer => {
+                self.line("T");
+                self.place(op.refs[0]);
+                self.numbers(&[0.0; 3]);
+            }
+            Code::Text2D => {
+                self.line("SK");
+                self.numbers(&op.numbers[..9]);
+            }
+            _ => {
+                self.line(op.code.spec().opcode);
+                self.arguments(op, false);
+            }
+        }
+        if let Some(name) = node.name.as_deref().filter(|_| names) {
+            self.comment(name);
+        }
+        if op.code.is_profile() {
+            self.outline(op);
+        }
+    }
+
+    /// A name as a comment, unless nothing of it is left.
+    fn comment(&mut self, name: &str) {
+        let control =
+            |c: char| matches!(c, '\0'..='\u{1f}' | '\u{7f}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        let clean: String = name.chars().map(|c| if control(c) { ' ' } else { c }).collect();
+        let clean = clean.trim();
+        if !clean.is_empty() {
+            self.word("# ");
+            self.out.push_str(clean);
+        }
+    }
+
+    /// `VER`, `M`, `PMAT`.
+    fn opening(&mut self, sections: &Sections) {
+        if let Some(version) = sections.version.as_deref().filter(|&version| version != "0.1") {
+            self.extended = true;
+            self.line("VER");
+            self.quoted(version);
+        }
+        for (key, material) in &sections.materials {
+            self.material(key, material);
+        }
+        for (part, material) in &sections.part_materials {
+            self.extended = true;
+            self.line("PMAT");
+            self.id(part);
+            self.id(material);
+        }
+    }
+
+    fn material(&mut self, key: &str, material: &Material) {
+        self.line("M");
+        self.id(&material.name);
+        self.numbers(&material.color);
+        self.number(material.metallic);
+        self.number(material.roughness);
+        match (material.density, material.friction) {
+            (None, None) => {}
+            (density, friction) => {
+                self.number_or_blank(density);
+                if let Some(friction) = friction {
+                    self.number(friction);
+                }
+            }
+        }
+        self.own_key(key, &material.name);
+    }
+
+    fn own_key(&mut self, key: &str, name: &str) {
+        if key != name {
+            self.extended = true;
+            self.key("key");
+            self.quotes(key);
+        }
+    }
+
+    fn geometry(&mut self, document: &Document<'_>, order: &[usize]) {
+        if let Some(ids) = ids::write(order.iter().map(|&node| document.nodes[node].id)) {
+            self.extended = true;
+            self.line("IDS");
+            self.word(&ids);
+        }
+        for &node in order {
+            self.second(&document.nodes[node]);
+        }
+    }
+
+    /// A node in dialect 0.2.
+    fn second(&mut self, node: &Node<'_>) {
+        let op = &node.op;
+        self.extended |= matches!(op.code, Code::Empty | Code::Text2D | Code::StepImport);
+        self.line(op.code.spec().opcode);
+        self.arguments(op, true);
+        if op.align() != super::ir::Align::Left {
+            self.key("align");
+            self.out.push_str(ALIGNMENTS[op.align() as usize]);
+        }
+        for (option, value) in op.code.spec().options.iter().zip(op.options()) {
+            self.attribute(option.attribute, value);
+        }
+        if let Some(name) = &node.name {
+            self.quoted(name);
+        }
+        if op.code == Code::Sketch2D {
+            self.outline(op);
+        }
+    }
+
+    fn roots(&mut self, sections: &Sections, no_nodes: bool) {
+        for Root { node, material, visible } in &sections.roots {
+            self.line("ROOT");
+            self.place(*node);
+            self.id(material);
+            match visible {
+                None => {}
+                Some(false) => self.word("hidden"),
+                Some(true) => {
+                    self.extended = true;
+                    self.word("shown");
+                }
+            }
+        }
+        // Without nodes there is no default root to keep away.
+        if sections.roots.is_empty() && !no_nodes {
+            self.line("ROOT");
+            self.blank();
+        }
+    }
+
+    fn assembly(&mut self, sections: &Sections) {
+        if let Some(parts) = &sections.parts {
+            for (key, part) in parts {
+                self.part(key, part);
+            }
+            if parts.is_empty() {
+                self.have("parts");
+            }
+        }
+        if let Some(instances) = &sections.instances {
+            for instance in instances {
+                self.instance(instance);
+            }
+            if instances.is_empty() {
+                self.have("instances");
+            }
+        }
+        if let Some(joints) = &sections.joints {
+            for joint in joints {
+                self.joint(joint);
+            }
+            if joints.is_empty() {
+                self.have("joints");
+            }
+        }
+        if let Some(ground) = &sections.ground {
+            self.line("GROUND");
+            self.id(ground);
+        }
+    }
+
+    fn part(&mut self, key: &str, part: &Part) {
+        self.line("PDEF");
+        self.id(&part.id);
+        self.quoted_or_blank(part.name.as_ref());
+        self.place(part.node);
+        if let Some(material) = &part.material {
+            self.id(material);
+        }
+        self.own_key(key, &part.id);
+    }
+
+    fn instance(&mut self, instance: &Instance) {
+        self.line("INST");
+        self.id(&instance.id);
+        self.id(&instance.part);
+        self.quoted_or_blank(instance.name.as_ref());
+        match &instance.transform {
+            Some(transform) => self.numbers(transform.as_flattened()),
+            None => self.blank(),
+        }
+        if let Some(material) = &instance.material {
+            self.id(material);
+        }
+    }
+
+    fn joint(&mut self, joint: &Joint) {
+        let spec = &JOINTS[joint.kind];
+        self.line(spec.opcode);
+        self.id(&joint.id);
+        match &joint.parent {
+            Some(parent) => self.id(parent),
+            // Of the shipped dialect: no extension.
+            None => self.word("_"),
+        }
+        self.id(&joint.child);
+        self.numbers(joint.anchors.as_flattened());
+        if spec.axis {
+            self.numbers(&joint.axis);
+        }
+        self.numbers(joint.limits.as_ref().map_or(&[], |limits| &limits[..]));
+        if let Some(name) = &joint.name {
+            self.extended = true;
+            self.key("name");
+            self.quotes(name);
+        }
+        if joint.state.to_bits() != 0 {
+            self.attribute("state", Some(joint.state));
+        }
+    }
+
+    fn scene(&mut self, scene: &Scene) {
+        if scene == &Scene::default() {
+            self.have("scene");
+        }
+        if let Some(environment) = &scene.environment {
+            self.environment(environment);
+        }
+        if let Some(background) = &scene.background {
+            self.background(background);
+        }
+        if let Some(lights) = &scene.lights {
+            for light in lights {
+                self.light(light);
+            }
+            if lights.is_empty() {
+                self.have("lights");
+            }
+        }
+        if let Some(post) = &scene.post {
+            for (spec, effect) in EFFECTS.iter().zip(&post.effects) {
+                if let Some(effect) = effect {
+                    self.effect(spec.opcode, effect);
+                }
+            }
+            if let Some(tone) = post.tone {
+                self.line("TONE");
+                self.word(tone);
+            }
+            if let Some(exposure) = post.exposure {
+                self.line("EXP");
+                self.number(exposure);
+            }
+            if post == &super::ir::Post::default() {
+                self.have("post");
+            }
+        }
+        for camera in scene.cameras.iter().flatten() {
+            self.camera(camera);
+        }
+        if scene.cameras.as_ref().is_some_and(Vec::is_empty) {
+            self.have("cameras");
+        }
+    }
+
+    fn environment(&mut self, environment: &Environment) {
+        self.line("ENV");
+        match &environment.source {
+            Surroundings::Preset(preset) => self.word(preset),
+            Surroundings::Custom(url) => self.quoted(url),
+        }
+        self.number_or_blank(environment.intensity);
+    }
+
+    fn background(&mut self, background: &Background) {
+        self.line("BG");
+        match background {
+            Background::Environment => self.word("env"),
+            Background::Transparent => self.word("transparent"),
+            Background::Solid(color) => {
+                self.word("solid");
+                self.numbers(color);
+            }
+            Background::Gradient(colors) => {
+                self.word("gradient");
+                self.numbers(colors.as_flattened());
+            }
+        }
+    }
+
+    fn light(&mut self, light: &Light) {
+        let spec = &LIGHTS[light.kind];
+        self.line(spec.opcode);
+        self.id(&light.id);
+        self.numbers(&light.color);
+        self.number(light.intensity);
+        for vector in light.vectors.iter().take(spec.vectors.len()) {
+            self.numbers(vector);
+        }
+        match light.numbers {
+            [None, Some(second)] => {
+                self.blank();
+                self.number(second);
+            }
+            [first, second] => {
+                for x in [first, second].into_iter().flatten() {
+                    self.number(x);
+                }
+            }
+        }
+        match light.shadow {
+            // Of the shipped dialect, which knows it for this kind only.
+            Some(true) if light.kind == 0 => self.word("shadow"),
+            Some(shadow) => self.attribute("shadow", Some(f64::from(u8::from(shadow)))),
+            None => {}
+        }
+        match light.enabled {
+            Some(true) => {}
+            Some(false) => self.attribute("enabled", Some(0.0)),
+            None => {
+                self.extended = true;
+                self.word("enabled=_");
+            }
+        }
+    }
+
+    fn effect(&mut self, opcode: &str, effect: &Effect) {
+        self.line(opcode);
+        self.integer(effect.enabled.into());
+        for x in effect.numbers {
+            self.number_or_blank(x);
+        }
+    }
+
+    fn camera(&mut self, camera: &super::ir::Camera) {
+        self.line("CAM");
+        self.id(&camera.id);
+        self.numbers(&camera.position);
+        self.numbers(&camera.target);
+        match (camera.fov, &camera.name) {
+            (None, None) => {}
+            (Some(fov), None) => self.number(fov),
+            (fov, Some(name)) => {
+                self.number_or_blank(fov);
+                self.quoted(name);
+            }
+        }
+    }
+}
+
+/// Whether a word reads back as itself without quotes, in every place where ids stand.
+fn is_bare(id: &str) -> bool {
+    let special = |c: char| {
+        c.is_whitespace() || matches!(c, '"' | '#' | '=' | '\\' | '\0'..='\u{1f}' | '\u{7f}')
+    };
+    !id.is_empty()
+        && id != "_"
+        && !id.starts_with(|c: char| c.is_ascii_digit())
+        && !id.contains(special)
+}

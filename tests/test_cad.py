@@ -1,0 +1,654 @@
+"""The CAD formats beyond their vectors: any document, hostile input, and the whole API."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import pickle
+import re
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire import cad
+
+from .cad_strategies import NEARLY_TEXTS, documents
+from .reference import cad as reference
+from .strategies import share
+
+BRACKET = """\
+# Bracket with mounting holes
+C 100 50 10                    # 0: base plate
+Y 5 15                         # 1: hole template
+T 1 20 25 0                    # 2: position hole 1
+T 1 80 25 0                    # 3: position hole 2
+D 0 2                          # 4: cut first hole
+D 4 3                          # 5: cut second hole
+
+# Add stiffener rib
+SK 0 0 0 1 0 0 0 1 0           # 6: sketch on XY plane
+L 0 0 100 0
+L 100 0 100 20
+L 100 20 0 20
+L 0 20 0 0
+END
+E 6 0 0 5                      # 7: extrude 5mm
+T 7 0 -10 10                   # 8: position rib
+U 5 8                          # 9: union rib to bracket
+"""
+LONG_CHAIN = 1_000_000
+
+
+def exact(value: Any) -> str:
+    """Tell -0.0 from 0.0, and 1 from True, but not 50 from 50.0; the order of members is free."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key!r}:{exact(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(exact, value)) + "]"
+    if isinstance(value, int) and not isinstance(value, bool) and int(float(value)) == value:
+        return repr(float(value))
+    return repr(value)
+
+
+def assembled(items: Any) -> Any:
+    nodes = {}
+    for kind, item in items:
+        if kind == "end":
+            return {**item, "nodes": nodes}
+        nodes[str(item["id"])] = item
+    raise AssertionError("no end")
+
+
+def outcome(call: Any) -> Any:
+    try:
+        return exact(call())
+    except cw.CompactWireError as error:
+        return type(error), vars(error)
+
+
+# Any document -------------------------------------------------------------------------------------
+
+
+@given(documents())
+def test_every_document_survives_every_form(document: Any) -> None:
+    canonical = cad.canonical(document)
+    wanted = exact(canonical)
+    assert exact(cad.canonical(canonical)) == wanted
+    assert exact(cad.from_compact(cad.to_compact(document, "0.2"))) == wanted
+    assert exact(cad.from_binary(cad.to_binary(document))) == wanted
+    assert exact(cad.from_hybrid(cad.to_hybrid(document))) == wanted
+    assert exact(cad.load(cad.dumps(document))) == wanted
+    assert exact(cad.canonical(json.loads(cad.dumps(document)))) == wanted
+    assert cad.losses(document, "0.2") == []
+
+
+@given(documents())
+def test_json_text_is_read_as_the_dict_is(document: Any) -> None:
+    text = json.dumps(document)
+    assert exact(cad.canonical(text)) == exact(cad.canonical(document))
+    assert cad.to_binary(text.encode()) == cad.to_binary(document)
+    assert exact(cad.load(text)) == exact(cad.canonical(document))
+
+
+@given(documents())
+def test_the_reference_reads_what_is_written(document: Any) -> None:
+    text = cad.to_compact(document, "0.2")
+    try:
+        read = reference.read(text)
+    except reference.Mistake as mistake:
+        # The one thing that the reference does not hold is a wide range of ids.
+        assert "more than this reader holds" in str(mistake)  # noqa: PT017
+        return
+    assert exact(cad.canonical(read)) == exact(cad.canonical(document))
+
+
+@given(documents())
+def test_writing_is_canonical(document: Any) -> None:
+    text, data = cad.to_compact(document, "0.2"), cad.to_binary(document)
+    again = cad.from_compact(text)
+    assert cad.to_compact(again, "0.2") == text
+    assert cad.to_binary(again) == data
+    assert cad.dumps(again) == cad.dumps(document)
+    extension = text.startswith("# vcad 0.2 x1")
+    assert extension or text.split("\n")[0] == "# vcad 0.2"
+
+
+@given(documents())
+def test_the_first_dialect_carries_the_shape_or_names_what_it_cannot(document: Any) -> None:
+    nodes = document["nodes"]
+    lossy = cad.from_compact(cad.to_compact(document, lossy=True))
+    assert len(lossy["nodes"]) <= len(nodes)
+    try:
+        text = cad.to_compact(document)
+    except cad.DocumentError as error:
+        assert "dialect 0.1" in error.message  # noqa: PT017
+        assert {"assembly", "ops", "roots"} & set(cad.losses(document, "0.1"))
+        return
+    again = cad.from_compact(text)
+    changed = set(cad.losses(document, "0.1"))
+    assert changed.isdisjoint({"roots", "unknown"})
+    canonical = cad.canonical(document)
+    assert (exact(again) == exact(canonical)) == (changed == set())
+    if changed <= {"names"}:
+        for node in canonical["nodes"].values():
+            node["name"] = None
+        assert exact(again) == exact(canonical)
+
+
+@share(0.5)
+@given(documents(), st.integers(1, 9), st.booleans())
+def test_a_stream_gives_what_the_text_gives(document: Any, size: int, text_chunks: bool) -> None:
+    text: Any = cad.to_compact(document, "0.2")
+    data = text if text_chunks else text.encode()
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert exact(assembled(cad.iter_compact(chunks))) == exact(cad.canonical(document))
+
+
+@given(NEARLY_TEXTS, st.sampled_from(("auto", "0.1", "0.2")))
+def test_text_is_taken_or_refused_as_the_reference_does(text: str, dialect: Any) -> None:
+    try:
+        wanted = exact(cad.canonical(reference.read(text, dialect)))
+    except reference.Mistake:
+        with pytest.raises(cad.CompactParseError) as caught:
+            cad.from_compact(text, dialect)
+        error = caught.value
+        assert vars(cad.check(text, dialect=dialect)[0]) == vars(error)
+        line = text.split("\n")[error.line - 1]
+        assert 1 <= error.column <= len(line) + 1
+    else:
+        assert exact(cad.from_compact(text, dialect)) == wanted
+        assert cad.check(text, dialect=dialect) == []
+    whole = outcome(lambda: cad.from_compact(text, dialect))
+    assert outcome(lambda: assembled(cad.iter_compact([text], dialect))) == whole
+    assert outcome(lambda: cad.from_compact("\ufeff" + text, dialect)) == whole
+
+
+@given(st.binary(max_size=60), st.booleans())
+def test_any_bytes_are_a_document_or_an_error(data: bytes, magic: bool) -> None:
+    data = b"\x89VCB\x01" * magic + data
+    for read in (cad.load, cad.from_binary, cad.from_compact, cad.canonical, cad.from_hybrid):
+        assert outcome(lambda read=read: read(data))
+    assert isinstance(cad.check(data), list)
+
+
+@share(0.2)
+@given(documents(most=5))
+def test_a_cut_is_never_a_document_of_another_shape(document: Any) -> None:
+    data = cad.to_binary(document)
+    for end in range(len(data)):
+        with pytest.raises(cad.BinaryError) as caught:
+            cad.from_binary(data[:end])
+        assert 0 <= caught.value.offset <= end
+    with pytest.raises(cad.BinaryError, match="data after the end"):
+        cad.from_binary(data + b"\0")
+
+
+@share(0.2)
+@given(documents(most=5), st.data())
+def test_a_changed_byte_is_an_error_or_another_document(document: Any, data: st.DataObject) -> None:
+    binary = bytearray(cad.to_binary(document))
+    at = data.draw(st.integers(5, len(binary) - 1))
+    binary[at] = data.draw(st.integers(0, 255))
+    try:
+        again = cad.from_binary(bytes(binary))
+    except cad.BinaryError:
+        return
+    assert exact(cad.from_binary(cad.to_binary(again))) == exact(again)
+
+
+# The specification's examples ---------------------------------------------------------------------
+
+
+def test_the_bracket_of_the_specification_is_read_as_its_comments_say() -> None:
+    document = cad.from_compact(BRACKET)
+    ops = [node["op"]["type"] for node in document["nodes"].values()]
+    assert ops == [
+        "Cube", "Cylinder", "Translate", "Translate", "Difference", "Difference", "Sketch2D",
+        "Extrude", "Translate", "Union",
+    ]  # fmt: skip
+    assert document["roots"] == [{"root": 9, "material": "default"}]
+    bare = [line.split("#")[0].rstrip() for line in BRACKET.split("\n")]
+    assert cad.to_compact(document) == "\n".join(line for line in bare if line)
+
+
+def test_whole_numbers_are_int_and_minus_zero_is_not() -> None:
+    document = cad.from_compact("C 50 0.5 -0")
+    size = document["nodes"]["0"]["op"]["size"]
+    assert [type(size[key]) for key in "xyz"] == [int, float, float]
+    assert str(size["z"]) == "-0.0"
+
+
+# Messages that no vector has ----------------------------------------------------------------------
+
+SECOND = "# vcad 0.2\n"
+MISTAKES = [
+    ("IDS 1-2\nIDS 3\nC 1 1 1\nS 1", 3, 1, "IDS is already given on line 2"),
+    ("GROUND a\nGROUND b", 3, 1, "GROUND is already given on line 2"),
+    ("GROUND a\nGROUND", 3, 1, "GROUND expects 1 args, got 0"),
+    ('VER "a"\nVER "b"', 3, 1, "VER is already given on line 2"),
+    ("IDS 5 3-9\nC 1 1 1", 2, 1, "IDS repeats id 5"),
+    ("IDS 0-18446744073709551615\nC 1 1 1", 2, 1,
+     "IDS lists 18446744073709551616 ids but 1 nodes are defined"),
+    ("IDS 1-99999999999999999999", 2, 5, 'invalid id range "1-99999999999999999999"'),
+    ("BG", 2, 1, "BG expects at least 1 args, got 0"),
+    ("BG solid 1 2", 2, 1, "BG expects 4 args, got 3"),
+    ("BG env 1", 2, 8, "BG expects 1 args, got 2"),
+    ("C 1 1 1\nROOT 0 m\nROOT _", 4, 6, "ROOT _ must be the only ROOT"),
+    ("C 1 1 1\nROOT _\nROOT _", 4, 6, "ROOT _ must be the only ROOT"),
+    ("INST i p _ _ m x", 2, 16, "INST expects 12 or 13 args, got 6"),
+    ("INST i p name 0 0 0 0 0 0 1 1 1", 2, 10, 'expected a string, got "name"'),
+    ("JREV j a b 0 0 0 0 0 0 0 0 1 5", 2, 1, "JREV expects 12 or 14 args, got 13"),
+    ("AO 2 _ _", 2, 4, 'invalid flag "2", expected 0 or 1'),
+    ("LDIR l 1 1 1 1 0 0 1 enabled=2", 2, 22, 'invalid flag "2", expected 0 or 1'),
+    ("LDIR l 1 1 1 1 0 0 1 shadow=1 shadow=1", 2, 31, "LDIR repeats shadow="),
+    ("JFIX j _ a 0 0 0 0 0 0 state=x", 2, 24, 'invalid number "x"'),
+    ('ROOT 0 m key="x"', 2, 10, "ROOT has no key="),
+    ('C 1 1 1 "a"b', 2, 12, "expected a space after a string"),
+    ('M a"', 2, 4, "unexpected quote inside a word"),
+    ('TX 0 0 0 1 0 0 0 1 0 8 "a" "b" align=middle', 2, 32, 'invalid value "middle" for align'),
+    ("$a = ROOT 0 m", 2, 6, "only a node can be named, got ROOT"),
+    ("SK 0 0 0 1 0 0 0 1 0\nROOT 0 m", 3, 1, "expected L, A or END in sketch, got ROOT"),
+    ("CAM c 0 0 0 1 1 1 30 name", 2, 22, 'expected a string, got "name"'),
+    ("M a 0 0 0 0 1 key=k\nM b 0 0 0 0 1 key=k", 3, 15, 'material "k" is already defined'),
+    ("PMAT a b\nPMAT a c", 3, 6, 'part "a" is already defined'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "line", "column", "message"), MISTAKES)
+def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(cad.CompactParseError) as caught:
+        cad.from_compact(SECOND + text)
+    error = caught.value
+    assert (error.line, error.column, error.message) == (line, column, message)
+    with pytest.raises(reference.Mistake):
+        reference.read(SECOND + text)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column"),
+    [(b"\xff", 1, 1), (b"C 1 1 1\nS \xe9", 2, 3), (b"\xef\xbb\xbf# \xc3\xa9\xc3", 1, 4)],
+)
+def test_what_is_not_utf8_is_told_with_its_place(data: bytes, line: int, column: int) -> None:
+    for read in (cad.from_compact, lambda data: list(cad.iter_compact([data]))):
+        with pytest.raises(cad.CompactParseError) as caught:
+            read(data)
+        error = caught.value
+        assert (error.line, error.column, error.message) == (line, column, "invalid UTF-8")
+
+
+def test_a_lone_surrogate_is_told_with_its_place() -> None:
+    for read in (cad.from_compact, lambda text: list(cad.iter_compact([text]))):
+        with pytest.raises(cad.CompactParseError) as caught:
+            read("C 1 1 1\nS \ud800")
+        assert (caught.value.line, caught.value.column) == (2, 3)
+    with pytest.raises(cad.CompactParseError, match="line 1, column 1: unknown opcode Q"):
+        cad.from_compact("Q\nS \ud800")
+
+
+FAULTS: list[tuple[Any, str, str]] = [
+    ({}, "document", 'missing field "nodes"'),
+    ([], "document", "expected an object"),
+    ({"nodes": []}, "document.nodes", "expected an object"),
+    ({"nodes": {"01": {}}}, "node 01", "node keys must be unsigned integers"),
+    ({"nodes": {"18446744073709551616": {}}}, "node 18446744073709551616",
+     "node keys must be unsigned integers"),
+    ({"nodes": {1: {}}}, "node ?", "node keys must be unsigned integers"),
+    ({"nodes": {"1": 2}}, "node 1", "expected an object"),
+    ({"nodes": {"1": {}}}, "node 1", 'missing field "op"'),
+    ({"nodes": {"1": {"op": 3}}}, "node 1.op", "expected an object"),
+    ({"nodes": {"1": {"op": {}}}}, "node 1", 'missing field "type"'),
+    ({"nodes": {"1": {"op": {"type": "Cube"}}}}, "node 1", 'missing field "size"'),
+    ({"nodes": {"1": {"op": {"type": "Cube", "size": {"x": 1, "y": 2}}}}}, "node 1.size",
+     'missing field "z"'),
+    ({"nodes": {"1": {"op": {"type": "Shell", "child": 9, "thickness": 1}}}}, "node 1",
+     "child references node 9, which does not exist"),
+    ({"nodes": {"1": {"op": {"type": "Shell", "child": 1.0, "thickness": 1}}}}, "node 1.child",
+     "expected a node id"),
+    ({"nodes": {"1": {"op": {"type": "Shell", "child": 1, "thickness": 1}}}}, "node 1",
+     "cycle 1 -> 1"),
+    ({"nodes": {"1": {"op": {"type": "Sphere", "radius": float("nan"), "segments": 0}}}},
+     "node 1.radius", "expected a finite number"),
+    ({"nodes": {"1": {"op": {"type": "Sphere", "radius": 10**400, "segments": 0}}}},
+     "node 1.radius", "expected a finite number"),
+    ({"nodes": {"1": {"op": {"type": "Sphere", "radius": 1, "segments": -1}}}},
+     "node 1.segments", "expected an unsigned 32-bit integer"),
+    ({"nodes": {}, "roots": {}}, "document.roots", "expected an array"),
+    ({"nodes": {}, "roots": [{"root": 0, "material": "m"}]}, "roots[0]",
+     "root references node 0, which does not exist"),
+    ({"nodes": {}, "materials": {"a": {"name": "a", "color": [0, 1], "metallic": 0,
+                                       "roughness": 0}}},
+     'material "a".color', "expected an array of 3 numbers"),
+    ({"nodes": {}, "instances": [{"id": "i", "partDefId": "p", "transform": {}}]},
+     "instances[0].transform", 'missing field "translation"'),
+    ({"nodes": {}, "scene": {"lights": [{"kind": {"type": "Sun"}}]}}, "scene.lights[0].kind",
+     'unknown type "Sun"'),
+    ({"nodes": {}, "scene": {"environment": {"type": "Preset", "preset": "moon"}}},
+     "scene.environment.preset", "expected an environment preset"),
+    ({"nodes": {}, "scene": {"postProcessing": {"toneMapping": 1}}},
+     "scene.postProcessing.toneMapping", "expected a tone mapping"),
+    ({"nodes": {}, "scene": {"postProcessing": {"bloom": {"enabled": 1}}}},
+     "scene.postProcessing.bloom.enabled", "expected true or false"),
+    ({"nodes": {}, "version": 1}, "document.version", "expected a string"),
+    ({"nodes": {}, "version": "\ud800"}, "document.version", "expected a string"),
+    ({"nodes": {}, "compact": ""}, "document", 'unknown field "compact"'),
+    ('{"nodes":{},"nodes":{}}', "document", 'duplicate key "nodes"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "path", "message"), FAULTS)
+def test_a_fault_of_a_document_is_told_with_its_path(
+    document: Any, path: str, message: str
+) -> None:
+    for write in (cad.canonical, cad.to_compact, cad.to_binary, cad.to_hybrid, cad.dumps):
+        with pytest.raises(cad.DocumentError) as caught:
+            write(document)
+        assert (caught.value.path, caught.value.message) == (path, message)
+
+
+@pytest.mark.parametrize("text", ["", "{", "nothing", '{"nodes":{}} 1', '{"a":1e999}', b"\xff"])
+def test_what_is_no_json_is_told(text: Any) -> None:
+    with pytest.raises(cad.DocumentError, match="document: invalid JSON: "):
+        cad.canonical(text)
+
+
+# Checking -----------------------------------------------------------------------------------------
+
+
+def test_all_mistakes_come_in_one_answer() -> None:
+    text = "C 1 2\ncube 1 2 3\n$a = Y 1\nT $a 1 2 3\nU 0 1\nD 4 9\nfoo\nSH 6 x\n"
+    errors = cad.check(text)
+    assert [(error.line, error.message) for error in errors] == [
+        (1, "C expects 3 args, got 2"),
+        (2, "unknown opcode cube"),
+        (3, "Y expects 2 or 3 args, got 1"),
+        (6, "node 9 referenced but only 5 nodes defined"),
+        (7, "unknown opcode foo"),
+        (8, 'invalid number "x"'),
+    ]
+    assert [error.suggestion for error in errors] == [None, "C", None, None, None, None]
+    assert len(cad.check("Q\n" * 1000)) == 100
+    assert len(cad.check("Q\n" * 1000, limit=3)) == 3
+    assert cad.check("Q", limit=0) == []
+
+
+def test_a_sketch_without_end_is_one_mistake() -> None:
+    text = "SK 0 0 0 1 0 0 0 1 0\nL 0 0 1 0\nl 0 0 1 1\nE 0 0 0 5\nC 1 1 1\n"
+    assert [(error.line, error.message) for error in cad.check(text)] == [
+        (3, "expected L, A or END in sketch, got l"),
+        (4, "expected L, A or END in sketch, got E"),
+    ]
+    assert [error.suggestion for error in cad.check(text)] == ["L", None]
+
+
+@pytest.mark.parametrize(
+    ("line", "suggestion"),
+    [("c 1 2 3", "C"), ("C50 30 5", "C"), ("cube(1,2,3)", "C"), ("Translate 0 1 2 3", "T"),
+     ("lp 0", "LP"), ("CYL 1 2", "Y"), ("@mat a", "@MAT"), ("Q 1", None), ("// note", None)],
+)  # fmt: skip
+def test_an_unknown_opcode_suggests_what_was_meant(line: str, suggestion: str | None) -> None:
+    with pytest.raises(cad.CompactParseError) as caught:
+        cad.from_compact(line)
+    assert caught.value.suggestion == suggestion
+
+
+# The tool -----------------------------------------------------------------------------------------
+
+
+def test_the_tool_answers_with_the_document_or_the_mistake() -> None:
+    assert cad.create_cad_compact("S 1") == {"ok": True, "document": cad.from_compact("S 1")}
+    assert cad.create_cad_compact(BRACKET, format="summary") == {
+        "ok": True,
+        "summary": {
+            "nodes": 10,
+            "roots": 1,
+            "ops": {"Cube": 1, "Cylinder": 1, "Translate": 3, "Difference": 2, "Sketch2D": 1,
+                    "Extrude": 1, "Union": 1},
+        },
+    }  # fmt: skip
+    hybrid = cad.create_cad_compact("S 1", format="hybrid")["document"]
+    assert hybrid["compact"] == "# vcad 0.2\nS 1"
+    answer = cad.create_cad_compact("S 1\r\nsphere 2\r\nT 9 0 0 0")
+    mistake = {"line": 2, "column": 1, "message": "unknown opcode sphere", "source": "sphere 2"}
+    assert answer == {"ok": False, "error": mistake}
+    answer = cad.create_cad_compact("S 1\nsphere 2\nT 9 0 0 0", all_errors=True)
+    assert [error["line"] for error in answer["errors"]] == [2, 3]
+    assert answer["errors"][0] == {**mistake, "suggestion": "S"}
+    assert not cad.create_cad_compact("S \ud800")["ok"]
+    assert json.loads(json.dumps(cad.TOOL)) == cad.TOOL
+
+
+def test_the_example_of_the_tool_is_right_and_its_table_is_whole() -> None:
+    description = cad.TOOL["description"]
+    example = description.split("two holes:\n")[1]
+    assert cad.create_cad_compact(example)["ok"]
+    table = set(re.findall(r"^([A-Z]+)\b", description, re.M)) | {"D", "I"}
+    wanted = "C Y S K U D I T R X LP CP SK L A END E V SH"
+    assert table >= set(wanted.split(" "))
+
+
+def test_the_description_of_the_tool_is_short() -> None:
+    tokenizers = pytest.importorskip("bpe_openai")
+    encoding = tokenizers.get_encoding("o200k_base")
+    assert len(encoding.encode_ordinary(cad.TOOL["description"])) < 600
+
+
+# Sizes --------------------------------------------------------------------------------------------
+
+
+def timed(call: Any, seconds: float) -> Any:
+    start = time.perf_counter()
+    result = call()
+    assert time.perf_counter() - start < seconds
+    return result
+
+
+def test_a_chain_of_a_million_nodes_converts_in_both_directions() -> None:
+    text = "C 1 1 1\n" + "\n".join(f"T {i} 0 0 1" for i in range(LONG_CHAIN - 1))
+    document = timed(lambda: cad.from_compact(text), 60)
+    assert len(document["nodes"]) == LONG_CHAIN
+    assert timed(lambda: cad.to_compact(document), 60) == text
+    second = timed(lambda: cad.to_compact(document, "0.2"), 60)
+    data = timed(lambda: cad.to_binary(document), 60)
+    document.clear()
+    assert timed(lambda: cad.to_binary(cad.from_compact(second)), 90) == data
+    assert timed(lambda: cad.to_compact(cad.from_binary(data)), 90) == text
+
+
+def test_a_backward_chain_and_a_wide_fan_are_no_slower() -> None:
+    count = 200_000
+    nodes: dict[str, Any] = {
+        str(i): {"op": {"type": "Shell", "child": i + 1, "thickness": 1}} for i in range(count)
+    }
+    nodes[str(count)] = {"op": {"type": "Empty"}}
+    document = {"nodes": nodes, "roots": [{"root": 0, "material": "default"}]}
+    text = timed(lambda: cad.to_compact(document), 30)
+    assert text.startswith("C 0 0 0\nSH 0 1\nSH 1 1\n")
+    fan = {"0": {"op": {"type": "Empty"}}} | {
+        str(i): {"op": {"type": "Shell", "child": 0, "thickness": 1}} for i in range(count, 1, -1)
+    }
+    timed(lambda: cad.to_binary({"nodes": fan}), 30)
+    ring = {
+        str(i): {"op": {"type": "Shell", "child": (i + 1) % count, "thickness": 1}}
+        for i in range(count)
+    }
+    with pytest.raises(cad.DocumentError, match="cycle 0 -> 1 -> 2") as caught:
+        timed(lambda: cad.to_compact({"nodes": ring}), 30)
+    assert len(str(caught.value)) < 2000
+
+
+def test_ids_stay_ranges() -> None:
+    text = SECOND + "IDS 0-18446744073709551614 18446744073709551615\n"
+    with pytest.raises(cad.CompactParseError, match="18446744073709551616 ids but 0 nodes"):
+        cad.from_compact(text)
+
+
+def test_a_line_may_be_as_long_as_the_stream_says() -> None:
+    line = "C 1 1 1 #" + "x" * 91
+    assert len(list(cad.iter_compact([line], max_line=100))) == 2
+    for chunks in ([line + "x\n"], list(line + "x"), [line + "x"]):
+        with pytest.raises(cad.CompactParseError) as caught:
+            list(cad.iter_compact(["S 1\n", *chunks], max_line=100))
+        assert str(caught.value) == "line 2, column 1: line is longer than 100 bytes"
+    assert len(cad.from_compact(line + "x" * 2_000_000)["nodes"]) == 1
+
+
+def test_a_stream_takes_little_memory() -> None:
+    resource = pytest.importorskip("resource")
+    if sys.platform != "linux":
+        pytest.skip("ru_maxrss is in other units")
+    chunk = "C 1 2 3\n" + "T 0 1.5 2.5 3\n" * 4000 + "U 0 1\n"
+    size, chunks = 0, 0
+
+    def many() -> Any:
+        nonlocal size, chunks
+        while size < 20_000_000:
+            size += len(chunk)
+            chunks += 1
+            yield chunk
+
+    for _ in zip(range(10_000), cad.iter_compact(many()), strict=False):
+        pass
+    size = chunks = 0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    nodes = sum(1 for kind, _ in cad.iter_compact(many()) if kind == "node")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert nodes == 4002 * chunks
+    assert grown * 1024 < 64 * 2**20 + 2 * nodes
+
+
+# The API ------------------------------------------------------------------------------------------
+
+
+def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "part.vcadc"
+    path.write_text(BRACKET, encoding="utf-8")
+    wanted = cad.from_compact(BRACKET)
+    with path.open("rb") as binary, path.open(encoding="utf-8") as text:
+        for source in (path, str(path), binary, text, io.BytesIO(BRACKET.encode()),
+                       BRACKET.encode(), [BRACKET], iter(BRACKET)):  # fmt: skip
+            assert assembled(cad.iter_compact(source)) == wanted  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        cad.iter_compact(tmp_path / "none")
+    with pytest.raises(TypeError):
+        cad.iter_compact(5)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="a chunk must be bytes or str"):
+        list(cad.iter_compact([object()]))  # type: ignore[list-item]
+
+
+def test_nodes_come_before_a_late_error_and_nothing_after() -> None:
+    items = cad.iter_compact(["C 1 1 1\nS 1\n", "Q\nS 1\n"])
+    assert [next(items)[1]["id"], next(items)[1]["id"]] == [0, 1]
+    with pytest.raises(cad.CompactParseError):
+        next(items)
+    assert list(items) == []
+
+
+def test_an_error_of_the_source_comes_through() -> None:
+    def chunks() -> Any:
+        yield "C 1 1 1\nS"
+        raise OSError("gone")
+
+    items = cad.iter_compact(chunks())
+    assert next(items)[0] == "node"
+    with pytest.raises(OSError, match="gone"):
+        next(items)
+
+
+def test_load_goes_by_content() -> None:
+    document = cad.from_compact(BRACKET)
+    hybrid = json.dumps(cad.to_hybrid(document))
+    for source in (
+        BRACKET,
+        "\ufeff" + BRACKET,
+        cad.dumps(document),
+        " \n" + hybrid,
+        "\ufeff" + hybrid,
+        cad.to_binary(document),
+        cad.to_compact(document, "0.2"),
+    ):
+        data = source if isinstance(source, bytes) else source.encode()
+        for form in (data, bytearray(data), memoryview(data)):
+            assert cad.load(form)["nodes"].keys() == document["nodes"].keys()
+
+
+@pytest.mark.parametrize("name", ["0.3", "", "AUTO", "auto "])
+def test_an_unknown_choice_is_a_value_error(name: Any) -> None:
+    for call in (
+        lambda: cad.from_compact("", name),
+        lambda: cad.check("", dialect=name),
+        lambda: cad.iter_compact([], name),
+        lambda: cad.to_compact({"nodes": {}}, name),
+        lambda: cad.losses({"nodes": {}}, name),
+        lambda: cad.to_compact({"nodes": {}}, unknown=name),
+        lambda: cad.create_cad_compact("", format=name),
+    ):
+        with pytest.raises(ValueError, match="must be"):
+            call()
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [], object()])
+def test_what_is_no_text_is_a_type_error(wrong: Any) -> None:
+    for call in (cad.from_compact, cad.from_binary, cad.load, cad.check):
+        with pytest.raises(TypeError):
+            call(wrong)
+    with pytest.raises(TypeError):
+        cad.from_binary("text")  # type: ignore[arg-type]
+    with pytest.raises(cad.DocumentError, match="document: expected an object"):
+        cad.canonical(wrong)
+
+
+def test_losses_are_named() -> None:
+    document = cad.from_compact("S 1\nT 0 1 0 0")
+    assert cad.losses(document, "0.1") == []
+    everything = copy.deepcopy(document)
+    everything["nodes"]["5"] = {"name": "n", "op": {"type": "Empty"}}
+    everything |= {
+        "version": "2", "materials": {"a": {"name": "a", "color": [0, 0, 0], "metallic": 0,
+                                            "roughness": 0}},
+        "part_materials": {"p": "a"}, "roots": [{"root": 0, "material": "a", "visible": True}],
+        "instances": [], "scene": {}, "extra": 1,
+    }  # fmt: skip
+    assert cad.losses(everything, "0.1") == [
+        "assembly", "ids", "materials", "names", "ops", "part_materials", "root_material", "roots",
+        "scene", "unknown", "version", "visibility",
+    ]  # fmt: skip
+    assert cad.losses(everything, "0.2") == ["unknown"]
+
+
+def test_many_threads_may_read_one_dict_and_one_stream() -> None:
+    document = cad.from_compact("S 1\n" + "\n".join(f"T {i} 0 0 1" for i in range(2000)))
+    text = cad.to_compact(document)
+    stream = cad.iter_compact([text[i : i + 100] for i in range(0, len(text), 100)])
+    found: list[Any] = []
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for kind, item in stream:
+            found.append(item["id"] if kind == "node" else "end")
+        if cad.to_compact(document) != text:
+            wrong.append("text")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(found) == 2002
+    assert {item for item in found if item != "end"} == set(range(2001))
+
+
+def test_errors_travel_with_their_place() -> None:
+    with pytest.raises(cad.CompactParseError) as caught:
+        cad.from_compact("q")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert vars(again) == vars(caught.value)
+    assert str(again) == "line 1, column 1: unknown opcode q"

@@ -1,0 +1,105 @@
+"""The command ``compactwire cad``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire import cad
+
+TEXT = "C 50 30 5 # box\nY 5 10 # hole\nT 1 25 15 0\nD 0 2"
+DOCUMENT = cad.from_compact("# vcad 0.2\n" + TEXT.replace("# box", '"box"') + "\nROOT 3 default")
+
+
+def run(*arguments: str | Path, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "compactwire", "cad", *map(str, arguments)],
+        input=data,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Path:
+    path = tmp_path / "part.vcad"
+    path.write_text(json.dumps(DOCUMENT), encoding="utf-8")
+    return path
+
+
+def test_a_document_goes_to_text_and_back(part: Path, tmp_path: Path) -> None:
+    text = tmp_path / "part.vcadc"
+    assert run("compact", part, "-o", text, "--dialect", "0.2").returncode == 0
+    data = text.read_bytes()
+    assert data.endswith(b"\n")
+    assert data.decode() == cad.to_compact(DOCUMENT, "0.2") + "\n"
+    back = run("expand", text)
+    assert json.loads(back.stdout) == cad.canonical(DOCUMENT)
+    assert back.stderr == b""
+
+
+def test_what_is_not_carried_is_said(part: Path) -> None:
+    result = run("compact", part)
+    assert result.stdout.decode() == cad.to_compact(DOCUMENT) + "\n"
+    assert result.stderr == b"compactwire: not carried: names as data (names)\n"
+    result = run("compact", part, "--no-names")
+    assert b"#" not in result.stdout
+
+
+def test_a_loss_of_shape_must_be_asked_for() -> None:
+    data = json.dumps({"nodes": {"0": {"op": {"type": "Torus"}}}, "holes": 1}).encode()
+    result = run("compact", "-", data=data)
+    assert result.returncode == 1
+    assert b'unknown op type "Torus"' in result.stderr
+    result = run("compact", "-", "--lossy", data=data)
+    assert (result.returncode, result.stdout) == (0, b"C 0 0 0\n")
+    assert b"(unknown)" in result.stderr
+
+
+def test_bytes_and_hybrids(part: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "part.vcadb"
+    assert run("pack", part, "-o", packed).returncode == 0
+    assert packed.read_bytes() == cad.to_binary(DOCUMENT)
+    assert json.loads(run("unpack", packed).stdout) == cad.canonical(DOCUMENT)
+    hybrid = run("hybrid", packed).stdout
+    assert json.loads(hybrid) == cad.to_hybrid(DOCUMENT)
+    assert json.loads(run("expand", "-", data=hybrid).stdout) == cad.canonical(DOCUMENT)
+
+
+def test_check_names_every_mistake(part: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.vcadc"
+    bad.write_text("C 1 2\ncube 1 2 3\nT 9 0 0 0\n", encoding="utf-8")
+    result = run("check", part, bad)
+    assert result.returncode == 1
+    assert result.stdout.decode().splitlines() == [
+        f"{bad}:1:1: C expects 3 args, got 2",
+        f"{bad}:2:1: unknown opcode cube (did you mean C?)",
+        f"{bad}:3:3: node 9 referenced but only 2 nodes defined",
+    ]
+    result = run("check", part)
+    assert (result.returncode, result.stdout) == (0, b"")
+    broken = b'{"nodes":{},"compact":"S 1\\nQ\\x1b"}'.replace(b"\\x1b", b"\\u001b")
+    assert run("check", "-", data=broken).stdout == b"-:2:1: unknown opcode Q\\x1b\n"
+    assert run("check", "-", data=b"\x89VCB").stdout == b"-:1:1: byte 4: unexpected end\n"
+
+
+def test_stats_measure_each_form(part: Path) -> None:
+    lines = run("stats", part, "-", data=b"S 1").stdout.decode().splitlines()
+    assert lines[0] == f"{part}: 4 nodes"
+    sizes = {line[:20].strip(): int(line[20:].split()[0]) for line in lines[1:8]}
+    assert sizes["0.2"] == len(cad.to_compact(DOCUMENT, "0.2"))
+    assert sizes["binary"] == len(cad.to_binary(DOCUMENT))
+    assert "-: 1 nodes" in lines
+
+
+def test_usage() -> None:
+    assert run().returncode == 2
+    assert run("compact").returncode == 2
+    missing = run("expand", "/nowhere/part.vcad")
+    assert missing.returncode == 1
+    assert missing.stderr.startswith(b"compactwire: error: ")
