@@ -14,6 +14,7 @@
 pub mod base85;
 pub mod compact;
 mod compression;
+pub mod gcf;
 pub mod json;
 pub mod limits;
 mod msgpack;

@@ -16,6 +16,7 @@ __all__ = [
     "DictionaryNotFound",
     "EmptyResponse",
     "EncodeError",
+    "GcfError",
     "InvalidBase64",
     "InvalidBase85Char",
     "InvalidBase85Length",
@@ -140,3 +141,16 @@ class UnknownReference(DecodeError):
     """The first reference that is unknown."""
     ids: tuple[str, ...]
     """All of them: tools ``t_…``, prompts ``s_…``, a context ``c_…``."""
+
+
+class GcfError(CompactWireError):
+    """A value cannot be written as GCF, or a text is none."""
+
+    code: str
+    """What kind of error, a name of the specification: ``count_mismatch``, ``not_finite``."""
+    line: int | None
+    """The line of the text, from 1; None where no text is read."""
+    column: int | None
+    """The column in it, in characters from 1."""
+    path: str | None
+    """The way to the value, as ``$.orders[3].total``; None where no value is written."""

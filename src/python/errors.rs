@@ -4,6 +4,7 @@
 
 use crate::base85;
 use crate::compact::{DecodeError, EncodeError};
+use crate::gcf;
 use crate::position::excerpt;
 use crate::session;
 use pyo3::prelude::*;
@@ -14,7 +15,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        DecompressionFailed, DictionaryNotFound, EmptyResponse, EncodeError, InvalidBase64,
+        DecompressionFailed, DictionaryNotFound, EmptyResponse, EncodeError, GcfError, InvalidBase64,
         InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack,
         InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
     }
@@ -143,4 +144,17 @@ pub(super) fn unfit_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
 #[cold]
 pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
     exception!(py, InvalidFormat, message)
+}
+
+/// A GCF error as its exception.
+#[cold]
+pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
+    let code = error.code.name();
+    let (line, column, path) = match &error.place {
+        gcf::Place::Nowhere => (None, None, None),
+        gcf::Place::Text { line, column } => (Some(*line), Some(*column), None),
+        gcf::Place::Value(path) => (None, None, Some(path)),
+    };
+    let text = error.to_string();
+    exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
 }

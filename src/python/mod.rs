@@ -11,6 +11,7 @@ mod args;
 mod delta;
 mod dictionary;
 mod errors;
+mod gcf;
 mod inspect;
 mod message;
 mod request;
@@ -32,6 +33,8 @@ mod _core {
     #[pymodule_export]
     use super::dictionary::Dictionary;
     #[pymodule_export]
+    use super::gcf::module as gcf;
+    #[pymodule_export]
     use super::inspect::{Inspection, inspect};
     #[pymodule_export]
     use super::message::{decode, decode_base85, detect, encode, encode_base85};
@@ -48,6 +51,13 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// Lets `import compactwire._core.name` find a submodule, which is no file.
+fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let name = format!("compactwire._core.{}", module.name()?);
+    module.setattr("__name__", &name)?;
+    module.py().import("sys")?.getattr("modules")?.set_item(name, module)
 }
 
 /// From this many bytes to compress or decompress on, the interpreter lock is given up for the work:
