@@ -28,12 +28,14 @@ RUST_ARROWS: dict[str, set[str]] = {
     "json": {"walk", "value"} | LOWEST,
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
     "session": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact", "session"} | VALUES | LOWEST,
+    "gcf": VALUES | LOWEST,
+    "python": {"base85", "msgpack", "compression", "compact", "session", "gcf"} | VALUES | LOWEST,
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
     "__init__": {"_core", "_format", "errors"},
+    "gcf": {"_core.gcf", "errors"},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {"", "cli._shell", "cli.messages"},

@@ -70,7 +70,7 @@ impl<'t, N> Columns<'t, N> {
         let mut declared = Names::new();
         for field in fields {
             if !declared.add(field.name.clone()) {
-                return Err(duplicate(&field).into());
+                return Err(duplicate(&field));
             }
             columns.add(field, &mut firsts, max_depth, known)?;
         }
@@ -97,38 +97,31 @@ impl<'t, N> Columns<'t, N> {
                 return Err(Fault::new(Code::LimitExceeded, field.at, message).into());
             }
             let first = field.name.split('>').next().unwrap_or_default().to_owned();
-            let root = match firsts.find(&first) {
-                Some(member) => match self.members[member].source {
-                    Source::Path(root) => root,
-                    _ => return Err(duplicate(&field).into()),
-                },
-                None => {
-                    let key = known(&first)?;
-                    let node = self.node(&first, known)?;
-                    self.members.push(Member {
-                        name: first.clone(),
-                        key,
-                        source: Source::Path(node),
-                    });
-                    firsts.add(first.into());
-                    node
-                }
+            let root = if let Some(member) = firsts.find(&first) {
+                let Source::Path(root) = self.members[member].source else {
+                    return Err(duplicate(&field));
+                };
+                root
+            } else {
+                let key = known(&first)?;
+                let node = self.node(&first, known)?;
+                let source = Source::Path(node);
+                self.members.push(Member { name: first.clone(), key, source });
+                firsts.add(first.into());
+                node
             };
             return self.add_path(&field, root, cell, known);
         }
         if !firsts.add(field.name.clone()) {
-            return Err(duplicate(&field).into());
+            return Err(duplicate(&field));
         }
-        let source = match field.constant {
-            Some(token) => {
-                self.plain = false;
-                Source::Constant(token)
-            }
-            None => {
-                self.named.push(self.members.len());
-                self.names.add(field.name.clone());
-                Source::Cell(cell)
-            }
+        let source = if let Some(token) = field.constant {
+            self.plain = false;
+            Source::Constant(token)
+        } else {
+            self.named.push(self.members.len());
+            self.names.add(field.name.clone());
+            Source::Cell(cell)
         };
         let key = known(&field.name)?;
         self.members.push(Member { name: field.name.into_owned(), key, source });
@@ -157,18 +150,17 @@ impl<'t, N> Columns<'t, N> {
         self.paths[root].cells.push(cell);
         for segment in field.name.split('>').skip(1) {
             let PathValue::Object(children) = &self.paths[at].value else {
-                return Err(duplicate(field).into());
+                return Err(duplicate(field));
             };
             let found = children.iter().copied().find(|&child| self.paths[child].name == segment);
-            let child = match found {
-                Some(child) => child,
-                None => {
-                    let child = self.node(segment, known)?;
-                    if let PathValue::Object(children) = &mut self.paths[at].value {
-                        children.push(child);
-                    }
-                    child
+            let child = if let Some(child) = found {
+                child
+            } else {
+                let child = self.node(segment, known)?;
+                if let PathValue::Object(children) = &mut self.paths[at].value {
+                    children.push(child);
                 }
+                child
             };
             self.paths[child].cells.push(cell);
             at = child;
@@ -178,7 +170,7 @@ impl<'t, N> Columns<'t, N> {
                 self.paths[at].value = PathValue::Leaf(cell);
                 Ok(())
             }
-            _ => Err(duplicate(field).into()),
+            _ => Err(duplicate(field)),
         }
     }
 
@@ -202,8 +194,8 @@ pub(crate) fn is_path(name: &str) -> bool {
 }
 
 #[cold]
-fn duplicate(field: &Field<'_>) -> Box<Fault> {
+fn duplicate<E: From<Box<Fault>>>(field: &Field<'_>) -> E {
     let message =
         format!("the field {} is declared twice, or is also a path", excerpt(&field.name));
-    Fault::new(Code::DuplicateFieldName, field.at, message)
+    Fault::new(Code::DuplicateFieldName, field.at, message).into()
 }

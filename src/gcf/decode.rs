@@ -557,7 +557,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             }
             let text = self.lines.str(line);
             let Some((id, form)) = row_id(text) else { break };
-            if id != found.to_string() {
+            if !is_index(id, found) {
                 return self.fail(Code::InvalidItemId, line, "the id of an item is its index");
             }
             self.advance()?;
@@ -643,6 +643,11 @@ pub(crate) fn row_id(text: &str) -> Option<(&str, usize)> {
         let behind = skip_blanks(text.as_bytes(), length + 1);
         (&digits[..length], behind)
     })
+}
+
+/// Whether digits are this number, as it is written.
+pub(crate) fn is_index(digits: &str, index: u64) -> bool {
+    digits == itoa::Buffer::new().format(index)
 }
 
 fn has_several_cells(text: &str) -> bool {

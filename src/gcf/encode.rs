@@ -291,16 +291,33 @@ impl<'t, 'a> Writer<'t, 'a> {
             flatten: self.options.flatten,
             constants: constants && self.options.constant_columns,
         };
+        if rows.members.is_none()
+            && !choices.constants
+            && let Some(keys) = table::simple(self.tree, rows.nodes)
+        {
+            if prefix != Prefix::Declared {
+                self.names(keys);
+            }
+            self.out.push('\n');
+            return self.simple_rows(rows.nodes, depth);
+        }
         let table = table::plan(self.tree, rows.nodes, choices);
         if prefix != Prefix::Declared {
             self.declaration(&table, rows);
         }
         self.out.push('\n');
-        if table.flat && table.is_uniform() && !choices.constants && rows.members.is_none() {
-            self.simple_rows(rows.nodes, depth);
-        } else {
-            self.rows(&table, rows, depth);
+        self.rows(&table, rows, depth);
+    }
+
+    /// `{a,b}`
+    fn names(&mut self, keys: &[KeyId]) {
+        let mut between = '{';
+        for &key in keys {
+            self.out.push(between);
+            between = ',';
+            self.key(key);
         }
+        self.out.push('}');
     }
 
     fn declaration(&mut self, table: &Table, rows: Rows<'t, 'a>) {
@@ -400,13 +417,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             (_, None) => self.out.push('~'),
             (Class::Inline, Some(Node::Object(object))) if first_row => {
                 self.out.push('^');
-                let mut between = '{';
-                for &key in self.tree.shape(object.shape) {
-                    self.out.push(between);
-                    between = ',';
-                    self.key(key);
-                }
-                self.out.push('}');
+                self.names(self.tree.shape(object.shape));
             }
             (_, Some(Node::Array(_) | Node::Object(_))) => self.out.push('^'),
             (_, Some(scalar)) => write_scalar(scalar, &mut self.out),

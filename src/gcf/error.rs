@@ -214,6 +214,7 @@ pub(crate) fn fault<T>(code: Code, at: usize, message: impl Into<String>) -> Rea
 
 impl Fault {
     #[cold]
+    #[expect(clippy::unnecessary_box_returns, reason = "a Result holds the box")]
     pub(crate) fn new(code: Code, at: usize, message: impl Into<String>) -> Box<Self> {
         Box::new(Self { code, message: message.into(), at })
     }

@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Limits {
     /// The depth that the native stack is sure to bear.
-    pub const DEEPEST: usize = 1000;
+    pub const DEEPEST: usize = 256;
 }
 
 impl Default for Limits {

@@ -6,7 +6,7 @@
 
 use super::columns::{PathValue, Source};
 use super::declare::Names;
-use super::decode::{Decoder, Done, Ended, Stop, TableOf, row_id, tell};
+use super::decode::{Decoder, Done, Ended, Stop, TableOf, is_index, row_id, tell};
 use super::error::{Code, Fault};
 use super::line::Line;
 use super::scalar::{self, Token, skip_blanks};
@@ -22,7 +22,7 @@ pub(crate) struct Memory<'t, S: Columns> {
     /// The keys of inline objects, by member.
     schemas: HashMap<usize, Rc<Vec<S::Name>>>,
     /// The columns of arrays, by the name of the member.
-    declared: HashMap<Cow<'t, str>, TableOf<'t, S>>,
+    declared: HashMap<String, TableOf<'t, S>>,
 }
 
 impl<S: Columns> Memory<'_, S> {
@@ -71,14 +71,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> Done<S> {
         let mut start = line.start;
         let mut has_id = false;
-        if self.text.as_bytes()[start] == b'@' {
-            if let Some((id, behind)) = row_id(self.lines.str(line)) {
-                if id != index.to_string() {
-                    return self.fail(Code::InvalidItemId, line, "the id of a row is its index");
-                }
-                has_id = true;
-                start += behind;
+        if self.text.as_bytes()[start] == b'@'
+            && let Some((id, behind)) = row_id(self.lines.str(line))
+        {
+            if !is_index(id, index) {
+                return self.fail(Code::InvalidItemId, line, "the id of a row is its index");
             }
+            has_id = true;
+            start += behind;
         }
         let mut more = true;
         if let Some(keys) = keys {
@@ -247,7 +247,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 Some(line) if self.starts(line, ".") => {
                     let (found, behind) = self.name_of(line)?;
                     if !own && found == *name {
-                        return self.named(row.line, line, (found, behind), memory, false);
+                        return self.named(row.line, line, (&found, behind), memory, false);
                     }
                 }
                 Some(line) => {
@@ -266,8 +266,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         };
         self.lines.jump(Some(line));
         if self.starts(line, ".") {
-            let name = self.name_of(line)?;
-            self.named(row.line, line, name, memory, false)?;
+            let (name, behind) = self.name_of(line)?;
+            self.named(row.line, line, (&name, behind), memory, false)?;
         } else if let Some(schema) = memory.schemas.get(&member) {
             self.inline(line, &Rc::clone(schema))?;
         }
@@ -398,12 +398,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         name: Cow<'t, str>,
         line: Line,
     ) -> Done<S> {
-        if !row.bare.add(name.clone()) {
-            return self.fail(Code::DuplicateAttachment, line, "attached twice");
-        }
+        let (_, behind) = self.name_of(line)?;
         tell!(self.sink.key(&name));
-        let name = self.name_of(line)?;
-        self.named(row.line, line, name, memory, true)
+        self.named(row.line, line, (&name, behind), memory, true)?;
+        if row.bare.add(name) {
+            Ok(())
+        } else {
+            self.fail(Code::DuplicateAttachment, line, "attached twice")
+        }
     }
 
     /// The name of a line that begins with `.`, and where it ends.
@@ -419,7 +421,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         &mut self,
         row: Line,
         line: Line,
-        (name, behind): (Cow<'t, str>, usize),
+        (name, behind): (&str, usize),
         memory: &mut Memory<'t, S>,
         bare: bool,
     ) -> Done<S> {
@@ -429,9 +431,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.advance()?;
         match bytes.get(at) {
             Some(b'[') if at > behind => {
-                let declared = memory.declared.get(&name).cloned();
+                let declared = memory.declared.get(name).cloned();
                 if let Some(table) = self.block(at, line.end, depth, declared)? {
-                    memory.declared.entry(name).or_insert(table);
+                    memory.declared.entry(name.to_owned()).or_insert(table);
                 }
             }
             Some(b'=') if at > behind && bare => self.scalar(at + 1, line.end)?,

@@ -28,12 +28,12 @@ pub(crate) enum Token<'t> {
 
 /// Reads the token that begins at `start` and ends at `delimiter` or at `end`; gives it and where
 /// the delimiter, or the end, is.
-pub(crate) fn read<'t>(
-    text: &'t str,
+pub(crate) fn read(
+    text: &str,
     start: usize,
     end: usize,
     delimiter: u8,
-) -> Read<(Token<'t>, usize)> {
+) -> Read<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut from = start;
     while from < end && is_blank(bytes[from]) {
@@ -115,12 +115,7 @@ fn short_int(token: &[u8]) -> Option<i64> {
 }
 
 /// `^{a,"b|c"}` up to a delimiter, where it is one.
-fn schema<'t>(
-    text: &'t str,
-    start: usize,
-    end: usize,
-    delimiter: u8,
-) -> Option<(Token<'t>, usize)> {
+fn schema(text: &str, start: usize, end: usize, delimiter: u8) -> Option<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut names = Vec::new();
     let mut at = start + 2;

@@ -5,7 +5,7 @@
 
 use super::tree::{Array, Elements, KeyId, Node, Object, ShapeId, Tree};
 use hashbrown::HashMap;
-use std::ops::Range;
+use std::borrow::Cow;
 
 /// What becomes of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,11 +64,6 @@ struct Places {
 const ABSENT: u32 = u32::MAX;
 
 impl Table {
-    /// Whether all rows have all columns in this order.
-    pub(crate) fn is_uniform(&self) -> bool {
-        self.places.is_none()
-    }
-
     /// The value of a row in a column; `None` where it is absent.
     pub(crate) fn cell<'a>(
         &self,
@@ -110,15 +105,21 @@ pub(crate) struct Choices {
     pub constants: bool,
 }
 
+/// The columns of rows that have nothing but scalars, and all the same.
+pub(crate) fn simple<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Option<&'t [KeyId]> {
+    let mut rows = rows(nodes);
+    let first = rows.next().filter(|first| first.flat && tree.is_plain(first.shape))?;
+    rows.all(|row| row.flat && row.shape == first.shape).then(|| tree.shape(first.shape))
+}
+
 /// Plans the table of these rows, of which there is at least one.
 pub(crate) fn plan(tree: &Tree<'_>, nodes: &[Node<'_>], choices: Choices) -> Table {
     let (keys, places) = union(tree, nodes);
     let plain = Column { key: 0, class: Class::Plain, shared: false };
     let columns = keys.iter().map(|&key| Column { key, ..plain }).collect();
     let mut table = Table { columns, flat: false, places };
-    let simple = rows(nodes).all(|row| row.flat && tree.is_plain(row.shape));
-    table.flat = simple;
-    if !simple {
+    table.flat = rows(nodes).all(|row| row.flat && tree.is_plain(row.shape));
+    if !table.flat {
         for i in 0..table.columns.len() {
             let (class, shared) = classify(tree, nodes, &table, i, choices);
             table.columns[i].class = class;
@@ -189,10 +190,11 @@ fn classify(
     if cells().flatten().all(|value| value.is_scalar()) {
         return (Class::Plain, false);
     }
-    if choices.flatten && !key.text.is_empty() {
-        if let Some((form, leaves)) = flattened(tree, cells()) {
-            return (Class::Flattened { form: Form(form), leaves }, false);
-        }
+    if choices.flatten
+        && !key.text.is_empty()
+        && let Some((form, leaves)) = flattened(tree, cells())
+    {
+        return (Class::Flattened { form: Form(form), leaves }, false);
     }
     if is_inline(tree, cells()) {
         return (Class::Inline, false);
@@ -279,7 +281,7 @@ fn is_inline<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
 }
 
 fn is_shared<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>) -> bool {
-    let mut first: Option<Vec<KeyId>> = None;
+    let mut first: Option<Cow<'_, [KeyId]>> = None;
     for (index, value) in cells.enumerate() {
         let array = match value {
             Some(Node::Array(array)) => array,
@@ -291,8 +293,8 @@ fn is_shared<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
         }
         let elements = tree.elements(array);
         match &first {
-            None if index == 0 => first = Some(union(tree, elements).0),
-            Some(first) if has_union(tree, elements, first) => {}
+            None if index == 0 => first = Some(names(tree, elements)),
+            Some(first) if names(tree, elements) == *first => {}
             _ => return false,
         }
     }
@@ -304,13 +306,13 @@ fn rows_of_scalars(tree: &Tree<'_>, array: Array) -> bool {
         && rows(tree.elements(array)).all(|row| row.flat && tree.is_plain(row.shape))
 }
 
-fn has_union(tree: &Tree<'_>, nodes: &[Node<'_>], keys: &[KeyId]) -> bool {
+/// The names of all fields of rows, as [`union`] gives them.
+fn names<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Cow<'t, [KeyId]> {
     let mut shapes = rows(nodes).map(|row| row.shape);
-    let Some(first) = shapes.next() else { return false };
-    if shapes.all(|shape| shape == first) {
-        return tree.shape(first) == keys;
+    match shapes.next() {
+        Some(first) if shapes.all(|shape| shape == first) => Cow::Borrowed(tree.shape(first)),
+        _ => Cow::Owned(union(tree, nodes).0),
     }
-    union(tree, nodes).0 == keys
 }
 
 fn find_constants(tree: &Tree<'_>, nodes: &[Node<'_>], table: &mut Table) {
@@ -366,6 +368,5 @@ pub(crate) fn paths(tree: &Tree<'_>, name: &str, form: Object, each: &mut impl F
 
 /// Positions of the columns of a class.
 pub(crate) fn of_class(table: &Table, keep: impl Fn(Class) -> bool) -> impl Iterator<Item = usize> {
-    let Range { start, end } = 0..table.columns.len();
-    (start..end).filter(move |&i| keep(table.columns[i].class))
+    (0..table.columns.len()).filter(move |&i| keep(table.columns[i].class))
 }

@@ -213,11 +213,6 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Makes room for the elements of the innermost container.
-    pub(crate) fn reserve(&mut self, elements: usize) {
-        self.stack.reserve(elements);
-    }
-
     /// The keys that the object that just began probably has.
     pub(crate) fn expected(&self) -> Range<usize> {
         let Some(open) = self.open.last() else { return 0..0 };
@@ -361,11 +356,12 @@ impl<'a> Builder<'a> {
         let depth = self.open.len();
         let under = self.under_key.get(context as usize).copied().unwrap_or(NONE);
         let beside = self.at_depth.get(depth).copied().unwrap_or(NONE);
-        for guess in [under, beside] {
-            if guess != NONE && self.tree.shape(guess) == keys {
-                self.remember(guess, context, depth);
-                return guess;
-            }
+        if under != NONE && self.tree.shape(under) == keys {
+            return under;
+        }
+        if beside != NONE && self.tree.shape(beside) == keys {
+            self.remember(beside, context, depth);
+            return beside;
         }
         let shape = match self.shape_ids.get(keys) {
             Some(&shape) => shape,
@@ -427,7 +423,7 @@ impl<'a> Builder<'a> {
                 }
             } else {
                 let index = next.map_or(self.stack.len(), |next| next.first) - open.first;
-                path.push_str(&format!("[{index}]"));
+                path.extend(["[", itoa::Buffer::new().format(index), "]"]);
             }
         }
         path
@@ -440,7 +436,7 @@ fn step(key: &str, path: &mut String) {
         path.push('.');
         path.push_str(key);
     } else {
-        path.push_str(&format!("[{}]", excerpt(key)));
+        path.extend(["[", &excerpt(key), "]"]);
     }
 }
 

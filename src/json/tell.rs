@@ -29,15 +29,9 @@ impl Teller {
         }
     }
 
-    fn close(&mut self, bracket: char) -> Result<(), Infallible> {
-        self.out.push(bracket);
-        Ok(())
-    }
-
-    fn word(&mut self, word: &str) -> Result<(), Infallible> {
+    fn word(&mut self, word: &str) {
         self.next();
         self.out.push_str(word);
-        Ok(())
     }
 }
 
@@ -45,19 +39,23 @@ impl Sink for Teller {
     type Error = Infallible;
 
     fn null(&mut self) -> Result<(), Infallible> {
-        self.word("null")
+        self.word("null");
+        Ok(())
     }
 
     fn bool(&mut self, value: bool) -> Result<(), Infallible> {
-        self.word(if value { "true" } else { "false" })
+        self.word(if value { "true" } else { "false" });
+        Ok(())
     }
 
     fn int(&mut self, value: i64) -> Result<(), Infallible> {
-        self.word(itoa::Buffer::new().format(value))
+        self.word(itoa::Buffer::new().format(value));
+        Ok(())
     }
 
     fn big_int(&mut self, digits: &str) -> Result<(), Infallible> {
-        self.word(digits)
+        self.word(digits);
+        Ok(())
     }
 
     fn float(&mut self, value: f64) -> Result<(), Infallible> {
@@ -73,15 +71,18 @@ impl Sink for Teller {
     }
 
     fn begin_array(&mut self) -> Result<(), Infallible> {
-        self.word("[")
+        self.word("[");
+        Ok(())
     }
 
     fn end_array(&mut self) -> Result<(), Infallible> {
-        self.close(']')
+        self.out.push(']');
+        Ok(())
     }
 
     fn begin_object(&mut self) -> Result<(), Infallible> {
-        self.word("{")
+        self.word("{");
+        Ok(())
     }
 
     fn key(&mut self, key: &str) -> Result<(), Infallible> {
@@ -91,7 +92,8 @@ impl Sink for Teller {
     }
 
     fn end_object(&mut self) -> Result<(), Infallible> {
-        self.close('}')
+        self.out.push('}');
+        Ok(())
     }
 }
 
@@ -107,7 +109,8 @@ impl Columns for Teller {
     }
 
     fn known_key(&mut self, name: &String) -> Result<(), Infallible> {
-        self.word(name)
+        self.word(name);
+        Ok(())
     }
 }
 

@@ -88,3 +88,20 @@ fn ascii_str(
         Ok(text.cast_into_unchecked())
     }
 }
+
+/// Makes a str, quicker than the interpreter where it is ASCII.
+fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    // Of one character there is one str for all, which the interpreter finds.
+    if text.len() < 2 || !text.is_ascii() {
+        return Ok(PyString::new(py, text));
+    }
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    // SAFETY: PyUnicode_New gives a new object of `size` one-byte characters, or an error; nobody
+    // else knows it before it is filled, and it is filled whole.
+    unsafe {
+        let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
+        let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
+        std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
+        Ok(object.cast_into_unchecked())
+    }
+}

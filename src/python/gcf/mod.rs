@@ -3,7 +3,7 @@
 mod objects;
 mod walk;
 
-use super::detached;
+use super::{detached, make_str};
 use crate::gcf::{self, Builder, Bump, EncodeOptions, Limits, ReadError};
 use crate::json::Escape;
 use objects::Objects;
@@ -54,7 +54,7 @@ fn limits(max_depth: usize) -> PyResult<Limits> {
 ///     Whether a column with one value in all rows moves into the header. `loads` reads it, other
 ///     readers of GCF 3.6 may not.
 /// max_depth : int
-///     How deep containers may nest, at most 1000.
+///     How deep containers may nest, at most 256.
 ///
 /// Returns
 /// -------
@@ -86,7 +86,7 @@ pub(super) fn dumps<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let limits = limits(max_depth)?;
     let options = EncodeOptions { flatten, constant_columns, limits };
-    Ok(PyString::new(obj.py(), &encode(obj, default, &options)?))
+    make_str(obj.py(), &encode(obj, default, &options)?)
 }
 
 fn encode(
@@ -116,7 +116,7 @@ fn encode(
 /// text : str, bytes or bytearray
 ///     A text of the generic profile; bytes are UTF-8.
 /// max_depth : int
-///     How deep containers may nest, at most 1000.
+///     How deep containers may nest, at most 256.
 ///
 /// Returns
 /// -------
@@ -317,7 +317,7 @@ pub(super) fn from_json<'py>(
     let text = Text::new(text)?;
     let text = text.str()?;
     let made = detached(py, text.len(), || gcf::from_json(text, &options));
-    Ok(PyString::new(py, &made.map_err(|problem| error(py, &problem))?))
+    make_str(py, &made.map_err(|problem| error(py, &problem))?)
 }
 
 /// Write the value of a GCF text as JSON text, without making objects of it.
@@ -356,5 +356,5 @@ pub(super) fn to_json<'py>(
     let text = Text::new(text)?;
     let text = text.str()?;
     let made = detached(py, text.len(), || gcf::to_json(text, limits, escape));
-    Ok(PyString::new(py, &made.map_err(|problem| error(py, &problem))?))
+    make_str(py, &made.map_err(|problem| error(py, &problem))?)
 }

@@ -4,10 +4,9 @@
 //! in its size. Keys are made once each; a dict with the keys of the one before, as a table's rows
 //! are, begins as a copy of an empty form, which has room and hashes already.
 
+use super::super::make_str;
 use crate::walk::{Columns, Sink};
 use hashbrown::HashMap;
-use pyo3::exceptions::PyMemoryError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
@@ -56,14 +55,8 @@ impl<'py> Objects<'py> {
         self.values.pop().unwrap_or_else(|| py.None().into_bound(py))
     }
 
-    fn put(&mut self, object: Bound<'py, PyAny>) -> PyResult<()> {
-        self.values.push(object);
-        Ok(())
-    }
-
-    fn begin(&mut self) -> PyResult<()> {
+    fn begin(&mut self) {
         self.open.push(Open { values: self.values.len(), names: self.names.len() });
-        Ok(())
     }
 
     fn end(&mut self) -> Open {
@@ -75,7 +68,7 @@ impl<'py> Objects<'py> {
             return Ok(known.clone());
         }
         // Not interned: some Pythons keep interned strings for ever, and a peer chose this one.
-        let object = make_text(self.py, key)?;
+        let object = make_str(self.py, key)?;
         if self.keys.len() < KEYS {
             self.keys.insert(key.into(), object.clone());
         }
@@ -104,24 +97,7 @@ impl<'py> Objects<'py> {
             }
             form.dict = Some(dict);
         }
-        form.dict.as_ref().map_or_else(|| Ok(PyDict::new(self.py)), |dict| dict.copy())
-    }
-}
-
-/// Makes a str, quicker than the interpreter where it is ASCII.
-fn make_text<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    // Of one character there is one str for all, which the interpreter finds.
-    if text.len() < 2 || !text.is_ascii() {
-        return Ok(PyString::new(py, text));
-    }
-    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
-    // SAFETY: PyUnicode_New gives a new object of `size` one-byte characters, or an error; nobody
-    // else knows it before it is filled, and it is filled whole.
-    unsafe {
-        let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
-        let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
-        std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
-        Ok(object.cast_into_unchecked())
+        form.dict.as_ref().map_or_else(|| Ok(PyDict::new(self.py)), PyDictMethods::copy)
     }
 }
 
@@ -129,42 +105,51 @@ impl Sink for Objects<'_> {
     type Error = PyErr;
 
     fn null(&mut self) -> PyResult<()> {
-        self.put(self.py.None().into_bound(self.py))
+        self.values.push(self.py.None().into_bound(self.py));
+        Ok(())
     }
 
     fn bool(&mut self, value: bool) -> PyResult<()> {
-        self.put(PyBool::new(self.py, value).to_owned().into_any())
+        self.values.push(PyBool::new(self.py, value).to_owned().into_any());
+        Ok(())
     }
 
     fn int(&mut self, value: i64) -> PyResult<()> {
-        self.put(value.into_pyobject(self.py)?.into_any())
+        self.values.push(value.into_pyobject(self.py)?.into_any());
+        Ok(())
     }
 
     fn big_int(&mut self, digits: &str) -> PyResult<()> {
-        self.put(self.py.get_type::<PyInt>().call1((digits,))?)
+        self.values.push(self.py.get_type::<PyInt>().call1((digits,))?);
+        Ok(())
     }
 
     fn float(&mut self, value: f64) -> PyResult<()> {
-        self.put(PyFloat::new(self.py, value).into_any())
+        self.values.push(PyFloat::new(self.py, value).into_any());
+        Ok(())
     }
 
     fn text(&mut self, text: &str) -> PyResult<()> {
-        let text = make_text(self.py, text)?;
-        self.put(text.into_any())
+        let text = make_str(self.py, text)?;
+        self.values.push(text.into_any());
+        Ok(())
     }
 
     fn begin_array(&mut self) -> PyResult<()> {
-        self.begin()
+        self.begin();
+        Ok(())
     }
 
     fn end_array(&mut self) -> PyResult<()> {
         let first = self.end().values;
         let list = PyList::new(self.py, self.values.drain(first..))?;
-        self.put(list.into_any())
+        self.values.push(list.into_any());
+        Ok(())
     }
 
     fn begin_object(&mut self) -> PyResult<()> {
-        self.begin()
+        self.begin();
+        Ok(())
     }
 
     fn key(&mut self, name: &str) -> PyResult<()> {
@@ -179,7 +164,8 @@ impl Sink for Objects<'_> {
         for (name, value) in self.names.drain(names..).zip(self.values.drain(values..)) {
             dict.set_item(name, value)?;
         }
-        self.put(dict.into_any())
+        self.values.push(dict.into_any());
+        Ok(())
     }
 }
 

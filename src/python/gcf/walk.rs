@@ -70,13 +70,14 @@ impl<'a> QuickWalk<'_, 'a, '_> {
     // references from dicts, lists and tuples stay alive because nothing changes.
 
     unsafe fn value(&mut self, object: *mut ffi::PyObject) -> Result<(), Stop> {
+        // SAFETY: as above.
         unsafe {
             let class = ffi::Py_TYPE(object);
             if class == &raw mut ffi::PyUnicode_Type {
-                let text = self.text(object)?;
+                let text = Self::text(object)?;
                 self.builder.push(Node::Text(text));
             } else if class == &raw mut ffi::PyLong_Type {
-                let value = self.int(object)?;
+                let value = Self::int(object)?;
                 self.builder.push(Node::Int(value));
             } else if class == &raw mut ffi::PyFloat_Type {
                 self.float(ffi::PyFloat_AS_DOUBLE(object))?;
@@ -99,7 +100,7 @@ impl<'a> QuickWalk<'_, 'a, '_> {
         Ok(())
     }
 
-    unsafe fn int(&self, object: *mut ffi::PyObject) -> Result<i64, Stop> {
+    unsafe fn int(object: *mut ffi::PyObject) -> Result<i64, Stop> {
         let mut overflow = 0;
         // SAFETY: the object is an int, for which this runs no code and does not fail.
         let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &raw mut overflow) };
@@ -111,7 +112,7 @@ impl<'a> QuickWalk<'_, 'a, '_> {
     }
 
     /// The text of a str, whose errors the careful walk reports.
-    unsafe fn text(&self, object: *mut ffi::PyObject) -> Result<&'a str, Stop> {
+    unsafe fn text(object: *mut ffi::PyObject) -> Result<&'a str, Stop> {
         // SAFETY: the str outlives 'a by the caller's promise, and keeps its UTF-8 as long.
         unsafe {
             let mut length = 0;
@@ -131,7 +132,7 @@ impl<'a> QuickWalk<'_, 'a, '_> {
             if ffi::Py_TYPE(key) != &raw mut ffi::PyUnicode_Type {
                 return Err(Stop::GiveUp);
             }
-            let text = self.text(key)?;
+            let text = Self::text(key)?;
             let id = self.builder.key_of(text);
             if self.keys.len() <= id as usize {
                 self.keys.resize(id as usize + 1, std::ptr::null_mut());
