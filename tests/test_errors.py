@@ -15,6 +15,7 @@ import pytest
 
 import compactwire as cw
 import compactwire.errors
+from compactwire import gcf
 
 from .conftest import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
@@ -144,6 +145,16 @@ REASONS: dict[str, Reason] = {
     "frame without the id of a dictionary": decoding(
         dictionary_wire(zstd(MAP)), cw.DictionaryNotFound, id=0
     ),
+    "GCF text": (
+        lambda: gcf.loads("GCF profile=generic\na=~"),
+        cw.GcfError,
+        {"code": "invalid_missing", "line": 2, "column": 3, "path": None},
+    ),
+    "GCF value": (
+        lambda: gcf.dumps({"a": [2**63]}),
+        cw.GcfError,
+        {"code": "out_of_range", "line": None, "column": None, "path": "$.a[0]"},
+    ),
     "model in the DSL": (
         lambda: cw.encode(cw.Response("x", "a|b"), format="dsl"),
         cw.EncodeError,
@@ -193,8 +204,9 @@ def test_the_binding_imports_exactly_these_classes() -> None:
 def test_all_are_one_tree_under_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    assert cw.DecodeError.__bases__ == cw.EncodeError.__bases__ == (cw.CompactWireError,)
-    for name in set(classes) - {"CompactWireError", "DecodeError", "EncodeError"}:
+    systems = {"DecodeError", "EncodeError", "GcfError"}
+    assert all(classes[name].__bases__ == (cw.CompactWireError,) for name in systems)
+    for name in set(classes) - {"CompactWireError"} - systems:
         assert classes[name].__bases__ == (cw.DecodeError,)
 
 

@@ -1,6 +1,6 @@
 //! The first line: `GCF`, then `name=value` pairs. GCF 3.6 section 3.
 
-use super::error::{Code, Error, Place, Read, fault};
+use super::error::{Code, Read, fault};
 use super::line::Lines;
 use crate::position::excerpt;
 
@@ -89,31 +89,4 @@ const MAX_FIELDS: usize = 256;
 pub(crate) fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = line.as_ptr() as usize;
     line.split(' ').filter(|w| !w.is_empty()).map(move |w| (w.as_ptr() as usize - start, w))
-}
-
-/// Appends a pair; nothing where the value is empty.
-///
-/// # Errors
-/// `invalid_header_value` for a value that is not printable ASCII without space.
-pub(crate) fn write_field(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
-    if value.is_empty() {
-        return Ok(());
-    }
-    if !is_value(value) {
-        let message = format!(
-            "a header holds printable ASCII without spaces, so {name} cannot be {}",
-            excerpt(value)
-        );
-        return Err(Error { code: Code::InvalidHeaderValue, message, place: Place::Nowhere });
-    }
-    out.push(' ');
-    out.push_str(name);
-    out.push('=');
-    out.push_str(value);
-    Ok(())
-}
-
-/// Whether a header can hold this value.
-pub(crate) fn is_value(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -16,15 +16,6 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
     }
 }
 
-/// Appends a key: bare where it is an identifier.
-pub(crate) fn write_key(key: &str, out: &mut String) {
-    if is_bare_key(key) {
-        out.push_str(key);
-    } else {
-        write_quoted(key, out);
-    }
-}
-
 /// `[A-Za-z_][A-Za-z0-9_]*`
 pub(crate) fn is_bare_key(key: &str) -> bool {
     let key = key.as_bytes();
@@ -144,8 +135,11 @@ fn any_remarkable(bytes: &[u8]) -> bool {
         return words.fold(0, |found, word| found | remarkable(*word)) & HIGH != 0;
     }
     match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        (Some(&[a, b, c, d]), Some(&[e, f, g, h])) => {
-            remarkable([a, b, c, d, e, f, g, h]) & HIGH != 0
+        (Some(first), Some(last)) => {
+            let mut word = [0; 8];
+            word[..4].copy_from_slice(first);
+            word[4..].copy_from_slice(last);
+            remarkable(word) & HIGH != 0
         }
         _ => bytes.iter().any(|&byte| REMARKABLE[usize::from(byte)]),
     }

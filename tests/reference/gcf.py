@@ -16,7 +16,7 @@ NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 COUNT = re.compile(r"\[(0|[1-9][0-9]*|\?)(:?)\]")
-ROW_ID = re.compile(r"@[0-9]+ ")
+ROW_ID = re.compile(r"\A@[0-9]+ ")
 ITEM = re.compile(r"@[0-9]+ (=|\{\}|\[)")
 
 ABSENT, MARKER = object(), object()
@@ -71,7 +71,7 @@ def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str]:
     """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; and what follows."""
     found: list[tuple[str, bool, Any]] = []
     rest = text
-    while rest[0] in "{,":
+    while rest[:1] in ("{", ","):
         quoted = rest[1] == '"'
         name, rest = key(rest[1:])
         constant: Any = MARKER
@@ -190,14 +190,15 @@ class _Reader:
         remaining = iter(cells)
         for name, is_path, constant in declared:
             cell = next(remaining) if constant is MARKER else ""
-            if cell.startswith("^{"):
+            is_schema = cell.startswith("^{") and cell.endswith("}")
+            if is_schema:
                 schemas[name] = [field for field, _, _ in fields(cell[1:])[0]]
             value = constant if constant is not MARKER else scalar(cell)
             if is_path:
                 first, *segments = name.split(">")
                 paths.setdefault(first, []).append((segments, value))
                 values.setdefault(first, ABSENT)
-            elif value is MARKER or cell.startswith("^{"):
+            elif value is MARKER or is_schema:
                 waiting.append(name)
                 values[name] = MARKER
             else:

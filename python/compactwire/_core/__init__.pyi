@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Final, Literal, final, overload
 
 from .._format import Format
+from . import gcf as gcf
 
 __version__: Final[str]
 
@@ -34,6 +35,7 @@ __all__ = [
     "encode_base85",
     "encode_delta",
     "encode_tool_call",
+    "gcf",
     "inspect",
 ]
 

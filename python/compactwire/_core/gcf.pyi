@@ -7,11 +7,11 @@ from typing import Any, Protocol, type_check_only
 __all__ = ["dump", "dumps", "from_json", "load", "loads", "to_json"]
 
 @type_check_only
-class SupportsRead(Protocol):
+class _SupportsRead(Protocol):
     def read(self) -> str | bytes: ...
 
 @type_check_only
-class SupportsWrite(Protocol):
+class _SupportsWrite(Protocol):
     def write(self, data: Any, /) -> object: ...
 
 def dumps(
@@ -81,7 +81,7 @@ def loads(text: str | bytes | bytearray, /, *, max_depth: int = 128) -> Any:
 
 def dump(
     obj: object,
-    file: str | PathLike[str] | SupportsWrite,
+    file: str | PathLike[str] | _SupportsWrite,
     /,
     *,
     default: Callable[[Any], object] | None = None,
@@ -110,7 +110,7 @@ def dump(
     Source: GCF 3.6 sections 2 to 7.
     """
 
-def load(file: str | PathLike[str] | SupportsRead, /, *, max_depth: int = 128) -> Any:
+def load(file: str | PathLike[str] | _SupportsRead, /, *, max_depth: int = 128) -> Any:
     """Read GCF text from a file.
 
     Parameters
