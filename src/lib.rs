@@ -15,6 +15,7 @@ pub mod base85;
 pub mod cad;
 pub mod compact;
 mod compression;
+pub mod gcf;
 pub mod json;
 pub mod limits;
 mod msgpack;

@@ -4,7 +4,7 @@
 //! to a double would lose digits. A value is finite and nested no deeper than whoever made it
 //! allowed: the JSON reader and the binding bound it.
 
-use crate::walk::Sink;
+use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 use std::convert::Infallible;
 
@@ -194,6 +194,18 @@ impl Sink for Builder {
     fn end_object(&mut self) -> Result<(), Infallible> {
         self.close();
         Ok(())
+    }
+}
+
+impl Columns for Builder {
+    type Name = String;
+
+    fn name(&mut self, key: &str) -> Result<String, Infallible> {
+        Ok(key.to_owned())
+    }
+
+    fn known_key(&mut self, name: &String) -> Result<(), Infallible> {
+        self.key(name)
     }
 }
 

@@ -35,3 +35,15 @@ pub trait Sink {
     /// The innermost container, an object, ends.
     fn end_object(&mut self) -> Result<(), Self::Error>;
 }
+
+/// A sink that is told the same keys again and again, as those of a table's rows, and can be told
+/// each text once.
+pub trait Columns: Sink {
+    /// A key that the sink knows.
+    type Name;
+
+    /// Makes a key known.
+    fn name(&mut self, key: &str) -> Result<Self::Name, Self::Error>;
+    /// [`Sink::key`] with a key that is known.
+    fn known_key(&mut self, name: &Self::Name) -> Result<(), Self::Error>;
+}

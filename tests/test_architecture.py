@@ -29,15 +29,19 @@ RUST_ARROWS: dict[str, set[str]] = {
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
     "cad": VALUES | LOWEST,
     "session": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact", "cad", "session"} | VALUES | LOWEST,
+    "gcf": VALUES | LOWEST,
+    "python": {"base85", "msgpack", "compression", "compact", "cad", "gcf", "session"}
+    | VALUES
+    | LOWEST,
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
-    "__init__": {"_core", "_format", "cad", "errors"},
+    "__init__": {"_core", "_format", "cad", "errors", "gcf"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_core"},
     "_cad_tool": {"_core", "errors"},
+    "gcf": {"_core.gcf", "errors"},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {"", "cli._shell", "cli.cad", "cli.messages"},

@@ -15,7 +15,7 @@ import pytest
 
 import compactwire as cw
 import compactwire.errors
-from compactwire import cad
+from compactwire import cad, gcf
 
 from .conftest import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
@@ -160,6 +160,16 @@ REASONS: dict[str, Reason] = {
         cw.BinaryError,
         {"offset": 4, "message": "unknown layout 2"},
     ),
+    "GCF text": (
+        lambda: gcf.loads("GCF profile=generic\na=~"),
+        cw.GcfError,
+        {"code": "invalid_missing", "line": 2, "column": 3, "path": None},
+    ),
+    "GCF value": (
+        lambda: gcf.dumps({"a": [2**63]}),
+        cw.GcfError,
+        {"code": "out_of_range", "line": None, "column": None, "path": "$.a[0]"},
+    ),
     "model in the DSL": (
         lambda: cw.encode(cw.Response("x", "a|b"), format="dsl"),
         cw.EncodeError,
@@ -210,7 +220,7 @@ def test_the_binding_imports_exactly_these_classes() -> None:
 def test_all_are_one_tree_under_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    first = {"DecodeError", "DocumentError", "EncodeError"}
+    first = {"DecodeError", "DocumentError", "EncodeError", "GcfError"}
     for name in first:
         assert classes[name].__bases__ == (cw.CompactWireError,)
     for name in set(classes) - {"CompactWireError"} - first:

@@ -69,7 +69,9 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._cad_tool",
         "compactwire._core",
         "compactwire._core.cad",
+        "compactwire._core.gcf",
         "compactwire._format",
         "compactwire.cad",
         "compactwire.errors",
+        "compactwire.gcf",
     ]

@@ -10,7 +10,7 @@ Response('The answer is 42.', model='C45', tokens=150)
 
 from __future__ import annotations
 
-from . import cad
+from . import cad, gcf
 from ._core import (
     DeltaStream,
     Dictionary,
@@ -43,6 +43,7 @@ from .errors import (
     DocumentError,
     EmptyResponse,
     EncodeError,
+    GcfError,
     InvalidBase64,
     InvalidBase85Char,
     InvalidBase85Length,
@@ -68,6 +69,7 @@ __all__ = [
     "EmptyResponse",
     "EncodeError",
     "Format",
+    "GcfError",
     "Inspection",
     "InvalidBase64",
     "InvalidBase85Char",
@@ -95,5 +97,6 @@ __all__ = [
     "encode_base85",
     "encode_delta",
     "encode_tool_call",
+    "gcf",
     "inspect",
 ]

@@ -19,6 +19,7 @@ __all__ = [
     "DocumentError",
     "EmptyResponse",
     "EncodeError",
+    "GcfError",
     "InvalidBase64",
     "InvalidBase85Char",
     "InvalidBase85Length",
@@ -174,3 +175,16 @@ class BinaryError(DecodeError):
     """Where they break, in bytes from 0."""
     message: str
     """What is wrong there, without the place."""
+
+
+class GcfError(CompactWireError):
+    """A value cannot be written as GCF, or a text is none."""
+
+    code: str
+    """What kind of error, a name of the specification: ``count_mismatch``, ``not_finite``."""
+    line: int | None
+    """The line of the text, from 1; None where no text is read."""
+    column: int | None
+    """The column in it, in characters from 1."""
+    path: str | None
+    """The way to the value, as ``$.orders[3].total``; None where no value is written."""

@@ -12,7 +12,9 @@
 //! - Containers nest at most [`Limits::max_depth`] deep, and no call nests with them.
 
 mod read;
+mod tell;
 mod write;
 
 pub use read::{Error, Limits, Problem, ReadError, parse, parse_prefix, read, skip, validate};
+pub use tell::Teller;
 pub use write::{Escape, write, write_float, write_in_order, write_text};

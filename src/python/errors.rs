@@ -3,6 +3,7 @@
 //! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
 
 use crate::compact::{DecodeError, EncodeError};
+use crate::gcf;
 use crate::position::excerpt;
 use crate::{base85, cad, session};
 use pyo3::prelude::*;
@@ -13,10 +14,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError,
-        EmptyResponse, EncodeError, InvalidBase64, InvalidBase85Char, InvalidBase85Length,
-        InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField,
-        OutputTooLarge, UnknownReference,
+        BinaryError, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
     }
 }
 
@@ -183,4 +181,17 @@ pub(super) fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
         cad::Error::Document(error) => document_error(py, error),
         cad::Error::Binary(error) => binary_error(py, error),
     }
+}
+
+/// A GCF error as its exception.
+#[cold]
+pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
+    let code = error.code.name();
+    let (line, column, path) = match &error.place {
+        gcf::Place::Nowhere => (None, None, None),
+        gcf::Place::Text { line, column } => (Some(*line), Some(*column), None),
+        gcf::Place::Value(path) => (None, None, Some(path)),
+    };
+    let text = error.to_string();
+    exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
 }

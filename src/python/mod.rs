@@ -12,6 +12,7 @@ mod cad;
 mod delta;
 mod dictionary;
 mod errors;
+mod gcf;
 mod inspect;
 mod message;
 mod request;
@@ -35,6 +36,8 @@ mod _core {
     #[pymodule_export]
     use super::dictionary::Dictionary;
     #[pymodule_export]
+    use super::gcf::module as gcf;
+    #[pymodule_export]
     use super::inspect::{Inspection, inspect};
     #[pymodule_export]
     use super::message::{decode, decode_base85, detect, encode, encode_base85};
@@ -51,6 +54,13 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// Lets `import compactwire._core.name` find a submodule, which is no file.
+fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let name = format!("compactwire._core.{}", module.name()?);
+    module.setattr("__name__", &name)?;
+    module.py().import("sys")?.getattr("modules")?.set_item(name, module)
 }
 
 /// From this many bytes to compress or decompress on, the interpreter lock is given up for the work:
@@ -79,5 +89,22 @@ fn ascii_str(
         std::ptr::write_bytes(start, 0, len);
         fill(std::slice::from_raw_parts_mut(start, len));
         Ok(text.cast_into_unchecked())
+    }
+}
+
+/// Makes a str, quicker than the interpreter where it is ASCII.
+fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    // Of one character there is one str for all, which the interpreter finds.
+    if text.len() < 2 || !text.is_ascii() {
+        return Ok(PyString::new(py, text));
+    }
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    // SAFETY: PyUnicode_New gives a new object of `size` one-byte characters, or an error; nobody
+    // else knows it before it is filled, and it is filled whole.
+    unsafe {
+        let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
+        let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
+        std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
+        Ok(object.cast_into_unchecked())
     }
 }

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, final, overload
 
 from .._format import Format
 from . import cad as cad
+from . import gcf as gcf
 
 __version__: Final[str]
 
@@ -36,6 +37,7 @@ __all__ = [
     "encode_base85",
     "encode_delta",
     "encode_tool_call",
+    "gcf",
     "inspect",
 ]
 

@@ -1,0 +1,671 @@
+//! The reader: one descent over the lines of a text, told to a sink as it goes.
+//!
+//! A header line alone says what its body is; the body is never looked at to find out (with one
+//! exception, named in [`Decoder::body`]). Nothing is told twice, nothing is kept but open tables.
+//! GCF 3.6 sections 3 to 8 and 16.
+
+use super::Limits;
+use super::columns::Columns as Table;
+use super::declare::{Count, Names, braces, brackets};
+use super::error::{Code, Error, Fault, Read, fault};
+use super::header::{self, Header, Profile};
+use super::line::{Line, Lines};
+use super::scalar::{self, Token, skip_blanks};
+use super::text;
+use crate::json::{Escape, Teller};
+use crate::position::excerpt;
+use crate::value::{self, Value};
+use crate::walk::Columns;
+use std::rc::Rc;
+
+/// Why a text was not told to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError<E> {
+    /// The text is at fault.
+    Text(Error),
+    /// The sink did not go on.
+    Sink(E),
+}
+
+/// Tells the value of a text of the generic profile to `sink`.
+///
+/// # Errors
+/// With line and column and one of the codes of the specification.
+pub fn read<S: Columns>(
+    text: &str,
+    limits: Limits,
+    sink: &mut S,
+) -> Result<(), ReadError<S::Error>> {
+    let mut decoder = Decoder::new(text, limits, sink);
+    decoder.root().map_err(|stop| match stop {
+        Stop::Fault(fault) => ReadError::Text(fault.locate(text)),
+        Stop::Sink(error) => ReadError::Sink(error),
+    })
+}
+
+/// The value of a text of the generic profile.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
+    let mut builder = value::Builder::default();
+    match read(text, limits, &mut builder) {
+        Ok(()) => Ok(builder.finish().unwrap_or(Value::Null)),
+        Err(ReadError::Text(error)) => Err(error),
+        Err(ReadError::Sink(never)) => match never {},
+    }
+}
+
+/// The JSON text of the value that a text of the generic profile holds: members keep their order,
+/// integers all digits; a double has the shortest digits that read back as the same.
+///
+/// # Errors
+/// As [`read`].
+pub fn to_json(text: &str, limits: Limits, escape: Escape) -> Result<String, Error> {
+    let mut teller = Teller::new(escape);
+    match read(text, limits, &mut teller) {
+        Ok(()) => Ok(teller.finish()),
+        Err(ReadError::Text(error)) => Err(error),
+        Err(ReadError::Sink(never)) => match never {},
+    }
+}
+
+/// The text of bytes.
+///
+/// # Errors
+/// `invalid_utf8`, with the place of the first byte that is none.
+pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+    simdutf8::basic::from_utf8(bytes).or_else(|_| match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+            let message = format!("not UTF-8 from byte {} on", error.valid_up_to());
+            Err(Fault { code: Code::InvalidUtf8, message, at: valid.len() }.locate(valid))
+        }
+    })
+}
+
+/// Why the descent stops.
+pub(crate) enum Stop<E> {
+    Fault(Box<Fault>),
+    Sink(E),
+}
+
+impl<E> From<Box<Fault>> for Stop<E> {
+    fn from(fault: Box<Fault>) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+pub(crate) type Done<S, T = ()> = Result<T, Stop<<S as crate::walk::Sink>::Error>>;
+
+/// The columns of a table, for a sink.
+pub(crate) type TableOf<'t, S> = Rc<Table<'t, <S as Columns>::Name>>;
+
+pub(crate) struct Decoder<'t, 's, S: Columns> {
+    pub lines: Lines<'t>,
+    pub text: &'t str,
+    pub sink: &'s mut S,
+    pub limits: Limits,
+    depth: usize,
+    /// Where each count stands that was left to the end, and what it is.
+    deferred: Vec<(usize, u64)>,
+    /// Cells of the rows that are open.
+    pub cells: Vec<Token<'t>>,
+    /// What ended with the line before.
+    pub ended: Ended,
+}
+
+/// What ended just before the next line, for the sake of what to call a line too many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Nothing,
+    /// A body whose items were counted.
+    Counted,
+    /// The attachments of a row.
+    Attachments,
+}
+
+/// Tells the sink.
+macro_rules! tell {
+    ($call:expr) => {
+        $call.map_err(Stop::Sink)?
+    };
+}
+pub(crate) use tell;
+
+impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
+    pub(crate) fn new(text: &'t str, limits: Limits, sink: &'s mut S) -> Self {
+        Self {
+            lines: Lines::new(text),
+            text,
+            sink,
+            limits,
+            depth: 0,
+            deferred: Vec::new(),
+            cells: Vec::new(),
+            ended: Ended::Nothing,
+        }
+    }
+
+    fn root(&mut self) -> Done<S> {
+        let header = Header::read(&mut self.lines)?;
+        check_generic(&header)?;
+        self.advance()?;
+        match self.lines.peek() {
+            Some(line) if line.indent == 0 && self.starts(line, "=") => {
+                self.advance()?;
+                self.scalar(line.start + 1, line.end)?;
+                match self.lines.peek() {
+                    None => Ok(()),
+                    Some(line) => self.fail(Code::TrailingCharacters, line, "a scalar is all"),
+                }
+            }
+            Some(line) if line.indent == 0 && self.starts(line, "## [") => {
+                self.advance()?;
+                self.block(line.start + 3, line.end, 0, None)?;
+                match self.lines.peek() {
+                    Some(line) if !self.is_trailer(line) => {
+                        self.fail(Code::CountMismatch, line, "a line behind the counted items")
+                    }
+                    _ => self.trailer(),
+                }
+            }
+            _ => {
+                self.object(0)?;
+                self.trailer()
+            }
+        }
+    }
+
+    // Lines
+
+    pub(crate) fn advance(&mut self) -> Read<()> {
+        self.ended = Ended::Nothing;
+        self.lines.advance()
+    }
+
+    pub(crate) fn starts(&self, line: Line, prefix: &str) -> bool {
+        self.lines.str(line).starts_with(prefix)
+    }
+
+    fn is_trailer(&self, line: Line) -> bool {
+        line.indent == 0 && self.starts(line, "##!")
+    }
+
+    /// Whether a line ends a body whose lines stand at `depth`.
+    fn ends(&self, line: Line, depth: usize) -> bool {
+        line.indent < depth
+            || line.indent == depth && (self.starts(line, "## ") || self.starts(line, "##!"))
+    }
+
+    #[cold]
+    pub(crate) fn fail<T, R: From<Box<Fault>>>(
+        &self,
+        code: Code,
+        line: Line,
+        message: &str,
+    ) -> Result<T, R> {
+        let shown = excerpt(self.lines.str(line));
+        Err(Fault::new(code, line.start, format!("{message}: {shown}")).into())
+    }
+
+    /// A line that is deeper than its container.
+    #[cold]
+    fn too_deep<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
+        if self.ended == Ended::Attachments {
+            self.fail(Code::CountMismatch, line, "a line behind what was attached")
+        } else {
+            self.fail(Code::InvalidIndent, line, "a line deeper than what it stands in")
+        }
+    }
+
+    // Containers
+
+    pub(crate) fn enter(&mut self, at: usize) -> Read<()> {
+        self.depth += 1;
+        if self.depth > self.limits.max_depth {
+            let message = format!("nested more than {} levels deep", self.limits.max_depth);
+            return fault(Code::LimitExceeded, at, message);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn here(&self) -> usize {
+        self.lines.peek().map_or(self.text.len(), |line| line.start)
+    }
+
+    /// An object whose members stand at `depth`.
+    pub(crate) fn object(&mut self, depth: usize) -> Done<S> {
+        self.enter(self.here())?;
+        tell!(self.sink.begin_object());
+        let mut names = Names::new();
+        while let Some(line) = self.lines.peek() {
+            if line.indent < depth || self.is_trailer(line) {
+                break;
+            }
+            if line.indent > depth {
+                return self.too_deep(line);
+            }
+            self.member(line, depth, &mut names)?;
+        }
+        tell!(self.sink.end_object());
+        self.leave();
+        Ok(())
+    }
+
+    fn member(&mut self, line: Line, depth: usize, names: &mut Names<'t>) -> Done<S> {
+        let section = self.starts(line, "## ");
+        let start = if section { line.start + 3 } else { line.start };
+        let bytes = &self.text.as_bytes()[..line.end];
+        let Some((name, behind)) = text::read_key(self.text, start, line.end)? else {
+            return self.no_member(line);
+        };
+        let next = bytes.get(behind).copied();
+        if !section && !matches!(next, Some(b'=' | b'[')) {
+            return self.no_member(line);
+        }
+        tell!(self.sink.key(&name));
+        if !names.add(name) {
+            return self.fail(Code::DuplicateKey, line, "the object has this member already");
+        }
+        self.advance()?;
+        if !section {
+            return match next {
+                Some(b'=') => self.scalar(behind + 1, line.end),
+                _ => self.member_list(behind, line),
+            };
+        }
+        let rest = skip_blanks(bytes, behind);
+        match bytes.get(rest) {
+            None => self.object(depth + 2),
+            Some(b'[') if rest > behind => self.block(rest, line.end, depth, None).map(drop),
+            Some(_) => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
+        }
+    }
+
+    /// `name[2]: a,b`
+    fn member_list(&mut self, at: usize, line: Line) -> Done<S> {
+        let (count, behind) = brackets(self.text, at, line.end)?;
+        if count.keyed || self.text.as_bytes()[..line.end].get(behind) != Some(&b':') {
+            return self.fail(Code::InvalidLine, line, "a list is name[count]: and its elements");
+        }
+        self.list(count, behind + 1, line.end)
+    }
+
+    #[cold]
+    fn no_member(&self, line: Line) -> Done<S> {
+        let text = self.lines.str(line);
+        if self.ended != Ended::Counted {
+            self.fail(Code::InvalidLine, line, "neither a member nor a section")
+        } else if text.starts_with('.') {
+            self.fail(Code::OrphanAttachment, line, "an attachment that no row asks for")
+        } else if has_several_cells(text) {
+            self.fail(Code::OrphanInlineAttachment, line, "a line of cells that no row asks for")
+        } else {
+            self.fail(Code::CountMismatch, line, "a line behind the counted items")
+        }
+    }
+
+    // Scalars
+
+    /// The scalar from `start` to `end`.
+    pub(crate) fn scalar(&mut self, start: usize, end: usize) -> Done<S> {
+        let (token, _) = scalar::read(self.text, start, end, b'\n')?;
+        self.tell_token(&token, start)
+    }
+
+    pub(crate) fn tell_token(&mut self, token: &Token<'t>, at: usize) -> Done<S> {
+        match token {
+            Token::Text(text) => tell!(self.sink.text(text)),
+            Token::Int(value) => tell!(self.sink.int(*value)),
+            Token::Float(value) => tell!(self.sink.float(*value)),
+            Token::Bool(value) => tell!(self.sink.bool(*value)),
+            Token::Null => tell!(self.sink.null()),
+            Token::Absent => {
+                return Err(Fault::new(Code::InvalidMissing, at, "~ stands only in a table").into());
+            }
+            Token::Marker | Token::Schema(_) => {
+                let message = "^ stands only in a cell of a table that is no path";
+                return Err(Fault::new(Code::InvalidAttachmentMarker, at, message).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, count: Count, start: usize, end: usize) -> Done<S> {
+        self.enter(count.at)?;
+        let deferred = self.defer(count);
+        tell!(self.sink.begin_array());
+        let mut found = 0;
+        let bytes = &self.text.as_bytes()[..end];
+        let empty = skip_blanks(bytes, start) == end;
+        if !(empty && count.value.is_none_or(|count| count == 0)) {
+            let mut at = start;
+            loop {
+                let (token, stop) = scalar::read(self.text, at, end, b',')?;
+                self.tell_token(&token, at)?;
+                found += 1;
+                if stop == end {
+                    break;
+                }
+                at = stop + 1;
+            }
+        }
+        tell!(self.sink.end_array());
+        self.leave();
+        self.check_count(count, deferred, found)
+    }
+
+    // Counts
+
+    fn defer(&mut self, count: Count) -> Option<usize> {
+        count.value.is_none().then(|| {
+            self.deferred.push((count.at, 0));
+            self.deferred.len() - 1
+        })
+    }
+
+    fn check_count(&mut self, count: Count, deferred: Option<usize>, found: u64) -> Done<S> {
+        if let Some(index) = deferred {
+            self.deferred[index].1 = found;
+        }
+        match count.value {
+            Some(declared) if declared != found => {
+                let message = format!("{declared} items are declared, {found} follow");
+                Err(Fault::new(Code::CountMismatch, count.at, message).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `##! summary counts=3,2`, if it is there; nothing may follow.
+    fn trailer(&mut self) -> Done<S> {
+        let Some(line) = self.lines.peek() else { return Ok(()) };
+        if line.indent > 0 {
+            return self.too_deep(line);
+        }
+        let words = header::words(self.lines.str(line));
+        let mut words = words.peekable();
+        if words.next().is_none_or(|(_, word)| word != "##!")
+            || words.next_if(|(_, word)| *word == "summary").is_none()
+        {
+            return self.fail(Code::InvalidLine, line, "neither a member nor ##! summary");
+        }
+        for (at, (name, value)) in header::pairs(words, line.start)? {
+            if name == "counts" {
+                self.check_trailer(at, value)?;
+            }
+        }
+        self.advance()?;
+        match self.lines.peek() {
+            None => Ok(()),
+            Some(line) => self.fail(Code::TrailingCharacters, line, "the summary is the last line"),
+        }
+    }
+
+    fn check_trailer(&mut self, at: usize, counts: &str) -> Read<()> {
+        // Attachments may have been read out of their order.
+        self.deferred.sort_unstable();
+        let mut deferred = self.deferred.iter();
+        let equal = counts.split(',').all(|count| {
+            let known = deferred.next().map(|(_, count)| count.to_string());
+            known.as_deref() == Some(count)
+        });
+        if equal && deferred.next().is_none() {
+            return Ok(());
+        }
+        let found: Vec<_> = self.deferred.iter().map(|(_, count)| count.to_string()).collect();
+        let message = format!(
+            "the summary counts {}, the text has {}",
+            excerpt(counts),
+            excerpt(&found.join(","))
+        );
+        fault(Code::CountMismatch, at, message)
+    }
+
+    // Blocks
+
+    /// What follows a name, from its bracket at `at` on; the body stands at `depth`. `declared` are
+    /// columns that a row above has declared under the name. Gives the columns of a plain table that
+    /// is declared here.
+    pub(crate) fn block(
+        &mut self,
+        at: usize,
+        end: usize,
+        depth: usize,
+        declared: Option<TableOf<'t, S>>,
+    ) -> Done<S, Option<TableOf<'t, S>>> {
+        let (count, behind) = brackets(self.text, at, end)?;
+        let bytes = &self.text.as_bytes()[..end];
+        match bytes.get(behind) {
+            Some(b'{') => self.declared_block(count, behind, end, depth),
+            _ if count.keyed => {
+                let message = "a keyed table declares its fields in braces";
+                Err(Fault::new(Code::InvalidLine, behind, message).into())
+            }
+            Some(b':') => self.list(count, behind + 1, end).map(|()| None),
+            _ if skip_blanks(bytes, behind) == end => {
+                self.body(count, depth, declared).map(|()| None)
+            }
+            _ => {
+                let message = "behind a count stand a colon, fields in braces, or nothing";
+                Err(Fault::new(Code::InvalidLine, behind, message).into())
+            }
+        }
+    }
+
+    fn declared_block(
+        &mut self,
+        count: Count,
+        at: usize,
+        end: usize,
+        depth: usize,
+    ) -> Done<S, Option<TableOf<'t, S>>> {
+        let (mut fields, behind) = braces(self.text, at, end)?;
+        let rest = skip_blanks(&self.text.as_bytes()[..end], behind);
+        if rest < end {
+            let grouped = self.text[rest..end].starts_with("group=");
+            let (code, message) = if grouped {
+                (Code::UnsupportedExtension, "group= is a draft that is not read")
+            } else {
+                (Code::TrailingCharacters, "text behind the declaration")
+            };
+            return Err(Fault::new(code, rest, message).into());
+        }
+        if fields.iter().filter(|field| field.identity).count() > 1 {
+            let message = "only one field is the identity";
+            return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
+        }
+        if !count.keyed {
+            let constant = fields.iter().all(|field| field.constant.is_some());
+            if constant {
+                let message = "all columns are constant; rows need one of their own";
+                return Err(Fault::new(Code::NoBareColumn, at, message).into());
+            }
+            let table = self.columns(fields)?;
+            self.rows(count, &table, depth)?;
+            return Ok(Some(table));
+        }
+        if fields.iter().any(|field| field.constant.is_some()) {
+            let message = "a keyed table has no constant columns";
+            return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
+        }
+        if fields.len() < 2 {
+            let message = "a keyed table declares at least two fields";
+            return Err(Fault::new(Code::TooFewFields, at, message).into());
+        }
+        if count.value == Some(0) {
+            let message = "a keyed table with a zero count; an empty object has no table";
+            return Err(Fault::new(Code::ZeroCount, count.at, message).into());
+        }
+        let label = fields.remove(0);
+        if fields.iter().any(|field| field.name == label.name) {
+            let message = format!("the label {} is also a field", excerpt(&label.name));
+            return Err(Fault::new(Code::DuplicateFieldName, label.at, message).into());
+        }
+        let table = self.columns(fields)?;
+        self.keyed_rows(count, &table, depth)?;
+        Ok(None)
+    }
+
+    fn columns(&mut self, fields: Vec<super::declare::Field<'t>>) -> Done<S, TableOf<'t, S>> {
+        let sink = &mut *self.sink;
+        let room = self.limits.max_depth.saturating_sub(self.depth);
+        Table::new(fields, room, &mut |name| sink.name(name).map_err(Stop::Sink)).map(Rc::new)
+    }
+
+    /// A body whose header is nothing but a count: items, or rows of declared columns.
+    ///
+    /// The specification forbids to look at the body, and leaves its encoder no other way to write
+    /// an expanded array where columns are declared: there, a first line that is an item decides.
+    fn body(&mut self, count: Count, depth: usize, declared: Option<TableOf<'t, S>>) -> Done<S> {
+        match declared {
+            Some(table) if count.value != Some(0) && !self.is_item(depth) => {
+                self.rows(count, &table, depth)
+            }
+            _ => self.items(count, depth),
+        }
+    }
+
+    fn is_item(&self, depth: usize) -> bool {
+        let Some(line) = self.lines.peek().filter(|line| line.indent == depth) else {
+            return false;
+        };
+        let text = self.lines.str(line);
+        row_id(text).is_some_and(|(_, behind)| {
+            let form = &text[behind..];
+            form.starts_with('=') || form.starts_with('[') || form.starts_with("{}")
+        })
+    }
+
+    fn items(&mut self, count: Count, depth: usize) -> Done<S> {
+        self.enter(count.at)?;
+        let deferred = self.defer(count);
+        tell!(self.sink.begin_array());
+        let mut found = 0;
+        while count.value.is_none_or(|count| found < count) {
+            let Some(line) = self.lines.peek().filter(|&line| !self.ends(line, depth)) else {
+                break;
+            };
+            if line.indent > depth {
+                return self.too_deep(line);
+            }
+            let text = self.lines.str(line);
+            let Some((id, form)) = row_id(text) else { break };
+            if !is_index(id, found) {
+                return self.fail(Code::InvalidItemId, line, "the id of an item is its index");
+            }
+            self.advance()?;
+            self.item(line, line.start + form, depth + 2)?;
+            found += 1;
+        }
+        tell!(self.sink.end_array());
+        self.leave();
+        self.check_count(count, deferred, found)?;
+        self.ended = Ended::Counted;
+        Ok(())
+    }
+
+    fn item(&mut self, line: Line, at: usize, depth: usize) -> Done<S> {
+        let bytes = &self.text.as_bytes()[..line.end];
+        match bytes.get(at) {
+            Some(b'=') => self.scalar(at + 1, line.end),
+            Some(b'[') => self.block(at, line.end, depth, None).map(drop),
+            _ if self.is_empty_braces(at, line.end) => self.object(depth),
+            _ => self.fail(Code::InvalidLine, line, "an item is =scalar, {} or a bracket"),
+        }
+    }
+
+    pub(crate) fn is_empty_braces(&self, at: usize, end: usize) -> bool {
+        self.text[at..end].starts_with("{}")
+            && skip_blanks(&self.text.as_bytes()[..end], at + 2) == end
+    }
+
+    // Tables
+
+    /// The next line, if it is a row.
+    fn next_row(&self, count: Count, found: u64, depth: usize) -> Done<S, Option<Line>> {
+        if count.value.is_some_and(|count| found >= count) {
+            return Ok(None);
+        }
+        match self.lines.peek().filter(|&line| !self.ends(line, depth)) {
+            Some(line) if line.indent > depth => self.too_deep(line),
+            line => Ok(line),
+        }
+    }
+
+    fn rows(&mut self, count: Count, table: &TableOf<'t, S>, depth: usize) -> Done<S> {
+        self.enter(count.at)?;
+        let deferred = self.defer(count);
+        tell!(self.sink.begin_array());
+        let mut found = 0;
+        let mut memory = super::row::Memory::new();
+        while let Some(line) = self.next_row(count, found, depth)? {
+            self.row(line, table, &mut memory, found, None)?;
+            found += 1;
+        }
+        tell!(self.sink.end_array());
+        self.leave();
+        self.check_count(count, deferred, found)?;
+        self.ended = Ended::Counted;
+        Ok(())
+    }
+
+    fn keyed_rows(&mut self, count: Count, table: &TableOf<'t, S>, depth: usize) -> Done<S> {
+        self.enter(count.at)?;
+        let deferred = self.defer(count);
+        tell!(self.sink.begin_object());
+        let mut found = 0;
+        let mut memory = super::row::Memory::new();
+        let mut names = Names::new();
+        while let Some(line) = self.next_row(count, found, depth)? {
+            self.row(line, table, &mut memory, found, Some(&mut names))?;
+            found += 1;
+        }
+        tell!(self.sink.end_object());
+        self.leave();
+        self.check_count(count, deferred, found)?;
+        self.ended = Ended::Counted;
+        Ok(())
+    }
+}
+
+/// `@12 `: the digits, and where what follows begins.
+pub(crate) fn row_id(text: &str) -> Option<(&str, usize)> {
+    let digits = text.strip_prefix('@')?;
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    (length > 0 && digits[length..].starts_with(' ')).then(|| {
+        let behind = skip_blanks(text.as_bytes(), length + 1);
+        (&digits[..length], behind)
+    })
+}
+
+/// Whether digits are this number, as it is written.
+pub(crate) fn is_index(digits: &str, index: u64) -> bool {
+    digits == itoa::Buffer::new().format(index)
+}
+
+fn has_several_cells(text: &str) -> bool {
+    match scalar::read(text, 0, text.len(), b'|') {
+        Ok((_, stop)) => stop < text.len(),
+        Err(_) => text.contains('|'),
+    }
+}
+
+fn check_generic(header: &Header<'_>) -> Read<()> {
+    if header.profile == Profile::Graph {
+        return fault(Code::WrongProfile, 0, "a graph; decode reads it");
+    }
+    for kind in ["delta", "unchanged"] {
+        if header.get(kind) == Some("true") {
+            let message = format!("{kind}=true: no value, but a message about one");
+            return fault(Code::WrongProfile, 0, message);
+        }
+    }
+    Ok(())
+}

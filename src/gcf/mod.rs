@@ -1,0 +1,42 @@
+//! GCF: the text that language models read best at the fewest tokens.
+mod columns;
+mod declare;
+mod decode;
+mod encode;
+mod error;
+mod header;
+mod line;
+mod number;
+mod row;
+mod scalar;
+mod table;
+mod text;
+mod tree;
+
+pub use decode::{ReadError, decode, read, to_json, utf8};
+pub use encode::{EncodeOptions, encode, from_json};
+pub use error::{Code, Error, Place};
+#[cfg(feature = "python")]
+pub(crate) use {
+    bumpalo::Bump,
+    encode::write,
+    tree::{Builder, KeyId, Node, too_large},
+};
+
+/// What a value or text may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep containers may nest; the root is 1. At most [`Limits::DEEPEST`].
+    pub max_depth: usize,
+}
+
+impl Limits {
+    /// The depth that the native stack is sure to bear.
+    pub const DEEPEST: usize = 256;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_depth: 128 }
+    }
+}

@@ -1,0 +1,129 @@
+//! A sink that writes what it is told: members keep their order, nothing is kept.
+
+use super::write::{Escape, write_float, write_text};
+use crate::walk::{Columns, Sink};
+use std::convert::Infallible;
+
+/// Writes JSON without white space, members in the order in which they are told.
+#[derive(Debug)]
+pub struct Teller {
+    out: String,
+    escape: Escape,
+}
+
+impl Teller {
+    /// Nothing yet.
+    pub fn new(escape: Escape) -> Self {
+        Self { out: String::new(), escape }
+    }
+
+    /// The text, once the value has been told whole.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// A value or key begins: behind another it needs a comma.
+    fn next(&mut self) {
+        if !matches!(self.out.as_bytes().last(), None | Some(b'[' | b'{' | b':')) {
+            self.out.push(',');
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        self.next();
+        self.out.push_str(word);
+    }
+}
+
+impl Sink for Teller {
+    type Error = Infallible;
+
+    fn null(&mut self) -> Result<(), Infallible> {
+        self.word("null");
+        Ok(())
+    }
+
+    fn bool(&mut self, value: bool) -> Result<(), Infallible> {
+        self.word(if value { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn int(&mut self, value: i64) -> Result<(), Infallible> {
+        self.word(itoa::Buffer::new().format(value));
+        Ok(())
+    }
+
+    fn big_int(&mut self, digits: &str) -> Result<(), Infallible> {
+        self.word(digits);
+        Ok(())
+    }
+
+    fn float(&mut self, value: f64) -> Result<(), Infallible> {
+        self.next();
+        write_float(value, &mut self.out);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Infallible> {
+        self.next();
+        write_text(text, self.escape, &mut self.out);
+        Ok(())
+    }
+
+    fn begin_array(&mut self) -> Result<(), Infallible> {
+        self.word("[");
+        Ok(())
+    }
+
+    fn end_array(&mut self) -> Result<(), Infallible> {
+        self.out.push(']');
+        Ok(())
+    }
+
+    fn begin_object(&mut self) -> Result<(), Infallible> {
+        self.word("{");
+        Ok(())
+    }
+
+    fn key(&mut self, key: &str) -> Result<(), Infallible> {
+        self.text(key)?;
+        self.out.push(':');
+        Ok(())
+    }
+
+    fn end_object(&mut self) -> Result<(), Infallible> {
+        self.out.push('}');
+        Ok(())
+    }
+}
+
+/// A key is its text in quotes, with the colon.
+impl Columns for Teller {
+    type Name = String;
+
+    fn name(&mut self, key: &str) -> Result<String, Infallible> {
+        let mut name = String::new();
+        write_text(key, self.escape, &mut name);
+        name.push(':');
+        Ok(name)
+    }
+
+    fn known_key(&mut self, name: &String) -> Result<(), Infallible> {
+        self.word(name);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn what_is_read_is_told_again() {
+        let text = r#"{"b":[],"a":[null,true,-1,1.5,"x,\"[",{}],"":{"c":[[1],{"d":18446744073709551616}]}}"#;
+        let mut teller = Teller::new(Escape::Needed);
+        json::read(text, json::Limits::default(), &mut teller).unwrap();
+        assert_eq!(teller.finish(), text);
+    }
+}

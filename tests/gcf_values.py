@@ -1,0 +1,72 @@
+"""Values for the tests of GCF: shaped like data, with everything in it that is hard to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+HARD_TEXTS = [
+    *("", "-", "~", "^", "true", "null", "1", "-1.5e3", "01", "+1", "1_0", ".5", "NaN", "1.٥"),
+    *("^{a}", "^{a", "a|b", "a,b", "x[1]: y", "[a]", '"', "\\", "\n", "\t\x01", " s", "s ", "a\r"),
+    *("#x", "# c", "##!", "@0 x", ".a", "=", "a:b", "{}", "x" * 40),
+    *("\x85", "\u2028", "\xa0", "\ufeff", "é", "e\u0301", "|\u0301", "日本", "🚀"),
+]
+NAMES = ["a", "b", "c", "id", "key", "_key", "__key"]
+HARD_NAMES = ["", "k v", "a.b", "n>m", "a>b", ">", "a>", "a>>b", "é", "0", "-", "@x", "a|b", '"']
+NUMBERS = [0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
+DOUBLES = [-0.0, 0.1 + 0.2, 1e-6, 9.999999e-7, 1e15, 2.0**53, 1e20, 1e21, 5e-324, 1.7e308]
+
+texts = (
+    st.sampled_from(HARD_TEXTS)
+    | st.text(max_size=8)
+    | st.text("abcdefghij", min_size=1, max_size=9)
+)
+numbers = (
+    st.sampled_from(NUMBERS)
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.sampled_from(DOUBLES)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+scalars = st.none() | st.booleans() | numbers | texts | st.integers(0, 9)
+names = st.sampled_from(NAMES) | st.sampled_from(NAMES) | st.sampled_from(HARD_NAMES) | texts
+
+
+@st.composite
+def tables(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> Any:
+    """Rows that are alike, nearly: each column has one kind of value, with exceptions."""
+    columns = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    kinds = {name: draw(_column(inner)) for name in columns}
+    usual = st.integers(0, 19)
+    rows = []
+    for _ in range(draw(st.integers(1, 4))):
+        row = {}
+        for name, kind in kinds.items():
+            chance = draw(usual)
+            if chance == 0:
+                continue
+            row[name] = None if chance == 1 else draw(inner if chance == 2 else kind)
+        rows.append(row)
+    if not draw(st.booleans()):
+        return rows
+    keys = draw(st.lists(texts, min_size=len(rows), max_size=len(rows), unique=True))
+    return dict(zip(keys, rows, strict=True))
+
+
+def _column(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[st.SearchStrategy[Any]]:
+    keys = st.lists(names, min_size=1, max_size=4, unique=True)
+    alike = keys.map(lambda keys: st.fixed_dictionaries(dict.fromkeys(keys, scalars)))
+    nested = st.tuples(keys, alike).map(
+        lambda pair: st.fixed_dictionaries({**dict.fromkeys(pair[0], scalars), "in": pair[1]})
+    )
+    flat_arrays = alike.map(lambda kind: st.lists(kind, min_size=1, max_size=3))
+    return st.sampled_from([scalars, inner]) | alike | nested | flat_arrays
+
+
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4) | tables(inner)
+    ),
+    max_leaves=12,
+)

@@ -1,0 +1,248 @@
+"""A reader of the GCF generic profile: slow, plain, written from the specification.
+
+It reads well-formed text, which is what an encoder writes, and refuses some of the rest: enough to
+say what a text means without the product.
+
+Source: GCF 3.6 sections 2 to 8.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+COUNT = re.compile(r"\[(0|[1-9][0-9]*|\?)(:?)\]")
+ROW_ID = re.compile(r"\A@[0-9]+ ")
+ITEM = re.compile(r"@[0-9]+ (=|\{\}|\[)")
+
+ABSENT, MARKER = object(), object()
+
+
+def loads(text: str) -> Any:
+    head, *rest = text.split("\n")
+    if head.split(" ")[:2] != ["GCF", "profile=generic"]:
+        raise ValueError(head)
+    return _Reader(rest).root()
+
+
+def scalar(token: str) -> Any:
+    token = token.strip(" \t")
+    if token.startswith('"'):
+        return json.loads(token)
+    words = {"-": None, "true": True, "false": False, "~": ABSENT, "^": MARKER}
+    if token in words:
+        return words[token]
+    if NUMBER.fullmatch(token):
+        return float(token) + 0.0 if set(token) & set(".eE") else int(token)
+    return token
+
+
+def split(text: str, delimiter: str) -> list[str]:
+    """Split at delimiters that stand in no quotes; quotes open a token, or a schema's name."""
+    parts, at = [], 0
+    while True:
+        start = at
+        schema = re.match(r'[ \t]*\^\{("(?:[^"\\]|\\.)*"|[^"|}])*\}', text[at:])
+        quoted = re.match(r"[ \t]*" + QUOTED.pattern, text[at:])
+        if schema or quoted:
+            at += (schema or quoted).end()  # type: ignore[union-attr]
+        stop = text.find(delimiter, at)
+        if stop < 0:
+            return [*parts, text[start:]]
+        parts.append(text[start:stop])
+        at = stop + 1
+
+
+def key(text: str) -> tuple[str, str]:
+    """Read the key that a text begins with; give it and what follows."""
+    quoted, bare = QUOTED.match(text), BARE_KEY.match(text)
+    if quoted:
+        return json.loads(quoted[0]), text[quoted.end() :]
+    if not bare:
+        raise ValueError(text)
+    return bare[0], text[bare.end() :]
+
+
+def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str]:
+    """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; and what follows."""
+    found: list[tuple[str, bool, Any]] = []
+    rest = text
+    while rest[:1] in ("{", ","):
+        quoted = rest[1] == '"'
+        name, rest = key(rest[1:])
+        constant: Any = MARKER
+        if rest[0] == "=":
+            value = QUOTED.match(rest[1:]) or re.match(r"[^,}]*", rest[1:])
+            assert value is not None
+            constant, rest = scalar(value[0]), rest[1 + value.end() :]
+        segments = name.split(">")
+        found.append((name, quoted and len(segments) > 1 and all(segments), constant))
+    return found, rest[1:]
+
+
+class _Reader:
+    def __init__(self, lines: list[str]) -> None:
+        kept = [line.removesuffix("\r") for line in lines]
+        kept = [line for line in kept if line.strip(" \t") and not re.match(r"[ \t]*# ", line)]
+        self.lines = [(len(line) - len(line.lstrip(" ")), line.lstrip(" ")) for line in kept]
+        self.at = 0
+
+    def peek(self) -> tuple[int, str]:
+        return self.lines[self.at] if self.at < len(self.lines) else (-1, "")
+
+    def next(self) -> str:
+        self.at += 1
+        return self.lines[self.at - 1][1]
+
+    def root(self) -> Any:
+        _, line = self.peek()
+        if line.startswith("="):
+            return scalar(self.next()[1:])
+        if line.startswith("## ["):
+            return self.block(self.next()[3:], 0, {})
+        return self.members(0)
+
+    def members(self, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while self.peek()[0] == depth and not self.peek()[1].startswith("##! "):
+            line = self.next()
+            section = line.startswith("## ")
+            name, rest = key(line[3:] if section else line)
+            assert name not in found
+            if not section:
+                found[name] = scalar(rest[1:]) if rest[0] == "=" else self.block(rest, depth, {})
+            elif rest.strip():
+                found[name] = self.block(rest.strip(), depth, {})
+            else:
+                found[name] = self.members(depth + 2)
+        return found
+
+    def block(self, text: str, depth: int, shared: dict[str, Any], name: str = "") -> Any:
+        count = COUNT.match(text)
+        assert count is not None
+        rest = text[count.end() :]
+        size = None if count[1] == "?" else int(count[1])
+        if rest.startswith("{"):
+            declared, rest = fields(rest)
+            if count[2]:
+                return self.keyed(size, depth, declared[1:])
+            shared.setdefault(name, declared)
+            return self.rows(size, depth, declared)
+        if rest.startswith(":"):
+            elements = split(rest[1:].lstrip(" "), ",") if size != 0 else []
+            assert size in (None, len(elements))
+            return [scalar(element) for element in elements]
+        if size != 0 and name in shared and not ITEM.match(self.peek()[1]):
+            return self.rows(size, depth, shared[name])
+        return self.items(size, depth)
+
+    def items(self, size: int | None, depth: int) -> list[Any]:
+        found: list[Any] = []
+        while self.more(size, len(found), depth):
+            line = self.next()
+            prefix = f"@{len(found)} "
+            assert line.startswith(prefix)
+            form = line.removeprefix(prefix)
+            if form.startswith("="):
+                found.append(scalar(form[1:]))
+            elif form.startswith("{}"):
+                found.append(self.members(depth + 2))
+            else:
+                found.append(self.block(form, depth + 2, {}))
+        assert size in (None, len(found))
+        return found
+
+    def more(self, size: int | None, found: int, depth: int) -> bool:
+        indent, line = self.peek()
+        ended = indent < depth or (indent == depth and line.startswith(("## ", "##!")))
+        return (size is None or found < size) and not ended
+
+    def rows(self, size: int | None, depth: int, declared: Any) -> list[Any]:
+        found: list[Any] = []
+        memory: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        while self.more(size, len(found), depth):
+            cells = split(ROW_ID.sub("", self.next(), count=1), "|")
+            found.append(self.row(cells, depth, declared, memory))
+        assert size in (None, len(found))
+        return found
+
+    def keyed(self, size: int | None, depth: int, declared: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        memory: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        while self.more(size, len(found), depth):
+            first, *cells = split(ROW_ID.sub("", self.next(), count=1), "|")
+            name = json.loads(first) if first.startswith('"') else first
+            assert name not in found
+            found[name] = self.row(cells, depth, declared, memory)
+        assert size in (None, len(found))
+        return found
+
+    def row(self, cells: list[str], depth: int, declared: Any, memory: Any) -> dict[str, Any]:
+        assert len(cells) == sum(constant is MARKER for _, _, constant in declared)
+        schemas, shared = memory
+        values: dict[str, Any] = {}
+        paths: dict[str, list[tuple[list[str], Any]]] = {}
+        waiting = []
+        remaining = iter(cells)
+        for name, is_path, constant in declared:
+            cell = next(remaining) if constant is MARKER else ""
+            is_schema = cell.startswith("^{") and cell.endswith("}")
+            if is_schema:
+                schemas[name] = [field for field, _, _ in fields(cell[1:])[0]]
+            value = constant if constant is not MARKER else scalar(cell)
+            if is_path:
+                first, *segments = name.split(">")
+                paths.setdefault(first, []).append((segments, value))
+                values.setdefault(first, ABSENT)
+            elif value is MARKER or is_schema:
+                waiting.append(name)
+                values[name] = MARKER
+            else:
+                values[name] = value
+        for first, leaves in paths.items():
+            values[first] = joined(leaves)
+        self.attached(depth, values, waiting, schemas, shared)
+        assert not waiting
+        return {name: value for name, value in values.items() if value is not ABSENT}
+
+    def attached(self, depth: int, values: Any, waiting: Any, schemas: Any, shared: Any) -> None:
+        while self.peek()[0] in (depth, depth + 2):
+            line = self.peek()[1]
+            if line.startswith("."):
+                name, form = key(self.next()[1:])
+                form = form.strip(" ")
+                if name in waiting:
+                    waiting.remove(name)
+                if form.startswith("="):
+                    values[name] = scalar(form[1:])
+                elif form.startswith("{}"):
+                    values[name] = self.members(depth + 4)
+                else:
+                    values[name] = self.block(form, depth + 4, shared, name)
+                continue
+            target = next((name for name in waiting if name in schemas), None)
+            if target is None:
+                return
+            waiting.remove(target)
+            names, cells = schemas[target], split(self.next(), "|")
+            values[target] = dict(zip(names, map(scalar, cells), strict=True))
+
+
+def joined(leaves: list[tuple[list[str], Any]]) -> Any:
+    """Make the object of a path's cells."""
+    if all(value is ABSENT for _, value in leaves):
+        return ABSENT
+    if all(value is None for _, value in leaves):
+        return None
+    found: dict[str, Any] = {}
+    for segments, value in leaves:
+        inner = found
+        if value is not ABSENT:
+            for segment in segments[:-1]:
+                inner = inner.setdefault(segment, {})
+            inner[segments[-1]] = value
+    return found
