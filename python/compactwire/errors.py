@@ -143,7 +143,10 @@ class UnknownReference(DecodeError):
     id: str
     """The first reference that is unknown."""
     ids: tuple[str, ...]
-    """All of them: tools ``t_…``, prompts ``s_…``, a context ``c_…``."""
+    """All that the sender must forget: tools ``t_…``, prompts ``s_…``, a context ``c_…``.
+
+    First what is unknown, then what the refused frames themselves defined: it was refused too.
+    """
 
 
 class CompactParseError(DecodeError):

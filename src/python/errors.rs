@@ -100,12 +100,12 @@ pub(super) fn session_decode_error(py: Python<'_>, error: &session::DecodeError)
     match error {
         session::DecodeError::InvalidFormat { .. } => exception!(py, InvalidFormat, text),
         session::DecodeError::Compact { frame: _, error } => decode_error_with(py, error, &text),
-        session::DecodeError::UnknownReference(ids) => {
-            let all = match PyTuple::new(py, ids) {
+        session::DecodeError::UnknownReference { unknown, undone } => {
+            let all = match PyTuple::new(py, [&unknown[..], undone].concat()) {
                 Ok(all) => all,
                 Err(error) => return error,
             };
-            exception!(py, UnknownReference, text, id = ids.first(), ids = all)
+            exception!(py, UnknownReference, text, id = unknown.first(), ids = all)
         }
     }
 }

@@ -132,8 +132,9 @@ impl Session {
     /// ------
     /// UnknownReference
     ///     The request relies on something that this side does not have: something was lost, came
-    ///     twice or out of order, or one side started anew. `ids` names it all; when the sender
-    ///     gives them to its `forget` and writes the request again, it holds what is missing.
+    ///     twice or out of order, or one side started anew. `ids` names it, and what was
+    ///     refused with it; when the sender gives them to its `forget` and writes the request
+    ///     again, it holds what is missing.
     /// DecodeError
     ///     `InvalidFormat` for what is no frame or no JSON; for a packed text and for compressed
     ///     deltas also the errors of Base85, decompression and MessagePack.

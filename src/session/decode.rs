@@ -6,6 +6,7 @@ use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
 use super::{Request, Session, pack};
 use crate::compact::{self, delta::ApplyOptions, delta::Replace};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Session {
@@ -13,8 +14,8 @@ impl Session {
     ///
     /// # Errors
     /// [`DecodeError`]; the session is then what it was. After
-    /// [`DecodeError::UnknownReference`] the sender must [forget](Session::forget) these ids and
-    /// write its request again.
+    /// [`DecodeError::UnknownReference`] the sender must [forget](Session::forget) its ids and
+    /// write its request again; each time that takes more of the request along, so that it ends.
     pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
         self.decode(frames, bytes)
@@ -28,7 +29,16 @@ impl Session {
         let message = pack::unpack(text, &self.received.context, self.limits.max_size)?;
         let frames = pack::read_frames(&message)
             .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
-        self.decode(&frames, text.len())
+        self.decode(&frames, text.len()).map_err(|error| match error {
+            // The sender packs against its request, which is refused: it must forget that, too.
+            DecodeError::UnknownReference { unknown, mut undone } => {
+                if !unknown.iter().chain(&undone).any(|id| id.starts_with("c_")) {
+                    undone.push(pack::history_name(self.received.context.history_id()));
+                }
+                DecodeError::UnknownReference { unknown, undone }
+            }
+            error => error,
+        })
     }
 
     fn decode<F: AsRef<str>>(
@@ -47,18 +57,22 @@ impl Session {
         let mut tools = self.received.tools.clone();
         let mut prompts = self.received.prompts.clone();
         let mut unknown = Unknown::default();
+        let mut undone = Vec::new();
         for (i, frame) in before.iter().enumerate() {
             let defined = match Frame::parse(frame.as_ref(), i)? {
-                Frame::ToolReference(id) => Ok(unknown.resolve(&mut tools, id)),
-                Frame::PromptReference(id) => Ok(unknown.resolve(&mut prompts, id)),
-                Frame::Tool(json) => {
-                    tools.define(json, json.len(), request.tools.iter().copied()).map(Some)
+                Frame::ToolReference(id) => {
+                    unknown.resolve(&mut tools, id);
+                    continue;
                 }
-                Frame::Prompt(text) => {
-                    prompts.define(text, json_len(text) + 2, request.system).map(Some)
+                Frame::PromptReference(id) => {
+                    unknown.resolve(&mut prompts, id);
+                    continue;
                 }
+                Frame::Tool(json) => tools.define(json, json.len(), request.tools.iter().copied()),
+                Frame::Prompt(text) => prompts.define(text, json_len(text) + 2, request.system),
             };
-            defined.map_err(|taken| DecodeError::invalid(i, taken.to_string()))?;
+            let defined = defined.map_err(|taken| DecodeError::invalid(i, taken.to_string()))?;
+            undone.push(defined);
             if tools.size().max(prompts.size()) > max_size {
                 let error = compact::DecodeError::OutputTooLarge { limit: max_size };
                 return Err(DecodeError::Compact { frame: Some(i), error });
@@ -68,7 +82,8 @@ impl Session {
             request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
         let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
         let next = self.next_context(&request, index, &mut unknown)?;
-        unknown.check()?;
+        let undone = undone.iter().map(|definition| definition.id.clone());
+        unknown.check(undone.chain(next.as_ref().map(Next::id)))?;
 
         self.received.tools = tools;
         self.received.prompts = prompts;
@@ -100,13 +115,13 @@ impl Session {
         let failed = |error| DecodeError::Compact { frame: Some(index), error };
         let next = match (self.received.context.edited(&request.deltas), request.check) {
             (Ok(next), Some(check)) if next.id() != check => {
-                unknown.0.push(check.to_owned());
+                unknown.add(check);
                 return Ok(None);
             }
             (Ok(next), _) => next,
             // Deltas that fit nowhere are as good as for another context.
             (Err(Unfit(_)), Some(check)) => {
-                unknown.0.push(check.to_owned());
+                unknown.add(check);
                 return Ok(None);
             }
             (Err(Unfit(error)), None) => return Err(failed(error)),
@@ -119,20 +134,34 @@ impl Session {
     }
 }
 
-/// The ids that name nothing here.
+/// The ids that name nothing here, each once.
 #[derive(Default)]
-struct Unknown(Vec<String>);
+struct Unknown {
+    ids: Vec<String>,
+    seen: HashSet<String>,
+}
 
 impl Unknown {
+    fn add(&mut self, id: &str) {
+        if self.seen.insert(id.to_owned()) {
+            self.ids.push(id.to_owned());
+        }
+    }
+
     fn resolve(&mut self, table: &mut Definitions, id: &str) -> Option<Arc<Definition>> {
         let found = table.touch(id);
-        if found.is_none() && !self.0.iter().any(|known| known == id) {
-            self.0.push(id.to_owned());
+        if found.is_none() {
+            self.add(id);
         }
         found
     }
 
-    fn check(self) -> Result<(), DecodeError> {
-        if self.0.is_empty() { Ok(()) } else { Err(DecodeError::UnknownReference(self.0)) }
+    /// `undone` are the ids of what is refused with the unknown: the sender takes it for known.
+    fn check(mut self, undone: impl Iterator<Item = String>) -> Result<(), DecodeError> {
+        if self.ids.is_empty() {
+            return Ok(());
+        }
+        let undone = undone.filter(|id| self.seen.insert(id.clone())).collect();
+        Err(DecodeError::UnknownReference { unknown: self.ids, undone })
     }
 }

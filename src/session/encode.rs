@@ -73,7 +73,7 @@ impl Session {
         let plan = self.plan(request, style)?;
         let history = Some(&self.sent.context).filter(|_| style.checked);
         let edits = plan.next.as_ref().is_some_and(|next| next.added().is_none());
-        let text = pack::pack(&plan.frames, history, edits)?;
+        let text = pack::pack(&plan.frames, history, edits, self.limits.max_size)?;
         self.commit(plan, text.len());
         Ok(text)
     }

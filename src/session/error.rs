@@ -24,8 +24,17 @@ pub enum DecodeError {
         error: compact::DecodeError,
     },
     /// The request refers to what this side does not have.
-    #[error("unknown {}: was it lost or evicted? The sender must send it again (forget)", Ids(.0))]
-    UnknownReference(Vec<String>),
+    #[error(
+        "unknown {}: was it lost or evicted? The sender must send it again (forget)",
+        Ids(.unknown)
+    )]
+    UnknownReference {
+        /// What is referred to and not there.
+        unknown: Vec<String>,
+        /// What was defined by the same frames, or would be the context, and is now refused as
+        /// well: the sender takes it for known and must forget it, too.
+        undone: Vec<String>,
+    },
 }
 
 /// Why a request cannot be written. The session is what it was.

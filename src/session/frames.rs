@@ -1,5 +1,6 @@
 //! The texts: from a frame to what it says, and back. Nothing here remembers anything.
 
+use super::definitions::MAX_TOOLS;
 use super::error::DecodeError;
 use crate::compact;
 use crate::compact::delta::{ApplyOptions, Edit};
@@ -14,6 +15,9 @@ const CHECK: &str = "D|=|";
 
 /// What divides the deltas of a request.
 const DIVIDER: &str = "|D|";
+
+/// The most that a delta has before its text: `D|R|`, a position, `|`.
+const MAX_OPERATION_LEN: usize = 5 + 20;
 
 /// The longest id: a letter, `_` and all of a SHA-256.
 const MAX_ID_LEN: usize = 2 + 64;
@@ -106,7 +110,10 @@ impl<'a> RequestFrame<'a> {
             return Err(invalid(format!("expected request version {VERSION}, found {found}")));
         }
         let (tools, system) = (field("prompt")?, field("arguments")?);
-        let tools = if tools.is_empty() { Vec::new() } else { tools.split(',').collect() };
+        let tools: Vec<_> = if tools.is_empty() { Vec::new() } else { tools.split(',').collect() };
+        if tools.len() > MAX_TOOLS {
+            return Err(invalid(format!("a request has at most {MAX_TOOLS} tools")));
+        }
         for id in &tools {
             check_id(id, index)?;
         }
@@ -121,13 +128,13 @@ impl<'a> RequestFrame<'a> {
     }
 }
 
-/// Reads deltas that decompress to no more than `max_size` together.
+/// Reads deltas whose texts decompress to no more than `max_size` together.
 fn parse_deltas<'a>(
     text: &'a str,
     options: &ApplyOptions,
 ) -> Result<Vec<Edit<'a>>, compact::DecodeError> {
     let limit = options.max_size;
-    let mut left = *options;
+    let mut left = ApplyOptions { max_size: limit.saturating_add(MAX_OPERATION_LEN), ..*options };
     let mut edits = Vec::new();
     for delta in divide(text) {
         let edit = Edit::parse(delta, &left).map_err(|error| match error {

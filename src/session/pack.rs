@@ -37,8 +37,16 @@ pub(super) fn pack(
     frames: &[String],
     history: Option<&Context>,
     edits: bool,
+    max_size: usize,
 ) -> Result<String, EncodeError> {
     let message = write_frames(frames)?;
+    if message.len() > max_size {
+        // The peer would not unpack it.
+        let size = message.len();
+        let message =
+            format!("{size} bytes in all are more than max_size, {max_size}: send frames");
+        return Err(EncodeError { field: "pack", message });
+    }
     let failed = |error: compression::Error| unfit(&error.to_string());
     let Some(context) = history.filter(|context| context.has_history()) else {
         let packed = compression::zstd_at(&message, LEVEL).map_err(failed)?;
@@ -77,14 +85,19 @@ pub(super) fn unpack(
         return Err(failed(compact::DecodeError::DecompressionFailed(message)));
     };
     if *id != context.history_id() {
-        let id = format!("c_{:08x}", u32::from_be_bytes(*id));
-        return Err(DecodeError::UnknownReference(vec![id]));
+        let unknown = vec![history_name(*id)];
+        return Err(DecodeError::UnknownReference { unknown, undone: Vec::new() });
     }
     let dictionary = DDict::try_create(&context.history(len)).ok_or_else(|| {
         let message = "there is no memory to decompress it".into();
         failed(compact::DecodeError::DecompressionFailed(message))
     })?;
     unzstd(frame, Some(&dictionary))
+}
+
+/// How an error calls what there is to compress against: to forget the context forgets it.
+pub(super) fn history_name(id: [u8; 4]) -> String {
+    format!("c_{:08x}", u32::from_be_bytes(id))
 }
 
 fn write_frames(frames: &[String]) -> Result<Vec<u8>, EncodeError> {

@@ -1,8 +1,8 @@
 """A slow, obvious reference of the Compact Protocol, written from its specification.
 
-Specification: Compact Protocol v2.0 (part 1, "Streaming Delta Protocol") and v4 (sections 1 to 4
-and 8), with the project's design page for the Compact Protocol (sections 1 to 5 and 7) deciding
-what they leave open. Property tests hold the product against this package in both directions. It
+Specification: Compact Protocol v2.0 (part 1, "Streaming Delta Protocol", part 2) and v4 (sections 1
+to 4, 8 and 11), with the project's design page for the Compact Protocol deciding what they leave
+open. Property tests hold the product against this package in both directions. It
 therefore imports nothing of the product, only the standard library, `msgpack` (to write) and
 `zstandard`, and prefers plain code over fast code.
 
@@ -34,8 +34,10 @@ from .errors import (
     MissingField,
     OutputTooLarge,
     ReferenceError_,
+    UnknownReference,
 )
 from .responses import decode, detect, encode
+from .sessions import Request, Session
 from .values import Dictionary, Response, Version
 
 __all__ = [
@@ -55,7 +57,10 @@ __all__ = [
     "MissingField",
     "OutputTooLarge",
     "ReferenceError_",
+    "Request",
     "Response",
+    "Session",
+    "UnknownReference",
     "Version",
     "apply_delta",
     "decode",

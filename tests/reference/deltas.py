@@ -37,23 +37,33 @@ def apply_delta(
     behind an R."""
     if replace not in ("overwrite", "truncate"):
         raise ValueError("replace must be 'overwrite' or 'truncate'")
+    op, data = read_delta(delta, max_size)
+    return change(content, op, data, replace)
+
+
+def read_delta(delta: str, max_size: int) -> tuple[str, str]:
+    """What a delta does, unpacked: F, + or R, and its data."""
     require_unicode(delta)
     op, data = _split(skip_blank(delta))
     if op == "Z":
         encoded_by = decode_base64 if data.startswith(BASE64_OF_GZIP) else decode_base85
         compressed = encoded_by(data)
-        # What is inside must be one of the plain deltas below: a Z inside a Z is an error.
+        # What is inside must be one of the plain deltas: a Z inside a Z is an error.
         op, data = _split(_inflate(compressed, max_size))
     elif op in ("ZF", "Z+", "ZR"):
         op, data = op[1], _inflate(decode_base85(data), max_size)
+    if op not in ("F", "+", "R"):
+        raise InvalidFormat(f"unknown operation {excerpt(op)} of a delta")
+    return op, data
 
+
+def change(content: str, op: str, data: str, replace: str = "overwrite") -> str:
+    """The content after what `read_delta` gives."""
     if op == "F":
         return data
     if op == "+":
         return content + data
-    if op == "R":
-        return _write_over(content, data, replace)
-    raise InvalidFormat(f"unknown operation {excerpt(op)} of a delta")
+    return _write_over(content, data, replace)
 
 
 def _split(delta: str) -> tuple[str, str]:
@@ -89,14 +99,20 @@ def encode_delta(old: str, new: str) -> str:
     check_text(new, "the new content")
     if old == new:
         return "D|+|"
+    plain = encode_plain_delta(old, new)
+    packed = ["D|Z|" + encode_base85(compress_zlib(delta.encode("utf-8"))) for delta in plain]
+    return min(plain + packed, key=lambda delta: len(delta.encode("utf-8")))
+
+
+def encode_plain_delta(old: str, new: str) -> list[str]:
+    """Every way without compression."""
     plain = [f"D|F|{new}"]
     if new.startswith(old):
         plain.append(f"D|+|{new[len(old) :]}")
     if _covers(new, old):
         position = _common_ascii_prefix(old, new)
         plain.append(f"D|R|{position}|{new[position:]}")
-    packed = ["D|Z|" + encode_base85(compress_zlib(delta.encode("utf-8"))) for delta in plain]
-    return min(plain + packed, key=lambda delta: len(delta.encode("utf-8")))
+    return plain
 
 
 def _covers(new: str, old: str) -> bool:

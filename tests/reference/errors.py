@@ -23,6 +23,7 @@ class ReferenceError_(ValueError):
     field: str | None = None
     offset: int | None = None
     id: int | str | None = None
+    ids: tuple[str, ...] | None = None
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -118,3 +119,15 @@ class DictionaryNotFound(DecodeError):
     def __init__(self, id: int | str) -> None:
         super().__init__(f"the dictionary {id!r} is not among those given")
         self.id = id
+
+
+class UnknownReference(DecodeError):
+    """`ids` is what the sender must forget: first what is unknown, of which `id` is the first, then
+    what the refused frames defined."""
+
+    ids: tuple[str, ...]
+
+    def __init__(self, unknown: list[str], undone: list[str]) -> None:
+        super().__init__(f"unknown {', '.join(unknown)}")
+        self.id = unknown[0]
+        self.ids = (*unknown, *(id for id in undone if id not in unknown))

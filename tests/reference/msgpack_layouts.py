@@ -286,3 +286,15 @@ def encode_msgpack(response: Response, version: Version, protocol: int) -> bytes
     data = msgpack.packb(value)
     assert isinstance(data, bytes)
     return data
+
+
+def read_texts(data: bytes) -> list[str]:
+    """An array of texts, and nothing behind it."""
+    reader = _Reader(data)
+    length = reader.array_length()
+    if length is None:
+        raise reader.found("an array")
+    texts = [reader.text("a frame") for _ in range(length)]
+    if reader.position != len(data):
+        raise InvalidMsgpack("there are bytes behind the array", reader.position)
+    return texts

@@ -25,7 +25,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 import zstandard
 
-from . import base64_strict, base85, deltas, dsl
+from . import base64_strict, base85, deltas, dsl, json_strict, sessions
 from .base64_strict import encode_base64
 from .base85 import decode_base85, encode_base85
 from .compression import compress_gzip, compress_zlib, zstd_header
@@ -153,7 +153,7 @@ def check_examples() -> None:
     content = apply_delta(content, "D|+|, world!")
     equal(apply_delta(content, "D|R|7|World"), "Hello, World!", "v2")
     equal(apply_delta("abcdef", "D|R|1|x", replace="truncate"), "ax", "design")
-    for module in (base85, base64_strict, dsl, deltas):
+    for module in (base85, base64_strict, dsl, deltas, json_strict, sessions):
         equal(doctest.testmod(module).failed, 0, module.__name__)
 
 

@@ -702,6 +702,17 @@ class Session:
         pack: Literal[True],
         references: bool = False,
     ) -> str: ...
+    @overload
+    def encode_request(
+        self,
+        *,
+        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        system: str | None = None,
+        args: Any = None,
+        context: str | None = None,
+        pack: bool,
+        references: bool = False,
+    ) -> list[str] | str: ...
     def decode_request(self, frames: Iterable[_Wire] | _Wire, /) -> Request:
         """Read a request of the peer.
 
@@ -720,8 +731,9 @@ class Session:
         ------
         UnknownReference
             The request relies on something that this side does not have: something was lost, came
-            twice or out of order, or one side started anew. `ids` names it all; when the sender
-            gives them to its `forget` and writes the request again, it holds what is missing.
+            twice or out of order, or one side started anew. `ids` names it, and what was
+            refused with it; when the sender gives them to its `forget` and writes the request
+            again, it holds what is missing.
         DecodeError
             `InvalidFormat` for what is no frame or no JSON; for a packed text and for compressed
             deltas also the errors of Base85, decompression and MessagePack.

@@ -1,0 +1,443 @@
+"""Sessions: v2 part 2 "Request Encoding" and v4 section 11, and the design page's section 6.
+
+    TOOL|def|{"name":"search"}              a tool, remembered as t_6fe51985
+    SYS|full|You are helpful.               a prompt, remembered as s_…
+    TOOL|ref|t_6fe51985                     the peer has this one; SYS|ref| likewise
+    REQ|1|t_6fe51985,t_…|s_…|{"q":1}|D|=|c_…|D|+|text
+
+The request is the last frame. In it stand ids of tools, the id of a prompt, the arguments as JSON
+and how the context changes: deltas, and before them, unless the sender does not write it, the id of
+the context that they lead to. All ids are the first hexadecimal digits of the content's SHA-256,
+eight of them unless another content has that id; then 16, 24, and so on.
+
+A definition is called as the request that comes with it calls it: the longest of the request's ids
+(of 8 digits or more) with which its own hash begins. Where the request does not name it, it keeps
+the id that it has, or gets the shortest that is free. When the id is another content's, the two
+sides are out of step, and that is an error.
+
+Tools and prompts are in the order of their last use: a definition, a reference, being named by a
+request (tools from left to right). In a full table a new definition takes the place of the least
+recently used.
+
+    >>> ours, theirs = Session(), Session()
+    >>> frames = ours.encode_request(tool={"name": "search"}, args=[1], context="User: Hi")
+    >>> frames
+    ['TOOL|def|{"name":"search"}', 'REQ|1|t_6fe51985||[1]|D|=|c_f7ffd4ec|D|F|User: Hi']
+    >>> theirs.decode_request(frames).context
+    'User: Hi'
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from .base85 import decode_base85, encode_base85
+from .compression import compress_zlib, compress_zstd, decompress_zstd
+from .deltas import change, encode_plain_delta, read_delta
+from .dsl import number_from
+from .errors import (
+    DecompressionFailed,
+    EncodeError,
+    InvalidFormat,
+    OutputTooLarge,
+    UnknownReference,
+)
+from .json_strict import read_json, read_whole_json, write_json
+from .msgpack_layouts import read_texts
+from .values import DEFAULT_MAX_SIZE, WHITESPACE, check_text, require_unicode
+
+MAX_TOOLS, MAX_PROMPTS = 256, 64
+DIGITS = 64
+# What a packed text is compressed against: bytes of the context's end, and of the last request.
+HISTORIES = {b"\1": 2**14, b"\2": 2**20}
+LAST = 512
+
+
+@dataclass(frozen=True)
+class Request:
+    """`tools` and `args` as JSON, as they were spelled."""
+
+    tools: tuple[str, ...]
+    system: str | None
+    args: str
+    context: str | None
+
+
+def full_id(letter: str, content: str) -> str:
+    return f"{letter}_{hashlib.sha256(content.encode()).hexdigest()}"
+
+
+def context_id(context: str) -> str:
+    return full_id("c", context)[:10]
+
+
+class OutOfStep(Exception):
+    """A definition's id is that of another content."""
+
+
+@dataclass
+class Table:
+    """What the receiver of one direction has of one kind."""
+
+    letter: str
+    limit: int
+    entries: list[tuple[str, str]] = field(default_factory=list)
+    """Ids and contents, the least recently used first."""
+
+    def content_of(self, id: str) -> str | None:
+        return dict(self.entries).get(id)
+
+    def id_of(self, content: str) -> str | None:
+        return {content: id for id, content in self.entries}.get(content)
+
+    def size(self) -> int:
+        return sum(len(content.encode()) for _, content in self.entries)
+
+    def use(self, id: str) -> bool:
+        """Make it the last used; whether it is there."""
+        used = [entry for entry in self.entries if entry[0] == id]
+        self.entries = [entry for entry in self.entries if entry[0] != id] + used
+        return bool(used)
+
+    def define(self, content: str, named: list[str]) -> str:
+        id = self._name(content, named)
+        if self.content_of(id) not in (None, content):
+            raise OutOfStep
+        if self.id_of(content) is not None:
+            self.entries = [entry for entry in self.entries if entry[1] != content]
+        elif len(self.entries) == self.limit:
+            del self.entries[0]
+        self.entries.append((id, content))
+        return id
+
+    def _name(self, content: str, named: list[str]) -> str:
+        full = full_id(self.letter, content)
+        own = [id for id in named if len(id) >= 10 and full.startswith(id)]
+        if own:
+            return max(own, key=len)
+        known = self.id_of(content)
+        if known is not None:
+            return known
+        lengths = range(10, 2 + DIGITS + 1, 8)
+        return next(full[:n] for n in lengths if self.content_of(full[:n]) is None)
+
+
+@dataclass
+class Direction:
+    """What the receiver of one direction has."""
+
+    tools: Table = field(default_factory=lambda: Table("t", MAX_TOOLS))
+    prompts: Table = field(default_factory=lambda: Table("s", MAX_PROMPTS))
+    context: str = ""
+    last: bytes = b""
+    """How the last request frame began."""
+
+    def history(self, most: int) -> bytes:
+        """What a packed text may be compressed against: the end of the context, and `last`."""
+        return self.context.encode()[-most:] + self.last
+
+    def history_id(self) -> bytes:
+        context = hashlib.sha256(self.context.encode()).digest()
+        return hashlib.sha256(context + self.last).digest()[:4]
+
+
+class Session:
+    def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE, checked: bool = True) -> None:
+        self.max_size = max_size
+        self.checked = checked
+        self.sent = Direction()
+        self.received = Direction()
+
+    def forget(self, *ids: str) -> None:
+        for id in ids:
+            for table in (self.sent.tools, self.sent.prompts):
+                table.entries = [entry for entry in table.entries if entry[0] != id]
+            if id.startswith("c_"):
+                self.sent.context, self.sent.last = "", b""
+
+    def reset(self) -> None:
+        self.sent = Direction()
+        self.received = Direction()
+
+    # Writing
+
+    def encode_request(
+        self,
+        *,
+        tool: Any = None,
+        system: str | None = None,
+        args: Any = None,
+        context: str | None = None,
+        pack: bool = False,
+        references: bool = False,
+    ) -> Any:
+        """Frames, or one text; what cannot be written leaves the session as it was."""
+        after = copy.deepcopy(self.sent)
+        listed = [] if tool is None else [tool] if isinstance(tool, dict) else list(tool)
+        tools = [write_json(one) for one in listed]
+        prompts = [] if system is None else [system]
+        for text in (*prompts, *([] if context is None else [context])):
+            check_text(text, "a text of the request")
+
+        frames = name_all(after.tools, tools, "TOOL|def|", "TOOL|ref|", references)
+        frames += name_all(after.prompts, prompts, "SYS|full|", "SYS|ref|", references)
+        tool_ids = ",".join(str(after.tools.id_of(content)) for content in tools)
+        system_id = "" if system is None else str(after.prompts.id_of(system))
+        request = f"REQ|1|{tool_ids}|{system_id}|{write_json(args)}"
+        if context is not None:
+            if self.checked:
+                request += f"|D|=|{context_id(context)}"
+            request += "|" + delta_for(after.context, context)
+            after.context = context
+        self._check_size(after, EncodeError("larger than max_size"))
+        text = pack_frames([*frames, request], self.max_size) if pack else ""
+        after.last = request.encode()[:LAST]
+        self.sent = after
+        return text if pack else [*frames, request]
+
+    # Reading
+
+    def decode_request(self, frames: list[str] | str) -> Request:
+        """All of it, or the session stays as it was."""
+        if isinstance(frames, str):
+            if is_packed(frames):
+                return self._decode_packed(frames)
+            frames = [frames]
+        if not frames:
+            raise InvalidFormat("there are no frames")
+        for frame in frames:
+            require_unicode(frame)
+        tool_ids, system_id, args, check, edits = read_request(frames[-1], self.max_size)
+
+        after = copy.deepcopy(self.received)
+        unknown: list[str] = []
+        defined: list[str] = []
+        for frame in frames[:-1]:
+            kind, how, content = split_frame(frame)
+            table = after.tools if kind == "TOOL" else after.prompts
+            if how == "ref":
+                if not table.use(content) and content not in unknown:
+                    unknown.append(content)
+                continue
+            try:
+                defined.append(table.define(content, tool_ids if kind == "TOOL" else system_id))
+            except OutOfStep:
+                raise InvalidFormat("the two sides are out of step") from None
+            if table.size() > self.max_size:
+                raise OutputTooLarge(self.max_size)
+
+        for table, ids in ((after.tools, tool_ids), (after.prompts, system_id)):
+            for id in ids:
+                if not table.use(id) and id not in unknown:
+                    unknown.append(id)
+        context = self._context(after, edits, check, unknown)
+        if unknown:
+            undone = defined + ([] if context is None else [context_id(context)])
+            raise UnknownReference(unknown, list(dict.fromkeys(undone)))
+        after.last = frames[-1].encode()[:LAST]
+        self.received = after
+        return Request(
+            tuple(str(after.tools.content_of(id)) for id in tool_ids),
+            after.prompts.content_of(system_id[0]) if system_id else None,
+            args,
+            context,
+        )
+
+    def _decode_packed(self, text: str) -> Request:
+        """As frames; but what is refused leaves the sender with another history, too."""
+        frames = unpack_frames(text, self.max_size, self.received)
+        try:
+            return self.decode_request(frames)
+        except UnknownReference as error:
+            if not any(id.startswith("c_") for id in error.ids):
+                error.ids = (*error.ids, history_name(self.received.history_id()))
+            raise
+
+    def _context(
+        self,
+        after: Direction,
+        edits: list[tuple[str, str]],
+        check: str | None,
+        unknown: list[str],
+    ) -> str | None:
+        """What the context becomes; None if the request has none, or it is unknown."""
+        if not edits:
+            return None
+        context = after.context
+        try:
+            for op, data in edits:
+                context = change(context, op, data)
+        except InvalidFormat:
+            if check is None:
+                raise
+            context = ""  # a position that is not there: these deltas are for another context
+            right = False
+        else:
+            right = check in (None, context_id(context))
+        if not right:
+            unknown.append(str(check))
+            return None
+        if len(context.encode()) > self.max_size:
+            raise OutputTooLarge(self.max_size)
+        after.context = context
+        return context
+
+    def _check_size(self, direction: Direction, error: Exception) -> None:
+        sizes = direction.tools.size(), direction.prompts.size(), len(direction.context.encode())
+        if max(sizes) > self.max_size:
+            raise error
+
+
+def name_all(
+    table: Table, contents: list[str], definition: str, reference: str, references: bool
+) -> list[str]:
+    """Makes the peer know all of them, each by its id, in as few definitions as that takes; gives
+    the frames."""
+    if len(contents) > table.limit:
+        raise EncodeError(f"more than {table.limit} at once")
+    start = table.entries
+    lacking = {content for content in contents if table.id_of(content) is None}
+    firsts = {contents.index(content) for content in lacking}
+    while True:
+        table.entries, frames = list(start), []
+        for place, content in enumerate(contents):
+            if place in firsts:
+                table.define(content, [])
+                frames.append(definition + content)
+            elif references and table.id_of(content) is not None:
+                table.use(str(table.id_of(content)))
+                frames.append(reference + str(table.id_of(content)))
+        # A definition may have taken the place of another one that is needed: that is defined, too.
+        gone = {place for place, content in enumerate(contents) if table.id_of(content) is None}
+        if not gone:
+            break
+        firsts |= gone
+    for content in contents:
+        table.use(str(table.id_of(content)))
+    return frames
+
+
+def delta_for(old: str, new: str) -> str:
+    """On top of nothing the whole, where something is added that, else the shortest. Compressed if
+    the text would divide the request."""
+    if old == "":
+        return undivided("D|F|" + new)
+    if new.startswith(old):
+        return undivided("D|+|" + new[len(old) :])
+    return undivided(min(encode_plain_delta(old, new), key=lambda delta: len(delta.encode())))
+
+
+def undivided(delta: str) -> str:
+    return packed_delta(delta) if "|D|" in delta else delta
+
+
+def packed_delta(delta: str) -> str:
+    return "D|Z|" + encode_base85(compress_zlib(delta.encode()))
+
+
+def pack_frames(frames: list[str], max_size: int) -> str:
+    message = msgpack.packb(frames)
+    if len(message) > max_size:
+        raise EncodeError("packed, it is larger than max_size, which the peer would not unpack")
+    return "S" + encode_base85(compress_zstd(message))
+
+
+def is_packed(text: str) -> bool:
+    text = text.lstrip(WHITESPACE)
+    return text.startswith("S") and not text.startswith("SYS|")
+
+
+def unpack_frames(text: str, max_size: int, against: Direction) -> list[str]:
+    """Behind `S`, in Base85: a zstd frame; or 1 or 2 for the end of the context that it is
+    compressed against, four bytes of a hash of that, and the frame."""
+    require_unicode(text)
+    data = decode_base85(text.strip(WHITESPACE)[1:])
+    if data[:1] not in HISTORIES:
+        return read_texts(decompress_zstd(data, max_size))
+    if len(data) < 5:
+        raise DecompressionFailed("the text ends before its zstd frame")
+    if data[1:5] != against.history_id():
+        raise UnknownReference([history_name(data[1:5])], [])
+    history = against.history(HISTORIES[data[:1]])
+    return read_texts(decompress_zstd(data[5:], max_size, history))
+
+
+def history_name(id: bytes) -> str:
+    return "c_" + id.hex()
+
+
+def split_frame(frame: str) -> tuple[str, str, str]:
+    """What stands before a request: kind, `def` or `ref`, content or id."""
+    for kind, how, start in (
+        ("TOOL", "def", "TOOL|def|"),
+        ("TOOL", "ref", "TOOL|ref|"),
+        ("SYS", "def", "SYS|full|"),
+        ("SYS", "ref", "SYS|ref|"),
+    ):
+        if frame.startswith(start):
+            content = frame[len(start) :]
+            if how == "ref":
+                check_id(content)
+            elif kind == "TOOL" and not isinstance(read_whole_json(content), dict):
+                raise InvalidFormat("a tool is a JSON object")
+            return kind, how, content
+    raise InvalidFormat("neither a tool nor a prompt")
+
+
+def check_id(id: str) -> str:
+    if not id or len(id.encode()) > 2 + DIGITS or "|" in id:
+        raise InvalidFormat("not an id")
+    return id
+
+
+def read_request(
+    frame: str, max_size: int
+) -> tuple[list[str], list[str], str, str | None, list[tuple[str, str]]]:
+    """Ids of tools, of the prompt (one or none), arguments, id of the context, edits."""
+    parts = frame.split("|", 4)
+    if len(parts) < 5 or parts[0] != "REQ" or parts[1] != "1":
+        raise InvalidFormat("not a request")
+    tools = [check_id(id) for id in parts[2].split(",")] if parts[2] else []
+    if len(tools) > MAX_TOOLS:
+        raise InvalidFormat("too many tools")
+    system = [check_id(parts[3])] if parts[3] else []
+    _, end = read_json(parts[4])
+    args, rest = parts[4][:end], parts[4][end:]
+    if rest and not rest.startswith("|"):
+        raise InvalidFormat("something behind the arguments")
+    check = None
+    if rest.startswith("|D|=|"):
+        check, bar, behind = rest[5:].partition("|")
+        digits = check[2:]
+        if not check.startswith("c_") or len(digits) != 8 or digits.strip("0123456789abcdefABCDEF"):
+            raise InvalidFormat("not the id of a context")
+        if not behind:
+            raise InvalidFormat("no deltas behind the id of the context")
+        rest = bar + behind
+    return tools, system, args, check, read_edits(rest[1:], max_size)
+
+
+def read_edits(text: str, max_size: int) -> list[tuple[str, str]]:
+    """Each delta unpacked; what they unpack to is bounded together, `D|R|`, a position of 20 digits
+    and `|` apart."""
+    edits = []
+    left = max_size + 25
+    parts = text.split("|D|") if text else []
+    for place, part in enumerate(parts):
+        try:
+            op, data = read_delta(part if place == 0 else "D|" + part, left)
+        except OutputTooLarge:
+            raise OutputTooLarge(max_size) from None
+        written = data
+        if op == "R":
+            digits, bar, written = data.partition("|")
+            if not bar or number_from(digits, 2**64 - 1) is None:
+                raise InvalidFormat("a replacing delta needs a position and a text")
+        left = max(0, left - len(written.encode()))
+        edits.append((op, data))
+    return edits
