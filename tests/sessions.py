@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -15,6 +16,12 @@ COLLIDING_ID = "t_f2b40b95"
 
 # Each refusal makes the sender define one thing more at least.
 MOST_REFUSALS = 256 + 64 + 2
+
+
+def check_of(*texts: str) -> str:
+    """What a request means: the tools as JSON, the prompt, the context."""
+    hashes = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
+    return "c_" + hashlib.sha256(hashes).hexdigest()[:8]
 
 
 def tools_of(tool: Any) -> list[Any]:

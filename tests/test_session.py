@@ -21,7 +21,7 @@ from hypothesis import given
 import compactwire as cw
 
 from . import strategies as some
-from .sessions import COLLIDING, COLLIDING_ID, meant, plain_json, said
+from .sessions import COLLIDING, COLLIDING_ID, check_of, meant, plain_json, said
 from .test_threads import THREADS, in_threads
 
 SEARCH = {"name": "search", "schema": {"type": "object"}}
@@ -89,8 +89,8 @@ def test_the_frames_of_the_specification_are_read() -> None:
         ({}, "REQ|1|||null"),
         ({"args": {}}, "REQ|1|||{}"),
         ({"args": "a|D|+|b"}, 'REQ|1|||"a|D|+|b"'),
-        ({"context": ""}, f"REQ|1|||null|D|=|{id_of('c', '')}|D|F|"),
-        ({"context": "한국어"}, f"REQ|1|||null|D|=|{id_of('c', '한국어')}|D|F|한국어"),
+        ({"context": ""}, f"REQ|1|||null|D|=|{check_of('')}|D|F|"),
+        ({"context": "한국어"}, f"REQ|1|||null|D|=|{check_of('한국어')}|D|F|한국어"),
         ({"args": 10**40}, "REQ|1|||1" + "0" * 40),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_context_changes_by_the_shortest_delta(old: str, new: str, deltas: str
     ours, theirs = pair()
     theirs.decode_request(ours.encode_request(context=old))
     frames = ours.encode_request(context=new)
-    assert frames == [f"REQ|1|||null|D|=|{id_of('c', new)}|{deltas}"]
+    assert frames == [f"REQ|1|||null|D|=|{check_of(new)}|{deltas}"]
     assert theirs.decode_request(frames).context == new
 
 
@@ -123,7 +123,7 @@ def test_frames_stay_readable_unless_the_text_would_divide_them() -> None:
     ours, theirs = pair()
     for text in ("The quick brown fox. " * 100, "The |D| fox. " * 100):
         (frame,) = ours.encode_request(context=text)
-        compressed = frame.startswith(f"REQ|1|||null|D|=|{id_of('c', text)}|D|Z|")
+        compressed = frame.startswith(f"REQ|1|||null|D|=|{check_of(text)}|D|Z|")
         assert compressed == ("|D|" in text)
         assert theirs.decode_request([frame]).context == text
 
@@ -131,16 +131,18 @@ def test_frames_stay_readable_unless_the_text_would_divide_them() -> None:
 def test_several_tools_are_defined_once_each_and_named_together() -> None:
     ours, theirs = pair()
     tools = [{"name": name} for name in "abc"]
-    ids = [id_of("t", f'{{"name":"{name}"}}') for name in "abc"]
+    texts = [f'{{"name":"{name}"}}' for name in "abc"]
+    ids = [id_of("t", text) for text in texts]
     first = ours.encode_request(tool=[tools[0], tools[1], tools[0]])
     assert first == [
         'TOOL|def|{"name":"a"}',
         'TOOL|def|{"name":"b"}',
-        f"REQ|1|{ids[0]},{ids[1]},{ids[0]}||null",
+        f"REQ|1|{ids[0]},{ids[1]},{ids[0]}||null|D|=|{check_of(*texts[:2], texts[0])}",
     ]
     assert theirs.decode_request(first).tool == [tools[0], tools[1], tools[0]]
     second = ours.encode_request(tool=tuple(tools))
-    assert second == ['TOOL|def|{"name":"c"}', f"REQ|1|{','.join(ids)}||null"]
+    request = f"REQ|1|{','.join(ids)}||null|D|=|{check_of(*texts)}"
+    assert second == ['TOOL|def|{"name":"c"}', request]
     assert theirs.decode_request(second).tools == tuple(tools)
 
 
@@ -164,7 +166,7 @@ def test_references_are_written_on_request() -> None:
     assert again == [
         f"TOOL|ref|{SEARCH_ID}",
         f"SYS|ref|{HELPFUL_ID}",
-        f"REQ|1|{SEARCH_ID}|{HELPFUL_ID}|null",
+        f"REQ|1|{SEARCH_ID}|{HELPFUL_ID}|null|D|=|{check_of(SEARCH_JSON, HELPFUL)}",
     ]
     assert theirs.decode_request(again) == cw.Request(SEARCH, HELPFUL)
 
@@ -193,7 +195,7 @@ def test_unchecked_requests_have_no_id_of_the_context_and_all_read_both() -> Non
     assert frames == ["REQ|1|||null|D|F|a"]
     assert theirs.decode_request(frames).context == "a"
     back = theirs.encode_request(context="b")
-    assert back == [f"REQ|1|||null|D|=|{id_of('c', 'b')}|D|F|b"]
+    assert back == [f"REQ|1|||null|D|=|{check_of('b')}|D|F|b"]
     assert ours.decode_request(back).context == "b"
 
 
@@ -247,7 +249,8 @@ def canonical(value: Any) -> str:
 def test_tools_and_arguments_are_the_json_of_python_with_sorted_keys(tool: Any, args: Any) -> None:
     definition, request = cw.Session().encode_request(tool=tool, args=args)
     assert definition == "TOOL|def|" + canonical(tool)
-    assert request == f"REQ|1|{id_of('t', canonical(tool))}||{canonical(args)}"
+    check = check_of(canonical(tool))
+    assert request == f"REQ|1|{id_of('t', canonical(tool))}||{canonical(args)}|D|=|{check}"
 
 
 @some.share(0.5)
@@ -444,7 +447,7 @@ def test_reset_forgets_both_directions_and_keeps_the_counts() -> None:
     assert ours.encode_request(tool=SEARCH, context="c") == whole
     with pytest.raises(cw.UnknownReference) as caught:
         ours.decode_request(theirs.encode_request(tool=SEARCH, context="de"))
-    assert caught.value.ids == (SEARCH_ID, id_of("c", "de"))
+    assert caught.value.ids == (SEARCH_ID, check_of(SEARCH_JSON, "de"))
 
 
 def test_the_bounds_of_a_session_hold_on_both_sides() -> None:

@@ -26,7 +26,6 @@ from .reference import sessions as reference
 from .reference.json_strict import read_whole_json, write_json
 from .sessions import (
     COLLIDING,
-    COLLIDING_ID,
     attempted,
     delivered,
     meant,
@@ -92,10 +91,6 @@ class Side:
         self.context = ""
         self.written: list[tuple[Any, dict[str, Any]]] = []
         """Frames, and what they meant; delivered or not."""
-        self.colliding = True
-        """Whether the colliding tools may be used."""
-        self.short: set[str] = set()
-        """Which of them the short id has meant, whoever wrote it."""
 
 
 SIDES = st.integers(0, 1)
@@ -112,25 +107,15 @@ class Conversation(RuleBasedStateMachine):
     def request(self, number: int, parts: Parts, change: Change | None) -> dict[str, Any]:
         side = self.sides[number]
         tools, system, args = parts
-        if not side.colliding:
-            tools = [tool for tool in tools if tool not in COLLIDING]
         if change is not None:
             side.context = grown(side.context, change)
         context = None if change is None else side.context
         return {"tool": tools, "system": system, "args": args, "context": context}
 
     def write(self, number: int, request: dict[str, Any], style: Style, stranger: bool) -> Any:
-        """Frames; None where the short id means a second tool. A sender that has started anew, or
-        has forgotten the first, cannot know of it: that is a known gap, and has its own test."""
         side = self.sides[number]
         session: Any = self.strangers[number] if stranger else side.session
-        plain = copy.copy(session).encode_request(**request, references=style["references"])
         frames = session.encode_request(**request, **style)
-        side.short |= tools_called_short(plain, request)
-        if len(side.short) > 1:
-            side.colliding = False
-            side.written = [one for one in side.written if uses_none(one[1])]
-            return None
         side.written.append((frames, request))
         return frames
 
@@ -214,8 +199,6 @@ class Conversation(RuleBasedStateMachine):
     def reset_both(self) -> None:
         for side in self.sides:
             side.session.reset()
-            side.short = set()
-            side.colliding = True
             side.written = []
         self.strangers = [cw.Session(), cw.Session()]
 
@@ -237,19 +220,6 @@ class Conversation(RuleBasedStateMachine):
             delivered(side.session, receiver, **request)
             assert delivered(side.session, receiver, **request) == 0
             assert len(side.session.encode_request(**request)) == 1
-
-
-def uses_none(request: dict[str, Any]) -> bool:
-    return not any(tool in COLLIDING for tool in request["tool"])
-
-
-def tools_called_short(frames: list[str], request: dict[str, Any]) -> set[str]:
-    """Which of the colliding tools a request calls by the short id: one or none."""
-    if uses_none(request):
-        return set()
-    ids = frames[-1].split("|", 3)[2].split(",")
-    named = zip(ids, meant(**request)[0], strict=True)
-    return {tool for id, tool in named if id == COLLIDING_ID}
 
 
 TestConversation = Conversation.TestCase
@@ -343,7 +313,7 @@ BEFORE = st.one_of(
 )
 CHECKS = st.sampled_from(
     ["", "", "", "|D|=|", "|D|=|c_", "|D|=|c_xyz78901", "|D|=|t_00000000", "|D|=|c_DEADBEEF"]
-    + [f"|D|=|{reference.context_id(text)}" for text in ("", "a", "aa", "|D|", "é")]
+    + [f"|D|=|{reference.meaning(text)}" for text in ("", "a", "aa", "|D|", "é")]
 )
 CONTEXT_DELTAS = st.one_of(
     st.sampled_from(["D|F|", "D|F|a", "D|+|a", "D|+|", "D|R|0|a", "D|R|1|", "D|R|9|x", "D|=|c_"]),

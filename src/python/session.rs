@@ -24,10 +24,10 @@ use std::sync::{Mutex, PoisonError};
 ///     The largest context, the most that all tools or all prompts may have together, and the
 ///     largest decompressed size, in bytes and in each direction; 64 MiB by default.
 /// checked : bool
-///     Say in each request with a context which context it leads to (`D|=|c_…`), so that a peer
-///     that is out of step raises `UnknownReference` instead of taking a wrong one; and compress
-///     what is packed against the context that the peer has. False for peers that are not this
-///     package, which know neither; what is read is checked where it says so.
+///     Say in a request what it means (`D|=|c_…`, a hash of its tools, prompt and context), so that
+///     a peer that is out of step raises `UnknownReference` instead of taking a wrong one; and
+///     compress what is packed against the context that the peer has. False for peers that are not
+///     this package, which know neither; what is read is checked where it says so.
 ///
 /// Source: Compact Protocol v2 part 2.
 #[pyclass(frozen, module = "compactwire")]

@@ -1,9 +1,7 @@
 //! The part for the conversation: one text that grows.
 //!
-//! A context has an id like a definition: `c_` and the first 8 digits of its SHA-256. The hash runs
-//! along with the text, so that an addition costs what it adds.
+//! Its SHA-256 runs along with the text, so that an addition costs what it adds.
 
-use super::definitions::short_id;
 use super::frames::json_len;
 use crate::compact::DecodeError;
 use crate::compact::delta::{Edit, Replace};
@@ -138,9 +136,9 @@ impl Next {
         }
     }
 
-    /// The id of the context that this leads to.
-    pub(super) fn id(&self) -> String {
-        short_id('c', &self.hasher.clone().finalize())
+    /// The SHA-256 of the context that this leads to.
+    pub(super) fn hash(&self) -> [u8; 32] {
+        self.hasher.clone().finalize().into()
     }
 
     /// Bytes that the context takes in JSON.
@@ -169,19 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn an_id_depends_on_the_text_and_not_on_the_way_to_it() {
+    fn a_hash_depends_on_the_text_and_not_on_the_way_to_it() {
         let mut grown = Context::default();
         for text in ["User: Hi", "User: Hi\n", "User: Hi\nAgent: \"é\""] {
             let next = grown.grown_to(text);
             assert_eq!(next.len(&grown), text.len());
-            assert_eq!(next.id(), Context::default().grown_to(text).id());
+            assert_eq!(next.hash(), Context::default().grown_to(text).hash());
             assert_eq!(next.json_len(), serde_json::to_string(text).unwrap().len());
             grown.commit::<&str>(Some(next), None);
             assert_eq!(grown.text(), text);
         }
         let edited = edited(&grown, &["D|R|6|Yo", "D|+|!"]).unwrap();
         let whole = Context::new("User: Yo\nAgent: \"é\"!".into(), Vec::new());
-        assert_eq!(edited.id(), whole.grown_to(whole.text()).id());
+        assert_eq!(edited.hash(), whole.grown_to(whole.text()).hash());
     }
 
     #[test]

@@ -4,10 +4,14 @@ use super::context::{Next, Unfit};
 use super::definitions::{Definition, Definitions};
 use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
+use super::memory::meaning;
 use super::{Request, Session, pack};
 use crate::compact::{self, delta::ApplyOptions, delta::Replace};
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Stands for the context of a request that does not say what it means.
+const NEW_CONTEXT: &str = "c_00000000";
 
 impl Session {
     /// Reads the frames of one request.
@@ -71,8 +75,7 @@ impl Session {
                 Frame::Tool(json) => tools.define(json, json.len(), request.tools.iter().copied()),
                 Frame::Prompt(text) => prompts.define(text, json_len(text) + 2, request.system),
             };
-            let defined = defined.map_err(|taken| DecodeError::invalid(i, taken.to_string()))?;
-            undone.push(defined);
+            undone.push(defined.id.clone());
             if tools.size().max(prompts.size()) > max_size {
                 let error = compact::DecodeError::OutputTooLarge { limit: max_size };
                 return Err(DecodeError::Compact { frame: Some(i), error });
@@ -82,8 +85,18 @@ impl Session {
             request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
         let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
         let next = self.next_context(&request, index, &mut unknown)?;
-        let undone = undone.iter().map(|definition| definition.id.clone());
-        unknown.check(undone.chain(next.as_ref().map(Next::id)))?;
+        if let Some(check) = request.check
+            && unknown.ids.is_empty()
+            && meaning(used.iter().chain(&system), next.as_ref()).as_deref() != Some(check)
+        {
+            // Which of them is another than the sender's cannot be told.
+            unknown.add(check);
+            undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
+        }
+        if !request.deltas.is_empty() {
+            undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
+        }
+        unknown.refuse(undone)?;
 
         self.received.tools = tools;
         self.received.prompts = prompts;
@@ -114,10 +127,6 @@ impl Session {
         }
         let failed = |error| DecodeError::Compact { frame: Some(index), error };
         let next = match (self.received.context.edited(&request.deltas), request.check) {
-            (Ok(next), Some(check)) if next.id() != check => {
-                unknown.add(check);
-                return Ok(None);
-            }
             (Ok(next), _) => next,
             // Deltas that fit nowhere are as good as for another context.
             (Err(Unfit(_)), Some(check)) => {
@@ -157,11 +166,11 @@ impl Unknown {
     }
 
     /// `undone` are the ids of what is refused with the unknown: the sender takes it for known.
-    fn check(mut self, undone: impl Iterator<Item = String>) -> Result<(), DecodeError> {
+    fn refuse(mut self, undone: Vec<String>) -> Result<(), DecodeError> {
         if self.ids.is_empty() {
             return Ok(());
         }
-        let undone = undone.filter(|id| self.seen.insert(id.clone())).collect();
+        let undone = undone.into_iter().filter(|id| self.seen.insert(id.clone())).collect();
         Err(DecodeError::UnknownReference { unknown: self.ids, undone })
     }
 }

@@ -4,7 +4,6 @@
 //! with the same 8 digits are told apart by comparing them: the later one gets 16, then 24, and so
 //! on. Both sides define and touch in the order of the frames, so both evict the same.
 
-use crate::position::excerpt;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -41,6 +40,8 @@ pub struct Definition {
     pub content: Arc<str>,
     /// Bytes that the content takes in JSON.
     pub json_len: usize,
+    /// The content's SHA-256.
+    pub(super) hash: [u8; 32],
 }
 
 /// Contents in the order of their last use.
@@ -53,11 +54,6 @@ pub struct Definitions {
     /// The least recently used first. A copy is cheap: all or nothing is done on one.
     entries: Vec<Arc<Definition>>,
 }
-
-/// The id that a content should have is another content's.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is something else here: the two sides are out of step, reset both", excerpt(.0))]
-pub(super) struct Taken(pub(super) String);
 
 impl Definitions {
     /// No tools yet.
@@ -101,45 +97,40 @@ impl Definitions {
     ///
     /// `named` are the ids of the request that comes with the definition. Where they name the
     /// content, they say what it is called: so a receiver that has missed the content that took the
-    /// short id does not give that id away. [`Taken`] where the sender calls the content what here
-    /// is another one.
+    /// short id does not give that id away, and one that has another content of that id from an
+    /// earlier life of the sender gives that content up.
     pub(super) fn define<'n>(
         &mut self,
         content: &str,
         json_len: usize,
         named: impl IntoIterator<Item = &'n str>,
-    ) -> Result<Arc<Definition>, Taken> {
-        let hash = Sha256::digest(content);
+    ) -> Arc<Definition> {
+        let hash: [u8; 32] = Sha256::digest(content).into();
         let ids =
             || (1..=hash.len() * 2 / ID_STEP).map(|n| digits(self.letter, &hash, n * ID_STEP));
-        let known = self.entries.iter().rposition(|entry| *entry.content == *content);
-        // An id that belongs to another content.
-        let taken = |id: &str| {
-            let owner = self.entries.iter().rposition(|entry| entry.id == id);
-            owner.is_some() && owner != known
-        };
+        let known = self.find(content).map(|known| known.id.clone());
+        let taken = |id: &str| self.entries.iter().any(|entry| entry.id == id);
         let full = digits(self.letter, &hash, hash.len() * 2);
         let said = named
             .into_iter()
             .filter(|id| id.len() >= 2 + ID_STEP && full.starts_with(*id))
             .max_by_key(|id| id.len());
-        let id = match (said, known) {
-            (Some(id), _) if taken(id) => return Err(Taken(id.to_owned())),
+        let id = match (said, &known) {
             (Some(id), _) => id.to_owned(),
-            (None, Some(known)) => self.entries[known].id.clone(),
+            (None, Some(id)) => id.clone(),
             (None, None) => ids().find(|id| !taken(id)).unwrap_or(full),
         };
-        if let Some(known) = known {
-            let old = self.entries.remove(known);
-            self.size -= old.content.len();
+        if let Some(old) = known {
+            self.forget(&old);
         } else if self.entries.len() == self.limit {
             let oldest = self.entries.remove(0);
             self.size -= oldest.content.len();
         }
-        let definition = Arc::new(Definition { id, content: content.into(), json_len });
+        self.forget(&id);
+        let definition = Arc::new(Definition { id, content: content.into(), json_len, hash });
         self.size += content.len();
         self.entries.push(Arc::clone(&definition));
-        Ok(definition)
+        definition
     }
 
     /// Forgets what the id names; whether it was known.
@@ -159,7 +150,7 @@ mod tests {
     const COLLIDING: [&str; 2] = [r#"{"name":"tool_4082"}"#, r#"{"name":"tool_23155"}"#];
 
     fn define(table: &mut Definitions, content: &str) -> String {
-        table.define(content, 0, []).unwrap().id.clone()
+        table.define(content, 0, []).id.clone()
     }
 
     fn ids(table: &Definitions) -> Vec<&str> {
@@ -204,13 +195,14 @@ mod tests {
         let mut sender = Definitions::tools();
         let [first, second] = COLLIDING.map(|content| define(&mut sender, content));
         let mut receiver = Definitions::tools();
-        receiver.define(COLLIDING[1], 0, [second.as_str()]).unwrap();
+        receiver.define(COLLIDING[1], 0, [second.as_str()]);
         assert_eq!(ids(&receiver), [&second]);
         assert!(receiver.touch(&first).is_none());
-        receiver.define(COLLIDING[0], 0, [first.as_str()]).unwrap();
+        receiver.define(COLLIDING[0], 0, [first.as_str()]);
         assert_eq!(ids(&receiver), [&second, &first]);
-        let again = receiver.define(COLLIDING[1], 0, [first.as_str()]);
-        assert_eq!(again, Err(Taken(first)));
+        receiver.define(COLLIDING[1], 0, [first.as_str()]);
+        assert_eq!(ids(&receiver), [&first]);
+        assert!(receiver.find(COLLIDING[0]).is_none());
     }
 
     #[test]

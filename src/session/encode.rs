@@ -5,6 +5,7 @@ use super::context::Next;
 use super::definitions::{Definition, Definitions};
 use super::error::EncodeError;
 use super::frames::{self, json_len, plain_len};
+use super::memory::meaning;
 use super::pack;
 use crate::compact::delta;
 use crate::json;
@@ -33,8 +34,8 @@ impl Default for Outgoing<'_> {
 /// How a request is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Say which context the deltas lead to, so that a peer which is out of step notices, and pack
-    /// against the context that it has.
+    /// Say what the request means, so that a peer which is out of step notices, and pack against the
+    /// context that it has.
     pub checked: bool,
     /// Write `TOOL|ref|` and `SYS|ref|` for what the peer has, before the request that names it.
     pub references: bool,
@@ -97,9 +98,10 @@ impl Session {
             delta = Some(delta::encode_for_list(known.text(), context, change.added()));
             next = Some(change);
         }
-        let check = next.as_ref().filter(|_| style.checked).map(Next::id);
         let ids: Vec<_> = tools.used.iter().map(|(tool, _)| tool.id.as_str()).collect();
         let system = prompts.used.first().map(|(prompt, _)| prompt);
+        let used = tools.used.iter().chain(&prompts.used).map(|(definition, _)| definition);
+        let check = style.checked.then(|| meaning(used, next.as_ref())).flatten();
         frames.push(frames::request(
             &ids,
             system.map(|prompt| prompt.id.as_str()),
@@ -211,7 +213,7 @@ fn replay(
             } else {
                 json_len(content) + 2
             };
-            table.define(content, len, []).map_err(|taken| unfit(field, taken))?;
+            table.define(content, len, []);
         } else if references && let Some(id) = table.find(content).map(|found| found.id.clone()) {
             table.touch(&id);
         }

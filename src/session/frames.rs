@@ -163,9 +163,6 @@ fn split_check(text: &str) -> Result<(Option<&str>, &str), String> {
     if digits.len() != 8 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(format!("expected the id of a context, found {}", excerpt(id)));
     }
-    if deltas.is_empty() {
-        return Err("the request ends before the deltas of its context".into());
-    }
     Ok((Some(id), deltas))
 }
 

@@ -3,8 +3,10 @@
 //! A system that remembers something across calls adds its part here. A part bounds itself, can be
 //! copied cheaply or planned on without a change (all or nothing), and is forgotten by `Default`.
 
-use super::context::Context;
-use super::definitions::Definitions;
+use super::context::{Context, Next};
+use super::definitions::{Definition, Definitions, short_id};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// One direction of a session.
 #[derive(Debug, Clone)]
@@ -22,6 +24,17 @@ impl Default for Memory {
             context: Context::default(),
         }
     }
+}
+
+/// What a request means, as a short id: `c_` and the first 8 digits of the SHA-256 of the SHA-256 of
+/// each tool, of the prompt and of the context, one after the other; `None` where it has none of them.
+pub(super) fn meaning<'a>(
+    used: impl IntoIterator<Item = &'a Arc<Definition>>,
+    context: Option<&Next>,
+) -> Option<String> {
+    let hashes = used.into_iter().map(|definition| definition.hash);
+    let hashes: Vec<_> = hashes.chain(context.map(Next::hash)).collect();
+    (!hashes.is_empty()).then(|| short_id('c', &Sha256::digest(hashes.concat())))
 }
 
 impl Memory {

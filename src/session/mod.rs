@@ -20,7 +20,7 @@
 //! turn.context = Some("User: Hi");
 //! let frames = ours.encode_request(&turn, Style::default()).unwrap();
 //! assert_eq!(frames[0], r#"TOOL|def|{"name":"search"}"#);
-//! assert_eq!(frames[1], r#"REQ|1|t_6fe51985||{"query":"hello"}|D|=|c_f7ffd4ec|D|F|User: Hi"#);
+//! assert_eq!(frames[1], r#"REQ|1|t_6fe51985||{"query":"hello"}|D|=|c_a8963d04|D|F|User: Hi"#);
 //! assert_eq!(theirs.decode_request(&frames).unwrap().context.as_deref(), Some("User: Hi"));
 //!
 //! turn.context = Some("User: Hi\nAgent: Hello.");
@@ -33,8 +33,8 @@
 //!   ids and evictions are the same on both.
 //! - A list of frames is taken whole, or the session stays as it was.
 //! - What is resolved is what the sender meant, or it is an error, also after frames were lost,
-//!   repeated or mixed up: a context has an id, too, and a request that carries a context says which
-//!   one its deltas lead to (`D|=|c_…`).
+//!   repeated or mixed up: a request says what it means (`D|=|c_…`, a hash of its tools, prompt and
+//!   context).
 //! - Memory is bounded: [`MAX_TOOLS`] tools and [`MAX_PROMPTS`] prompts, least recently used out
 //!   first, and [`Limits`] in bytes.
 //!
@@ -44,7 +44,8 @@
 //! go from one to the other; `stats` counts, `state` moves a session elsewhere.
 //!
 //! # Where we differ
-//! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation. So is packing
+//! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation, and of two tools
+//! with one short id the one for the other after a definition was lost. So is packing
 //! against what the peer has: without it an edit in the middle costs the whole text. Requests
 //! without them are read, and [`Style::checked`] leaves both out for peers that do not know them.
 

@@ -96,11 +96,12 @@ fn restore(
     if entries.len() > table.limit() {
         return None;
     }
+    let count = entries.len();
     for (id, content) in entries {
-        let made = table.define(&content, json_len(&content), [id.as_str()]).ok()?;
+        let made = table.define(&content, json_len(&content), [id.as_str()]);
         if made.id != id {
             return None;
         }
     }
-    Some(table)
+    Some(table).filter(|table| table.iter().count() == count)
 }

@@ -6,14 +6,15 @@
     REQ|1|t_6fe51985,t_…|s_…|{"q":1}|D|=|c_…|D|+|text
 
 The request is the last frame. In it stand ids of tools, the id of a prompt, the arguments as JSON
-and how the context changes: deltas, and before them, unless the sender does not write it, the id of
-the context that they lead to. All ids are the first hexadecimal digits of the content's SHA-256,
-eight of them unless another content has that id; then 16, 24, and so on.
+and how the context changes: deltas. Before them stands, unless the sender does not write it, a
+check of what the request means: `c_` and the first 8 digits of the SHA-256 of the SHA-256 of each
+tool, of the prompt and of the context. A request that has none of them has no check.
+Ids are the first hexadecimal digits of the content's SHA-256, eight of them unless another content
+has that id; then 16, 24, and so on.
 
 A definition is called as the request that comes with it calls it: the longest of the request's ids
 (of 8 digits or more) with which its own hash begins. Where the request does not name it, it keeps
-the id that it has, or gets the shortest that is free. When the id is another content's, the two
-sides are out of step, and that is an error.
+the id that it has, or gets the shortest that is free. Another content of that id is given up.
 
 Tools and prompts are in the order of their last use: a definition, a reference, being named by a
 request (tools from left to right). In a full table a new definition takes the place of the least
@@ -22,7 +23,7 @@ recently used.
     >>> ours, theirs = Session(), Session()
     >>> frames = ours.encode_request(tool={"name": "search"}, args=[1], context="User: Hi")
     >>> frames
-    ['TOOL|def|{"name":"search"}', 'REQ|1|t_6fe51985||[1]|D|=|c_f7ffd4ec|D|F|User: Hi']
+    ['TOOL|def|{"name":"search"}', 'REQ|1|t_6fe51985||[1]|D|=|c_a8963d04|D|F|User: Hi']
     >>> theirs.decode_request(frames).context
     'User: Hi'
 """
@@ -72,12 +73,10 @@ def full_id(letter: str, content: str) -> str:
     return f"{letter}_{hashlib.sha256(content.encode()).hexdigest()}"
 
 
-def context_id(context: str) -> str:
-    return full_id("c", context)[:10]
-
-
-class OutOfStep(Exception):
-    """A definition's id is that of another content."""
+def meaning(*texts: str | None) -> str | None:
+    """A check of a request: its tools, its prompt and its context; None where it has none."""
+    hashes = [hashlib.sha256(text.encode()).digest() for text in texts if text is not None]
+    return "c_" + hashlib.sha256(b"".join(hashes)).hexdigest()[:8] if hashes else None
 
 
 @dataclass
@@ -106,12 +105,11 @@ class Table:
 
     def define(self, content: str, named: list[str]) -> str:
         id = self._name(content, named)
-        if self.content_of(id) not in (None, content):
-            raise OutOfStep
         if self.id_of(content) is not None:
             self.entries = [entry for entry in self.entries if entry[1] != content]
         elif len(self.entries) == self.limit:
             del self.entries[0]
+        self.entries = [entry for entry in self.entries if entry[0] != id]
         self.entries.append((id, content))
         return id
 
@@ -189,9 +187,10 @@ class Session:
         tool_ids = ",".join(str(after.tools.id_of(content)) for content in tools)
         system_id = "" if system is None else str(after.prompts.id_of(system))
         request = f"REQ|1|{tool_ids}|{system_id}|{write_json(args)}"
+        check = meaning(*tools, system, context)
+        if self.checked and check is not None:
+            request += f"|D|=|{check}"
         if context is not None:
-            if self.checked:
-                request += f"|D|=|{context_id(context)}"
             request += "|" + delta_for(after.context, context)
             after.context = context
         self._check_size(after, EncodeError("larger than max_size"))
@@ -224,10 +223,7 @@ class Session:
                 if not table.use(content) and content not in unknown:
                     unknown.append(content)
                 continue
-            try:
-                defined.append(table.define(content, tool_ids if kind == "TOOL" else system_id))
-            except OutOfStep:
-                raise InvalidFormat("the two sides are out of step") from None
+            defined.append(table.define(content, tool_ids if kind == "TOOL" else system_id))
             if table.size() > self.max_size:
                 raise OutputTooLarge(self.max_size)
 
@@ -236,8 +232,15 @@ class Session:
                 if not table.use(id) and id not in unknown:
                     unknown.append(id)
         context = self._context(after, edits, check, unknown)
+        if check is not None and not unknown:
+            tools = [after.tools.content_of(id) for id in tool_ids]
+            prompts = [after.prompts.content_of(id) for id in system_id]
+            if meaning(*tools, *prompts, context) != check:
+                unknown.append(check)
+                defined += tool_ids + system_id
         if unknown:
-            undone = defined + ([] if context is None else [context_id(context)])
+            undone = defined + ([check or "c_00000000"] if edits else [])
+            undone = [id for id in undone if id not in unknown]
             raise UnknownReference(unknown, list(dict.fromkeys(undone)))
         after.last = frames[-1].encode()[:LAST]
         self.received = after
@@ -275,12 +278,9 @@ class Session:
         except InvalidFormat:
             if check is None:
                 raise
-            context = ""  # a position that is not there: these deltas are for another context
-            right = False
-        else:
-            right = check in (None, context_id(context))
-        if not right:
-            unknown.append(str(check))
+            # A position that is not there: these deltas are for another context.
+            if check not in unknown:
+                unknown.append(check)
             return None
         if len(context.encode()) > self.max_size:
             raise OutputTooLarge(self.max_size)
@@ -416,8 +416,6 @@ def read_request(
         digits = check[2:]
         if not check.startswith("c_") or len(digits) != 8 or digits.strip("0123456789abcdefABCDEF"):
             raise InvalidFormat("not the id of a context")
-        if not behind:
-            raise InvalidFormat("no deltas behind the id of the context")
         rest = bar + behind
     return tools, system, args, check, read_edits(rest[1:], max_size)
 

@@ -3,7 +3,7 @@
 Import :mod:`compactwire` instead.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any, Final, Literal, final, overload
 
@@ -48,6 +48,7 @@ _FormatName = Literal[
 _Layout = Literal[1, 2, 3, "map"]
 _Status = Literal["OK", "ERR", "PART", "STREAM"]
 _Replace = Literal["overwrite", "truncate"]
+_Tools = dict[str, Any] | list[dict[str, Any]] | tuple[dict[str, Any], ...]
 
 @final
 class Response:
@@ -593,7 +594,7 @@ class Request:
 
     def __new__(
         cls,
-        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        tool: _Tools | None = None,
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
@@ -638,10 +639,10 @@ class Session:
         The largest context, the most that all tools or all prompts may have together, and the
         largest decompressed size, in bytes and in each direction; 64 MiB by default.
     checked : bool
-        Say in each request with a context which context it leads to (`D|=|c_…`), so that a peer
-        that is out of step raises `UnknownReference` instead of taking a wrong one; and compress
-        what is packed against the context that the peer has. False for peers that are not this
-        package, which know neither; what is read is checked where it says so.
+        Say in a request what it means (`D|=|c_…`, a hash of its tools, prompt and context), so that
+        a peer that is out of step raises `UnknownReference` instead of taking a wrong one; and
+        compress what is packed against the context that the peer has. False for peers that are not
+        this package, which know neither; what is read is checked where it says so.
 
     Source: Compact Protocol v2 part 2.
     """
@@ -651,7 +652,7 @@ class Session:
     def encode_request(
         self,
         *,
-        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        tool: _Tools | None = None,
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
@@ -695,7 +696,7 @@ class Session:
     def encode_request(
         self,
         *,
-        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        tool: _Tools | None = None,
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
@@ -706,7 +707,7 @@ class Session:
     def encode_request(
         self,
         *,
-        tool: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        tool: _Tools | None = None,
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
