@@ -95,8 +95,27 @@ impl<'a> Source<'a> for PyValue<'_> {
         }
     }
 
+    fn is_null(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn is_object(&self) -> bool {
+        self.0.is_instance_of::<PyDict>()
+    }
+
+    fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R> {
+        self.0.cast::<PyString>().ok()?.to_str().ok().map(look)
+    }
+
     fn size(&self) -> usize {
-        self.0.len().unwrap_or(0)
+        // Of the classes: a subclass may have its own, and no Python code is to run here.
+        if let Ok(dict) = self.0.cast::<PyDict>() {
+            dict.len()
+        } else if let Ok(list) = self.0.cast::<PyList>() {
+            list.len()
+        } else {
+            self.0.cast::<PyTuple>().map_or(0, PyTupleMethods::len)
+        }
     }
 
     fn member(&self, name: &'static str) -> Option<Self> {
