@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import json
 import pickle
@@ -377,6 +378,9 @@ def test_all_mistakes_come_in_one_answer() -> None:
     assert len(cad.check("Q\n" * 1000)) == 100
     assert len(cad.check("Q\n" * 1000, limit=3)) == 3
     assert cad.check("Q", limit=0) == []
+    assert len(cad.check("Q\n" * 1000, limit=2**70)) == 1000
+    with pytest.raises(ValueError, match="must be 0 or more"):
+        cad.check("Q", limit=-1)
 
 
 def test_a_sketch_without_end_is_one_mistake() -> None:
@@ -535,8 +539,15 @@ def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
         for source in (path, str(path), binary, text, io.BytesIO(BRACKET.encode()),
                        BRACKET.encode(), [BRACKET], iter(BRACKET)):  # fmt: skip
             assert assembled(cad.iter_compact(source)) == wanted  # type: ignore[arg-type]
-    with pytest.raises(FileNotFoundError):
+    with path.open("rb") as binary:
+        list(cad.iter_compact(binary))
+        assert not binary.closed
+    with pytest.raises(FileNotFoundError) as caught:
         cad.iter_compact(tmp_path / "none")
+    assert caught.value.filename == str(tmp_path / "none")
+    half = cad.iter_compact(path)
+    assert next(half)[0] == "node"
+    del half
     with pytest.raises(TypeError):
         cad.iter_compact(5)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="a chunk must be bytes or str"):
@@ -644,6 +655,15 @@ def test_many_threads_may_read_one_dict_and_one_stream() -> None:
     assert not wrong
     assert len(found) == 2002
     assert {item for item in found if item != "end"} == set(range(2001))
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    for change in (gc.disable, gc.enable):
+        change()
+        before = gc.isenabled()
+        cad.from_compact(BRACKET)
+        list(cad.iter_compact([BRACKET]))
+        assert gc.isenabled() == before
 
 
 def test_errors_travel_with_their_place() -> None:

@@ -110,7 +110,7 @@ pub(super) struct Object<'p, S> {
 
 impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     pub(super) fn new(source: S, path: &'p Path<'p>) -> Result<Self> {
-        if source.shape() != Shape::Object {
+        if !source.is_object() {
             return Err(path.expected("an object"));
         }
         Ok(Self { source, path, asked: [""; MOST_FIELDS], asks: 0, found: 0 })
@@ -124,7 +124,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
         }
         let member = self.source.member(name)?;
         self.found += 1;
-        Some(member).filter(|member| member.shape() != Shape::Null)
+        Some(member).filter(|member| !member.is_null())
     }
 
     pub(super) fn need(&mut self, name: &'static str) -> Result<S> {
@@ -176,11 +176,8 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     ) -> Result<Option<&'static str>> {
         let Some(source) = self.get(name) else { return Ok(None) };
         let path = self.path.field(name);
-        match source.shape() {
-            Shape::Text(text) => ops::known(words, &text).map(Some),
-            _ => None,
-        }
-        .ok_or_else(|| path.expected(what))
+        let known = source.with_text(|text| ops::known(words, text)).flatten();
+        known.map(Some).ok_or_else(|| path.expected(what))
     }
 
     /// The place of its `type` in a list of kinds.
@@ -416,7 +413,7 @@ impl Reader {
         }
         let name = object.optional_text("name")?;
         let op = object.need("op")?;
-        if op.shape() != Shape::Object {
+        if !op.is_object() {
             return Err(path.field("op").expected("an object"));
         }
         let op = self.op(op, &path, index)?;
@@ -431,8 +428,9 @@ impl Reader {
         index: &Index,
     ) -> Result<Op<'a>> {
         let mut object = Object::new(source, path)?;
-        let name = object.text("type")?;
-        let Some(code) = Code::from_name(&name) else {
+        let name = object.need("type")?;
+        let Some(code) = name.with_text(Code::from_name).flatten() else {
+            let name = text(&name, &path.field("type"))?;
             if self.lossy {
                 self.dropped = true;
                 return Ok(Op::new(Code::Empty));

@@ -14,12 +14,12 @@
 //! | `D 0 2` | node 0 without node 2 |
 //!
 //! ```
-//! use compactwire::cad::{self, Dialect, Options};
+//! use compactwire::cad::{self, Dialect};
 //!
 //! let document = cad::read_text("C 50 30 5\nY 5 10\nT 1 25 15 0\nD 0 2", Dialect::Auto).unwrap();
 //! assert_eq!(document.nodes.len(), 4);
 //! let error = cad::read_text("C 50 30 5\nD 0 2", Dialect::Auto).unwrap_err();
-//! assert_eq!(error.to_string(), "line 2, column 5: node 2 referenced but only 2 nodes defined");
+//! assert_eq!(error.to_string(), "line 2, column 5: node 2 referenced but only 1 nodes defined");
 //! ```
 //!
 //! # Dialects

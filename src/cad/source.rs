@@ -31,8 +31,14 @@ pub enum Shape<'a> {
 
 /// A value to read from.
 pub trait Source<'a>: Sized {
-    /// What it is.
+    /// What it is. Of a text this may be a copy; the next three are without.
     fn shape(&self) -> Shape<'a>;
+    /// Whether it is nothing.
+    fn is_null(&self) -> bool;
+    /// Whether it has members.
+    fn is_object(&self) -> bool;
+    /// What `look` makes of it, if it is a text.
+    fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R>;
     /// How many members or elements it has.
     fn size(&self) -> usize;
     /// The member of this name.
@@ -58,6 +64,18 @@ impl<'a> Source<'a> for &'a Value<'_> {
             Value::Array(_) => Shape::Array,
             Value::Object(_) => Shape::Object,
         }
+    }
+
+    fn is_null(&self) -> bool {
+        **self == Value::Null
+    }
+
+    fn is_object(&self) -> bool {
+        self.as_object().is_some()
+    }
+
+    fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R> {
+        self.as_text().map(look)
     }
 
     fn size(&self) -> usize {

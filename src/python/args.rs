@@ -154,7 +154,8 @@ impl FromPyObject<'_, '_> for Size {
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         // Python 3.10 shows no notes, in which pyo3 names the argument.
-        let negative = || PyValueError::new_err("max_size (or size) must be 0 or more");
+        let negative =
+            || PyValueError::new_err("max_size (or size, limit, max_line) must be 0 or more");
         match value.extract::<i64>() {
             Ok(size) if size < 0 => Err(negative()),
             Ok(size) => Ok(Self(usize::try_from(size).unwrap_or(usize::MAX))),

@@ -3,7 +3,7 @@
 mod objects;
 mod stream;
 
-use super::args::Data;
+use super::args::{Data, Size};
 use super::detached;
 use super::errors::{binary_error, cad_error, document_error, parse_error};
 use crate::cad::{self as core, Dialect, Document, Options};
@@ -34,7 +34,7 @@ pub(super) mod cad {
 }
 
 /// How many errors `check` gives at most, unless the caller says otherwise.
-const FEW_ERRORS: usize = 100;
+const FEW_ERRORS: Size = Size(100);
 
 /// Text as bytes that need not be UTF-8: a lone surrogate of a `str` is a mistake of its line.
 fn text_bytes<'a>(data: &'a Data<'_>, copy: &'a mut Vec<u8>) -> PyResult<&'a [u8]> {
@@ -270,16 +270,12 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 #[pyfunction]
 #[pyo3(signature = (src, /, *, dialect = "auto", limit = FEW_ERRORS))]
 #[pyo3(text_signature = "(src, /, *, dialect='auto', limit=100)")]
-fn check<'py>(
-    src: &Bound<'py, PyAny>,
-    dialect: &str,
-    limit: usize,
-) -> PyResult<Bound<'py, PyList>> {
+fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
     let (data, mut copy) = (Data::new(src)?, Vec::new());
     let bytes = text_bytes(&data, &mut copy)?;
-    let errors = detached(py, bytes.len(), || core::check(bytes, dialect, limit));
+    let errors = detached(py, bytes.len(), || core::check(bytes, dialect, limit.0));
     let errors = errors.iter().map(|error| parse_error(py, error).into_value(py));
     PyList::new(py, errors.collect::<Vec<_>>())
 }

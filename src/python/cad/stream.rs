@@ -1,12 +1,16 @@
 //! `iter_compact`.
 
+use super::super::args::Size;
 use super::super::errors::parse_error;
 use super::objects::Objects;
 use super::{dialect, rest, surrogate_bytes};
 use crate::cad::{self, MAX_LINE, Stream};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// How many bytes are asked of a file at once.
@@ -24,16 +28,17 @@ pub(super) struct CompactIterator {
 
 /// Where chunks come from.
 enum Source {
-    /// Its `read`.
+    /// A path: a file of ours, which nobody else has to close.
+    Path(Mutex<File>),
+    /// The `read` of the caller's file.
     File(Py<PyAny>),
-    /// Its iterator.
+    /// An iterator.
     Chunks(Py<PyAny>),
 }
 
 /// What the stream has next.
 enum Next<'py> {
     Item(Bound<'py, PyAny>),
-    End(Bound<'py, PyAny>),
     Starved,
 }
 
@@ -44,10 +49,20 @@ impl Source {
             let chunks = PyTuple::new(py, [source])?;
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
-        let is_path = source.is_instance_of::<PyString>() || source.hasattr("__fspath__")?;
-        if is_path {
-            let file = py.import("io")?.call_method1("open", (source, "rb"))?;
-            return Ok(Self::File(file.unbind()));
+        if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
+            let path: PathBuf = source.extract()?;
+            let file = File::open(&path).map_err(|error| {
+                // As Python's own: the number tells the class, the path is in the text.
+                match error.raw_os_error() {
+                    Some(number) => {
+                        let text = error.to_string();
+                        let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+                        PyOSError::new_err((number, text, path.into_os_string()))
+                    }
+                    None => error.into(),
+                }
+            })?;
+            return Ok(Self::Path(Mutex::new(file)));
         }
         if source.hasattr("read")? {
             return Ok(Self::File(source.clone().unbind()));
@@ -58,6 +73,15 @@ impl Source {
     /// The next chunk; `None` at the end.
     fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
         let chunk = match self {
+            Self::Path(file) => {
+                let mut bytes = vec![0; CHUNK];
+                let read = py.detach(|| match file.lock() {
+                    Ok(mut file) => file.read(&mut bytes),
+                    Err(_) => Ok(0),
+                })?;
+                bytes.truncate(read);
+                return Ok((read > 0).then_some(bytes));
+            }
             Self::File(file) => Some(file.bind(py).call_method1("read", (CHUNK,))?),
             Self::Chunks(chunks) => chunks.bind(py).try_iter()?.next().transpose()?,
         };
@@ -65,14 +89,6 @@ impl Source {
         let bytes = chunk_bytes(&chunk)?;
         let end = bytes.is_empty() && matches!(self, Self::File(_));
         Ok((!end).then_some(bytes))
-    }
-
-    /// Ends a file of ours or the caller's.
-    fn close(&self, py: Python<'_>, own: bool) {
-        if let (Self::File(file), true) = (self, own) {
-            // Whether closing worked does not change what was read.
-            let _ = file.bind(py).call_method0("close");
-        }
     }
 }
 
@@ -101,10 +117,6 @@ impl CompactIterator {
             match self.step(py)? {
                 None => return Ok(None),
                 Some(Next::Item(item)) => return Ok(Some(item)),
-                Some(Next::End(item)) => {
-                    self.source.close(py, true);
-                    return Ok(Some(item));
-                }
                 Some(Next::Starved) => {}
             }
             let chunk = self.source.chunk(py)?;
@@ -143,7 +155,7 @@ impl CompactIterator {
                 let Some(finished) = finished else { return Ok(None) };
                 let (sections, id) = finished.map_err(|error| parse_error(py, &error))?;
                 let rest = rest(py, &sections, id)?.into_any();
-                Ok(Some(Next::End(pair(py, "end", rest)?)))
+                Ok(Some(Next::Item(pair(py, "end", rest)?)))
             }
         }
     }
@@ -182,14 +194,14 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 ///
 /// Source: CAD IR "Future Enhancements"; design section 10.
 #[pyfunction]
-#[pyo3(signature = (source, /, dialect = "auto", max_line = MAX_LINE))]
+#[pyo3(signature = (source, /, dialect = "auto", max_line = Size(MAX_LINE)))]
 #[pyo3(text_signature = "(source, /, dialect='auto', max_line=1048576)")]
 pub(super) fn iter_compact(
     source: &Bound<'_, PyAny>,
     dialect: &str,
-    max_line: usize,
+    max_line: Size,
 ) -> PyResult<CompactIterator> {
     let dialect = self::dialect(dialect, true)?;
     let source = Source::new(source)?;
-    Ok(CompactIterator { source, stream: Mutex::new(Some(Stream::new(dialect, max_line))) })
+    Ok(CompactIterator { source, stream: Mutex::new(Some(Stream::new(dialect, max_line.0))) })
 }
