@@ -8,12 +8,14 @@
 //! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
 //! | Compact Protocol v2 part 2: what the peer has, and requests | [`session`] |
 //! | CAD IR: vcad documents as JSON, compact text and bytes | [`cad`] |
+//! | compression claims: bundles, receipts, signatures | [`claims`] |
 //!
 //! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 pub mod base85;
 pub mod cad;
+pub mod claims;
 pub mod compact;
 mod compression;
 pub mod gcf;

@@ -29,24 +29,27 @@ RUST_ARROWS: dict[str, set[str]] = {
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
     "cad": VALUES | LOWEST,
     "session": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
+    "claims": VALUES | LOWEST,
     "gcf": VALUES | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact", "cad", "gcf", "session"}
+    "python": {"base85", "msgpack", "compression", "compact", "cad", "claims", "gcf", "session"}
     | VALUES
     | LOWEST,
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
-    "__init__": {"_core", "_format", "cad", "errors", "gcf"},
+    "__init__": {"_core", "_core.claims", "_format", "cad", "errors", "gcf"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_core"},
     "_cad_tool": {"_core", "errors"},
+    "claims": {"_core.claims"},
     "gcf": {"_core.gcf", "errors"},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
-    "cli": {"", "cli._shell", "cli.cad", "cli.messages"},
+    "cli": {"", "cli._shell", "cli.cad", "cli.claims", "cli.messages"},
     "cli.cad": {"", "cli._shell"},
     "cli._shell": set(),
+    "cli.claims": {"", "claims", "cli._shell"},
     "cli.messages": {"", "_demo", "cli._shell"},
     "__main__": {"cli"},
 }

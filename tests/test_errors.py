@@ -175,6 +175,17 @@ REASONS: dict[str, Reason] = {
         cw.EncodeError,
         {"field": "model"},
     ),
+    "claim about nothing": (
+        lambda: cw.verify_claim("nowhere", None, "nowhere").raise_for_error(),
+        cw.ClaimRejected,
+        {
+            "code": "BUNDLE_NOT_FOUND",
+            "phase": "Input",
+            "check": "5.1.1",
+            "path": "bundle.json",
+            "exit_code": 2,
+        },
+    ),
     "negative number of tokens": (
         lambda: cw.Response("x", tokens=-1),
         cw.EncodeError,
@@ -220,7 +231,7 @@ def test_the_binding_imports_exactly_these_classes() -> None:
 def test_all_are_one_tree_under_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    first = {"DecodeError", "DocumentError", "EncodeError", "GcfError"}
+    first = {"ClaimRejected", "DecodeError", "DocumentError", "EncodeError", "GcfError"}
     for name in first:
         assert classes[name].__bases__ == (cw.CompactWireError,)
     for name in set(classes) - {"CompactWireError"} - first:

@@ -69,6 +69,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._cad_tool",
         "compactwire._core",
         "compactwire._core.cad",
+        "compactwire._core.claims",
         "compactwire._core.gcf",
         "compactwire._format",
         "compactwire.cad",

@@ -32,9 +32,11 @@ from ._core import (
     encode_tool_call,
     inspect,
 )
+from ._core.claims import ClaimReport, verify_claim
 from ._format import Format
 from .errors import (
     BinaryError,
+    ClaimRejected,
     CompactParseError,
     CompactWireError,
     DecodeError,
@@ -58,6 +60,8 @@ from .errors import (
 
 __all__ = [
     "BinaryError",
+    "ClaimRejected",
+    "ClaimReport",
     "CompactParseError",
     "CompactWireError",
     "DecodeError",
@@ -99,4 +103,5 @@ __all__ = [
     "encode_tool_call",
     "gcf",
     "inspect",
+    "verify_claim",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 __all__ = [
     "BinaryError",
+    "ClaimRejected",
     "CompactParseError",
     "CompactWireError",
     "DecodeError",
@@ -191,3 +192,18 @@ class GcfError(CompactWireError):
     """The column in it, in characters from 1."""
     path: str | None
     """The way to the value, as ``$.orders[3].total``; None where no value is written."""
+
+
+class ClaimRejected(CompactWireError):
+    """A compression claim does not verify, or is about something that could not."""
+
+    code: str
+    """The specification's error code, such as ``METRIC_MISMATCH``."""
+    phase: str
+    """The specification's phase, such as ``Metric``."""
+    check: str | None
+    """The id of the check that failed; None where a producer refused."""
+    path: str | None
+    """Which input, by its role, such as ``claim.json``; None for none."""
+    exit_code: int
+    """1: the claim is not true. 2: the input cannot be judged. 3: a bug in this program."""

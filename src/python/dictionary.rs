@@ -1,10 +1,10 @@
 //! `compactwire.Dictionary`.
 
 use super::args::{self, Data, Size};
-use super::errors::{decode_error, encode_error};
+use super::errors::{decode_error, encode_error, os_error};
 use super::response::Response;
 use crate::compact::{self, DEFAULT_SIZE, Description, Named};
-use pyo3::exceptions::{PyOSError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -243,19 +243,6 @@ impl Dictionary {
 
     pub(super) fn core(&self) -> &compact::Dictionary {
         &self.core
-    }
-}
-
-/// The `OSError` that Python's own functions raise: with the file's name.
-fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
-    match error.raw_os_error() {
-        None => PyOSError::new_err(error.to_string()),
-        Some(code) => {
-            let message = error.to_string();
-            // Rust adds the number to the text, Python puts it before.
-            let message = message.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((code, message, path.into_os_string()))
-        }
     }
 }
 

@@ -2,19 +2,22 @@
 //!
 //! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
 
+use crate::claims::{Failure, ProduceError};
 use crate::compact::{DecodeError, EncodeError};
 use crate::gcf;
 use crate::position::excerpt;
 use crate::{base85, cad, session};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::path::PathBuf;
 
 mod classes {
     macro_rules! import {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
+        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
     }
 }
 
@@ -194,4 +197,50 @@ pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     };
     let text = error.to_string();
     exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
+}
+
+/// A `ClaimRejected` by a check, or by a producer, which has none.
+#[cold]
+pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&str>) -> PyErr {
+    let Failure { code, message, path } = failure;
+    let text = match path {
+        Some(path) => format!("{}: {message} ({path})", code.name()),
+        None => format!("{}: {message}", code.name()),
+    };
+    exception!(
+        py,
+        ClaimRejected,
+        text,
+        code = code.name(),
+        phase = code.phase(),
+        check = check,
+        path = path,
+        exit_code = code.exit_code()
+    )
+}
+
+/// A [`ProduceError`] as its exception.
+#[cold]
+pub(super) fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
+    match error {
+        ProduceError::Argument { field, .. } => {
+            exception!(py, EncodeError, error.to_string(), field = field)
+        }
+        ProduceError::Refused(failure) => claim_rejected(py, &failure, None),
+        ProduceError::Randomness => PyOSError::new_err(error.to_string()),
+        ProduceError::Io { path, error } => os_error(&error, path),
+    }
+}
+
+/// The `OSError` that Python's own functions raise: with the file's name.
+pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
+    match error.raw_os_error() {
+        None => PyOSError::new_err(error.to_string()),
+        Some(code) => {
+            let message = error.to_string();
+            // Rust adds the number to the text, Python puts it before.
+            let message = message.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((code, message, path.into_os_string()))
+        }
+    }
 }

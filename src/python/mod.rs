@@ -9,6 +9,7 @@
 
 mod args;
 mod cad;
+mod claims;
 mod delta;
 mod dictionary;
 mod errors;
@@ -31,6 +32,8 @@ use pyo3::types::PyString;
 mod _core {
     #[pymodule_export]
     use super::cad::cad;
+    #[pymodule_export]
+    use super::claims::claims;
     #[pymodule_export]
     use super::delta::{DeltaStream, apply_delta, encode_delta};
     #[pymodule_export]

@@ -9,7 +9,6 @@ use super::request::canonical;
 use super::response::format_member;
 use super::walk;
 use crate::compact::{self, DecodeOptions, EncodeOptions, Format, Protocol};
-use crate::value::Value;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 use std::borrow::Cow;
@@ -265,14 +264,8 @@ pub(super) fn decode_tool_call<'py>(
     let compact::ToolCall { name, arguments, context } = call;
     Ok(ToolCall {
         name: PyString::new(py, &name).unbind(),
-        arguments: object(py, &arguments)?.unbind(),
+        arguments: walk::object(py, &arguments)?.unbind(),
         context: context.map(|text| PyString::new(py, &text).unbind()),
         format: Some(opened.format()),
     })
-}
-
-fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let mut objects = walk::Objects::new(py);
-    value.tell(&mut objects)?;
-    Ok(objects.finish())
 }

@@ -145,6 +145,13 @@ fn is_name(key: &str) -> bool {
     (1..=40).contains(&key.len()) && key.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
 }
 
+/// The Python object of a value.
+pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let mut objects = Objects::new(py);
+    value.tell(&mut objects)?;
+    Ok(objects.finish())
+}
+
 /// The Python object of a JSON text that has been read before.
 pub(super) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut objects = Objects::new(py);

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, final, overload
 
 from .._format import Format
 from . import cad as cad
+from . import claims as claims
 from . import gcf as gcf
 
 __version__: Final[str]
@@ -29,6 +30,7 @@ __all__ = [
     "_restore_tool_call",
     "apply_delta",
     "cad",
+    "claims",
     "decode",
     "decode_base85",
     "decode_tool_call",

@@ -1,0 +1,15 @@
+//! Any bytes as JSON of a claim: a value or an error, never a panic; what is read has one canonical
+//! text, which reads back as itself.
+
+#![no_main]
+
+use compactwire::claims::{canonical_json, parse_json};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(value) = parse_json(data) else { return };
+    let canonical = canonical_json(&value);
+    assert!(canonical.is_ascii());
+    let again = parse_json(canonical.as_bytes()).expect("canonical JSON is JSON");
+    assert_eq!(canonical_json(&again), canonical);
+});

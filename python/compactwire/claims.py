@@ -1,0 +1,55 @@
+"""Compression claims: prove the savings, or say exactly why not.
+
+:func:`verify_claim` verifies; the rest makes what it verifies. The JSON Schemas of all files are
+beside this module, in ``schemas/``.
+
+Source: Compression Claims.
+"""
+
+from __future__ import annotations
+
+from ._core.claims import (
+    Check,
+    ClaimReport,
+    Problem,
+    SigningKey,
+    build_bundle,
+    canonical_json,
+    estimate_tokens,
+    generate_key,
+    make_claim,
+    make_receipt,
+    make_trust_policy,
+    merkle_attestation,
+    merkle_root,
+    parse_json,
+    sign_receipt,
+    verify_claim,
+    write_json,
+    write_receipt,
+)
+
+# The name that the design gave it.
+sign_merkle = merkle_attestation
+
+__all__ = [
+    "Check",
+    "ClaimReport",
+    "Problem",
+    "SigningKey",
+    "build_bundle",
+    "canonical_json",
+    "estimate_tokens",
+    "generate_key",
+    "make_claim",
+    "make_receipt",
+    "make_trust_policy",
+    "merkle_attestation",
+    "merkle_root",
+    "parse_json",
+    "sign_merkle",
+    "sign_receipt",
+    "verify_claim",
+    "write_json",
+    "write_receipt",
+]

@@ -1,0 +1,259 @@
+//! Signatures: what is signed and which signatures are good. Design section 7.
+//!
+//! Invariant: of every receipt, message and key there is at most one encoding of a good signature,
+//! and all careful implementations agree on it: keys and points of small order, keys that are not
+//! encoded canonically and scalars beyond the group's order are refused.
+
+use super::canonical::{Change, Members, canon, changed, hex, hex_bytes};
+use super::error::Failure;
+use super::fields;
+use crate::value::Value;
+use ed25519_dalek::{Signature, VerifyingKey};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The only signature scheme.
+pub(super) const SCHEME: &str = "ed25519";
+
+/// Which bytes of a receipt a signature is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Without `receipt_hash`: the specification's.
+    Spec,
+    /// With `receipt_hash`: the reference validator's.
+    Reference,
+}
+
+impl Scope {
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// Who an attestation says has signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Signer {
+    pub(super) validator_id: Option<Box<str>>,
+    pub(super) build_id: Option<Box<str>>,
+    /// `None` for what is no key.
+    pub(super) public_key: Option<[u8; 32]>,
+}
+
+impl Signer {
+    pub(super) fn new(attestation: &Value<'_>) -> Result<Self, Failure> {
+        Ok(Self {
+            validator_id: fields::optional_text(attestation, "validator_id")?.map(Into::into),
+            build_id: fields::optional_text(attestation, "build_id")?.map(Into::into),
+            public_key: hex_bytes(fields::text(attestation, "public_key")?),
+        })
+    }
+}
+
+/// The scope in which the attestation's signature of a receipt is good; `None` if in none.
+pub(super) fn verify_receipt(
+    receipt: &Members<'_>,
+    attestation: &Value<'_>,
+    signer: &Signer,
+    keys: &Keys,
+    accept_reference: bool,
+) -> Result<Option<Scope>, Failure> {
+    if fields::text(attestation, "scheme")? != SCHEME {
+        return Ok(None);
+    }
+    let signature = hex_bytes(fields::text(attestation, "signature")?);
+    let (Some(public_key), Some(signature)) = (signer.public_key, signature) else {
+        return Ok(None);
+    };
+    let Some(key) = keys.get(public_key) else { return Ok(None) };
+    let scopes: &[Scope] =
+        if accept_reference { &[Scope::Spec, Scope::Reference] } else { &[Scope::Spec] };
+    let good = |scope: &&Scope| key.verifies(&message(receipt, signer, **scope), &signature);
+    Ok(scopes.iter().find(good).copied())
+}
+
+/// The bytes that are signed.
+pub(super) fn message(receipt: &Members<'_>, signer: &Signer, scope: Scope) -> Vec<u8> {
+    let text = |text: &str| Value::Text(text.to_owned().into());
+    let mut stub = vec![
+        ("scheme".into(), text(SCHEME)),
+        ("public_key".into(), text(&signer.public_key.map_or_else(String::new, |key| hex(&key)))),
+        ("signature".into(), text("")),
+    ];
+    let named = [("validator_id", &signer.validator_id), ("build_id", &signer.build_id)];
+    stub.extend(
+        named
+            .into_iter()
+            .filter_map(|(name, value)| value.as_deref().map(|value| (name.into(), text(value)))),
+    );
+    let stub = canon(&Value::Object(stub));
+    let several = receipt.iter().any(|(name, value)| name == "attestations" && is_array(value));
+    let mut message = changed(receipt, |name| match name {
+        "receipt_hash" if scope == Scope::Spec => Change::Drop,
+        "attestations" if several => Change::Drop,
+        "attestation" => Change::Set(&stub),
+        _ => Change::Keep,
+    });
+    message.push('\n');
+    message.into_bytes()
+}
+
+pub(super) fn is_array(value: &Value<'_>) -> bool {
+    matches!(value, Value::Array(_))
+}
+
+/// The keys that receipts name again and again, decoded once. Safe for all threads.
+#[derive(Default)]
+pub(super) struct Keys(Mutex<HashMap<[u8; 32], Option<Key>>>);
+
+/// How many keys are remembered; whoever has more gets them decoded each time.
+const MAX_KEYS: usize = 1024;
+
+impl Keys {
+    fn get(&self, bytes: [u8; 32]) -> Option<Key> {
+        // An entry is inserted whole or not at all.
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = known().get(&bytes) {
+            return *key;
+        }
+        let key = Key::new(bytes);
+        let mut known = known();
+        if known.len() < MAX_KEYS {
+            known.insert(bytes, key);
+        }
+        key
+    }
+}
+
+/// A public key that strict verification accepts.
+#[derive(Clone, Copy)]
+pub(super) struct Key(VerifyingKey);
+
+impl Key {
+    /// `None` for what is no point, not encoded canonically, or of small order.
+    pub(super) fn new(bytes: [u8; 32]) -> Option<Self> {
+        // The library decodes a y of the field's order or above, which others refuse.
+        if !is_canonical(bytes) {
+            return None;
+        }
+        VerifyingKey::from_bytes(&bytes).ok().filter(|key| !key.is_weak()).map(Self)
+    }
+
+    /// Whether the signature is good.
+    pub(super) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        self.0.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
+    }
+}
+
+/// Whether y is below 2^255 - 19, the sign of x aside. Little end first.
+fn is_canonical(mut bytes: [u8; 32]) -> bool {
+    bytes[31] &= 0x7f;
+    let high = bytes[31] == 0x7f && bytes[1..31].iter().all(|byte| *byte == 0xff);
+    !(high && bytes[0] >= 0xed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ed25519_dalek::{Signer as _, SigningKey};
+
+    /// The order of the group, little end first.
+    const ORDER: [u8; 32] = [
+        0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde,
+        0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+    ];
+
+    /// The eight points of small order, with every encoding that decodes to one.
+    const SMALL_ORDER: [&str; 14] = [
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0000000000000000000000000000000000000000000000000000000000000080",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000080",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    ];
+
+    fn signed() -> ([u8; 32], [u8; 64]) {
+        let key = SigningKey::from_bytes(&[7; 32]);
+        (key.verifying_key().to_bytes(), key.sign(b"message").to_bytes())
+    }
+
+    #[test]
+    fn a_good_signature_is_good_for_one_message_and_one_key() {
+        let (key, signature) = signed();
+        let good = Key::new(key).unwrap();
+        assert!(good.verifies(b"message", &signature));
+        assert!(!good.verifies(b"massage", &signature));
+        let other = SigningKey::from_bytes(&[8; 32]).verifying_key().to_bytes();
+        assert!(!Key::new(other).unwrap().verifies(b"message", &signature));
+    }
+
+    #[test]
+    fn any_flipped_bit_of_a_signature_breaks_it() {
+        let (key, signature) = signed();
+        let key = Key::new(key).unwrap();
+        for bit in 0..512 {
+            let mut changed = signature;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(!key.verifies(b"message", &changed), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_scalar_beyond_the_order_is_refused() {
+        let (key, mut signature) = signed();
+        let mut carry = 0u16;
+        for (byte, add) in signature[32..].iter_mut().zip(ORDER) {
+            let sum = u16::from(*byte) + u16::from(add) + carry;
+            *byte = u8::try_from(sum & 255).unwrap();
+            carry = sum >> 8;
+        }
+        assert!(!Key::new(key).unwrap().verifies(b"message", &signature));
+    }
+
+    #[test]
+    fn keys_of_small_order_are_refused_in_every_encoding() {
+        for text in SMALL_ORDER {
+            assert!(Key::new(hex_bytes(text).unwrap()).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn points_of_small_order_in_a_signature_are_refused() {
+        let (key, signature) = signed();
+        let key = Key::new(key).unwrap();
+        for text in SMALL_ORDER {
+            let mut changed = signature;
+            changed[..32].copy_from_slice(&hex_bytes::<32>(text).unwrap());
+            assert!(!key.verifies(b"message", &changed), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_not_encoded_canonically_are_refused() {
+        let mut refused = 0;
+        for low in 0xed..=0xff_u8 {
+            for sign in [0x7f, 0xff] {
+                let mut bytes = [0xff; 32];
+                (bytes[0], bytes[31]) = (low, sign);
+                assert!(Key::new(bytes).is_none(), "{low:x}");
+                refused += usize::from(VerifyingKey::from_bytes(&bytes).is_ok());
+            }
+        }
+        assert!(refused > 0, "the library refuses them itself by now");
+        let mut largest = [0xff; 32];
+        (largest[0], largest[31]) = (0xec, 0x7f);
+        assert!(is_canonical(largest));
+    }
+}

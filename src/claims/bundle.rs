@@ -1,0 +1,383 @@
+//! The manifest of a bundle: design section 5.
+//!
+//! A manifest is read whole, judged by its schema and its order, and kept as the facts that later
+//! checks are about. It is never trusted before those checks: `bundle_id` is what it says,
+//! `computed_id` what it is.
+
+use super::canonical::{Change, Hash, Members, changed};
+use super::error::{Code, Failure, cut, quoted};
+use super::fields;
+use super::options::Limits;
+use super::schema::Misfit;
+use crate::value::Value;
+use std::collections::HashSet;
+
+/// The manifest's place in a report.
+pub(super) const BUNDLE: &str = "bundle.json";
+
+/// Member names that say when or where something ran.
+const FORBIDDEN_NAMES: [&str; 12] = [
+    "timestamp",
+    "created_at",
+    "updated_at",
+    "started_at",
+    "finished_at",
+    "generated_at",
+    "mtime",
+    "ctime",
+    "cwd",
+    "hostname",
+    "os",
+    "locale",
+];
+
+/// What a step reads, and what an artifact is a piece of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Symbol,
+    Section,
+}
+
+/// A piece of text that was sent.
+#[derive(Debug)]
+pub(super) struct Artifact {
+    pub(super) id: String,
+    pub(super) kind: Kind,
+    pub(super) reference: String,
+    pub(super) slice: Option<String>,
+    pub(super) path: String,
+    pub(super) sha256: Hash,
+    pub(super) bytes: u64,
+}
+
+/// What a step reads: the kind, the reference, the slice.
+type Read = (Kind, String, Option<String>);
+
+/// What a manifest says.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    pub(super) bundle_id: Hash,
+    pub(super) computed_id: Hash,
+    pub(super) root_hash: Hash,
+    pub(super) run_id: String,
+    pub(super) artifacts: Vec<Artifact>,
+    reads: HashSet<Read>,
+    forbidden: Option<Failure>,
+}
+
+impl Manifest {
+    /// Takes a value that matches the schema; the order and the limits are judged here.
+    pub(super) fn new(value: &Value<'_>, limits: &Limits) -> Result<Result<Self, Misfit>, Failure> {
+        let (steps, artifacts) =
+            (fields::array(value, "steps")?, fields::array(value, "artifacts")?);
+        if let Err(misfit) = check_counts(steps.len(), artifacts.len(), limits) {
+            return Ok(Err(misfit));
+        }
+        let artifacts = artifacts.iter().map(Artifact::new).collect::<Result<Vec<_>, _>>()?;
+        let order = check_steps(steps)?
+            .and_then(|()| check_artifacts(&artifacts, limits))
+            .and_then(|()| check_inputs(value));
+        if let Err(misfit) = order {
+            return Ok(Err(misfit));
+        }
+        let reads = steps.iter().filter_map(|step| read(step).transpose());
+        Ok(Ok(Self {
+            bundle_id: fields::hash(value, "bundle_id")?,
+            computed_id: bundle_id(value)?,
+            root_hash: fields::hash(fields::member(value, "hashes")?, "root_hash")?,
+            run_id: fields::text(value, "run_id")?.to_owned(),
+            artifacts,
+            reads: reads.collect::<Result<_, _>>()?,
+            forbidden: forbidden(value),
+        }))
+    }
+
+    /// The root hash of its artifacts.
+    pub(super) fn computed_root(&self) -> Hash {
+        root_hash(self.artifacts.iter().map(|artifact| (artifact.id.as_str(), artifact.sha256)))
+    }
+
+    /// The first artifact path that could lead elsewhere, or that systems read differently.
+    pub(super) fn check_paths(&self) -> Result<(), Failure> {
+        match self.artifacts.iter().find(|artifact| segments(&artifact.path).is_none()) {
+            None => Ok(()),
+            Some(artifact) => {
+                let message = format!(
+                    "the path {} of artifact {} must go down from artifacts/, with plain names",
+                    quoted(&artifact.path),
+                    quoted(&artifact.id)
+                );
+                Err(Failure::new(Code::ForbiddenField, message).at(BUNDLE))
+            }
+        }
+    }
+
+    /// The first artifact that is a slice of everything.
+    pub(super) fn check_slices(&self) -> Result<(), Failure> {
+        let all = |artifact: &&Artifact| artifact.slice.as_deref().is_some_and(is_all);
+        self.artifacts.iter().find(all).map_or(Ok(()), |artifact| {
+            let message = format!("artifact {} is a slice of everything", quoted(&artifact.id));
+            Err(Failure::new(Code::ForbiddenAllSlice, message).at(cut(&artifact.path)))
+        })
+    }
+
+    /// The first artifact that no step reads.
+    pub(super) fn check_bounds(&self) -> Result<(), Failure> {
+        let unbounded = |artifact: &&Artifact| {
+            let Artifact { kind, reference, slice, .. } = artifact;
+            !self.reads.contains(&(*kind, reference.clone(), slice.clone()))
+        };
+        self.artifacts.iter().find(unbounded).map_or(Ok(()), |artifact| {
+            let message = format!("no step reads artifact {}", quoted(&artifact.id));
+            Err(Failure::new(Code::UnboundedArtifact, message).at(cut(&artifact.path)))
+        })
+    }
+
+    /// The first member that says when or where something ran.
+    pub(super) fn check_forbidden(&self) -> Result<(), Failure> {
+        self.forbidden.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Artifact {
+    fn new(value: &Value<'_>) -> Result<Self, Failure> {
+        Ok(Self {
+            id: fields::text(value, "artifact_id")?.to_owned(),
+            kind: match fields::text(value, "kind")? {
+                "SYMBOL_SLICE" => Kind::Symbol,
+                _ => Kind::Section,
+            },
+            reference: fields::text(value, "ref")?.to_owned(),
+            slice: fields::optional_text(value, "slice")?.map(str::to_owned),
+            path: fields::text(value, "path")?.to_owned(),
+            sha256: fields::hash(value, "sha256")?,
+            bytes: fields::natural(value, "bytes")?,
+        })
+    }
+}
+
+/// The id of a bundle: the hash of its manifest without the two hashes that depend on it.
+pub(super) fn bundle_id(manifest: &Value<'_>) -> Result<Hash, Failure> {
+    let members = |value: &Value<'_>, name: &str| match value {
+        Value::Object(_) => Ok(()),
+        _ => Err(Failure::internal(&format!("{name} is no object"))),
+    };
+    let hashes = fields::member(manifest, "hashes")?;
+    members(manifest, BUNDLE)?;
+    members(hashes, "hashes")?;
+    let hashes = changed(object(hashes), |name| match name {
+        "root_hash" => Change::Set("\"\""),
+        _ => Change::Keep,
+    });
+    let text = changed(object(manifest), |name| match name {
+        "bundle_id" => Change::Set("\"\""),
+        "hashes" => Change::Set(&hashes),
+        _ => Change::Keep,
+    });
+    Ok(Hash::of(text))
+}
+
+fn object<'v, 'a>(value: &'v Value<'a>) -> &'v Members<'a> {
+    value.as_object().unwrap_or(&[])
+}
+
+/// The root hash of artifacts in the order of the manifest.
+pub(super) fn root_hash<'a>(artifacts: impl Iterator<Item = (&'a str, Hash)>) -> Hash {
+    let lines: Vec<String> = artifacts.map(|(id, hash)| format!("{id}:{hash}\n")).collect();
+    if lines.is_empty() { Hash::of("\n") } else { Hash::of(lines.concat()) }
+}
+
+/// The names that lead to an artifact; `None` for a path that could lead elsewhere.
+pub(super) fn segments(path: &str) -> Option<Vec<&str>> {
+    let plain = |char: char| char >= ' ' && !matches!(char, '\u{7f}' | '\\' | ':');
+    let segments: Vec<&str> = path.split('/').collect();
+    // An empty segment, "." and ".." all end so, or are empty.
+    let named = |segment: &&str| !segment.is_empty() && !segment.ends_with(['.', ' ']);
+    let good = path.chars().all(plain)
+        && segments.len() >= 2
+        && segments[0] == "artifacts"
+        && segments.iter().all(named);
+    good.then_some(segments)
+}
+
+/// Whether a slice takes everything.
+pub(super) fn is_all(slice: &str) -> bool {
+    let blank = |char| matches!(char, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r');
+    slice.trim_matches(blank).eq_ignore_ascii_case("all")
+}
+
+fn check_counts(steps: usize, artifacts: usize, limits: &Limits) -> Result<(), Misfit> {
+    for (count, limit, name) in
+        [(steps, limits.max_steps, "steps"), (artifacts, limits.max_artifacts, "artifacts")]
+    {
+        if count as u64 > limit {
+            return Err(Misfit::at(format!("more than {limit} {name}"), format!("/{name}")));
+        }
+    }
+    Ok(())
+}
+
+/// Steps are strictly ascending by number and id, and no id comes twice.
+fn check_steps(steps: &[Value<'_>]) -> Result<Result<(), Misfit>, Failure> {
+    let key = |step| {
+        Ok::<_, Failure>((fields::natural(step, "ordinal")?, fields::text(step, "step_id")?))
+    };
+    let keys = steps.iter().map(key).collect::<Result<Vec<_>, _>>()?;
+    if let Some(at) = first_unsorted(&keys) {
+        let message = "steps must be ordered by ordinal and step_id";
+        return Ok(Err(Misfit::at(message, format!("/steps/{at}"))));
+    }
+    let mut seen = HashSet::new();
+    let twice = keys.iter().position(|(_, id)| !seen.insert(*id));
+    Ok(twice.map_or(Ok(()), |at| {
+        Err(Misfit::at("two steps have this step_id", format!("/steps/{at}/step_id")))
+    }))
+}
+
+/// Artifacts are strictly ascending by id, no path comes twice, and their sizes are bounded.
+fn check_artifacts(artifacts: &[Artifact], limits: &Limits) -> Result<(), Misfit> {
+    let ids: Vec<&str> = artifacts.iter().map(|artifact| artifact.id.as_str()).collect();
+    if let Some(at) = first_unsorted(&ids) {
+        let message = "artifacts must be ordered by artifact_id, each once";
+        return Err(Misfit::at(message, format!("/artifacts/{at}")));
+    }
+    let (mut paths, mut total) = (HashSet::new(), 0u64);
+    for (at, artifact) in artifacts.iter().enumerate() {
+        if !paths.insert(artifact.path.to_ascii_lowercase()) {
+            let message = "two artifacts have this path, perhaps in other letter case";
+            return Err(Misfit::at(message, format!("/artifacts/{at}/path")));
+        }
+        total = total.saturating_add(artifact.bytes);
+        let limit = limits.max_artifact_bytes;
+        if artifact.bytes > limit {
+            let message = format!("the artifact is larger than {limit} bytes");
+            return Err(Misfit::at(message, format!("/artifacts/{at}/bytes")));
+        }
+    }
+    if total > limits.max_total_bytes {
+        let message = format!("all artifacts are larger than {} bytes", limits.max_total_bytes);
+        return Err(Misfit::at(message, "/artifacts"));
+    }
+    Ok(())
+}
+
+fn check_inputs(manifest: &Value<'_>) -> Result<(), Misfit> {
+    for name in ["symbols", "files", "slices"] {
+        let list = manifest.get("inputs").and_then(|inputs| inputs.get(name));
+        let Some(list) = list.and_then(Value::as_array) else { continue };
+        if !list.is_sorted_by_key(|entry| entry.as_text().unwrap_or_default()) {
+            return Err(Misfit::at("the list must be sorted", format!("/inputs/{name}")));
+        }
+    }
+    Ok(())
+}
+
+fn first_unsorted<T: PartialOrd>(keys: &[T]) -> Option<usize> {
+    keys.windows(2).position(|pair| pair[0] >= pair[1]).map(|at| at + 1)
+}
+
+/// What a step reads; `None` if it names nothing.
+fn read(step: &Value<'_>) -> Result<Option<Read>, Failure> {
+    let (kind, name) = match fields::text(step, "op")? {
+        "READ_SYMBOL" => (Kind::Symbol, "symbol_id"),
+        _ => (Kind::Section, "section_id"),
+    };
+    let Some(reference) = step.get("refs").map(|refs| fields::optional_text(refs, name)) else {
+        return Ok(None);
+    };
+    let slice = match step.get("constraints") {
+        Some(constraints) => fields::optional_text(constraints, "slice")?,
+        None => None,
+    };
+    Ok(reference?.map(|reference| (kind, reference.to_owned(), slice.map(str::to_owned))))
+}
+
+/// The first forbidden name or absolute path, in the order of the file.
+fn forbidden(value: &Value<'_>) -> Option<Failure> {
+    let fail = |message| Some(Failure::new(Code::ForbiddenField, message).at(BUNDLE));
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            if FORBIDDEN_NAMES.iter().any(|forbidden| name.eq_ignore_ascii_case(forbidden)) {
+                return fail(format!("a member is called {}", quoted(name)));
+            }
+            forbidden(value)
+        }),
+        Value::Array(elements) => elements.iter().find_map(forbidden),
+        Value::Text(text) if is_absolute(text) => {
+            fail(format!("a value is the absolute path {}", quoted(text)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text is a path that starts at a root, of any system.
+pub(super) fn is_absolute(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    match bytes {
+        [b'/' | b'\\', ..] | [b'~', b'/' | b'\\', ..] => true,
+        [letter, b':'] | [letter, b':', b'/' | b'\\', ..] => letter.is_ascii_alphabetic(),
+        _ => bytes.len() >= 7 && bytes[..7].eq_ignore_ascii_case(b"file://"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_down_from_artifacts() {
+        for good in
+            ["artifacts/a", "artifacts/a/b.txt", "artifacts/.hidden", "artifacts/ a", "artifacts/é"]
+        {
+            assert!(segments(good).is_some(), "{good:?}");
+        }
+        for bad in [
+            "",
+            "artifacts",
+            "artifacts/",
+            "/artifacts/a",
+            "artifacts//a",
+            "artifacts/../a",
+            "artifacts/./a",
+            "artifacts/a/",
+            "artifacts/a.",
+            "artifacts/a ",
+            "artifacts/...",
+            "Artifacts/a",
+            "artifacts\\a",
+            "artifacts/a\\b",
+            "C:/artifacts/a",
+            "artifacts/a:s",
+            "artifacts/a\0",
+            "artifacts/a\n",
+            "artifacts/\u{7f}",
+            "../artifacts/a",
+            "other/a",
+        ] {
+            assert!(segments(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn all_is_all_in_any_case_between_blanks() {
+        for all in ["ALL", "all", " \t\n\u{b}\u{c}\rAlL "] {
+            assert!(is_all(all), "{all:?}");
+        }
+        for some in ["", "ALLOW", "all(1)", "ＡＬＬ", "a ll", "\u{a0}all", "\u{85}all", "\u{1c}all"]
+        {
+            assert!(!is_all(some), "{some:?}");
+        }
+    }
+
+    #[test]
+    fn absolute_paths_of_all_systems_are_seen() {
+        for path in
+            ["/", "/etc", "\\\\host", "C:", "c:/x", "Z:\\x", "file://x", "FILE:///", "~/x", "~\\x"]
+        {
+            assert!(is_absolute(path), "{path:?}");
+        }
+        for text in ["", "a/b", "~", "~x", "C:x", "CC:/", "é:/", "file:/x", "http://x", "1:/"] {
+            assert!(!is_absolute(text), "{text:?}");
+        }
+    }
+}

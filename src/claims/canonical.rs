@@ -1,0 +1,152 @@
+//! Canonical JSON and what is hashed of it: design sections 2 and 3.
+//!
+//! Invariant: two values that are equal have one canonical text, and a hash is over that text, never
+//! over the bytes of a file: white space and the order of members change no hash.
+
+use crate::json::{self, Escape};
+use crate::value::Value;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The members of an object, as a [`Value`] holds them.
+pub(super) type Members<'a> = [(Cow<'a, str>, Value<'a>)];
+
+/// The canonical text of a value, with the line feed that ends every file.
+pub(super) fn canon_lf(value: &Value<'_>) -> String {
+    let mut out = canon(value);
+    out.push('\n');
+    out
+}
+
+/// The canonical text of a value.
+pub(super) fn canon(value: &Value<'_>) -> String {
+    let mut out = String::new();
+    json::write(value, Escape::NonAscii, &mut out);
+    out
+}
+
+/// Room for a receipt or a claim with a few steps, in bytes.
+const USUAL_SIZE: usize = 2 << 10;
+
+/// What becomes of a member in [`changed`].
+pub(super) enum Change<'a> {
+    /// It stays.
+    Keep,
+    /// It is left out.
+    Drop,
+    /// It gets this canonical text as its value.
+    Set(&'a str),
+}
+
+/// The canonical text of an object of which some members are changed.
+pub(super) fn changed<'a>(members: &Members<'_>, change: impl Fn(&str) -> Change<'a>) -> String {
+    let mut sorted: Vec<_> = members.iter().collect();
+    sorted.sort_unstable_by_key(|(name, _)| name);
+    let mut out = String::with_capacity(USUAL_SIZE);
+    out.push('{');
+    for (name, value) in sorted {
+        let change = change(name);
+        if matches!(change, Change::Drop) {
+            continue;
+        }
+        if out.len() > 1 {
+            out.push(',');
+        }
+        json::write_text(name, Escape::NonAscii, &mut out);
+        out.push(':');
+        match change {
+            Change::Set(text) => out.push_str(text),
+            Change::Keep | Change::Drop => json::write(value, Escape::NonAscii, &mut out),
+        }
+    }
+    out.push('}');
+    out
+}
+
+/// A SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Hash(pub(super) [u8; 32]);
+
+impl Hash {
+    pub(super) fn of(data: impl AsRef<[u8]>) -> Self {
+        Self(Sha256::digest(data).into())
+    }
+
+    /// Reads 64 lower-case hexadecimal digits.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return None;
+        }
+        hex_bytes(text).map(Self)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Exactly `N` bytes from hexadecimal digits of either case, and nothing else.
+pub(super) fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if text.len() != 2 * N {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_kept_dropped_and_set() {
+        let value = Value::Object(vec![
+            ("b".into(), Value::Int(2)),
+            ("a".into(), Value::Int(1)),
+            ("c".into(), Value::Int(3)),
+        ]);
+        let text = changed(value.as_object().unwrap(), |name| match name {
+            "a" => Change::Drop,
+            "c" => Change::Set("null"),
+            _ => Change::Keep,
+        });
+        assert_eq!(text, r#"{"b":2,"c":null}"#);
+        assert_eq!(changed(&[], |_| Change::Keep), "{}");
+        assert_eq!(changed(value.as_object().unwrap(), |_| Change::Keep), canon(&value));
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_exact() {
+        let hash = Hash::of("");
+        assert_eq!(
+            hash.to_string(),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+        assert_eq!(Hash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(Hash::parse(&hash.to_string().to_uppercase()), None);
+        assert_eq!(hex_bytes::<1>("fF"), Some([255]));
+        for wrong in ["f", "fff", "+f", " f", "0x", "f\n", "é"] {
+            assert_eq!(hex_bytes::<1>(wrong), None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The claim: design section 10.
+
+use super::canonical::{Change, Hash, changed};
+use super::error::Failure;
+use super::fields;
+use super::schema::Misfit;
+use crate::value::Value;
+
+/// A kind of compression that a claim is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Component {
+    /// The specification's name for it.
+    pub(super) name: &'static str,
+    /// The member that holds its tokens.
+    pub(super) member: &'static str,
+    pub(super) included: bool,
+    /// The tokens that are claimed, whether included or not.
+    pub(super) tokens: Option<u64>,
+}
+
+/// The names of the components that can be computed, and the members of their tokens.
+pub(super) const COMPONENTS: [(&str, &str); 3] = [
+    ("vector_db_only", "vector_db_tokens"),
+    ("symbol_lang", "symbol_lang_tokens"),
+    ("cas", "cas_tokens"),
+];
+
+/// Members that say something which nothing here can check.
+pub(super) const UNVERIFIED: [&str; 2] = ["notes", "task_performance"];
+
+/// What a claim says.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub(super) hash: Hash,
+    pub(super) bundle_id: Hash,
+    pub(super) run_id: String,
+    pub(super) compression_ratio: f64,
+    pub(super) uncompressed_tokens: u64,
+    pub(super) compressed_tokens: u64,
+    pub(super) artifact_count: u64,
+    pub(super) total_bytes: u64,
+    components: [Component; 3],
+    pub(super) includes_f3: bool,
+    pub(super) has_f3_tokens: bool,
+    pub(super) unverified: Vec<&'static str>,
+}
+
+impl Claim {
+    /// Takes a value that matches the schema; names and the hash are judged here.
+    pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Misfit>, Failure> {
+        let metrics = fields::member(value, "reported_metrics")?;
+        let mut included = Vec::new();
+        let mut seen = Vec::new();
+        for component in fields::array(value, "components")? {
+            let name = fields::text(component, "name")?;
+            if seen.contains(&name) {
+                let message = format!("the component {name} comes twice");
+                return Ok(Err(Misfit::at(message, "/components")));
+            }
+            seen.push(name);
+            if fields::boolean(component, "included")? {
+                included.push(name);
+            }
+        }
+        let hash = claim_hash(value)?;
+        if fields::hash(value, "claim_hash")? != hash {
+            let message = format!("the claim is not what its claim_hash says; it has {hash}");
+            return Ok(Err(Misfit::at(message, "/claim_hash")));
+        }
+        let mut components = [Component { name: "", member: "", included: false, tokens: None }; 3];
+        for (component, (name, member)) in components.iter_mut().zip(COMPONENTS) {
+            let tokens = fields::optional_natural(metrics, member)?;
+            *component = Component { name, member, included: included.contains(&name), tokens };
+        }
+        Ok(Ok(Self {
+            hash,
+            bundle_id: fields::hash(value, "bundle_id")?,
+            run_id: fields::text(value, "run_id")?.to_owned(),
+            compression_ratio: ratio(fields::member(metrics, "compression_ratio")?)?,
+            uncompressed_tokens: fields::natural(metrics, "uncompressed_tokens")?,
+            compressed_tokens: fields::natural(metrics, "compressed_tokens")?,
+            artifact_count: fields::natural(metrics, "artifact_count")?,
+            total_bytes: fields::natural(metrics, "total_bytes")?,
+            components,
+            includes_f3: included.contains(&"f3"),
+            has_f3_tokens: metrics.get("f3_tokens").is_some(),
+            unverified: UNVERIFIED.into_iter().filter(|name| value.get(name).is_some()).collect(),
+        }))
+    }
+
+    /// The components that can be computed, in the specification's order.
+    pub(super) fn components(&self) -> impl Iterator<Item = &Component> {
+        self.components.iter()
+    }
+}
+
+fn ratio(value: &Value<'_>) -> Result<f64, Failure> {
+    match value {
+        Value::Float(value) => Ok(*value),
+        // The only integer above 0 and not above 1.
+        Value::Int(1) => Ok(1.0),
+        _ => Err(Failure::internal("the schema lets compression_ratio be something else")),
+    }
+}
+
+/// The hash of a claim without the member that holds it.
+pub(super) fn claim_hash(claim: &Value<'_>) -> Result<Hash, Failure> {
+    let members = claim.as_object().ok_or_else(|| Failure::internal("the claim is no object"))?;
+    let mut text = changed(members, |name| match name {
+        "claim_hash" => Change::Drop,
+        _ => Change::Keep,
+    });
+    text.push('\n');
+    Ok(Hash::of(text))
+}

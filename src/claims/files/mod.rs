@@ -1,0 +1,210 @@
+//! Files as they are judged: opened once, looked at before they are trusted, read to a bound.
+//!
+//! Invariant: nothing below a [`Folder`] is reached through a link, what is read is what was looked
+//! at, and nothing but a regular file is opened. On Unix every step goes from an open folder to its
+//! entry, so that nobody can swap a part of the path in between. Elsewhere paths are looked at step by
+//! step, and somebody who changes folders meanwhile can win a race; the hashes are still those of
+//! the bytes that were read.
+
+#[cfg(not(unix))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+use portable as system;
+#[cfg(unix)]
+use unix as system;
+
+pub(super) use system::Folder;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// How much of an artifact is in memory at a time, in bytes.
+const CHUNK: usize = 64 << 10;
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+/// Why an entry is not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It, or a folder on the way, is a link.
+    Link,
+    /// It, or a folder on the way, is not there, or is something else.
+    Missing,
+    /// It is a regular file that cannot be opened.
+    Unreadable,
+}
+
+/// A regular file, open.
+#[derive(Debug)]
+pub(super) struct Content {
+    file: File,
+    /// Its size in bytes when it was opened.
+    pub(super) size: u64,
+}
+
+/// Why the content of a file is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadProblem {
+    Unreadable,
+    TooLarge,
+}
+
+/// A file that the caller named; links are followed, because the caller chose them.
+pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
+    match path.metadata() {
+        Ok(found) if found.is_file() => system::open(path),
+        _ => Err(Refusal::Missing),
+    }
+}
+
+impl Content {
+    /// Takes an open file whose type has been seen before; sees it again, now that it cannot change.
+    fn new(file: File) -> Result<Self, Refusal> {
+        let found = file.metadata().map_err(|_| Refusal::Unreadable)?;
+        if !found.is_file() {
+            return Err(Refusal::Missing);
+        }
+        Ok(Self { file, size: found.len() })
+    }
+
+    /// All of it, if it has at most `limit` bytes.
+    pub(super) fn read(self, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+        if self.size > limit {
+            return Err(ReadProblem::TooLarge);
+        }
+        let capacity = usize::try_from(self.size).map_err(|_| ReadProblem::TooLarge)?;
+        let mut bytes = Vec::with_capacity(capacity.saturating_add(1));
+        let mut bounded = self.file.take(limit.saturating_add(1));
+        bounded.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
+        if bytes.len() as u64 > limit {
+            return Err(ReadProblem::TooLarge);
+        }
+        Ok(bytes)
+    }
+
+    /// Exactly `size` bytes, piece by piece.
+    pub(super) fn pieces(
+        mut self,
+        size: u64,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), ReadProblem> {
+        if self.size != size {
+            return Err(ReadProblem::TooLarge);
+        }
+        let room = usize::try_from(size).unwrap_or(CHUNK).saturating_add(1).min(CHUNK);
+        let mut buffer = vec![0; room];
+        let mut left = size;
+        loop {
+            let read = match self.file.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => return Err(ReadProblem::Unreadable),
+            };
+            if read == 0 {
+                return if left == 0 { Ok(()) } else { Err(ReadProblem::Unreadable) };
+            }
+            left = left.checked_sub(read as u64).ok_or(ReadProblem::TooLarge)?;
+            take(&buffer[..read]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder of its own, removed at the end.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir()
+                .join(format!("compactwire-files-{}-{name}", std::process::id()));
+            fs::create_dir_all(path.join("inside/deeper")).unwrap();
+            fs::write(path.join("inside/deeper/file"), "content").unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_to_its_bound() {
+        let scratch = Scratch::new("bound");
+        let folder = Folder::open(&scratch.0).unwrap();
+        let open = || folder.open_file(&["inside", "deeper", "file"]).unwrap();
+        assert_eq!(open().read(7).unwrap(), b"content");
+        assert_eq!(open().read(6), Err(ReadProblem::TooLarge));
+        let mut seen = Vec::new();
+        assert_eq!(open().pieces(7, |piece| seen.extend_from_slice(piece)), Ok(()));
+        assert_eq!(seen, b"content");
+        for size in [0, 6, 8] {
+            assert!(open().pieces(size, |_| ()).is_err(), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_grew_since_it_was_opened_is_refused() {
+        let scratch = Scratch::new("grew");
+        let folder = Folder::open(&scratch.0).unwrap();
+        let open = || folder.open_file(&["inside", "deeper", "file"]).unwrap();
+        let (whole, pieces) = (open(), open());
+        fs::write(scratch.0.join("inside/deeper/file"), "content and more").unwrap();
+        assert_eq!(whole.read(7), Err(ReadProblem::TooLarge));
+        assert_eq!(pieces.pieces(7, |_| ()), Err(ReadProblem::TooLarge));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused() {
+        let scratch = Scratch::new("kinds");
+        let folder = Folder::open(&scratch.0).unwrap();
+        for missing in
+            [&["nothing"][..], &["inside"], &["inside", "no"], &["inside", "deeper", "file", "x"]]
+        {
+            let refusal = folder.open_file(missing).err();
+            assert_eq!(refusal, Some(Refusal::Missing), "{missing:?}");
+        }
+        assert!(Folder::open(&scratch.0.join("inside/deeper/file")).is_none());
+        assert!(Folder::open(&scratch.0.join("nothing")).is_none());
+        assert_eq!(folder.kind("inside"), Some(Kind::Folder));
+        assert_eq!(folder.kind("nothing"), None);
+        let mut names = Vec::new();
+        assert!(folder.names(|name| names.push(name.to_owned())).is_some());
+        assert_eq!(names, ["inside"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_refused_wherever_they_point() {
+        use std::os::unix::fs::symlink;
+        let scratch = Scratch::new("links");
+        symlink("deeper", scratch.0.join("inside/link")).unwrap();
+        symlink("file", scratch.0.join("inside/deeper/link")).unwrap();
+        symlink("nowhere", scratch.0.join("dangling")).unwrap();
+        let folder = Folder::open(&scratch.0).unwrap();
+        for link in [&["inside", "link", "file"][..], &["inside", "deeper", "link"], &["dangling"]]
+        {
+            assert_eq!(folder.open_file(link).err(), Some(Refusal::Link), "{link:?}");
+        }
+        // The caller's own choice.
+        assert!(Folder::open(&scratch.0.join("inside/link")).is_some());
+        assert!(open(&scratch.0.join("inside/deeper/link")).is_ok());
+        assert_eq!(open(&scratch.0.join("dangling")).err(), Some(Refusal::Missing));
+    }
+}

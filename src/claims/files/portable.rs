@@ -1,0 +1,67 @@
+//! By paths, where the system has no way from an open folder to its entries.
+
+use super::{Content, Kind, Refusal};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A folder.
+#[derive(Debug)]
+pub(in super::super) struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at `path`, through links; `None` if there is none.
+    pub(in super::super) fn open(path: &Path) -> Option<Self> {
+        path.is_dir().then(|| Self(path.to_owned()))
+    }
+
+    /// What the entry `name` is; `None` if there is none.
+    pub(in super::super) fn kind(&self, name: &str) -> Option<Kind> {
+        kind(&self.0.join(name))
+    }
+
+    /// The regular file at the end of `segments`, each an entry of the one before.
+    pub(in super::super) fn open_file(&self, segments: &[&str]) -> Result<Content, Refusal> {
+        let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
+        let mut path = self.0.clone();
+        for segment in way {
+            path.push(segment);
+            expect(&path, Kind::Folder)?;
+        }
+        path.push(name);
+        expect(&path, Kind::File)?;
+        open(&path)
+    }
+
+    /// Calls `take` with each entry's name that is UTF-8, in no order; `None` if it cannot be listed.
+    pub(in super::super) fn names(&self, mut take: impl FnMut(&str)) -> Option<()> {
+        for entry in self.0.read_dir().ok()? {
+            if let Some(name) = entry.ok()?.file_name().to_str() {
+                take(name);
+            }
+        }
+        Some(())
+    }
+}
+
+/// A file at a path which has been looked at.
+pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
+    Content::new(File::open(path).map_err(|_| Refusal::Unreadable)?)
+}
+
+fn expect(path: &Path, expected: Kind) -> Result<(), Refusal> {
+    match kind(path) {
+        Some(kind) if kind == expected => Ok(()),
+        Some(Kind::Link) => Err(Refusal::Link),
+        _ => Err(Refusal::Missing),
+    }
+}
+
+fn kind(path: &Path) -> Option<Kind> {
+    let kind = path.symlink_metadata().ok()?.file_type();
+    Some(match () {
+        () if kind.is_symlink() => Kind::Link,
+        () if kind.is_dir() => Kind::Folder,
+        () if kind.is_file() => Kind::File,
+        () => Kind::Other,
+    })
+}

@@ -1,0 +1,86 @@
+//! From an open folder to its entries, by file descriptors.
+
+use super::{Content, Kind, Refusal};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Never waits for the other end of a FIFO, never becomes anybody's terminal.
+const FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+const LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// To go through a folder needs no right to list it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const THROUGH: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const THROUGH: OFlags = LIST;
+
+/// A folder, open.
+#[derive(Debug)]
+pub(in super::super) struct Folder(OwnedFd);
+
+impl Folder {
+    /// The folder at `path`, through links; `None` if there is none.
+    pub(in super::super) fn open(path: &Path) -> Option<Self> {
+        openat(CWD, path, THROUGH, Mode::empty()).ok().map(Self)
+    }
+
+    /// What the entry `name` is; `None` if there is none.
+    pub(in super::super) fn kind(&self, name: &str) -> Option<Kind> {
+        kind(self.0.as_fd(), name)
+    }
+
+    /// The regular file at the end of `segments`, each an entry of the one before.
+    pub(in super::super) fn open_file(&self, segments: &[&str]) -> Result<Content, Refusal> {
+        let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
+        let mut folder: Option<OwnedFd> = None;
+        for segment in way {
+            let from = folder.as_ref().unwrap_or(&self.0);
+            let flags = THROUGH | OFlags::NOFOLLOW;
+            let next = openat(from, *segment, flags, Mode::empty()).map_err(|_| {
+                let link = kind(from.as_fd(), segment) == Some(Kind::Link);
+                if link { Refusal::Link } else { Refusal::Missing }
+            })?;
+            folder = Some(next);
+        }
+        let folder = folder.as_ref().unwrap_or(&self.0);
+        match kind(folder.as_fd(), name) {
+            Some(Kind::File) => {}
+            Some(Kind::Link) => return Err(Refusal::Link),
+            Some(Kind::Folder | Kind::Other) | None => return Err(Refusal::Missing),
+        }
+        let file = openat(folder, *name, FILE | OFlags::NOFOLLOW, Mode::empty());
+        Content::new(File::from(file.map_err(|_| Refusal::Unreadable)?))
+    }
+
+    /// Calls `take` with each entry's name that is UTF-8, in no order; `None` if it cannot be listed.
+    pub(in super::super) fn names(&self, mut take: impl FnMut(&str)) -> Option<()> {
+        let folder = openat(&self.0, c".", LIST, Mode::empty()).ok()?;
+        for entry in Dir::new(folder).ok()? {
+            match entry.ok()?.file_name().to_str() {
+                Ok("." | "..") | Err(_) => {}
+                Ok(name) => take(name),
+            }
+        }
+        Some(())
+    }
+}
+
+/// A file at a path of the caller, which has been looked at.
+pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
+    let file = openat(CWD, path, FILE, Mode::empty()).map_err(|_| Refusal::Unreadable)?;
+    Content::new(File::from(file))
+}
+
+fn kind(folder: BorrowedFd<'_>, name: &str) -> Option<Kind> {
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    })
+}

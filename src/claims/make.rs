@@ -1,0 +1,23 @@
+//! Values, made of their parts.
+
+use super::canonical::Hash;
+use crate::value::Value;
+
+pub(super) fn object<const N: usize>(
+    members: [(&'static str, Value<'static>); N],
+) -> Value<'static> {
+    Value::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+pub(super) fn text(text: &str) -> Value<'static> {
+    Value::Text(text.to_owned().into())
+}
+
+pub(super) fn number(number: u64) -> Value<'static> {
+    // Every number of a report is far below; a larger one keeps its digits.
+    i64::try_from(number).map_or_else(|_| Value::BigInt(number.to_string().into()), Value::Int)
+}
+
+pub(super) fn hash(hash: Hash) -> Value<'static> {
+    Value::Text(hash.to_string().into())
+}

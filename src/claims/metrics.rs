@@ -1,0 +1,178 @@
+//! What the artifacts give, and what the claim says: design section 10.
+//!
+//! Invariant: metrics come from artifacts whose bytes were verified, and from nothing else.
+
+use super::bundle::{Artifact, Kind};
+use super::claim::Claim;
+use super::error::{Code, Failure};
+
+/// How far a claimed ratio may be from the computed one, absolutely.
+const RATIO_TOLERANCE: f64 = 1e-9;
+
+/// Tokens of the hash of an artifact, and of the JSON that maps it.
+const CAS_TOKENS: u64 = estimate(64) + 10;
+
+/// The claim's place in a report.
+pub(super) const CLAIM: &str = "claim.json";
+
+/// What the artifacts give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Computed {
+    /// How many artifacts there are.
+    pub artifact_count: u64,
+    /// Their size in bytes.
+    pub total_bytes: u64,
+    /// Tokens of the full text.
+    pub vector_db_tokens: u64,
+    /// Tokens of the symbols and sections.
+    pub symbol_lang_tokens: u64,
+    /// Tokens of the hashes.
+    pub cas_tokens: u64,
+}
+
+impl Computed {
+    /// Takes the artifacts and the length of the content of each.
+    pub(super) fn new(artifacts: &[Artifact], contents: &[u64]) -> Self {
+        let pairs = || artifacts.iter().zip(contents.iter().copied());
+        Self {
+            artifact_count: artifacts.len() as u64,
+            total_bytes: artifacts.iter().map(|artifact| artifact.bytes).sum(),
+            vector_db_tokens: contents.iter().copied().map(estimate).sum(),
+            symbol_lang_tokens: pairs()
+                .map(|(artifact, content)| symbol_lang(artifact, content))
+                .sum(),
+            cas_tokens: CAS_TOKENS * artifacts.len() as u64,
+        }
+    }
+
+    /// Tokens without compression.
+    pub fn uncompressed_tokens(&self) -> u64 {
+        self.vector_db_tokens
+    }
+
+    /// Tokens with compression.
+    pub fn compressed_tokens(&self) -> u64 {
+        self.symbol_lang_tokens
+    }
+
+    /// Compressed to uncompressed; 0 where there is nothing to compress.
+    #[expect(clippy::cast_precision_loss, reason = "the specification's ratio is a double")]
+    pub fn compression_ratio(&self) -> f64 {
+        match self.uncompressed_tokens() {
+            0 => 0.0,
+            uncompressed => self.compressed_tokens() as f64 / uncompressed as f64,
+        }
+    }
+
+    /// Whether any claim can be true of this: the ratio is above 0 and at most 1.
+    pub(super) fn claimable(&self) -> bool {
+        (1..=self.uncompressed_tokens()).contains(&self.compressed_tokens())
+    }
+}
+
+/// How many tokens a text of so many UTF-8 bytes is taken for: a quarter, rounded half to even.
+pub const fn estimate(bytes: u64) -> u64 {
+    let quarter = bytes / 4;
+    match bytes % 4 {
+        0 | 1 => quarter,
+        2 => quarter + quarter % 2,
+        _ => quarter + 1,
+    }
+}
+
+fn symbol_lang(artifact: &Artifact, content: u64) -> u64 {
+    match artifact.kind {
+        Kind::Section => estimate(content),
+        Kind::Symbol if artifact.reference.starts_with('@') => {
+            estimate(artifact.reference.len() as u64)
+        }
+        Kind::Symbol => 0,
+    }
+}
+
+/// Check 5.7.3: components are of artifacts.
+pub(super) fn check_components(claim: &Claim, computed: &Computed) -> Result<(), Failure> {
+    match claim.components().find(|component| component.included) {
+        Some(component) if computed.artifact_count == 0 => {
+            let message = format!("{} is included, and the bundle has no artifact", component.name);
+            Err(Failure::new(Code::ComponentMismatch, message).at(CLAIM))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Check 5.8.1: the ratio.
+pub(super) fn check_ratio(claim: &Claim, computed: &Computed) -> Result<(), Failure> {
+    let ratio = computed.compression_ratio();
+    if !computed.claimable() {
+        let message = format!(
+            "{} of {} tokens is no compression that a claim can be about",
+            computed.compressed_tokens(),
+            computed.uncompressed_tokens()
+        );
+        return Err(mismatch("compression_ratio", &message));
+    }
+    // Not "greater": what is not a number must not pass.
+    if (claim.compression_ratio - ratio).abs() <= RATIO_TOLERANCE {
+        return Ok(());
+    }
+    let message =
+        format!("the claim says {:?}, the artifacts give {ratio:?}", claim.compression_ratio);
+    Err(mismatch("compression_ratio", &message))
+}
+
+/// Checks 5.8.2 and 5.8.3: a number that must be equal.
+pub(super) fn check_equal(name: &str, claimed: u64, computed: u64) -> Result<(), Failure> {
+    if claimed == computed {
+        return Ok(());
+    }
+    let message = format!("the claim says {claimed}, the artifacts give {computed}");
+    Err(mismatch(name, &message))
+}
+
+/// Check 5.8.4: counts, then bytes, then the tokens of each component.
+pub(super) fn check_counts(claim: &Claim, computed: &Computed) -> Result<(), Failure> {
+    check_equal("artifact_count", claim.artifact_count, computed.artifact_count)
+        .map_err(|failure| Failure { code: Code::ComponentMismatch, ..failure })?;
+    check_equal("total_bytes", claim.total_bytes, computed.total_bytes)?;
+    let of = [computed.vector_db_tokens, computed.symbol_lang_tokens, computed.cas_tokens];
+    for (component, computed) in claim.components().zip(of) {
+        match component.tokens {
+            Some(claimed) if component.included => {
+                check_equal(component.member, claimed, computed)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Check 5.8.5: no number about what is not included.
+pub(super) fn check_unexpected(claim: &Claim) -> Result<(), Failure> {
+    let unexpected = claim
+        .components()
+        .find(|component| !component.included && component.tokens.is_some())
+        .map(|component| component.member)
+        .or(claim.has_f3_tokens.then_some("f3_tokens"));
+    unexpected.map_or(Ok(()), |member| {
+        Err(mismatch(member, "the claim gives it, and does not include the component"))
+    })
+}
+
+fn mismatch(member: &str, message: &str) -> Failure {
+    Failure::new(Code::MetricMismatch, format!("{member}: {message}"))
+        .at(format!("{CLAIM}#/reported_metrics/{member}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_rounded_half_to_even() {
+        let tokens = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4];
+        for (bytes, tokens) in tokens.into_iter().enumerate() {
+            assert_eq!(estimate(bytes as u64), tokens, "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What is verified, and how strictly: design section 1, limits of section 16A.
+
+use crate::json;
+use std::path::Path;
+
+/// The inputs of a verification: paths, which may be links.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The folder that holds `bundle.json`.
+    pub bundle: &'a Path,
+    /// The folder of the receipts.
+    pub receipts: Option<&'a Path>,
+    /// The claim.
+    pub claim: &'a Path,
+    /// The trust policy.
+    pub trust_policy: Option<&'a Path>,
+    /// The attestation over all receipts.
+    pub merkle_attestation: Option<&'a Path>,
+}
+
+/// How strictly a claim is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the switches of the specification")]
+pub struct Options {
+    /// The chain of receipts must verify.
+    pub require_verify_chain: bool,
+    /// Every receipt must carry a valid attestation.
+    pub require_attestation: bool,
+    /// Every attestation must come from an enabled validator of the trust policy, within its scope.
+    pub strict_trust: bool,
+    /// The build of every attestation must be that of the trust policy; implies `strict_trust`.
+    pub strict_identity: bool,
+    /// The Merkle attestation must verify.
+    pub require_merkle_attestation: bool,
+    /// How many attestations of each receipt must be good; without it, all.
+    pub receipt_quorum: Option<u64>,
+    /// Signatures over the receipt with its hash count, too.
+    pub accept_reference_scope: bool,
+    /// The chain must be about this bundle.
+    pub bind_receipts: bool,
+    /// Every JSON file must be its canonical form, to the byte.
+    pub require_canonical: bool,
+    /// What the inputs may cost.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            require_verify_chain: true,
+            require_attestation: false,
+            strict_trust: false,
+            strict_identity: false,
+            require_merkle_attestation: false,
+            receipt_quorum: None,
+            accept_reference_scope: true,
+            bind_receipts: true,
+            require_canonical: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Whether the trust policy decides.
+    pub(super) fn strict(&self) -> bool {
+        self.strict_trust || self.strict_identity
+    }
+
+    /// Whether attestations are verified.
+    pub(super) fn attestations(&self) -> bool {
+        self.require_attestation || self.strict() || self.receipt_quorum.is_some()
+    }
+
+    /// Whether the chain is verified. Attestations over an unverified chain would prove nothing.
+    pub(super) fn chain(&self) -> bool {
+        self.require_verify_chain || self.attestations() || self.require_merkle_attestation
+    }
+}
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident = $default:expr, at most $most:expr;)*) => {
+        /// What the inputs may cost.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Limits {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl Limits {
+            /// The names of all limits.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// The limit of this name and the most that it may be set to.
+            pub fn by_name(&mut self, name: &str) -> Option<(&mut u64, u64)> {
+                match name {
+                    $(stringify!($name) => Some((&mut self.$name, $most)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+const NO_LIMIT: u64 = i64::MAX as u64;
+
+limits! {
+    /// Size of each JSON file but the receipts, in bytes.
+    max_json_bytes = 16 << 20, at most NO_LIMIT;
+    /// Size of each receipt, in bytes.
+    max_receipt_bytes = 1 << 20, at most NO_LIMIT;
+    /// How deep the containers of JSON nest; a value that is deeper could not be let go safely.
+    max_depth = 128, at most 1024;
+    /// How many digits an integer has.
+    max_int_digits = 4300, at most NO_LIMIT;
+    /// How many steps a bundle has.
+    max_steps = 100_000, at most NO_LIMIT;
+    /// How many artifacts a bundle has.
+    max_artifacts = 100_000, at most NO_LIMIT;
+    /// Size of each artifact, in bytes.
+    max_artifact_bytes = 64 << 20, at most NO_LIMIT;
+    /// Size of all artifacts, in bytes.
+    max_total_bytes = 1 << 30, at most NO_LIMIT;
+    /// How many names in the folder of the receipts match.
+    max_receipts = 200_000, at most NO_LIMIT;
+}
+
+impl Limits {
+    pub(super) fn json(&self) -> json::Limits {
+        let bounded = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
+        json::Limits {
+            max_depth: bounded(self.max_depth),
+            max_digits: bounded(self.max_int_digits),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Whose signatures count: design section 8.
+//!
+//! Invariant: an entry is found by the validator's id where there is one, and then its key must be
+//! the entry's: an id alone is nothing that a signature proves.
+
+use super::attestation::Signer;
+use super::canonical::hex_bytes;
+use super::error::{Code, Failure, quoted};
+use super::fields;
+use super::schema::Misfit;
+use crate::value::Value;
+use std::collections::HashMap;
+
+/// What a validator may sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signs {
+    Receipts,
+    MerkleRoots,
+}
+
+impl Signs {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Receipts => "RECEIPT",
+            Self::MerkleRoots => "MERKLE",
+        }
+    }
+
+    /// What a signature by another key than the pinned one is called.
+    fn invalid(self) -> Code {
+        match self {
+            Self::Receipts => Code::AttestationInvalid,
+            Self::MerkleRoots => Code::MerkleAttestationInvalid,
+        }
+    }
+}
+
+/// A validator that the policy knows.
+#[derive(Debug)]
+pub(super) struct Entry {
+    public_key: [u8; 32],
+    build_id: Option<String>,
+    scope: Vec<String>,
+    enabled: bool,
+}
+
+/// A trust policy.
+#[derive(Debug, Default)]
+pub(super) struct Policy {
+    entries: Vec<Entry>,
+    by_id: HashMap<String, usize>,
+    by_key: HashMap<[u8; 32], usize>,
+}
+
+impl Policy {
+    /// Takes a value that matches the schema; duplicates are judged here.
+    pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Misfit>, Failure> {
+        let mut policy = Self::default();
+        for (at, entry) in fields::array(value, "allow")?.iter().enumerate() {
+            let public_key = hex_bytes(fields::text(entry, "public_key")?)
+                .ok_or_else(|| Failure::internal("the schema lets a key be something else"))?;
+            let scope = fields::array(entry, "scope")?;
+            policy.entries.push(Entry {
+                public_key,
+                build_id: fields::optional_text(entry, "build_id")?.map(str::to_owned),
+                scope: scope.iter().filter_map(Value::as_text).map(str::to_owned).collect(),
+                enabled: fields::boolean(entry, "enabled")?,
+            });
+            let id = fields::text(entry, "validator_id")?.to_owned();
+            if policy.by_id.insert(id, at).is_some() {
+                let pointer = format!("/allow/{at}/validator_id");
+                return Ok(Err(Misfit::at("two entries have this validator_id", pointer)));
+            }
+            if policy.by_key.insert(public_key, at).is_some() {
+                let pointer = format!("/allow/{at}/public_key");
+                return Ok(Err(Misfit::at("two entries have this public_key", pointer)));
+            }
+        }
+        Ok(Ok(policy))
+    }
+
+    /// The signer's entry, whose key is the signer's.
+    pub(super) fn entry(&self, signer: &Signer, signs: Signs) -> Result<&Entry, Failure> {
+        let found = match &signer.validator_id {
+            Some(id) => self.by_id.get(&**id),
+            None => signer.public_key.and_then(|key| self.by_key.get(&key)),
+        };
+        let Some(entry) = found.and_then(|at| self.entries.get(*at)) else {
+            return Err(Failure::new(
+                Code::ValidatorNotFound,
+                match &signer.validator_id {
+                    Some(id) => format!("the trust policy has no validator {}", quoted(id)),
+                    None => "the trust policy has no validator with this key".into(),
+                },
+            ));
+        };
+        if signer.public_key != Some(entry.public_key) {
+            let message =
+                "the signature is by another key than the trust policy has for this validator";
+            return Err(Failure::new(signs.invalid(), message));
+        }
+        Ok(entry)
+    }
+}
+
+impl Entry {
+    pub(super) fn check_enabled(&self) -> Result<(), Failure> {
+        if self.enabled {
+            return Ok(());
+        }
+        let message = "the trust policy has switched this validator off";
+        Err(Failure::new(Code::ValidatorDisabled, message))
+    }
+
+    pub(super) fn check_scope(&self, signs: Signs) -> Result<(), Failure> {
+        if self.scope.iter().any(|scope| scope == signs.name()) {
+            return Ok(());
+        }
+        let message =
+            format!("the trust policy does not give this validator the scope {}", signs.name());
+        Err(Failure::new(Code::ScopeMismatch, message))
+    }
+
+    pub(super) fn check_build(&self, signer: &Signer) -> Result<(), Failure> {
+        if self.build_id.as_deref() == signer.build_id.as_deref() {
+            return Ok(());
+        }
+        let name = |build: Option<&str>| build.map_or("none".into(), quoted);
+        let message = format!(
+            "the attestation's build_id is {}, the trust policy's {}",
+            name(signer.build_id.as_deref()),
+            name(self.build_id.as_deref())
+        );
+        Err(Failure::new(Code::BuildIdMismatch, message))
+    }
+}

@@ -1,0 +1,263 @@
+//! Receipts and their chain: design section 6, attestations of a receipt 7D.
+//!
+//! A receipt is read, judged by its schema, hashed, and its signatures are checked, all at once; what
+//! stays are a few facts. So memory does not grow with what receipts contain, and the work is done on
+//! all processors. The checks look at these facts in their order later.
+
+use super::attestation::{Keys, Scope, Signer, is_array, verify_receipt};
+use super::canonical::{Change, Hash, Members, changed};
+use super::error::{Code, Failure, cut};
+use super::fields;
+use super::files::{Folder, Refusal};
+use super::options::Options;
+use super::schema::{self, Misfit};
+use crate::value::Value;
+use std::collections::HashSet;
+
+/// What a receipt says, and what it is.
+#[derive(Debug)]
+pub(super) struct Receipt {
+    /// Its place in a report.
+    pub(super) path: Box<str>,
+    pub(super) job_id: Box<str>,
+    pub(super) bundle_id: Hash,
+    pub(super) root_hash: Hash,
+    pub(super) hash: Hash,
+    pub(super) computed_hash: Hash,
+    pub(super) parent: Option<Hash>,
+    pub(super) index: Option<u64>,
+    pub(super) attestations: Vec<Attested>,
+}
+
+/// An attestation of a receipt.
+#[derive(Debug)]
+pub(super) struct Attested {
+    pub(super) signer: Signer,
+    /// In which scope the signature is good; `None` also where nobody asked.
+    pub(super) scope: Option<Scope>,
+}
+
+impl Receipt {
+    pub(super) fn fail(&self, code: Code, message: impl Into<String>) -> Failure {
+        Failure::new(code, message).at(&*self.path)
+    }
+}
+
+/// The names of the files in `folder` that may be receipts of the run, in ascending order.
+pub(super) fn discover(folder: &Folder, run_id: &str, limit: u64) -> Result<Vec<String>, Failure> {
+    let prefix = format!("{run_id}_");
+    let (mut names, mut count) = (Vec::new(), 0u64);
+    let listed = folder.names(|name| {
+        let rest = name.strip_prefix(prefix.as_str());
+        if rest.and_then(|rest| rest.strip_suffix(".json")).is_some() {
+            count += 1;
+            if count <= limit {
+                names.push(name.to_owned());
+            }
+        }
+    });
+    if listed.is_none() {
+        let message = "the folder of the receipts cannot be listed";
+        return Err(Failure::new(Code::MissingReceipts, message).at("receipts"));
+    }
+    if count > limit {
+        let message = format!("more than {limit} receipts");
+        return Err(Failure::new(Code::InvalidReceiptSchema, message).at("receipts"));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Reads receipts of one run, on any thread.
+pub(super) struct Reader<'a> {
+    pub(super) folder: &'a Folder,
+    pub(super) run_id: &'a str,
+    pub(super) options: &'a Options,
+    pub(super) keys: Keys,
+}
+
+/// Reads a receipt; `None` if it is of another run.
+pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, Failure> {
+    let Reader { folder, run_id, options, keys } = reader;
+    let path = format!("receipts/{}", cut(name));
+    let invalid = |misfit: Misfit| invalid(&path, misfit);
+    let file = folder.open_file(&[name]).map_err(|refusal| {
+        invalid(Misfit::new(match refusal {
+            Refusal::Link => "the receipt is a link",
+            Refusal::Missing => "the receipt is no regular file",
+            Refusal::Unreadable => "the receipt cannot be read",
+        }))
+    })?;
+    let limit = options.limits.max_receipt_bytes;
+    let document = schema::read(file, limit, options).map_err(invalid)?;
+    match document.value.get("run_id").and_then(Value::as_text) {
+        None => return Err(invalid(Misfit::new("the receipt has no run_id"))),
+        Some(found) if found != *run_id => return Ok(None),
+        Some(_) => {}
+    }
+    document.check(&schema::RECEIPT).map_err(invalid)?;
+    facts(&document.value, &path, options, keys).map(Some)
+}
+
+fn invalid(path: &str, Misfit { message, pointer }: Misfit) -> Failure {
+    let place = if pointer.is_empty() { path.into() } else { format!("{path}#{}", cut(&pointer)) };
+    Failure::new(Code::InvalidReceiptSchema, message).at(place)
+}
+
+/// The facts of a receipt that matches its schema.
+fn facts(
+    value: &Value<'_>,
+    path: &str,
+    options: &Options,
+    keys: &Keys,
+) -> Result<Receipt, Failure> {
+    let members = value.as_object().ok_or_else(|| Failure::internal("a receipt is no object"))?;
+    let attestations = attestations(value)?.map_err(|misfit| invalid(path, misfit))?;
+    let attested = |attestation: &&Value<'_>| {
+        let signer = Signer::new(attestation)?;
+        let scope = if options.attestations() {
+            verify_receipt(members, attestation, &signer, keys, options.accept_reference_scope)?
+        } else {
+            None
+        };
+        Ok(Attested { signer, scope })
+    };
+    Ok(Receipt {
+        path: path.into(),
+        job_id: fields::text(value, "job_id")?.into(),
+        bundle_id: fields::hash(value, "bundle_id")?,
+        root_hash: fields::hash(value, "root_hash")?,
+        hash: fields::hash(value, "receipt_hash")?,
+        computed_hash: receipt_hash(members),
+        parent: fields::optional_hash(value, "parent_receipt_hash")?,
+        index: fields::optional_natural(value, "receipt_index")?,
+        attestations: attestations.iter().map(attested).collect::<Result<_, Failure>>()?,
+    })
+}
+
+/// The hash of a receipt: without itself and without attestations, which may come and go.
+pub(super) fn receipt_hash(receipt: &Members<'_>) -> Hash {
+    let several = receipt.iter().any(|(name, value)| name == "attestations" && is_array(value));
+    let mut text = changed(receipt, |name| match name {
+        "receipt_hash" => Change::Drop,
+        "attestation" => Change::Set("null"),
+        "attestations" if several => Change::Drop,
+        _ => Change::Keep,
+    });
+    text.push('\n');
+    Hash::of(text)
+}
+
+/// The attestations of a receipt, whose order and keys are judged here.
+fn attestations<'v, 'a>(
+    receipt: &'v Value<'a>,
+) -> Result<Result<Vec<&'v Value<'a>>, Misfit>, Failure> {
+    let single = fields::member(receipt, "attestation")?;
+    let several = match receipt.get("attestations") {
+        None | Some(Value::Null) => {
+            let none = matches!(single, Value::Null);
+            return Ok(Ok(if none { Vec::new() } else { vec![single] }));
+        }
+        Some(several) => several.as_array().unwrap_or(&[]),
+    };
+    if !matches!(single, Value::Null) {
+        let message = "attestation must be null where there are attestations";
+        return Ok(Err(Misfit::at(message, "/attestation")));
+    }
+    let mut keys = Vec::with_capacity(several.len());
+    for attestation in several {
+        let optional =
+            |name| Ok::<_, Failure>(fields::optional_text(attestation, name)?.unwrap_or_default());
+        let public_key = fields::text(attestation, "public_key")?.to_ascii_lowercase();
+        keys.push((optional("validator_id")?, public_key, optional("build_id")?));
+    }
+    if !keys.windows(2).all(|pair| pair[0] < pair[1]) {
+        let message = "attestations must be ordered by validator_id, public_key and build_id";
+        return Ok(Err(Misfit::at(message, "/attestations")));
+    }
+    let mut seen = HashSet::new();
+    if !keys.iter().all(|(_, public_key, _)| seen.insert(public_key)) {
+        return Ok(Err(Misfit::at("two attestations have one public_key", "/attestations")));
+    }
+    Ok(Ok(several.iter().collect()))
+}
+
+/// Check 5.4.2: sorts the receipts, if they have one order.
+pub(super) fn order(receipts: &mut [Receipt]) -> Result<(), Failure> {
+    let mut hashes = HashSet::new();
+    if let Some(twice) = receipts.iter().find(|receipt| !hashes.insert(receipt.hash)) {
+        let message = "two receipts have this receipt_hash";
+        return Err(twice.fail(Code::ReceiptChainBroken, message));
+    }
+    let numbered = receipts.iter().filter(|receipt| receipt.index.is_some()).count();
+    if numbered == 0 {
+        receipts.sort_unstable_by_key(|receipt| receipt.hash);
+        return Ok(());
+    }
+    if let Some(bare) = receipts.iter().find(|receipt| receipt.index.is_none()) {
+        let message = "some receipts have a receipt_index, and this one has none";
+        return Err(bare.fail(Code::ReceiptIndexGap, message));
+    }
+    let mut indices = HashSet::new();
+    if let Some(twice) = receipts.iter().find(|receipt| !indices.insert(receipt.index)) {
+        return Err(twice.fail(Code::ReceiptIndexGap, "two receipts have this receipt_index"));
+    }
+    receipts.sort_unstable_by_key(|receipt| receipt.index);
+    Ok(())
+}
+
+/// Check 5.4.3: each receipt names the one before it.
+pub(super) fn check_links(receipts: &[Receipt]) -> Result<(), Failure> {
+    let mut before = None;
+    for receipt in receipts {
+        if receipt.parent != before {
+            let message = match before {
+                None => "the first receipt must have no parent".into(),
+                Some(hash) => format!("the parent_receipt_hash must be {hash}"),
+            };
+            return Err(receipt.fail(Code::ReceiptChainBroken, message));
+        }
+        before = Some(receipt.hash);
+    }
+    Ok(())
+}
+
+/// Check 5.4.4: each receipt is what its hash says.
+pub(super) fn check_hashes(receipts: &[Receipt]) -> Result<(), Failure> {
+    let wrong = receipts.iter().find(|receipt| receipt.hash != receipt.computed_hash);
+    wrong.map_or(Ok(()), |receipt| {
+        let message = format!(
+            "the receipt has the hash {}, not its receipt_hash {}",
+            receipt.computed_hash, receipt.hash
+        );
+        Err(receipt.fail(Code::ReceiptHashMismatch, message))
+    })
+}
+
+/// Check 5.4.5: numbers count from 0.
+pub(super) fn check_indices(receipts: &[Receipt]) -> Result<(), Failure> {
+    for (receipt, expected) in receipts.iter().zip(0..) {
+        if receipt.index.is_some_and(|index| index != expected) {
+            let message = format!("the receipt_index must be {expected}");
+            return Err(receipt.fail(Code::ReceiptIndexGap, message));
+        }
+    }
+    Ok(())
+}
+
+/// Check 5.4.6: the chain is about this bundle.
+pub(super) fn check_binding(
+    receipts: &[Receipt],
+    bundle_id: Hash,
+    root_hash: Hash,
+) -> Result<(), Failure> {
+    let mut of_bundle = receipts.iter().filter(|receipt| receipt.bundle_id == bundle_id).peekable();
+    if of_bundle.peek().is_none() {
+        let message = "no receipt of the run is about this bundle";
+        return Err(Failure::new(Code::BundleIdMismatch, message).at("receipts"));
+    }
+    of_bundle.find(|receipt| receipt.root_hash != root_hash).map_or(Ok(()), |receipt| {
+        let message = format!("the receipt is about this bundle, whose root_hash is {root_hash}");
+        Err(receipt.fail(Code::RootHashMismatch, message))
+    })
+}

@@ -1,0 +1,257 @@
+//! The verdict: design section 13.
+//!
+//! Invariant: a report is a function of the inputs and the options. It holds no time, no host and no
+//! place on the disk, and its canonical JSON is the same to the byte wherever it is made.
+
+use super::attestation::Scope;
+use super::canonical::canon_lf;
+use super::claim::UNVERIFIED;
+use super::error::{Code, Failure};
+use super::fields;
+use super::make::{number, object, text};
+use super::metrics::Computed;
+use super::verify::CHECKS;
+use crate::json;
+use crate::value::Value;
+
+const VERSION: &str = "1.0.0";
+
+/// How many characters a message has at most.
+const MESSAGE_CHARS: usize = 300;
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// It has passed.
+    Passed,
+    /// It has failed, and ended the verification.
+    Failed,
+    /// It does not apply, or comes after the one that failed.
+    Skipped,
+}
+
+impl Status {
+    const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::Skipped];
+
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// Why a claim was refused, and by which check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The code, the message, the input.
+    pub failure: Failure,
+    /// The check, an index of [`CHECKS`].
+    pub check: usize,
+}
+
+/// The verdict over a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Why the claim is refused; `None` if it is true.
+    pub problem: Option<Problem>,
+    /// The id of the bundle, once it has been recomputed.
+    pub bundle_id: Option<String>,
+    /// The run of the bundle, once its id has been recomputed.
+    pub run_id: Option<String>,
+    /// The hash of the claim, once it has been recomputed.
+    pub claim_hash: Option<String>,
+    /// How many receipts the run has.
+    pub receipt_count: Option<u64>,
+    /// The Merkle root over a chain that has been verified.
+    pub merkle_root: Option<String>,
+    /// The scope of each signature of each receipt; `None` where one did not count.
+    pub signature_scopes: Option<Vec<Vec<Option<Scope>>>>,
+    /// What the artifacts give.
+    pub computed: Option<Computed>,
+    /// Members of the claim that nothing here can check.
+    pub unverified_claim_fields: Vec<&'static str>,
+    /// What became of each of [`CHECKS`].
+    pub checks: [Status; CHECKS.len()],
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            problem: None,
+            bundle_id: None,
+            run_id: None,
+            claim_hash: None,
+            receipt_count: None,
+            merkle_root: None,
+            signature_scopes: None,
+            computed: None,
+            unverified_claim_fields: Vec::new(),
+            checks: [Status::Skipped; CHECKS.len()],
+        }
+    }
+}
+
+impl Report {
+    /// Whether every check that applies has passed.
+    pub fn ok(&self) -> bool {
+        self.problem.is_none()
+    }
+
+    /// 0 for a claim that is true, otherwise that of the code.
+    pub fn exit_code(&self) -> u8 {
+        self.problem.as_ref().map_or(0, |problem| problem.failure.code.exit_code())
+    }
+
+    pub(super) fn fail(&mut self, check: usize, mut failure: Failure) {
+        let chars = failure.message.chars();
+        let line = chars.map(|char| if char.is_control() { ' ' } else { char });
+        failure.message = line.take(MESSAGE_CHARS).collect();
+        self.checks[check] = Status::Failed;
+        self.problem = Some(Problem { failure, check });
+    }
+
+    /// The report as canonical JSON, with the line feed at its end.
+    pub fn to_json(&self) -> String {
+        canon_lf(&self.to_value())
+    }
+
+    /// The report that this is the JSON of; `None` if it is of none.
+    pub fn from_json(json: &[u8]) -> Option<Self> {
+        let value = json::parse(std::str::from_utf8(json).ok()?, json::Limits::default()).ok()?;
+        let report = Self::from_value(&value).ok()?;
+        (report.to_json().as_bytes() == json).then_some(report)
+    }
+
+    fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
+        let optional =
+            |name| Ok::<_, Failure>(fields::optional_text(value, name)?.map(str::to_owned));
+        let mut report = Self {
+            problem: present(value, "error").map(Problem::from_value).transpose()?,
+            bundle_id: optional("bundle_id")?,
+            run_id: optional("run_id")?,
+            claim_hash: optional("claim_hash")?,
+            receipt_count: fields::optional_natural(value, "receipt_count")?,
+            merkle_root: optional("merkle_root")?,
+            signature_scopes: present(value, "signature_scopes").map(read_scopes),
+            computed: present(value, "computed").map(Computed::from_value).transpose()?,
+            unverified_claim_fields: Vec::new(),
+            checks: [Status::Skipped; CHECKS.len()],
+        };
+        let unverified = fields::array(value, "unverified_claim_fields")?;
+        let known = |name: &&str| unverified.iter().any(|other| other.as_text() == Some(name));
+        report.unverified_claim_fields = UNVERIFIED.into_iter().filter(known).collect();
+        for (check, status) in report.checks.iter_mut().zip(fields::array(value, "checks")?) {
+            let name = fields::text(status, "status")?;
+            let found = Status::ALL.into_iter().find(|status| status.name() == name);
+            *check = found.ok_or_else(bug)?;
+        }
+        Ok(report)
+    }
+
+    /// The report as a value, the members in the order of their names.
+    pub fn to_value(&self) -> Value<'static> {
+        let checks = CHECKS.iter().zip(self.checks).map(|(check, status)| {
+            object([("id", text(check.id)), ("status", text(status.name()))])
+        });
+        let unverified = self.unverified_claim_fields.iter().map(|name| text(name));
+        object([
+            ("bundle_id", optional(self.bundle_id.as_deref(), text)),
+            ("checks", Value::Array(checks.collect())),
+            ("claim_hash", optional(self.claim_hash.as_deref(), text)),
+            ("computed", optional(self.computed.as_ref(), Computed::to_value)),
+            ("error", optional(self.problem.as_ref(), Problem::to_value)),
+            ("exit_code", Value::Int(self.exit_code().into())),
+            ("merkle_root", optional(self.merkle_root.as_deref(), text)),
+            ("ok", Value::Bool(self.ok())),
+            ("receipt_count", optional(self.receipt_count, number)),
+            ("report_version", text(VERSION)),
+            ("run_id", optional(self.run_id.as_deref(), text)),
+            ("signature_scopes", optional(self.signature_scopes.as_deref(), scopes)),
+            ("unverified_claim_fields", Value::Array(unverified.collect())),
+        ])
+    }
+}
+
+impl Problem {
+    fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
+        let (code, check) = (fields::text(value, "code")?, fields::text(value, "check")?);
+        let failure = Failure {
+            code: *Code::ALL.iter().find(|known| known.name() == code).ok_or_else(bug)?,
+            message: fields::text(value, "message")?.to_owned(),
+            path: fields::optional_text(value, "path")?.map(str::to_owned),
+        };
+        let check = CHECKS.iter().position(|known| known.id == check).ok_or_else(bug)?;
+        Ok(Self { failure, check })
+    }
+
+    fn to_value(&self) -> Value<'static> {
+        let Failure { code, message, path } = &self.failure;
+        object([
+            ("check", text(CHECKS[self.check].id)),
+            ("code", text(code.name())),
+            ("message", text(message)),
+            ("path", optional(path.as_deref(), text)),
+            ("phase", text(code.phase())),
+        ])
+    }
+}
+
+impl Computed {
+    fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
+        Ok(Self {
+            artifact_count: fields::natural(value, "artifact_count")?,
+            total_bytes: fields::natural(value, "total_bytes")?,
+            vector_db_tokens: fields::natural(value, "vector_db_tokens")?,
+            symbol_lang_tokens: fields::natural(value, "symbol_lang_tokens")?,
+            cas_tokens: fields::natural(value, "cas_tokens")?,
+        })
+    }
+
+    /// The metrics as a value, the members in the order of their names.
+    pub fn to_value(&self) -> Value<'static> {
+        object([
+            ("artifact_count", number(self.artifact_count)),
+            ("cas_tokens", number(self.cas_tokens)),
+            ("compressed_tokens", number(self.compressed_tokens())),
+            ("compression_ratio", Value::Float(self.compression_ratio())),
+            ("symbol_lang_tokens", number(self.symbol_lang_tokens)),
+            ("total_bytes", number(self.total_bytes)),
+            ("uncompressed_tokens", number(self.uncompressed_tokens())),
+            ("vector_db_tokens", number(self.vector_db_tokens)),
+        ])
+    }
+}
+
+fn present<'v, 'a>(value: &'v Value<'a>, name: &str) -> Option<&'v Value<'a>> {
+    value.get(name).filter(|member| !matches!(member, Value::Null))
+}
+
+fn read_scopes(value: &Value<'_>) -> Vec<Vec<Option<Scope>>> {
+    let scope = |value: &Value<'_>| {
+        [Scope::Spec, Scope::Reference]
+            .into_iter()
+            .find(|scope| value.as_text() == Some(scope.name()))
+    };
+    let receipt = |value: &Value<'_>| value.as_array().unwrap_or(&[]).iter().map(scope).collect();
+    value.as_array().unwrap_or(&[]).iter().map(receipt).collect()
+}
+
+fn scopes(receipts: &[Vec<Option<Scope>>]) -> Value<'static> {
+    let receipt = |scopes: &Vec<Option<Scope>>| {
+        let scope = |scope: &Option<Scope>| optional(*scope, |scope| text(scope.name()));
+        Value::Array(scopes.iter().map(scope).collect())
+    };
+    Value::Array(receipts.iter().map(receipt).collect())
+}
+
+fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> Value<'static>) -> Value<'static> {
+    value.map_or(Value::Null, write)
+}
+
+/// The report of a bug that was caught.
+pub(super) fn bug() -> Failure {
+    Failure::new(Code::InternalError, "internal error: please report it with the inputs")
+}

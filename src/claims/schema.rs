@@ -1,0 +1,410 @@
+//! The JSON Schemas of the five files, and the reading of a file up to its schema: design section 4.
+//!
+//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: what a
+//! schema calls an integer is written as one; `30.0` is a number and no integer.
+
+use super::canonical::canon_lf;
+use super::files::{Content, ReadProblem};
+use super::options::Options;
+use crate::json;
+use crate::position::excerpt;
+use crate::value::Value;
+use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
+use jsonschema::{JsonType, Validator};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// Above this size of a file, in bytes, a message does not say which rule of the schema is broken:
+/// finding out copies the offending part.
+const MAX_EXPLAINED: usize = 1 << 20;
+
+/// The form that a file must have.
+pub(super) struct Schema(LazyLock<Result<Validator<Own>, String>>);
+
+macro_rules! schema {
+    ($name:ident, $file:literal) => {
+        pub(super) static $name: Schema = Schema(LazyLock::new(|| {
+            compile(include_str!(concat!("../../python/compactwire/schemas/", $file)))
+        }));
+    };
+}
+
+schema!(BUNDLE, "bundle.schema.json");
+schema!(CLAIM, "claim.schema.json");
+schema!(RECEIPT, "receipt.schema.json");
+schema!(TRUST_POLICY, "trust_policy.schema.json");
+schema!(MERKLE_ATTESTATION, "merkle_attestation.schema.json");
+
+fn compile(text: &str) -> Result<Validator<Own>, String> {
+    let schema = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    jsonschema::options_for::<Own>().build(&schema).map_err(|error| error.to_string())
+}
+
+/// What is wrong with a document: a message, and a JSON Pointer to the place, if there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Misfit {
+    pub(super) message: String,
+    pub(super) pointer: String,
+}
+
+impl Misfit {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), pointer: String::new() }
+    }
+
+    pub(super) fn at(message: impl Into<String>, pointer: impl Into<String>) -> Self {
+        Self { message: message.into(), pointer: pointer.into() }
+    }
+}
+
+/// The value of a file of at most `limit` bytes.
+pub(super) fn read(file: Content, limit: u64, options: &Options) -> Result<Document, Misfit> {
+    let bytes = file.read(limit).map_err(|problem| match problem {
+        ReadProblem::Unreadable => Misfit::new("the file cannot be read"),
+        ReadProblem::TooLarge => Misfit::new(format!("the file is larger than {limit} bytes")),
+    })?;
+    parse(&bytes, options)
+}
+
+/// What a file says, before anybody has judged it.
+pub(super) struct Document {
+    pub(super) value: Value<'static>,
+    /// In bytes.
+    size: usize,
+}
+
+impl Document {
+    pub(super) fn check(&self, schema: &Schema) -> Result<(), Misfit> {
+        schema.check(&self.value, self.size)
+    }
+}
+
+/// The value of bytes.
+pub(super) fn parse(bytes: &[u8], options: &Options) -> Result<Document, Misfit> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Misfit::new(format!("not UTF-8 from byte {} on", error.valid_up_to())))?;
+    let value =
+        json::parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
+    if options.require_canonical && canon_lf(&value) != text {
+        return Err(Misfit::new("the file is not in canonical form"));
+    }
+    Ok(Document { value, size: bytes.len() })
+}
+
+impl Schema {
+    /// Checks a value that was read from `size` bytes.
+    pub(super) fn check(&self, value: &Value<'_>, size: usize) -> Result<(), Misfit> {
+        let validator = match &*self.0 {
+            Ok(validator) => validator,
+            Err(error) => return Err(Misfit::new(format!("internal error: {error}"))),
+        };
+        if validator.is_valid(value) {
+            return Ok(());
+        }
+        if size > MAX_EXPLAINED {
+            return Err(Misfit::new("the file does not match its schema"));
+        }
+        let Err(error) = validator.validate(value) else {
+            return Err(Misfit::new("the file does not match its schema"));
+        };
+        let pointer = error.instance_path().to_string();
+        Err(Misfit { message: explanation(value, &pointer, error.kind().keyword()), pointer })
+    }
+}
+
+/// Says which rule is broken, in words that show little of the input.
+fn explanation(value: &Value<'_>, pointer: &str, keyword: &str) -> String {
+    let found = match lookup(value, pointer) {
+        Some(Value::Text(text)) => excerpt(text),
+        Some(other) => other.kind().to_owned(),
+        None => "the value".to_owned(),
+    };
+    format!("{found} breaks the rule {keyword:?} of the schema")
+}
+
+fn lookup<'v, 'a>(value: &'v Value<'a>, pointer: &str) -> Option<&'v Value<'a>> {
+    pointer.split('/').skip(1).try_fold(value, |value, step| {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        match value {
+            Value::Array(elements) => elements.get(step.parse::<usize>().ok()?),
+            _ => value.get(&step),
+        }
+    })
+}
+
+/// [`Value`] as the validator reads it.
+struct Own;
+
+impl Json for Own {
+    type Node<'a> = &'a Value<'a>;
+    type PreparedKey = String;
+    type StringBuffer = ();
+
+    /// A lookup goes through the members.
+    const KEYS_PER_LOOKUP: usize = 8;
+
+    fn prepare_key(key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn with_string_node<T>(
+        _buffer: &mut (),
+        string: &str,
+        f: impl FnOnce(Self::Node<'_>) -> T,
+    ) -> T {
+        f(&Value::Text(Cow::Borrowed(string)))
+    }
+}
+
+impl<'a> Node<'a, Own> for &'a Value<'a> {
+    type Object = &'a [(Cow<'a, str>, Value<'a>)];
+    type Array = &'a [Value<'a>];
+    type Number = Number<'a>;
+
+    fn as_object(&self) -> Option<Self::Object> {
+        Value::as_object(self)
+    }
+
+    fn as_array(&self) -> Option<Self::Array> {
+        Value::as_array(self)
+    }
+
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Value::Text(text) => Some(Cow::Borrowed(text)),
+            _ => None,
+        }
+    }
+
+    fn as_number(&self) -> Option<Number<'a>> {
+        match self {
+            Value::Int(value) => Some(Number::Int(*value)),
+            Value::BigInt(digits) => Some(Number::Big(digits)),
+            Value::Float(value) => Some(Number::Float(*value)),
+            _ => None,
+        }
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        match self {
+            Value::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    fn json_type(&self) -> JsonType {
+        match self {
+            Value::Null => JsonType::Null,
+            Value::Bool(_) => JsonType::Boolean,
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => JsonType::Number,
+            Value::Text(_) => JsonType::String,
+            Value::Array(_) => JsonType::Array,
+            Value::Object(_) => JsonType::Object,
+        }
+    }
+
+    fn equals_value(&self, expected: &serde_json::Value) -> bool {
+        match (self, expected) {
+            (Value::Text(text), serde_json::Value::String(expected)) => text == expected,
+            _ => jsonschema::json::cmp::equal(&self.to_value(), expected),
+        }
+    }
+
+    fn to_value(&self) -> Cow<'a, serde_json::Value> {
+        Cow::Owned(foreign(self))
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        Some(NodeIdentity::new(std::ptr::from_ref::<Value<'a>>(self) as usize))
+    }
+}
+
+/// The value as the validator's errors hold it; of the longest integers about as many digits as a
+/// double has, because nothing is decided by it.
+fn foreign(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::BigInt(digits) => digits.parse::<f64>().map_or(serde_json::Value::Null, Into::into),
+        Value::Float(value) => (*value).into(),
+        Value::Text(text) => serde_json::Value::String(text.to_string()),
+        Value::Array(elements) => elements.iter().map(foreign).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.to_string(), foreign(value))).collect()
+        }
+    }
+}
+
+impl<'a> Object<'a, Own> for &'a [(Cow<'a, str>, Value<'a>)] {
+    type Node = &'a Value<'a>;
+    type MemberName = &'a str;
+    type MembersIter = std::iter::Map<
+        std::slice::Iter<'a, (Cow<'a, str>, Value<'a>)>,
+        fn(&'a (Cow<'a, str>, Value<'a>)) -> (&'a str, &'a Value<'a>),
+    >;
+
+    fn len(&self) -> usize {
+        <[_]>::len(self)
+    }
+
+    fn get(&self, key: &String) -> Option<&'a Value<'a>> {
+        self.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    fn members(&self) -> Self::MembersIter {
+        self.iter().map(|(name, value)| (name.as_ref(), value))
+    }
+}
+
+impl<'a> Array<'a, Own> for &'a [Value<'a>] {
+    type Node = &'a Value<'a>;
+    type ElementsIter = std::slice::Iter<'a, Value<'a>>;
+
+    fn len(&self) -> usize {
+        <[_]>::len(self)
+    }
+
+    fn elements(&self) -> Self::ElementsIter {
+        self.iter()
+    }
+}
+
+enum Number<'a> {
+    Int(i64),
+    Big(&'a str),
+    Float(f64),
+}
+
+impl JsonNumber for Number<'_> {
+    fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Int(value) => u64::try_from(*value).ok(),
+            Self::Big(digits) => digits.parse().ok(),
+            Self::Float(_) => None,
+        }
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Big(_) | Self::Float(_) => None,
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "asked for a double")]
+    fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Int(value) => Some(*value as f64),
+            Self::Big(digits) => digits.parse().ok(),
+            Self::Float(value) => Some(*value),
+        }
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        match self {
+            Self::Int(value) => Cow::Owned(value.to_string()),
+            Self::Big(digits) => Cow::Borrowed(digits),
+            Self::Float(value) => Cow::Owned(value.to_string()),
+        }
+    }
+
+    fn to_number(&self) -> Cow<'_, serde_json::Number> {
+        let float = match self {
+            Self::Int(value) => return Cow::Owned((*value).into()),
+            Self::Big(digits) => digits.parse().unwrap_or(f64::MAX),
+            Self::Float(value) => *value,
+        };
+        let finite = float.clamp(f64::MIN, f64::MAX);
+        Cow::Owned(serde_json::Number::from_f64(finite).unwrap_or_else(|| 0.into()))
+    }
+
+    fn is_integer(&self) -> bool {
+        self.is_written_as_integer()
+    }
+
+    fn is_written_as_integer(&self) -> bool {
+        !matches!(self, Self::Float(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(schema: &str, instance: &str) -> bool {
+        let value = json::parse(instance, json::Limits::default()).unwrap();
+        compile(schema).unwrap().is_valid(&value)
+    }
+
+    #[test]
+    fn all_schemas_compile() {
+        for schema in [&BUNDLE, &CLAIM, &RECEIPT, &TRUST_POLICY, &MERKLE_ATTESTATION] {
+            assert!(schema.0.is_ok());
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_the_validator_expects() {
+        let document = jsonschema::json::conformance::document().to_string();
+        let value = json::parse(&document, json::Limits::default()).unwrap();
+        jsonschema::json::conformance::assert_conformance::<Own>(&&value);
+    }
+
+    #[test]
+    fn an_integer_is_written_as_one() {
+        let integer = r#"{"type":"integer","minimum":0,"maximum":9007199254740991}"#;
+        for (text, whole) in [
+            ("0", true),
+            ("-0", true),
+            ("9007199254740991", true),
+            ("9007199254740992", false),
+            ("18446744073709551615", false),
+            ("18446744073709551616", false),
+            (&"9".repeat(4300), false),
+            (&format!("-{}", "9".repeat(4300)), false),
+            ("-1", false),
+            ("1.0", false),
+            ("1e1", false),
+            ("true", false),
+        ] {
+            assert_eq!(checked(integer, text), whole, "{text}");
+        }
+        let ratio = r#"{"type":"number","exclusiveMinimum":0,"maximum":1}"#;
+        for (text, good) in [
+            ("1", true),
+            ("1.0", true),
+            ("5e-324", true),
+            ("0", false),
+            ("0.0", false),
+            ("-0.0", false),
+            ("1.0000000000000002", false),
+            (&"9".repeat(400), false),
+            ("null", false),
+        ] {
+            assert_eq!(checked(ratio, text), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_about_the_whole_text() {
+        let pattern = r#"{"pattern":"^[0-9a-f]{4}$"}"#;
+        assert!(checked(pattern, r#""00ff""#));
+        for text in [r#""00ff\n""#, r#""\n00ff""#, r#""00FF""#, r#""00ff\u2028""#] {
+            assert!(!checked(pattern, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_misfit_names_the_place_and_the_rule() {
+        let value =
+            json::parse(r#"{"policy_version":"1.0.0","allow":[7]}"#, json::Limits::default());
+        let misfit = TRUST_POLICY.check(&value.unwrap(), 10).unwrap_err();
+        assert_eq!(misfit.pointer, "/allow/0");
+        assert_eq!(misfit.message, "a number breaks the rule \"type\" of the schema");
+    }
+}

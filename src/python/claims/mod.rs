@@ -1,0 +1,30 @@
+//! `compactwire.claims`: verification and production of compression claims.
+
+mod produce;
+mod report;
+mod verify;
+
+use pyo3::prelude::*;
+
+/// Compression claims; import `compactwire.claims` instead.
+#[pymodule(gil_used = false, submodule)]
+pub(super) mod claims {
+    #[pymodule_export]
+    use super::produce::{
+        SigningKey, build_bundle, canonical_json, estimate_tokens, generate_key, make_claim,
+        make_receipt, make_trust_policy, merkle_attestation, merkle_root, parse_json, sign_receipt,
+        write_json, write_receipt,
+    };
+    #[pymodule_export]
+    use super::report::{Check, ClaimReport, Problem};
+    #[pymodule_export]
+    use super::verify::verify_claim;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // So that `from compactwire._core.claims import ...` finds what is no file.
+        let modules = module.py().import("sys")?.getattr("modules")?;
+        modules.set_item("compactwire._core.claims", module)
+    }
+}
