@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod error;
 mod header;
+pub mod keyed;
 mod line;
 mod number;
 mod row;
