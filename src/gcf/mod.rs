@@ -10,6 +10,7 @@ mod line;
 mod number;
 mod row;
 mod scalar;
+pub mod stream;
 mod table;
 mod text;
 mod tree;

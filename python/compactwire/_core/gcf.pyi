@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
+from types import EllipsisType
 from typing import Any, Protocol, Self, TypeAlias, final, type_check_only
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "KeyedProducer",
     "KeyedSet",
     "KeyedSnapshots",
+    "StreamEncoder",
     "dump",
     "dumps",
     "from_json",
@@ -332,6 +334,7 @@ class KeyedSet:
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: dict[int, Any], /) -> Self: ...
 
@@ -427,13 +430,13 @@ class KeyedDelta:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: dict[int, Any], /) -> Self: ...
 
 @final
 class KeyedSnapshots:
-    """Keeps the keyed sets that were sent last, and answers each peer with the least that it
-    needs.
+    """Keeps the keyed sets that were sent last, to answer each peer with the least that it needs.
 
     Thread-safe.
 
@@ -551,6 +554,110 @@ class KeyedProducer:
 
         Source: GCF 3.6 section 10a.6.
         """
+
+@final
+class StreamEncoder:
+    """Writes an object of scalars, lists and growing tables, each row as it comes.
+
+    Nothing is kept but counts and names, and the member keys of an open keyed map. Tables have no
+    count in their header; `close()` writes all of them at the end, and so does leaving a `with`
+    block, unless by an exception. Threads that share an encoder take turns.
+
+    Parameters
+    ----------
+    target : file or callable
+        A file open for writing (a binary one is given bytes), or a function that takes a str.
+
+    Raises
+    ------
+    GcfError
+        From every method, and then nothing is written: for a value that is no scalar, a row of
+        another width, a name, field or member key that is there twice, a field with `>`, a scalar
+        or list behind a table, anything after `close()`.
+
+    Source: GCF 3.6 section 8.3.
+    """
+
+    def __new__(cls, target: _SupportsWrite | Callable[[str], object], /) -> Self: ...
+    def kv(self, key: str, value: _Scalar, /) -> None:
+        """Write a member that is a scalar; before all tables.
+
+        Parameters
+        ----------
+        key : str
+            Its name.
+        value : str, int, float, bool or None
+            Its value.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def list(self, name: str, values: Iterable[_Scalar], /) -> None:
+        """Write a member that is a list of scalars; before all tables.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        values : iterable of str, int, float, bool or None
+            Its elements.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def begin_array(self, name: str, fields: Sequence[str], /) -> None:
+        """Begin a member that is a list of dicts.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        fields : sequence of str
+            The keys of the dicts, in the order of the cells of `row`.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def begin_keyed_map(self, name: str, fields: Sequence[str], /, *, label: str = "key") -> None:
+        """Begin a member that is a dict of dicts.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        fields : sequence of str
+            The keys of the inner dicts. A row has the outer key before them.
+        label : str
+            Stands for the outer key in the header; no data.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def row(self, values: Iterable[_Scalar | EllipsisType], /) -> None:
+        """Write a row of the open table.
+
+        Parameters
+        ----------
+        values : iterable of str, int, float, bool, None or ...
+            One for each field, in their order; `...` where the row does not have the key.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def end(self) -> None:
+        """End the open table.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def close(self) -> None:
+        """End the text, with the counts of its tables. Doing it again changes nothing.
+
+        Source: GCF 3.6 section 8.3.
+        """
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: object, error: object, trace: object, /) -> None: ...
 
 def read_keyed(text: str | bytes | bytearray, /) -> KeyedSet:
     """Read the text of a whole keyed set.

@@ -47,7 +47,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// As a cell.
-    fn write(&self, out: &mut String) {
+    pub(super) fn write(&self, out: &mut String) {
         match self {
             Self::Text(text) => write_value(text, out),
             other => other.write_canonical(out),
@@ -279,7 +279,7 @@ fn push_pair(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_key(key: &str, out: &mut String) {
+pub(super) fn write_key(key: &str, out: &mut String) {
     if is_bare_key(key) { out.push_str(key) } else { write_quoted(key, out) }
 }
 

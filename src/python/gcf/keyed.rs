@@ -702,12 +702,25 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> PyResult<Vec<Row>>
 
 #[cold]
 fn unfit(py: Python<'_>, code: Code, row: usize, field: &str, message: &str) -> PyErr {
-    let field = crate::position::excerpt(field);
-    error(py, &Error::nowhere(code, format!("row {row}, field {field}: {message}")))
+    error(py, &Error::nowhere(code, format!("{}: {message}", place(row, field))))
+}
+
+fn place(row: usize, field: &str) -> String {
+    format!("row {row}, field {}", crate::position::excerpt(field))
 }
 
 fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> PyResult<Scalar> {
+    scalar_at(value, || place(row, field))
+}
+
+/// A scalar, or an error that says which it is.
+pub(super) fn scalar_at(
+    value: &Bound<'_, PyAny>,
+    place: impl FnOnce() -> String,
+) -> PyResult<Scalar> {
     let py = value.py();
+    let unfit =
+        |code, message: &str| error(py, &Error::nowhere(code, format!("{}: {message}", place())));
     Ok(if value.is_none() {
         Scalar::Null
     } else if let Ok(value) = value.cast::<PyBool>() {
@@ -715,21 +728,19 @@ fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> PyResult<Scalar>
     } else if let Ok(value) = value.cast::<PyInt>() {
         let Ok(value) = value.extract() else {
             let message = "an int beyond -2^63 to 2^63 - 1; write it as text";
-            return Err(unfit(py, Code::OutOfRange, row, field, message));
+            return Err(unfit(Code::OutOfRange, message));
         };
         Scalar::Int(value)
     } else if let Ok(value) = value.cast::<PyFloat>() {
         Scalar::Float(value.value())
     } else if let Ok(text) = value.cast::<PyString>() {
         let Ok(plain) = text.to_str() else {
-            let message = lone_surrogate(text);
-            return Err(unfit(py, Code::InvalidSurrogate, row, field, &message));
+            return Err(unfit(Code::InvalidSurrogate, &lone_surrogate(text)));
         };
         Scalar::Text(plain.into())
     } else {
         let found = value.get_type().name()?;
-        let message = format!("a value is a scalar, not {found}");
-        return Err(unfit(py, Code::UnsupportedType, row, field, &message));
+        return Err(unfit(Code::UnsupportedType, &format!("a value is a scalar, not {found}")));
     })
 }
 

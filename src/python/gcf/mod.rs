@@ -2,6 +2,7 @@
 
 mod keyed;
 mod objects;
+mod stream;
 mod walk;
 
 use super::{detached, make_str};
@@ -23,6 +24,8 @@ pub(super) mod module {
         KeyedDelta, KeyedProducer, KeyedSet, KeyedSnapshots, read_keyed, read_keyed_delta,
         receive_keyed,
     };
+    #[pymodule_export]
+    use super::stream::StreamEncoder;
     #[pymodule_export]
     use super::{dump, dumps, from_json, load, loads, to_json};
     use pyo3::prelude::*;
