@@ -7,7 +7,7 @@ use super::error::{Code, Read, fault};
 use crate::position::excerpt;
 
 /// From here on a double is written with an exponent: its neighbours are no longer 1 apart.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
 const SMALLEST_PLAIN: f64 = 1e-6;
 
 /// A number, as a token has it.

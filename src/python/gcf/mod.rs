@@ -1,6 +1,8 @@
 //! `gcf.dumps`, `gcf.loads` and their like.
 
+mod keyed;
 mod objects;
+mod stream;
 mod walk;
 
 use super::{detached, make_str};
@@ -17,6 +19,13 @@ pub(super) use super::errors::gcf_error as error;
 /// GCF; import `compactwire.gcf` instead.
 #[pymodule(name = "gcf", gil_used = false)]
 pub(super) mod module {
+    #[pymodule_export]
+    use super::keyed::{
+        KeyedDelta, KeyedProducer, KeyedSet, KeyedSnapshots, read_keyed, read_keyed_delta,
+        receive_keyed,
+    };
+    #[pymodule_export]
+    use super::stream::StreamEncoder;
     #[pymodule_export]
     use super::{dump, dumps, from_json, load, loads, to_json};
     use pyo3::prelude::*;

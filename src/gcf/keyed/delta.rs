@@ -1,0 +1,247 @@
+//! What changed between two sets, and a set with the changes made: all of them, or none.
+
+use super::{KeyedSet, Row, Scalar, begin, check_fields, push_pair, write_section};
+use crate::gcf::error::{Code, Error};
+use crate::position::excerpt;
+use hashbrown::HashMap;
+
+/// What makes one set of another. Rows stand in the order of their identities' canonical texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delta {
+    key: String,
+    /// Empty when no row is added or changed, so that nothing says them.
+    fields: Vec<String>,
+    base_root: String,
+    new_root: String,
+    added: Vec<Row>,
+    changed: Vec<Row>,
+    removed: Vec<Scalar>,
+}
+
+/// What [`Delta::new`] is made of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parts {
+    /// Rows of identities that the base lacks.
+    pub added: Vec<Row>,
+    /// Whole rows that replace those of the base.
+    pub changed: Vec<Row>,
+    /// Identities whose rows go.
+    pub removed: Vec<Scalar>,
+}
+
+impl Delta {
+    /// A delta between the sets of two roots; `fields` may be empty if no row is added or changed.
+    ///
+    /// # Errors
+    /// As [`KeyedSet::new`] for the rows.
+    pub fn new(
+        key: &str,
+        fields: Vec<String>,
+        base_root: String,
+        new_root: String,
+        parts: Parts,
+    ) -> Result<Self, Error> {
+        let Parts { added, changed, removed } = parts;
+        let all = if fields.is_empty() && added.is_empty() && changed.is_empty() {
+            vec![key.to_owned()]
+        } else {
+            fields.clone()
+        };
+        let at = check_fields(key, &all)?;
+        // A set of them is what checks them.
+        let sorted = |rows: Vec<Row>, fields: &[String]| {
+            let set = KeyedSet::rootless(String::new(), key, fields.to_vec(), rows)?;
+            let mut rows = set.rows;
+            rows.sort_by_cached_key(|row| row[at].canonical());
+            Ok::<_, Error>(rows)
+        };
+        let (added, changed) = (sorted(added, &all)?, sorted(changed, &all)?);
+        let one = [key.to_owned()];
+        let removed = KeyedSet::rootless(
+            String::new(),
+            key,
+            one.to_vec(),
+            removed.into_iter().map(|identity| vec![identity]).collect(),
+        )?;
+        let mut removed: Vec<_> = removed.rows.into_iter().flatten().collect();
+        removed.sort_by_cached_key(Scalar::canonical);
+        let key = key.to_owned();
+        Ok(Self { key, fields, base_root, new_root, added, changed, removed })
+    }
+
+    /// What makes `new` of `base`; `None` when they differ in name, key or fields, for which a delta
+    /// has no form.
+    pub fn between(base: &KeyedSet, new: &KeyedSet) -> Option<Self> {
+        if base.name != new.name || !base.same_fields(new) {
+            return None;
+        }
+        let mut delta = Self {
+            key: new.key().to_owned(),
+            fields: new.fields.clone(),
+            base_root: base.root.clone(),
+            new_root: new.root.clone(),
+            added: Vec::new(),
+            changed: Vec::new(),
+            removed: Vec::new(),
+        };
+        let key = new.key;
+        for row in &new.rows {
+            match base.find(&row[key]) {
+                None => delta.added.push(row.clone()),
+                Some(at) if base.rows[at] != *row => delta.changed.push(row.clone()),
+                Some(_) => {}
+            }
+        }
+        let removed = base.rows.iter().filter(|row| new.find(&row[key]).is_none());
+        delta.removed = removed.map(|row| row[key].clone()).collect();
+        delta.added.sort_by_cached_key(|row| row[key].canonical());
+        delta.changed.sort_by_cached_key(|row| row[key].canonical());
+        delta.removed.sort_by_cached_key(Scalar::canonical);
+        Some(delta)
+    }
+
+    /// The field by which rows are known.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The names of the fields; none when no row is added or changed.
+    pub fn fields(&self) -> &[String] {
+        &self.fields
+    }
+
+    /// The root of the set that it changes.
+    pub fn base_root(&self) -> &str {
+        &self.base_root
+    }
+
+    /// The root of the set that it makes.
+    pub fn new_root(&self) -> &str {
+        &self.new_root
+    }
+
+    /// Rows of identities that the base lacks.
+    pub fn added(&self) -> &[Row] {
+        &self.added
+    }
+
+    /// Whole rows that replace those of the base.
+    pub fn changed(&self) -> &[Row] {
+        &self.changed
+    }
+
+    /// Identities whose rows go.
+    pub fn removed(&self) -> &[Scalar] {
+        &self.removed
+    }
+
+    /// The delta as text. `sizes` are those of the delta and of the whole set, as its sender counts
+    /// them, for the share that is saved; an empty tool is left out.
+    ///
+    /// # Errors
+    /// `invalid_header_value` for a tool or root that is not printable ASCII without spaces.
+    pub fn write(&self, tool: &str, sizes: Option<(u64, u64)>) -> Result<String, Error> {
+        let mut out = begin(tool)?;
+        out.push_str(" delta=true");
+        push_pair("base_root", &self.base_root, &mut out)?;
+        push_pair("new_root", &self.new_root, &mut out)?;
+        push_pair("key", &self.key, &mut out)?;
+        if let Some((delta, full)) = sizes.filter(|(_, full)| *full > 0) {
+            push_pair("savings", &format!("{}%", savings(delta, full)), &mut out)?;
+        }
+        out.push('\n');
+        let key = self.fields.iter().position(|field| *field == self.key).unwrap_or(0);
+        for (name, rows) in [("added", &self.added), ("changed", &self.changed)] {
+            if !rows.is_empty() {
+                write_section(name, &self.fields, key, rows, &mut out);
+            }
+        }
+        if !self.removed.is_empty() {
+            let rows: Vec<Row> = self.removed.iter().map(|row| vec![row.clone()]).collect();
+            write_section("removed", std::slice::from_ref(&self.key), 0, &rows, &mut out);
+        }
+        Ok(out)
+    }
+}
+
+/// How many per cent of `full` are saved, half to even.
+fn savings(delta: u64, full: u64) -> i128 {
+    let (delta, full) = (i128::from(delta), i128::from(full));
+    let saved = 100 * (full - delta);
+    let (whole, rest) = (saved.div_euclid(full), saved.rem_euclid(full));
+    whole
+        + match (2 * rest).cmp(&full) {
+            std::cmp::Ordering::Less => 0,
+            std::cmp::Ordering::Equal => whole.rem_euclid(2),
+            std::cmp::Ordering::Greater => 1,
+        }
+}
+
+impl KeyedSet {
+    /// The set that `delta` makes of this one, which stays as it is. Rows that the delta does not name
+    /// stay where they are, new ones follow.
+    ///
+    /// # Errors
+    /// `base_mismatch` when the delta is for another set; `delta_invalid` when it names another key or
+    /// other fields, adds what is there, changes or removes what is not, or names a row twice;
+    /// `root_mismatch` when the result is not the set that it announces.
+    pub fn apply(&self, delta: &Delta) -> Result<Self, Error> {
+        if delta.base_root != self.root {
+            let message = format!(
+                "the delta is for {}, the set is {}; ask for the full set",
+                excerpt(&delta.base_root),
+                self.root
+            );
+            return Err(Error::nowhere(Code::BaseMismatch, message));
+        }
+        let changes = self.changes(delta)?;
+        let mut rows = Vec::with_capacity(self.rows.len() + delta.added.len());
+        for (at, row) in self.rows.iter().enumerate() {
+            match changes.get(&at) {
+                None => rows.push(row.clone()),
+                Some(Some(new)) => rows.push((*new).clone()),
+                Some(None) => {}
+            }
+        }
+        rows.extend(delta.added.iter().cloned());
+        let set = Self::new(self.name.clone(), self.key(), self.fields.clone(), rows)?;
+        if set.root != delta.new_root {
+            let message = format!(
+                "the result is {}, the delta announces {}; ask for the full set",
+                set.root,
+                excerpt(&delta.new_root)
+            );
+            return Err(Error::nowhere(Code::RootMismatch, message));
+        }
+        Ok(set)
+    }
+
+    /// What becomes of rows: another one, or none.
+    fn changes<'d>(&self, delta: &'d Delta) -> Result<HashMap<usize, Option<&'d Row>>, Error> {
+        let invalid = |message: String| Err(Error::nowhere(Code::DeltaInvalid, message));
+        let has_rows = !(delta.added.is_empty() && delta.changed.is_empty());
+        if delta.key != self.key() || (has_rows && delta.fields != self.fields) {
+            return invalid("the delta has another key or other fields than the set".to_owned());
+        }
+        let mut changes = HashMap::new();
+        let replaced = delta.changed.iter().map(|row| (&row[self.key], Some(row)));
+        for (identity, row) in replaced.chain(delta.removed.iter().map(|one| (one, None))) {
+            let Some(at) = self.find(identity) else {
+                let what = if row.is_some() { "changes" } else { "removes" };
+                let shown = excerpt(&identity.canonical());
+                return invalid(format!("the delta {what} {shown}, which is not in the set"));
+            };
+            if changes.insert(at, row).is_some() {
+                let shown = excerpt(&identity.canonical());
+                return invalid(format!("the delta names {shown} twice"));
+            }
+        }
+        for row in &delta.added {
+            if self.find(&row[self.key]).is_some() {
+                let shown = excerpt(&row[self.key].canonical());
+                return invalid(format!("the delta adds {shown}, which already exists"));
+            }
+        }
+        Ok(changes)
+    }
+}
