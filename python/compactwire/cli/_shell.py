@@ -65,6 +65,16 @@ def json_line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
+def token_counter() -> Callable[[str], int] | None:
+    """Count the tokens of o200k_base; None where the tokenizer is not installed."""
+    try:
+        import bpe_openai
+    except ImportError:
+        return None
+    encoding = bpe_openai.get_encoding("o200k_base")
+    return lambda text: len(encoding.encode_ordinary(text))
+
+
 def add_command(
     commands: Commands,
     name: str,
