@@ -72,7 +72,13 @@ def token_counter() -> Callable[[str], int] | None:
     except ImportError:
         return None
     encoding = bpe_openai.get_encoding("o200k_base")
-    return lambda text: len(encoding.encode_ordinary(text))
+
+    def count(text: str) -> int:
+        # It takes less than a million characters at once; a cut may cost a token.
+        pieces = (text[at : at + 500_000] for at in range(0, len(text), 500_000))
+        return sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
+
+    return count
 
 
 def add_command(
