@@ -82,6 +82,12 @@ def test_the_package_writes_the_same_but_for_its_quirks(value: Any) -> None:
     assert text == gcf_writer.dumps(value, constant_columns=True, quirks=gcf_writer.QUIRKS)
 
 
+@given(values)
+def test_the_package_reads_what_is_written(value: Any) -> None:
+    for options in OPTIONS:
+        assert same(peer.decode_generic(gcf.dumps(value, **options)), value, order=False)
+
+
 QUIRKS: dict[str, Any] = {
     gcf_writer.REORDERS: [{"a": {"x": 1, "y": 2}}, {"a": {"y": 1, "x": 2}}],
     gcf_writer.OWN_NAME: [{"a": {"x": {"y": 1}, "a": None}}],
