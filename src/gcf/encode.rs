@@ -34,7 +34,8 @@ impl Default for EncodeOptions {
 /// The text of a value.
 ///
 /// # Errors
-/// `out_of_range` for an integer beyond 64 bits, `not_finite`, `limit_exceeded` for one too deep.
+/// `out_of_range` for an integer beyond 64 bits, `not_finite`, `duplicate_key`, `limit_exceeded` for a
+/// value too deep.
 pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
@@ -474,5 +475,54 @@ impl<'t, 'a> Writer<'t, 'a> {
         self.out.push(' ');
         let prefix = if column.shared && row > 0 { Prefix::Declared } else { Prefix::Item };
         self.item(value, depth + 4, prefix);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcf::Place;
+
+    fn encoded(json: &str) -> Result<String, Error> {
+        let value = json::parse(json, json::Limits::default()).unwrap();
+        encode(&value, &EncodeOptions::default())
+    }
+
+    #[test]
+    fn a_value_has_the_text_of_its_json() {
+        for (json, text) in [
+            ("1.50", "=1.5\n"),
+            ("{}", ""),
+            (r#"{"a":[1,"x|y",null],"b":{"c":{}}}"#, "a[3]: 1,\"x|y\",-\n## b\n  ## c\n"),
+            (r#"[{"a":1,"b":{"c":"x"}},{"a":2}]"#, "## [2]{a,\"b>c\"}\n1|x\n2|~\n"),
+            (r#"{"x":{"v":1},"y":{"v":[]}}"#, "## [2:]{key,v}\nx|1\n@1 y|^\n.v [0]\n"),
+            (r#"[[],{"a>b":1}]"#, "## [2]\n@0 [0]\n@1 {}\n  \"a>b\"=1\n"),
+        ] {
+            let text = format!("GCF profile=generic\n{text}");
+            assert_eq!(encoded(json).as_ref(), Ok(&text), "{json}");
+            assert_eq!(from_json(json, &EncodeOptions::default()), Ok(text), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_has_no_text_is_named() {
+        let error = encoded(r#"{"a":[1,18446744073709551616]}"#).unwrap_err();
+        assert_eq!((error.code, error.place), (Code::OutOfRange, Place::Value("$.a[1]".into())));
+        let value = Value::Array(vec![Value::Float(f64::NAN)]);
+        let error = encode(&value, &EncodeOptions::default()).unwrap_err();
+        assert_eq!((error.code, error.place), (Code::NotFinite, Place::Value("$[0]".into())));
+        let limits = Limits { max_depth: 1 };
+        let options = EncodeOptions { limits, ..EncodeOptions::default() };
+        let error = encode(&Value::Array(vec![value]), &options).unwrap_err();
+        assert_eq!((error.code, error.place), (Code::LimitExceeded, Place::Value("$[0]".into())));
+    }
+
+    #[test]
+    fn a_member_that_comes_twice_is_refused() {
+        let twice = vec![("k".into(), Value::Null), ("k".into(), Value::Null)];
+        for value in [Value::Object(twice.clone()), Value::Array(vec![Value::Object(twice)])] {
+            let error = encode(&value, &EncodeOptions::default()).unwrap_err();
+            assert_eq!(error.code, Code::DuplicateKey);
+        }
     }
 }

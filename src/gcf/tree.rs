@@ -147,6 +147,8 @@ pub(crate) struct Builder<'a> {
     under_key: Vec<ShapeId>,
     /// The last shape of an object at a depth.
     at_depth: Vec<ShapeId>,
+    /// The last new shape with a key.
+    shape_with: Vec<ShapeId>,
     limits: Limits,
 }
 
@@ -179,6 +181,7 @@ impl<'a> Builder<'a> {
             shape_ids: HashMap::new(),
             under_key: Vec::new(),
             at_depth: Vec::new(),
+            shape_with: Vec::new(),
             limits,
         }
     }
@@ -214,6 +217,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The keys that the object that just began probably has.
+    #[cfg(feature = "python")]
     pub(crate) fn expected(&self) -> Range<usize> {
         let Some(open) = self.open.last() else { return 0..0 };
         let under = self.under_key.get(open.context as usize).copied().unwrap_or(NONE);
@@ -229,6 +233,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A key of [`Builder::expected`].
+    #[cfg(feature = "python")]
     pub(crate) fn expected_key(&self, at: usize) -> KeyId {
         self.tree.shape_keys[at]
     }
@@ -260,14 +265,6 @@ impl<'a> Builder<'a> {
         id
     }
 
-    /// Whether the innermost object has a key twice.
-    pub(crate) fn repeated_key(&self) -> Option<&'a str> {
-        let first = self.open.last()?.first_key;
-        let mut seen = hashbrown::HashSet::new();
-        let repeated = self.key_stack[first..].iter().find(|&&key| !seen.insert(key))?;
-        Some(self.tree.key(*repeated).text)
-    }
-
     /// A container begins.
     ///
     /// # Errors
@@ -290,13 +287,14 @@ impl<'a> Builder<'a> {
     /// The innermost container ends.
     ///
     /// # Errors
-    /// `limit_exceeded` when the value has more than 2^32 parts.
+    /// `duplicate_key` for an object that has one twice, `limit_exceeded` when the value has more than
+    /// 2^32 parts.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         let Some(&Open { first, first_key, context, is_object }) = self.open.last() else {
             return Ok(());
         };
         let node = if is_object {
-            let shape = self.shape_of(first_key, context);
+            let shape = self.shape_of(first_key, context)?;
             self.object(shape, first)
         } else {
             self.array(first)
@@ -351,24 +349,24 @@ impl<'a> Builder<'a> {
         Node::Object(Object { shape, first: self.tree.nodes.len() as u32, flat, keyed })
     }
 
-    fn shape_of(&mut self, first_key: usize, context: KeyId) -> ShapeId {
+    fn shape_of(&mut self, first_key: usize, context: KeyId) -> Result<ShapeId, Error> {
         let keys = &self.key_stack[first_key..];
         let depth = self.open.len();
         let under = self.under_key.get(context as usize).copied().unwrap_or(NONE);
         let beside = self.at_depth.get(depth).copied().unwrap_or(NONE);
         if under != NONE && self.tree.shape(under) == keys {
-            return under;
+            return Ok(under);
         }
         if beside != NONE && self.tree.shape(beside) == keys {
             self.remember(beside, context, depth);
-            return beside;
+            return Ok(beside);
         }
         let shape = match self.shape_ids.get(keys) {
             Some(&shape) => shape,
-            None => self.new_shape(first_key),
+            None => self.new_shape(first_key)?,
         };
         self.remember(shape, context, depth);
-        shape
+        Ok(shape)
     }
 
     fn remember(&mut self, shape: ShapeId, context: KeyId, depth: usize) {
@@ -385,9 +383,17 @@ impl<'a> Builder<'a> {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "fewer than the nodes, which are checked")]
-    fn new_shape(&mut self, first_key: usize) -> ShapeId {
+    fn new_shape(&mut self, first_key: usize) -> Result<ShapeId, Error> {
         let keys = &self.key_stack[first_key..];
         let id = self.tree.shapes.len() as ShapeId;
+        self.shape_with.resize(self.tree.keys.len(), NONE);
+        for &key in keys {
+            if std::mem::replace(&mut self.shape_with[key as usize], id) == id {
+                let name = excerpt(self.tree.key(key).text);
+                let message = format!("two members are named {name}");
+                return Err(self.container_error(Code::DuplicateKey, message));
+            }
+        }
         let start = self.tree.shape_keys.len() as u32;
         self.tree.shape_keys.extend_from_slice(keys);
         let columns = keys.iter().any(|&key| !self.tree.key(key).path);
@@ -395,7 +401,7 @@ impl<'a> Builder<'a> {
         let end = start + keys.len() as u32;
         self.tree.shapes.push(Shape { keys: start..end, columns, paths });
         self.shape_ids.insert(keys.into(), id);
-        id
+        Ok(id)
     }
 
     /// An error at the value that would come next.

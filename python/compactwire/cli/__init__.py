@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import compactwire as cw
 
-from . import cad, claims, messages
+from . import cad, claims, gcf, messages
 from ._shell import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 _ABOUT = "What agents say to each other, made small, and proven small."
 
-_SYSTEMS = (messages, claims, cad)
+_SYSTEMS = (messages, gcf, claims, cad)
 
 _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from compactwire import cad
 
-from ._shell import OK, add_command, add_output, one_line, read, write, write_bytes
+from ._shell import (
+    OK,
+    add_command,
+    add_output,
+    one_line,
+    read,
+    token_counter,
+    write,
+    write_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +158,7 @@ def _hint(error: cad.CompactParseError) -> str:
 
 
 def _stats(args: argparse.Namespace) -> int:
-    tokens = _counter()
+    tokens = token_counter()
     lines = []
     for path in args.files:
         document = _document(read(path))
@@ -188,13 +197,3 @@ def _forms(document: Any) -> list[tuple[str, str | bytes]]:
         ("hybrid, minified", hybrid),
         ("binary", cad.to_binary(document)),
     ]
-
-
-def _counter() -> Callable[[str], int] | None:
-    """Count o200k tokens, where a tokenizer is installed."""
-    try:
-        import bpe_openai
-    except ImportError:
-        return None
-    encoding = bpe_openai.get_encoding("o200k_base")
-    return lambda text: len(encoding.encode_ordinary(text))

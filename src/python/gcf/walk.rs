@@ -276,7 +276,6 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
     fn dict(&mut self, dict: &Bound<'py, PyDict>) -> PyResult<()> {
         let py = dict.py();
         self.begin(py, true)?;
-        let mut inexact = false;
         for (key, value) in items(dict)? {
             let Ok(name) = key.cast::<PyString>() else {
                 let found = key.get_type().name()?;
@@ -284,7 +283,6 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
                 let problem = self.builder.container_error(Code::UnsupportedType, message);
                 return Err(error(py, &problem));
             };
-            inexact |= !key.is_exact_instance_of::<PyString>();
             let Ok(text) = name.to_str() else {
                 let message = format!("a key has a {}", lone_surrogate(name));
                 let problem = self.builder.container_error(Code::InvalidSurrogate, message);
@@ -292,11 +290,6 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
             };
             self.builder.push_key_copy(text);
             self.value(&value)?;
-        }
-        if inexact && self.builder.repeated_key().is_some() {
-            let message = "two keys have the same text".to_owned();
-            let problem = self.builder.container_error(Code::DuplicateKey, message);
-            return Err(error(py, &problem));
         }
         self.end(py)
     }

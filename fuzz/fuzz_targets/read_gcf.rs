@@ -1,0 +1,32 @@
+//! Any text as GCF: a value or an error with a place, and what is read is written and read again.
+
+#![no_main]
+
+use compactwire::gcf::{self, EncodeOptions, Limits, Place};
+use compactwire::json::Escape;
+use libfuzzer_sys::fuzz_target;
+
+#[path = "gcf/same.rs"]
+mod same;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = gcf::utf8(data) else { return };
+    // A header of its own, so that few inputs end there.
+    let body = format!("GCF profile=generic\n{text}");
+    for text in [text, &body] {
+        let value = match gcf::decode(text, Limits::default()) {
+            Ok(value) => value,
+            Err(error) => {
+                assert!(matches!(error.place, Place::Text { line: 1.., column: 1.. }), "{error:?}");
+                assert!(error.message.len() < 1000);
+                continue;
+            }
+        };
+        let options = EncodeOptions::default();
+        let canonical = gcf::encode(&value, &options).unwrap();
+        let json = gcf::to_json(text, Limits::default(), Escape::Needed).unwrap();
+        assert_eq!(gcf::from_json(&json, &options).unwrap(), canonical);
+        let again = gcf::decode(&canonical, Limits::default()).unwrap();
+        assert!(same::same(&again, &value), "{canonical}");
+    }
+});

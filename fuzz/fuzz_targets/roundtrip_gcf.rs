@@ -1,0 +1,120 @@
+//! Any value, most of them tables of rows that are nearly alike, comes back as it went.
+
+#![no_main]
+
+use compactwire::gcf::{self, EncodeOptions, Limits};
+use compactwire::json::{self, Escape};
+use compactwire::value::Value;
+use libfuzzer_sys::fuzz_target;
+use std::borrow::Cow;
+
+#[path = "gcf/same.rs"]
+mod same;
+
+const NAMES: [&str; 12] = ["a", "b", "c", "key", "_key", "id", "", "a>b", ">", "x y", "é", "\"|"];
+const TEXTS: [&str; 16] = [
+    "", "-", "~", "^", "true", "1", "01", "^{a}", "x[1]: y", "#x", ".a", "}", "a,b", "@0 x", " s",
+    "\n",
+];
+
+/// Reads choices from bytes; zeros when they are used up.
+struct Choices<'a>(std::slice::Iter<'a, u8>);
+
+impl Choices<'_> {
+    fn byte(&mut self) -> u8 {
+        self.0.next().copied().unwrap_or(0)
+    }
+
+    fn bits(&mut self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
+    }
+
+    fn text(&mut self) -> Cow<'static, str> {
+        match self.byte() {
+            choice @ 0..64 => TEXTS[usize::from(choice) % TEXTS.len()].into(),
+            length => {
+                let bytes: Vec<u8> = (0..length % 8).map(|_| self.byte()).collect();
+                String::from_utf8_lossy(&bytes).into_owned().into()
+            }
+        }
+    }
+
+    fn names(&mut self) -> Vec<Cow<'static, str>> {
+        let mut names = Vec::new();
+        for _ in 0..self.byte() % 5 {
+            let name = match self.byte() {
+                choice @ 0..200 => NAMES[usize::from(choice) % NAMES.len()].into(),
+                _ => self.text(),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    fn value(&mut self, depth: usize) -> Value<'static> {
+        let choice = self.byte() % if depth < 6 { 16 } else { 8 };
+        match choice {
+            0 => Value::Null,
+            1 => Value::Bool(self.byte() & 1 == 1),
+            2 => Value::Int(i64::from(self.byte())),
+            3 => Value::Int(self.bits().cast_signed()),
+            4 => {
+                let float = f64::from_bits(self.bits());
+                Value::Float(if float.is_finite() { float } else { -0.0 })
+            }
+            5..8 => Value::Text(self.text()),
+            8 | 9 => Value::Array((0..self.byte() % 5).map(|_| self.value(depth + 1)).collect()),
+            10 | 11 => {
+                let names = self.names().into_iter();
+                Value::Object(names.map(|name| (name, self.value(depth + 1))).collect())
+            }
+            12..15 => Value::Array(self.rows(depth + 1)),
+            _ => {
+                let mut members: Vec<(Cow<'_, str>, Value<'_>)> = Vec::new();
+                for row in self.rows(depth + 1) {
+                    let name = self.text();
+                    if members.iter().all(|member| member.0 != name) {
+                        members.push((name, row));
+                    }
+                }
+                Value::Object(members)
+            }
+        }
+    }
+
+    /// Objects like one, each with few changes.
+    fn rows(&mut self, depth: usize) -> Vec<Value<'static>> {
+        let names = self.names();
+        let row: Vec<_> = names.into_iter().map(|name| (name, self.value(depth + 1))).collect();
+        let mut rows = vec![Value::Object(row.clone())];
+        for _ in 0..self.byte() % 4 {
+            let mut row = row.clone();
+            for _ in 0..self.byte() % 3 {
+                let Some(at) = usize::from(self.byte()).checked_rem(row.len()) else { break };
+                match self.byte() % 4 {
+                    0 => drop(row.remove(at)),
+                    1 => row[at].1 = Value::Null,
+                    2 => row.swap(at, 0),
+                    _ => row[at].1 = self.value(depth + 1),
+                }
+            }
+            rows.push(Value::Object(row));
+        }
+        rows
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let value = Choices(data.iter()).value(0);
+    let mut json = String::new();
+    json::write_in_order(&value, Escape::Needed, &mut json);
+    for (flatten, constant_columns) in [(true, false), (false, false), (true, true)] {
+        let options = EncodeOptions { flatten, constant_columns, ..EncodeOptions::default() };
+        let text = gcf::encode(&value, &options).unwrap();
+        assert_eq!(gcf::from_json(&json, &options).unwrap(), text);
+        let again = gcf::decode(&text, Limits::default()).unwrap();
+        assert!(same::same(&again, &value), "{text}");
+    }
+});

@@ -1,0 +1,97 @@
+"""The command ``compactwire gcf``: JSON to GCF, back, and what it saves."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from compactwire import gcf
+
+from ._shell import add_command, add_input, add_output, one_line, read, token_counter, write
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from ._shell import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "gcf",
+        lambda _: parser.error("which command?"),
+        "convert between JSON and GCF, and measure what is saved",
+        "compactwire gcf encode orders.json -o orders.gcf",
+    )
+    group = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    about = "write JSON as GCF"
+    encode = add_command(
+        group, "encode", _encode, about, "compactwire gcf encode orders.json -o orders.gcf"
+    )
+    add_input(encode, "JSON")
+    encode.add_argument(
+        "--no-flatten", action="store_true", help='write no columns "a>b" for nested objects'
+    )
+    encode.add_argument(
+        "--constant-columns",
+        action="store_true",
+        help="name a value that all rows share once (not every reader of GCF 3.6 takes it)",
+    )
+    add_output(encode)
+    about = "write GCF as JSON, without white space"
+    decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
+    add_input(decode, "GCF")
+    decode.add_argument("--ascii", action="store_true", help="escape what is not ASCII")
+    add_output(decode)
+    about = "measure JSON and the same as GCF"
+    stats = add_command(group, "stats", _stats, about, "compactwire gcf stats orders.json")
+    stats.add_argument("files", metavar="FILE", nargs="+", help="JSON, or - for stdin")
+
+
+def _json(path: str) -> bytes:
+    """Read JSON; some editors put a byte order mark before it."""
+    return read(path).removeprefix(b"\xef\xbb\xbf")
+
+
+def _encode(args: argparse.Namespace) -> int:
+    text = gcf.from_json(
+        _json(args.file), flatten=not args.no_flatten, constant_columns=args.constant_columns
+    )
+    return write(text, args.output)
+
+
+def _decode(args: argparse.Namespace) -> int:
+    return write(gcf.to_json(read(args.file), ensure_ascii=args.ascii) + "\n", args.output)
+
+
+def _stats(args: argparse.Namespace) -> int:
+    count = token_counter()
+    lines = [line for path in args.files for line in _sheet(path, count)]
+    write("".join(line + "\n" for line in lines), "-")
+    if count is None:
+        print("compactwire: no tokens: pip install bpe-openai", file=sys.stderr)
+    return 0
+
+
+def _sheet(path: str, count: Callable[[str], int] | None) -> Iterator[str]:
+    data = _json(path)
+    text = gcf.from_json(data)
+    minified = gcf.to_json(text)
+    forms = {
+        "JSON, as it is": data.decode(),
+        "JSON, compact": minified,
+        "GCF": text,
+        "GCF, constants": gcf.from_json(data, constant_columns=True),
+    }
+    yield one_line(path)
+    size, tokens = len(minified.encode()), count(minified) if count else 0
+    for name, form in forms.items():
+        line = f"  {name:<16}{_against(len(form.encode()), size)} bytes"
+        yield line + (f"{_against(count(form), tokens)} tokens" if count else "")
+
+
+def _against(found: int, compact: int) -> str:
+    """Show a number, and what it is of that of compact JSON."""
+    return f"{found:>12,} {found / compact:>8.1%}"

@@ -1,0 +1,353 @@
+"""A writer of the GCF generic profile: slow, plain, written from the specification.
+
+With `QUIRKS` it writes what the package `gcf-python` writes; so the two together say exactly where
+that package departs from the specification.
+
+Source: GCF 3.6 sections 2 to 7.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+# Objects of a column are flattened though their keys stand in another order, which is lost.
+REORDERS = "reorders"
+# Objects are not flattened where a null member is named like the field and another is an object.
+OWN_NAME = "own name"
+# Objects of a column are written inline though a later row has null.
+INLINE_NULL = "inline null"
+# Arrays share a schema though a name in it has a `>`; what is written cannot be read.
+SHARED_PATHS = "shared paths"
+# Doubles from 1e-6 to 1e-4 have at most 20 decimals: the last digits are lost.
+ROUNDS = "rounds"
+QUIRKS = frozenset({REORDERS, OWN_NAME, INLINE_NULL, SHARED_PATHS, ROUNDS})
+
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+LIKE_A_NUMBER = re.compile(r"[+-]\.?[0-9]|\.[0-9]|0[0-9]")
+SPECIAL = re.compile(
+    r'["\\|,\x00-\x1f\x80-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]'
+)
+LIST_LIKE = re.compile(r"[^\[]*\[[^\]]*\] *:", re.DOTALL)
+ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+}
+ABSENT = object()
+
+
+def quoted(text: str) -> str:
+    found = (ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char < " " else char) for char in text)
+    return '"' + "".join(found) + '"'
+
+
+def value(text: str) -> str:
+    """A text where a value stands."""
+    needs_quotes = (
+        text in ("", "-", "~", "^", "true", "false")
+        or (text.startswith("^{") and text.endswith("}"))
+        or NUMBER.fullmatch(text)
+        or LIKE_A_NUMBER.match(text)
+        or text[0] in " #@."
+        or text[-1] == " "
+        or SPECIAL.search(text)
+        or LIST_LIKE.match(text)
+    )
+    return quoted(text) if needs_quotes else text
+
+
+def key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quoted(name)
+
+
+def number(found: float) -> str:
+    if found == 0:
+        return "0"
+    if isinstance(found, int):
+        return str(found)
+    sign, digits, exponent = parts(found)
+    if not 1e-6 <= abs(found) < 2**53:
+        point = "." if len(digits) > 1 else ""
+        return f"{sign}{digits[0]}{point}{digits[1:]}e{exponent:+d}"
+    if exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    fraction = digits[exponent + 1 :]
+    return f"{sign}{whole}.{fraction}" if fraction else sign + whole
+
+
+def parts(found: float) -> tuple[str, str, int]:
+    """Sign, shortest digits, and the exponent of the first."""
+    shortest = repr(abs(found))
+    mantissa, _, exponent = shortest.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    leading = len(whole + fraction) - len(digits)
+    first = len(whole) - leading - 1 + int(exponent or 0)
+    return "-" if found < 0 else "", digits.rstrip("0"), first
+
+
+def scalar(found: Any) -> str:
+    if found is ABSENT:
+        return "~"
+    if found is None:
+        return "-"
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return value(found) if isinstance(found, str) else number(found)
+
+
+def is_scalar(found: Any) -> bool:
+    return not isinstance(found, list | dict)
+
+
+def union(rows: Iterable[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def has_columns(rows: list[Any]) -> bool:
+    return all(isinstance(row, dict) for row in rows) and any(
+        ">" not in name for name in union(rows)
+    )
+
+
+def is_keyed(found: dict[str, Any]) -> bool:
+    return len(found) >= 2 and has_columns(list(found.values()))
+
+
+def leaves(found: dict[str, Any], form: dict[str, Any]) -> list[Any]:
+    """The leaves, in the order of another object."""
+    return [
+        leaf
+        for name, inner in form.items()
+        for leaf in (leaves(found[name], inner) if isinstance(inner, dict) else [found[name]])
+    ]
+
+
+def paths(name: str, form: dict[str, Any]) -> list[str]:
+    return [
+        path
+        for inner, kind in form.items()
+        for path in (
+            paths(f"{name}>{inner}", kind) if isinstance(kind, dict) else [f"{name}>{inner}"]
+        )
+    ]
+
+
+def rounded(found: Any) -> Any:
+    if isinstance(found, list):
+        return list(map(rounded, found))
+    if isinstance(found, dict):
+        return {name: rounded(member) for name, member in found.items()}
+    if isinstance(found, float) and 1e-6 <= abs(found) < 1e-4:
+        return float(f"{found:.20f}")
+    return found
+
+
+def dumps(
+    found: Any,
+    *,
+    flatten: bool = True,
+    constant_columns: bool = False,
+    quirks: frozenset[str] = frozenset(),
+) -> str:
+    writer = _Writer(flatten, constant_columns, quirks)
+    writer.root(rounded(found) if ROUNDS in quirks else found)
+    return "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
+
+
+class _Writer:
+    def __init__(self, flatten: bool, constants: bool, quirks: frozenset[str]) -> None:
+        self.flatten, self.constants, self.quirks = flatten, constants, quirks
+        self.lines: list[str] = []
+
+    def root(self, found: Any) -> None:
+        if is_scalar(found):
+            self.lines.append("=" + scalar(found))
+        elif isinstance(found, list) or is_keyed(found):
+            self.form("## ", found, 0)
+        else:
+            self.members(found, 0)
+
+    def members(self, found: dict[str, Any], depth: int) -> None:
+        for name, member in found.items():
+            lead = " " * depth
+            if is_scalar(member):
+                self.lines.append(f"{lead}{key(name)}={scalar(member)}")
+            elif isinstance(member, list) and member and all(map(is_scalar, member)):
+                self.form(lead + key(name), member, depth)
+            elif isinstance(member, list) or is_keyed(member):
+                self.form(f"{lead}## {key(name)} ", member, depth)
+            else:
+                self.lines.append(f"{lead}## {key(name)}")
+                self.members(member, depth + 2)
+
+    def form(self, lead: str, found: Any, body: int) -> None:
+        """Write a value behind what introduces it; its body stands at `body`."""
+        if is_scalar(found):
+            self.lines.append(f"{lead}={scalar(found)}")
+        elif isinstance(found, dict) and is_keyed(found):
+            self.table(f"{lead}[{len(found)}:]", list(found.values()), body, list(found))
+        elif isinstance(found, dict):
+            self.lines.append(lead + "{}")
+            self.members(found, body)
+        elif not found:
+            self.lines.append(lead + "[0]")
+        elif all(map(is_scalar, found)):
+            self.lines.append(f"{lead}[{len(found)}]: {','.join(map(scalar, found))}")
+        elif has_columns(found):
+            self.table(f"{lead}[{len(found)}]", found, body)
+        else:
+            self.lines.append(f"{lead}[{len(found)}]")
+            for index, item in enumerate(found):
+                self.form(f"{' ' * body}@{index} ", item, body + 2)
+
+    def table(
+        self, lead: str, rows: list[dict[str, Any]], body: int, keys: list[str] | None = None
+    ) -> None:
+        names = union(rows)
+        forms = {name: form for name in names if (form := self.flat_form(name, rows))}
+        inline = {
+            name
+            for name in names
+            if name not in forms and ">" not in name and self.is_inline(name, rows)
+        }
+        columns = [name for name in names if ">" not in name]
+        constant = self.constant(lead, rows, columns) if keys is None else set()
+        declared = []
+        if keys is not None:
+            label = "key"
+            while label in names:
+                label = "_" + label
+            declared.append(label)
+        for name in columns:
+            if name in forms:
+                declared += map(quoted, paths(name, forms[name]))
+            elif name in constant:
+                text = rows[0][name]
+                braces = isinstance(text, str) and "}" in text
+                declared.append(f"{key(name)}={quoted(text) if braces else scalar(text)}")
+            else:
+                declared.append(key(name))
+        self.lines.append(f"{lead}{{{','.join(declared)}}}")
+        shared = {name for name in names if name not in forms and self.is_shared(name, rows)}
+        columns = [name for name in columns if name not in constant]
+        for index, row in enumerate(rows):
+            cells = [] if keys is None else [value(keys[index])]
+            blocks = [
+                name for name in columns if name not in forms and not is_scalar(row.get(name))
+            ]
+            blocks += [name for name in names if ">" in name and name in row]
+            for name in columns:
+                cells += self.cells(row.get(name, ABSENT), forms.get(name), name in inline, index)
+            lead = " " * body
+            self.lines.append(lead + (f"@{index} " if blocks else "") + "|".join(cells))
+            for name in blocks:
+                if name in inline and isinstance(row[name], dict):
+                    self.lines.append(lead + "|".join(map(scalar, row[name].values())))
+                elif name in shared and index > 0 and row[name] is not None:
+                    self.shared_rows(f"{lead}.{key(name)} ", row[name], body + 4)
+                else:
+                    self.form(f"{lead}.{key(name)} ", row[name], body + 4)
+
+    def cells(self, cell: Any, form: dict[str, Any] | None, inline: bool, index: int) -> list[str]:
+        if form:
+            if isinstance(cell, dict):
+                return list(map(scalar, leaves(cell, form)))
+            return [scalar(cell)] * len(leaves(form, form))
+        if is_scalar(cell):
+            return [scalar(cell)]
+        if inline and index == 0:
+            return [f"^{{{','.join(map(key, cell))}}}"]
+        return ["^"]
+
+    def shared_rows(self, lead: str, rows: list[dict[str, Any]], body: int) -> None:
+        self.lines.append(f"{lead}[{len(rows)}]")
+        for row in rows:
+            cells = (scalar(row.get(name, ABSENT)) for name in union(rows))
+            self.lines.append(" " * body + "|".join(cells))
+
+    # Classes of fields ----------------------------------------------------------------------------
+
+    def flat_form(self, name: str, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+        """The object whose form a field's objects have, if it becomes columns."""
+        cells = [row[name] for row in rows if row.get(name) is not None]
+        if not self.flatten or not name or ">" in name or not cells:
+            return None
+        if not all(isinstance(cell, dict) for cell in cells):
+            return None
+        if not all(self.same_form(cell, cells[0]) for cell in cells):
+            return None
+        if any(all(leaf is None for leaf in leaves(cell, cells[0])) for cell in cells):
+            return None
+        form: dict[str, Any] = cells[0]
+        if OWN_NAME in self.quirks and any(self.has_own_name(name, cell) for cell in cells):
+            return None
+        return form
+
+    def has_own_name(self, name: str, cell: dict[str, Any]) -> bool:
+        return cell.get(name, 0) is None and any(isinstance(inner, dict) for inner in cell.values())
+
+    def same_form(self, found: dict[str, Any], form: dict[str, Any]) -> bool:
+        alike = found.keys() == form.keys() if REORDERS in self.quirks else [*found] == [*form]
+        return (
+            bool(found)
+            and alike
+            and all(
+                name
+                and ">" not in name
+                and not isinstance(inner, list)
+                and isinstance(inner, dict) == isinstance(form[name], dict)
+                and (is_scalar(inner) or self.same_form(inner, form[name]))
+                for name, inner in found.items()
+            )
+        )
+
+    def is_inline(self, name: str, rows: list[dict[str, Any]]) -> bool:
+        first = rows[0].get(name)
+        cells = [row[name] for row in rows if name in row]
+        if INLINE_NULL in self.quirks:
+            cells = [cell for cell in cells if cell is not None]
+        return (
+            isinstance(first, dict)
+            and len(first) >= 3
+            and all(
+                isinstance(cell, dict)
+                and [*cell] == [*first]
+                and all(map(is_scalar, cell.values()))
+                for cell in cells
+            )
+        )
+
+    def is_shared(self, name: str, rows: list[dict[str, Any]]) -> bool:
+        cells = [row[name] for row in rows if row.get(name) is not None]
+        if rows[0].get(name) is None:
+            return False
+        return all(isinstance(cell, list) and self.is_flat_table(cell) for cell in cells) and all(
+            union(cell) == union(cells[0]) for cell in cells
+        )
+
+    def is_flat_table(self, rows: list[Any]) -> bool:
+        names = union(row for row in rows if isinstance(row, dict))
+        return (
+            all(isinstance(row, dict) and all(map(is_scalar, row.values())) for row in rows)
+            and bool(names)
+            and (SHARED_PATHS in self.quirks or not any(">" in name for name in names))
+        )
+
+    def constant(self, lead: str, rows: list[dict[str, Any]], columns: list[str]) -> set[str]:
+        if not self.constants or not lead.lstrip(" ").startswith("## ") or len(rows) < 2:
+            return set()
+        found = [
+            name
+            for name in columns
+            if all(is_scalar(row.get(name, [])) for row in rows)
+            and len({scalar(row[name]) for row in rows}) == 1
+        ]
+        return set(found[:-1] if found == columns else found)

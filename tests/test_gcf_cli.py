@@ -1,0 +1,110 @@
+"""The command ``compactwire gcf``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire import gcf
+
+ORDERS = {"orders": [{"id": i, "to": {"city": "Köln"}, "by": "post"} for i in range(9)]}
+COMPACT = json.dumps(ORDERS, ensure_ascii=False, separators=(",", ":"))
+
+
+def run(
+    *arguments: str | Path, data: bytes = b"", imports: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    start = f"{imports}\nimport sys; from compactwire.cli import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", start, "gcf", *map(str, arguments)],
+        input=data,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.json"
+    path.write_text(json.dumps(ORDERS, indent=2), encoding="utf-8")
+    return path
+
+
+def test_json_goes_to_gcf_and_back(orders: Path, tmp_path: Path) -> None:
+    text = tmp_path / "orders.gcf"
+    assert run("encode", orders, "-o", text).returncode == 0
+    assert text.read_bytes().decode() == gcf.dumps(ORDERS)
+    assert run("decode", text).stdout.decode() == COMPACT + "\n"
+    assert json.loads(run("decode", text, "--ascii").stdout.decode("ascii")) == ORDERS
+
+
+def test_input_may_come_from_a_pipe_and_with_a_byte_order_mark() -> None:
+    result = run("encode", data=b"\xef\xbb\xbf" + COMPACT.encode())
+    assert result.stdout.decode() == gcf.dumps(ORDERS)
+    assert run("decode", "-", data=result.stdout).stdout.decode() == COMPACT + "\n"
+
+
+def test_numbers_and_order_do_not_pass_through_python() -> None:
+    data = b'{"b":9223372036854775807,"a":1e+22}'
+    assert run("decode", data=run("encode", data=data).stdout).stdout == data + b"\n"
+
+
+def test_the_choices_of_the_encoder_are_options(orders: Path) -> None:
+    for option, keyword in (
+        ("--no-flatten", {"flatten": False}),
+        ("--constant-columns", {"constant_columns": True}),
+    ):
+        expected = gcf.dumps(ORDERS, **keyword)
+        assert expected != gcf.dumps(ORDERS)
+        assert run("encode", orders, option).stdout.decode() == expected
+
+
+def test_bad_input_is_one_line_with_its_place() -> None:
+    for command, data, expected in (
+        ("encode", b'{"a":1,\n"a":2}', b"duplicate_key"),
+        ("encode", b'{"a":1e999}', b"out_of_range"),
+        ("decode", b"GCF profile=generic\n## [2]{a}\n1\n", b"count_mismatch"),
+        ("decode", b"GCF profile=generic\na=\xff\n", b"invalid_utf8"),
+        ("stats", b"{", b"invalid_line"),
+    ):
+        result = run(command, "-", data=data)
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert result.stderr.startswith(b"compactwire: error: " + expected)
+        assert result.stderr.count(b"\n") == 1
+        assert b"line " in result.stderr
+
+
+def test_stats_measure_against_compact_json(orders: Path) -> None:
+    result = run("stats", orders, "-", data=b"[]")
+    lines = result.stdout.decode().splitlines()
+    assert (lines[0], lines[5]) == (str(orders), "-")
+    sizes = {line[2:18].strip(): line[18:].split()[:2] for line in lines[1:5]}
+    size = len(gcf.dumps(ORDERS).encode())
+    assert sizes["JSON, compact"] == [str(len(COMPACT.encode())), "100.0%"]
+    assert sizes["GCF"] == [str(size), f"{size / len(COMPACT.encode()):.1%}"]
+    assert sizes["JSON, as it is"][0] == str(orders.stat().st_size)
+
+
+def test_stats_count_tokens_where_a_tokenizer_is_installed(orders: Path) -> None:
+    absent = run("stats", orders, imports="import sys; sys.modules['bpe_openai'] = None")
+    assert (absent.returncode, b" tokens" in absent.stdout) == (0, False)
+    assert absent.stderr == b"compactwire: no tokens: pip install bpe-openai\n"
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding("o200k_base")
+    lines = run("stats", orders).stdout.decode().splitlines()
+    assert lines[3].split()[-3:][::2] == [
+        str(len(tokenizer.encode_ordinary(gcf.dumps(ORDERS)))),
+        "tokens",
+    ]
+
+
+def test_usage() -> None:
+    assert run().returncode == 2
+    assert run("stats").returncode == 2
+    missing = run("encode", "/nowhere/orders.json")
+    assert missing.returncode == 1
+    assert missing.stderr.startswith(b"compactwire: error: ")
