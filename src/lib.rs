@@ -8,6 +8,8 @@
 //! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
 //! | Compact Protocol v2 part 2: what the peer has, and requests | [`session`] |
 //! | CAD IR: vcad documents as JSON, compact text and bytes | [`cad`] |
+//! | GCF: values and graphs as text for language models | [`gcf`] |
+//! | Wire codecs: graphs as GCB and JSON | [`wire`] |
 //!
 //! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
@@ -24,6 +26,7 @@ mod position;
 pub mod session;
 pub mod value;
 pub mod walk;
+pub mod wire;
 
 #[cfg(feature = "python")]
 mod python;

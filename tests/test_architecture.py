@@ -28,9 +28,10 @@ RUST_ARROWS: dict[str, set[str]] = {
     "json": {"walk", "value"} | LOWEST,
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
     "cad": VALUES | LOWEST,
-    "session": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
     "gcf": VALUES | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact", "cad", "gcf", "session"}
+    "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
+    "wire": {"gcf"} | VALUES | LOWEST,
+    "python": {"base85", "msgpack", "compression", "compact", "cad", "gcf", "session", "wire"}
     | VALUES
     | LOWEST,
 }
@@ -41,7 +42,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_core"},
     "_cad_tool": {"_core", "errors"},
-    "gcf": {"_core.gcf", "errors"},
+    "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
+    "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
+    "_bridge": {"_core.graph"},
+    "_codecs": {"_core.graph", "_core.wire", "errors"},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {"", "cli._shell", "cli.cad", "cli.messages"},

@@ -41,6 +41,7 @@ from .errors import (
     DecompressionFailed,
     DictionaryNotFound,
     DocumentError,
+    DuplicateCodec,
     EmptyResponse,
     EncodeError,
     GcfError,
@@ -53,7 +54,9 @@ from .errors import (
     InvalidPrefix,
     MissingField,
     OutputTooLarge,
+    UnknownCodec,
     UnknownReference,
+    WireError,
 )
 
 __all__ = [
@@ -66,6 +69,7 @@ __all__ = [
     "Dictionary",
     "DictionaryNotFound",
     "DocumentError",
+    "DuplicateCodec",
     "EmptyResponse",
     "EncodeError",
     "Format",
@@ -85,7 +89,9 @@ __all__ = [
     "Session",
     "SessionStats",
     "ToolCall",
+    "UnknownCodec",
     "UnknownReference",
+    "WireError",
     "__version__",
     "apply_delta",
     "cad",

@@ -5,7 +5,7 @@
 use crate::compact::{DecodeError, EncodeError};
 use crate::gcf;
 use crate::position::excerpt;
-use crate::{base85, cad, session};
+use crate::{base85, cad, session, wire};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
@@ -14,7 +14,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
+        BinaryError, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference, WireError,
     }
 }
 
@@ -194,4 +194,25 @@ pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     };
     let text = error.to_string();
     exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
+}
+
+/// An error of GCB or JSON as its exception.
+#[cold]
+pub(super) fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
+    let code = error.code.name();
+    let (offset, path) = match &error.place {
+        wire::Place::Offset(offset) => (Some(*offset), None),
+        wire::Place::Path(path) => (None, Some(path)),
+    };
+    let (text, nowhere) = (error.to_string(), None::<usize>);
+    exception!(
+        py,
+        WireError,
+        text,
+        code = code,
+        line = nowhere,
+        column = nowhere,
+        path = path,
+        offset = offset
+    )
 }
