@@ -59,8 +59,9 @@ pub fn respond<E: From<Error>>(
     }
     let full = encode(&snapshot, options)?;
     let delta = base.and_then(|base| representable(base, &snapshot, peer_root));
-    if let Some(delta) = delta {
-        let plain = encode_delta(&delta, options)?;
+    // A name that a line of the full text holds may make a comment of a line of a delta.
+    let written = delta.and_then(|delta| Some((encode_delta(&delta, options).ok()?, delta)));
+    if let Some((plain, delta)) = written {
         let (delta_size, full_size) = (count(&plain)?, count(&full)?);
         if u128::from(delta_size) * 10 < u128::from(full_size) * 6 {
             let tokens = |size| i64::try_from(size).unwrap_or(i64::MAX);
