@@ -9,6 +9,8 @@
 //! | Compact Protocol v2 part 2: what the peer has, and requests | [`session`] |
 //! | CAD IR: vcad documents as JSON, compact text and bytes | [`cad`] |
 //! | compression claims: bundles, receipts, signatures | [`claims`] |
+//! | GCF: values and graphs as text for language models | [`gcf`] |
+//! | Wire codecs: graphs as GCB and JSON | [`wire`] |
 //!
 //! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
@@ -26,6 +28,7 @@ mod position;
 pub mod session;
 pub mod value;
 pub mod walk;
+pub mod wire;
 
 #[cfg(feature = "python")]
 mod python;

@@ -28,10 +28,12 @@ RUST_ARROWS: dict[str, set[str]] = {
     "json": {"walk", "value"} | LOWEST,
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
     "cad": VALUES | LOWEST,
-    "session": {"base85", "msgpack", "compression", "compact"} | VALUES | LOWEST,
     "claims": VALUES | LOWEST,
     "gcf": VALUES | LOWEST,
-    "python": {"base85", "msgpack", "compression", "compact", "cad", "claims", "gcf", "session"}
+    "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
+    "wire": {"gcf"} | VALUES | LOWEST,
+    "python": {"base85", "msgpack", "compression", "compact"}
+    | {"cad", "claims", "gcf", "session", "wire"}
     | VALUES
     | LOWEST,
 }
@@ -43,7 +45,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_cad_preview": {"_core"},
     "_cad_tool": {"_core", "errors"},
     "claims": {"_core.claims"},
-    "gcf": {"_core.gcf", "errors"},
+    "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
+    "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
+    "_bridge": {"_core.graph"},
+    "_codecs": {"_core.graph", "_core.wire", "errors"},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {"", "cli._shell", "cli.cad", "cli.claims", "cli.gcf", "cli.messages"},

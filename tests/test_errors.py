@@ -15,13 +15,15 @@ import pytest
 
 import compactwire as cw
 import compactwire.errors
-from compactwire import cad, gcf
+from compactwire import cad, gcf, wire
 
 from .conftest import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
 BINDING = Path(__file__).resolve().parents[1] / "src" / "python" / "errors.rs"
 # Never raised themselves.
 BASES = {"CompactWireError", "DecodeError"}
+# Raised by the registry, which is Python.
+REGISTRY = {"DuplicateCodec", "UnknownCodec"}
 
 MESSAGE = b"\x94\x03\x00\x00\xa5hello"
 MAP = b"\x85\xa1v\x01\xa1s\xa2OK\xa1m\xa2C4\xa1t\x07\xa1r\xa5hello"
@@ -160,6 +162,21 @@ REASONS: dict[str, Reason] = {
         cw.BinaryError,
         {"offset": 4, "message": "unknown layout 2"},
     ),
+    "no GCB": (
+        lambda: wire.decode_gcb(b"GCB2\x01"),
+        cw.WireError,
+        {"code": "gcb_bad_magic", "line": None, "column": None, "path": None, "offset": 0},
+    ),
+    "a codec that is there": (
+        lambda: wire.register(wire.JsonCodec()),
+        cw.DuplicateCodec,
+        {"name": "json"},
+    ),
+    "no codec": (
+        lambda: wire.get("yaml"),
+        cw.UnknownCodec,
+        {"name": "yaml", "available": ("gcb", "gcf", "json")},
+    ),
     "GCF text": (
         lambda: gcf.loads("GCF profile=generic\na=~"),
         cw.GcfError,
@@ -225,16 +242,17 @@ def test_the_binding_imports_exactly_these_classes() -> None:
     block = re.search(r"import! \{(.*?)\}", BINDING.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     imported = re.findall(r"\w+", block[1])
-    assert sorted(imported) == sorted(set(compactwire.errors.__all__) - BASES)
+    assert sorted(imported) == sorted(set(compactwire.errors.__all__) - BASES - REGISTRY)
 
 
 def test_all_are_one_tree_under_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    first = {"ClaimRejected", "DecodeError", "DocumentError", "EncodeError", "GcfError"}
+    first = {"ClaimRejected", "DecodeError", "DocumentError", "EncodeError", "GcfError"} | REGISTRY
     for name in first:
         assert classes[name].__bases__ == (cw.CompactWireError,)
-    for name in set(classes) - {"CompactWireError"} - first:
+    assert cw.WireError.__bases__ == (cw.GcfError,)
+    for name in set(classes) - {"CompactWireError", "WireError"} - first:
         assert classes[name].__bases__ == (cw.DecodeError,)
 
 

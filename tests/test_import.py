@@ -65,12 +65,15 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
     ours = [name for name in imported() if name.partition(".")[0] == "compactwire"]
     assert ours == [
         "compactwire",
+        "compactwire._bridge",
         "compactwire._cad_preview",
         "compactwire._cad_tool",
         "compactwire._core",
         "compactwire._core.cad",
         "compactwire._core.claims",
         "compactwire._core.gcf",
+        "compactwire._core.graph",
+        "compactwire._core.wire",
         "compactwire._format",
         "compactwire.cad",
         "compactwire.errors",

@@ -43,6 +43,7 @@ from .errors import (
     DecompressionFailed,
     DictionaryNotFound,
     DocumentError,
+    DuplicateCodec,
     EmptyResponse,
     EncodeError,
     GcfError,
@@ -55,7 +56,9 @@ from .errors import (
     InvalidPrefix,
     MissingField,
     OutputTooLarge,
+    UnknownCodec,
     UnknownReference,
+    WireError,
 )
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "Dictionary",
     "DictionaryNotFound",
     "DocumentError",
+    "DuplicateCodec",
     "EmptyResponse",
     "EncodeError",
     "Format",
@@ -89,7 +93,9 @@ __all__ = [
     "Session",
     "SessionStats",
     "ToolCall",
+    "UnknownCodec",
     "UnknownReference",
+    "WireError",
     "__version__",
     "apply_delta",
     "cad",

@@ -18,6 +18,7 @@ __all__ = [
     "DecompressionFailed",
     "DictionaryNotFound",
     "DocumentError",
+    "DuplicateCodec",
     "EmptyResponse",
     "EncodeError",
     "GcfError",
@@ -30,7 +31,9 @@ __all__ = [
     "InvalidPrefix",
     "MissingField",
     "OutputTooLarge",
+    "UnknownCodec",
     "UnknownReference",
+    "WireError",
 ]
 
 
@@ -207,3 +210,34 @@ class ClaimRejected(CompactWireError):
     """Which input, by its role, such as ``claim.json``; None for none."""
     exit_code: int
     """1: the claim is not true. 2: the input cannot be judged. 3: a bug in this program."""
+
+
+class WireError(GcfError):
+    """A payload cannot be written as GCB or JSON, or what was read is none."""
+
+    code: str
+    """What kind of error: ``gcb_truncated``, ``gcb_pack_root``, ``invalid_member``."""
+    line: None
+    """Of GCF only."""
+    column: None
+    """Of GCF only."""
+    path: str | None
+    """The way to the value, as ``$.symbols[3].kind``; None where it is an offset that tells."""
+    offset: int | None
+    """Where what is read is wrong, in bytes from 0; None where it is a path that tells."""
+
+
+class DuplicateCodec(CompactWireError):
+    """The registry has a codec of this name."""
+
+    name: str
+    """The name."""
+
+
+class UnknownCodec(CompactWireError):
+    """The registry has no codec of this name."""
+
+    name: str
+    """The name."""
+    available: tuple[str, ...]
+    """The names that there are, sorted."""

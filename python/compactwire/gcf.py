@@ -1,8 +1,9 @@
-"""GCF: any JSON-like value as the text that language models read best at the fewest tokens.
+"""GCF: any JSON-like value, and graphs, as the text that language models read best.
 
-Source: GCF 3.6.
+Source: GCF 3.6; wire codecs.
 """
 
+from ._bridge import SQLiteStore, from_context_block
 from ._core.gcf import (
     KeyedDelta,
     KeyedProducer,
@@ -19,22 +20,62 @@ from ._core.gcf import (
     receive_keyed,
     to_json,
 )
+from ._core.graph import (
+    Components,
+    DeltaPayload,
+    Edge,
+    GraphStreamEncoder,
+    Location,
+    Payload,
+    Symbol,
+    Unchanged,
+    apply_delta,
+    count_tokens,
+    decode,
+    diff,
+    encode,
+    encode_delta,
+    encode_unchanged,
+    pack_root,
+    respond,
+    snapshot,
+)
 from .errors import GcfError
 
 __all__ = [
+    "Components",
+    "DeltaPayload",
+    "Edge",
     "GcfError",
+    "GraphStreamEncoder",
     "KeyedDelta",
     "KeyedProducer",
     "KeyedSet",
     "KeyedSnapshots",
+    "Location",
+    "Payload",
+    "SQLiteStore",
     "StreamEncoder",
+    "Symbol",
+    "Unchanged",
+    "apply_delta",
+    "count_tokens",
+    "decode",
+    "diff",
     "dump",
     "dumps",
+    "encode",
+    "encode_delta",
+    "encode_unchanged",
+    "from_context_block",
     "from_json",
     "load",
     "loads",
+    "pack_root",
     "read_keyed",
     "read_keyed_delta",
     "receive_keyed",
+    "respond",
+    "snapshot",
     "to_json",
 ]

@@ -175,7 +175,6 @@ pub struct Error {
 
 impl Error {
     /// An error that has no place.
-    #[cfg(feature = "python")]
     pub(crate) fn nowhere(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), place: Place::Nowhere }
     }

@@ -4,6 +4,7 @@ mod declare;
 mod decode;
 mod encode;
 mod error;
+pub mod graph;
 mod header;
 pub mod keyed;
 mod line;

@@ -6,7 +6,7 @@ use crate::claims::{Failure, ProduceError};
 use crate::compact::{DecodeError, EncodeError};
 use crate::gcf;
 use crate::position::excerpt;
-use crate::{base85, cad, session};
+use crate::{base85, cad, session, wire};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -17,7 +17,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference,
+        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference, WireError,
     }
 }
 
@@ -243,4 +243,25 @@ pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
             PyOSError::new_err((code, message, path.into_os_string()))
         }
     }
+}
+
+/// An error of GCB or JSON as its exception.
+#[cold]
+pub(super) fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
+    let code = error.code.name();
+    let (offset, path) = match &error.place {
+        wire::Place::Offset(offset) => (Some(*offset), None),
+        wire::Place::Path(path) => (None, Some(path)),
+    };
+    let (text, nowhere) = (error.to_string(), None::<usize>);
+    exception!(
+        py,
+        WireError,
+        text,
+        code = code,
+        line = nowhere,
+        column = nowhere,
+        path = path,
+        offset = offset
+    )
 }

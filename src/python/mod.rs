@@ -14,6 +14,7 @@ mod delta;
 mod dictionary;
 mod errors;
 mod gcf;
+mod graph;
 mod inspect;
 mod message;
 mod request;
@@ -21,6 +22,7 @@ mod response;
 mod session;
 mod tool_call;
 mod walk;
+mod wire;
 
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -41,6 +43,8 @@ mod _core {
     #[pymodule_export]
     use super::gcf::module as gcf;
     #[pymodule_export]
+    use super::graph::module as graph;
+    #[pymodule_export]
     use super::inspect::{Inspection, inspect};
     #[pymodule_export]
     use super::message::{decode, decode_base85, detect, encode, encode_base85};
@@ -50,9 +54,10 @@ mod _core {
     use super::response::{Response, restore_response};
     #[pymodule_export]
     use super::session::{Session, SessionStats, restore_session, restore_session_stats};
-
     #[pymodule_export]
     use super::tool_call::{ToolCall, decode_tool_call, encode_tool_call, restore_tool_call};
+    #[pymodule_export]
+    use super::wire::module as wire;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

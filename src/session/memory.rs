@@ -5,6 +5,7 @@
 
 use super::context::{Context, Next};
 use super::definitions::{Definition, Definitions, short_id};
+use crate::gcf::graph::{SentSymbols, SymbolTable};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -14,6 +15,10 @@ pub(super) struct Memory {
     pub(super) tools: Definitions,
     pub(super) prompts: Definitions,
     pub(super) context: Context,
+    /// Symbols of graphs that the writer of this direction declared.
+    pub(super) declared: SentSymbols,
+    /// The same, as the reader has them.
+    pub(super) symbols: SymbolTable,
 }
 
 impl Default for Memory {
@@ -22,6 +27,8 @@ impl Default for Memory {
             tools: Definitions::tools(),
             prompts: Definitions::prompts(),
             context: Context::default(),
+            declared: SentSymbols::default(),
+            symbols: SymbolTable::default(),
         }
     }
 }

@@ -40,7 +40,7 @@
 //!
 //! # Rooms
 //! `memory` is what one side knows of the other: parts, one per system (`definitions` for tools and
-//! prompts, `context`). `frames` and `pack` know texts and remember nothing; `encode` and `decode`
+//! prompts, `context`, symbols of graphs). `frames` and `pack` know texts and remember nothing; `encode` and `decode`
 //! go from one to the other; `stats` counts, `state` moves a session elsewhere.
 //!
 //! # Where we differ
@@ -55,6 +55,7 @@ mod definitions;
 mod encode;
 mod error;
 mod frames;
+mod graph;
 mod memory;
 mod pack;
 mod state;

@@ -10,9 +10,10 @@ use super::frames::json_len;
 use super::memory::Memory;
 use super::stats::Stats;
 use super::{Limits, Session};
+use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
 use serde::{Deserialize, Serialize};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -29,6 +30,8 @@ struct Part {
     prompts: Vec<(String, String)>,
     context: String,
     last: Vec<u8>,
+    declared: SentState,
+    symbols: Vec<KnownSymbol>,
 }
 
 impl Session {
@@ -72,6 +75,8 @@ impl Part {
             prompts: pairs(&memory.prompts),
             context: memory.context.text().to_owned(),
             last: memory.context.last().to_owned(),
+            declared: memory.declared.state(),
+            symbols: memory.symbols.state(),
         }
     }
 
@@ -83,6 +88,8 @@ impl Part {
             tools: tools.ok_or_else(impossible)?,
             prompts: prompts.ok_or_else(impossible)?,
             context: Context::new(self.context, self.last),
+            declared: SentSymbols::restore(self.declared).ok_or_else(impossible)?,
+            symbols: SymbolTable::restore(self.symbols),
         })
     }
 }

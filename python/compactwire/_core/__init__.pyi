@@ -11,6 +11,9 @@ from .._format import Format
 from . import cad as cad
 from . import claims as claims
 from . import gcf as gcf
+from . import graph as graph
+from . import wire as wire
+from .graph import DeltaPayload, Payload, Unchanged
 
 __version__: Final[str]
 
@@ -40,7 +43,9 @@ __all__ = [
     "encode_delta",
     "encode_tool_call",
     "gcf",
+    "graph",
     "inspect",
+    "wire",
 ]
 
 _Wire = str | bytes | bytearray | memoryview
@@ -745,6 +750,63 @@ class Session:
 
         Source: Compact Protocol v2 part 2, v4 section 11.
         """
+    def encode_graph(
+        self,
+        payload: Payload,
+        /,
+        *,
+        dangling: Literal["error", "drop"] = "error",
+        allow_unicode: bool = False,
+        locations: bool = True,
+    ) -> str:
+        """Write a graph payload: a symbol is declared once, then named by its id.
+
+        Parameters
+        ----------
+        payload : Payload
+            The payload.
+        dangling, allow_unicode, locations
+            As in `gcf.encode`.
+
+        Returns
+        -------
+        str
+            The text. The session takes it for delivered: where it was not, `forget_graph`. After an
+            hour without a graph, or a day, and beyond 65,536 symbols, it is a full text without
+            `session=true`, and the symbols start over.
+
+        Raises
+        ------
+        GcfError
+            As `gcf.encode`; the session stays as it was.
+
+        Source: GCF 3.6 section 11.
+        """
+    def decode_graph(
+        self, text: str | bytes | bytearray | memoryview, /
+    ) -> Payload | DeltaPayload | Unchanged:
+        """Read a graph text of the peer, and resolve what it names.
+
+        Parameters
+        ----------
+        text : str, bytes, bytearray or memoryview
+            What the peer's `encode_graph` gave, or any other text of the graph profile.
+
+        Returns
+        -------
+        Payload, DeltaPayload or Unchanged
+            What the text says that it is. Only a payload with `session=true` changes what is known.
+
+        Raises
+        ------
+        GcfError
+            As `gcf.decode`; `unknown_session_reference` and `session_conflict` mean that the two
+            sides are out of step: `reset` both. The session stays as it was.
+
+        Source: GCF 3.6 section 11.
+        """
+    def forget_graph(self) -> None:
+        """Take the last graph for lost: its symbols are declared again under their ids."""
     def forget(self, *ids: str) -> int:
         """Forget that the peer has these, so that the next request carries them again.
 

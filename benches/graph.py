@@ -1,0 +1,129 @@
+"""The speed of graph payloads, next to the published Python package.
+
+python -m benches.graph [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from compactwire import gcf, wire
+
+from . import report, speed
+from .measure import FULL, QUICK, compare
+
+SYMBOLS = 500
+KINDS = ["function", "type", "method", "interface", "class"]
+
+
+def payload(count: int) -> gcf.Payload:
+    """Make a payload of `count` symbols and as many edges."""
+    generator = random.Random(7)
+    symbols = [
+        gcf.Symbol(
+            f"github.com/acme/service/pkg{i % 17}.Symbol{i}",
+            generator.choice(KINDS),
+            round(generator.random(), 2),
+            generator.choice(["lsp_resolved", "ast_inferred"]),
+            min(3, i // 100),
+            f"func Symbol{i}(ctx context.Context) error",
+        )
+        for i in range(count)
+    ]
+    names = [symbol.qualified_name for symbol in symbols]
+    pairs = {(generator.choice(names), generator.choice(names)) for _ in range(count)}
+    edges = [gcf.Edge(source, target, "calls") for source, target in sorted(pairs)]
+    return gcf.Payload("context_for_task", 1847, 5000, "", symbols, edges)
+
+
+def theirs(ours: gcf.Payload) -> tuple[Any, Any]:
+    """Give the package and its object for our payload."""
+    import gcf as package  # type: ignore[import-not-found,unused-ignore]
+
+    symbols = [
+        package.Symbol(
+            qualified_name=symbol.qualified_name,
+            kind=symbol.kind,
+            score=symbol.score,
+            provenance=symbol.provenance,
+            distance=symbol.distance,
+        )
+        for symbol in ours.symbols
+    ]
+    edges = [
+        package.Edge(source=edge.source, target=edge.target, edge_type=edge.edge_type)
+        for edge in ours.edges
+    ]
+    made = package.Payload(
+        tool=ours.tool,
+        tokens_used=ours.tokens_used,
+        token_budget=ours.token_budget,
+        symbols=symbols,
+        edges=edges,
+    )
+    return package, made
+
+
+def everything(text: str) -> tuple[object, object]:
+    """Read a text, and make the objects of all its symbols and edges."""
+    decoded = gcf.decode(text)
+    assert isinstance(decoded, gcf.Payload)
+    return decoded.symbols, decoded.edges
+
+
+def cases() -> Iterator[speed.Case]:
+    """Give the comparisons; both sides write the same symbols, or there is no figure."""
+    ours = payload(SYMBOLS)
+    package, peer = theirs(ours)
+    text = gcf.encode(ours)
+    theirs_text = package.encode(peer)
+    speed.same(text, theirs_text)
+    size = f"{SYMBOLS} symbols"
+    yield speed.Case(
+        "graph encode",
+        size,
+        "gcf-python",
+        40,
+        lambda: gcf.encode(ours),
+        lambda: package.encode(peer),
+    )
+    yield speed.Case(
+        "graph decode, with objects",
+        size,
+        "gcf-python",
+        40,
+        lambda: everything(text),
+        lambda: package.decode(theirs_text),
+    )
+    data = wire.encode_gcb(ours)
+    speed.same(wire.decode_gcb(data), ours)
+    document = wire.encode_json(ours, compact=True)
+    yield speed.Case(
+        "GCB decode",
+        size,
+        "our JSON codec",
+        None,
+        lambda: wire.decode_gcb(data),
+        lambda: wire.decode_json(document),
+    )
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m benches.graph", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="measure briefly")
+    effort = QUICK if parser.parse_args().quick else FULL
+    rows = []
+    for case in cases():
+        ours, peer = compare([case.ours, case.theirs], effort)
+        rows.append(speed.Row(case, ours, peer).record())
+    print(report.speed({"speed": rows}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

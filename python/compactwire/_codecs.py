@@ -1,0 +1,290 @@
+"""The registry of codecs, and the three that are always there.
+
+Source: wire codecs, "Codec Registry".
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+from ._core.graph import Payload, decode, encode
+from ._core.wire import decode_gcb, decode_json, encode_gcb, encode_json
+from .errors import DuplicateCodec, GcfError, UnknownCodec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Iterable
+    from typing import Any, Literal, Protocol
+
+    class Codec(Protocol):
+        """Any object that writes and reads payloads under a name."""
+
+        @property
+        def name(self) -> str:
+            """What the registry calls it."""
+
+        @property
+        def description(self) -> str:
+            """What it is for."""
+
+        def encode(self, payload: Payload, /) -> str | bytes:
+            """Write a payload."""
+
+        def decode(self, data: Any, /) -> Payload:
+            """Read a payload."""
+
+
+class GcfCodec:
+    """GCF, graph profile: text for language models.
+
+    Parameters
+    ----------
+    name : str
+        What the registry calls it.
+    dangling, allow_unicode, locations
+        As in `gcf.encode`.
+
+    Source: wire codecs, "Built-In Codecs".
+    """
+
+    description = "Graph Compact Format: text for language models"
+
+    def __init__(
+        self,
+        name: str = "gcf",
+        *,
+        dangling: Literal["error", "drop"] = "error",
+        allow_unicode: bool = False,
+        locations: bool = True,
+    ) -> None:
+        self.name = name
+        self._dangling = dangling
+        self._allow_unicode = allow_unicode
+        self._locations = locations
+
+    def encode(self, payload: Payload, /) -> str:
+        """Write a payload, as `gcf.encode` does."""
+        return encode(
+            payload,
+            dangling=self._dangling,
+            allow_unicode=self._allow_unicode,
+            locations=self._locations,
+        )
+
+    def decode(self, data: str | bytes, /) -> Payload:
+        """Read a payload; a delta is `malformed_delta`, because it is none."""
+        decoded = decode(data)
+        if not isinstance(decoded, Payload):
+            message = f"malformed_delta: expected a payload, found {type(decoded).__name__}"
+            raise GcfError(message, code="malformed_delta", line=1, column=1, path=None)
+        return decoded
+
+
+class GcbCodec:
+    """GCB: bytes for processes and caches.
+
+    Parameters
+    ----------
+    name : str
+        What the registry calls it.
+    lossy : set of str
+        What may be lost, as in `wire.encode_gcb`.
+    raw_float32 : bool
+        As in `wire.decode_gcb`.
+
+    Source: wire codecs, "Built-In Codecs".
+    """
+
+    description = "Graph Compact Binary: bytes for processes and caches"
+
+    def __init__(
+        self, name: str = "gcb", *, lossy: Iterable[str] = (), raw_float32: bool = False
+    ) -> None:
+        self.name = name
+        self._lossy = frozenset(lossy)
+        self._raw_float32 = raw_float32
+
+    def encode(self, payload: Payload, /) -> bytes:
+        """Write a payload, as `wire.encode_gcb` does."""
+        return encode_gcb(payload, lossy=self._lossy)
+
+    def decode(self, data: bytes, /) -> Payload:
+        """Read a payload, as `wire.decode_gcb` does; text is a `TypeError`."""
+        return decode_gcb(data, lossy=self._lossy, raw_float32=self._raw_float32)
+
+
+class JsonCodec:
+    """JSON: text for people.
+
+    Parameters
+    ----------
+    name : str
+        What the registry calls it.
+    compact, html_escape : bool
+        As in `wire.encode_json`.
+
+    Source: wire codecs, "Built-In Codecs".
+    """
+
+    description = "JSON: text for people"
+
+    def __init__(
+        self, name: str = "json", *, compact: bool = False, html_escape: bool = False
+    ) -> None:
+        self.name = name
+        self._compact = compact
+        self._html_escape = html_escape
+
+    def encode(self, payload: Payload, /) -> str:
+        """Write a payload, as `wire.encode_json` does."""
+        return encode_json(payload, compact=self._compact, html_escape=self._html_escape)
+
+    def decode(self, data: str | bytes, /) -> Payload:
+        """Read a payload, as `wire.decode_json` does."""
+        return decode_json(data)
+
+
+_codecs: dict[str, Codec] = {codec.name: codec for codec in (GcfCodec(), GcbCodec(), JsonCodec())}
+# Under it stands no code of a codec.
+_lock = allocate_lock()
+
+
+def register(codec: Codec) -> None:
+    """Add a codec.
+
+    Parameters
+    ----------
+    codec : object
+        With `name`, `description`, `encode(payload)` and `decode(data)`.
+
+    Raises
+    ------
+    DuplicateCodec
+        The name is taken; the registry stays as it was.
+    TypeError
+        It is no codec.
+
+    Source: wire codecs, "Codec Registry".
+    """
+    name = getattr(codec, "name", None)
+    if not isinstance(name, str) or not all(
+        hasattr(codec, member) for member in ("description", "encode", "decode")
+    ):
+        raise TypeError("a codec has name (a str), description, encode and decode")
+    with _lock:
+        free = name not in _codecs
+        if free:
+            _codecs[name] = codec
+    if not free:
+        raise DuplicateCodec(f"there is a codec named {name!r}", name=name)
+
+
+def get(name: str) -> Codec:
+    """Give the codec of a name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    Codec
+        The codec.
+
+    Raises
+    ------
+    UnknownCodec
+        There is none; `available` names those that there are.
+
+    Source: wire codecs, "Codec Registry".
+    """
+    with _lock:
+        codec = _codecs.get(name)
+        available = tuple(_codecs)
+    if codec is None:
+        names = tuple(sorted(available))
+        message = f"unknown codec {name!r}; there are {', '.join(names)}"
+        raise UnknownCodec(message, name=name, available=names)
+    return codec
+
+
+def encode_with(name: str, payload: Payload) -> str | bytes:
+    """Write a payload with the codec of a name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    payload : Payload
+        The payload.
+
+    Returns
+    -------
+    str or bytes
+        What the codec makes of it.
+
+    Raises
+    ------
+    UnknownCodec
+        There is none of this name. The codec's own errors pass through.
+
+    Source: wire codecs, "Codec Registry".
+    """
+    return get(name).encode(payload)
+
+
+def decode_with(name: str, data: str | bytes) -> Payload:
+    """Read a payload with the codec of a name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    data : str or bytes
+        What the codec wrote.
+
+    Returns
+    -------
+    Payload
+        The payload.
+
+    Raises
+    ------
+    UnknownCodec
+        There is none of this name. The codec's own errors pass through.
+
+    Source: wire codecs, "Codec Registry".
+    """
+    return get(name).decode(data)
+
+
+def list() -> builtins.list[Codec]:
+    """Give all codecs, by name.
+
+    Returns
+    -------
+    list of Codec
+        The codecs.
+
+    Source: wire codecs, "Codec Registry".
+    """
+    with _lock:
+        codecs = dict(_codecs)
+    return [codecs[name] for name in sorted(codecs)]
+
+
+def list_names() -> str:
+    """Give all names, sorted and joined by ", ".
+
+    Returns
+    -------
+    str
+        The names.
+
+    Source: wire codecs, "Codec Registry".
+    """
+    with _lock:
+        names = sorted(_codecs)
+    return ", ".join(names)

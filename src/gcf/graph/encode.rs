@@ -1,0 +1,361 @@
+//! The writer: checked and put into order first, then written in one pass. GCF 3.6 sections 9 and 16.1.
+
+use super::super::error::{Code, Error};
+use super::super::text::write_quoted;
+use super::header::{write_count, write_field};
+use super::names::{Index, check_counts, check_edge, check_symbol, short};
+use super::score;
+use super::table::{Planned, SentSymbols};
+use super::types::{Edge, Location, Payload, Symbol};
+use std::cmp::Ordering;
+use std::time::Duration;
+
+/// What happens to an edge whose end is not among the symbols.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dangling {
+    /// `dangling_edge`.
+    #[default]
+    Refuse,
+    /// It is left out.
+    Drop,
+}
+
+/// How a payload is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeOptions {
+    /// What happens to an edge whose end is not among the symbols.
+    pub dangling: Dangling,
+    /// Whether names may be other than ASCII. Readers take them; the grammar forbids to write them.
+    pub allow_unicode: bool,
+    /// Whether locations are written. Readers of GCF before 3.6 refuse them.
+    pub locations: bool,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self { dangling: Dangling::default(), allow_unicode: false, locations: true }
+    }
+}
+
+/// Writes a payload.
+///
+/// # Errors
+/// `invalid_graph_name`, `not_finite`, `out_of_range`, `duplicate_symbol`, `dangling_edge`,
+/// `invalid_header_value`, `invalid_loc_line`, with the path to the symbol or edge.
+pub fn encode(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
+    let order = checked_order(payload, options)?;
+    let mut ids = vec![0; order.len()];
+    for (id, &index) in (0..).zip(&order) {
+        ids[index as usize] = id;
+    }
+    let edges = Lines::new(payload, options, &ids)?;
+    write(payload, options, &order, &Planned { ids, known: Vec::new() }, &edges, false)
+}
+
+/// Writes a payload to a peer with which a session is held: what it has is named by its id alone.
+///
+/// `now` is the time since any fixed moment, by a clock that does not go back. Beyond a limit of the
+/// session the payload is written in full, without `session=true`, and the session starts over.
+///
+/// # Errors
+/// As [`encode`]; then the session is as it was.
+pub fn encode_in(
+    payload: &Payload,
+    options: EncodeOptions,
+    sent: &mut SentSymbols,
+    now: Duration,
+) -> Result<String, Error> {
+    let order = checked_order(payload, options)?;
+    let Some(planned) = sent.plan(&payload.symbols, &order, now) else {
+        let text = encode(payload, options)?;
+        sent.start_over();
+        return Ok(text);
+    };
+    let edges = Lines::new(payload, options, &planned.ids)?;
+    let text = write(payload, options, &order, &planned, &edges, true)?;
+    sent.commit(&payload.symbols, &planned, now);
+    Ok(text)
+}
+
+/// The symbols in the order of the text.
+fn checked_order(payload: &Payload, options: EncodeOptions) -> Result<Vec<u32>, Error> {
+    check_counts(payload)?;
+    let Ok(count) = u32::try_from(payload.symbols.len()) else {
+        let message = "more than 2^32 symbols";
+        return Err(Error::nowhere(Code::LimitExceeded, message));
+    };
+    for (i, symbol) in payload.symbols.iter().enumerate() {
+        check_symbol(symbol, options.allow_unicode, || format!("$.symbols[{i}]"))?;
+    }
+    let mut order: Vec<u32> = (0..count).collect();
+    let symbols = &payload.symbols;
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&symbols[a as usize], &symbols[b as usize]);
+        let by_score = || b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal);
+        a.distance.cmp(&b.distance).then_with(by_score)
+    });
+    Ok(order)
+}
+
+/// The edges that are written: ids of target and source, in their order.
+struct Lines<'p>(Vec<(u64, u64, &'p Edge)>);
+
+impl<'p> Lines<'p> {
+    fn new(payload: &'p Payload, options: EncodeOptions, ids: &[u64]) -> Result<Self, Error> {
+        let index = Index::new(&payload.symbols)?;
+        let mut lines = Vec::with_capacity(payload.edges.len());
+        for (i, edge) in payload.edges.iter().enumerate() {
+            check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
+            let target = index.end(&edge.target, || format!("$.edges[{i}].target"));
+            let source = index.end(&edge.source, || format!("$.edges[{i}].source"));
+            match (target, source) {
+                (Ok(target), Ok(source)) => {
+                    lines.push((ids[target as usize], ids[source as usize], edge));
+                }
+                (Err(error), _) | (_, Err(error)) => {
+                    let dangling = error.code == Code::DanglingEdge;
+                    if !dangling || options.dangling == Dangling::Refuse {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        lines.sort_by(|(target, source, edge), (other_target, other_source, other)| {
+            (source, target, &*edge.edge_type).cmp(&(other_source, other_target, &*other.edge_type))
+        });
+        Ok(Self(lines))
+    }
+}
+
+fn write(
+    payload: &Payload,
+    options: EncodeOptions,
+    order: &[u32],
+    planned: &Planned,
+    edges: &Lines<'_>,
+    session: bool,
+) -> Result<String, Error> {
+    let names = payload.symbols.iter().map(|symbol| symbol.qualified_name.len() + 40);
+    let mut out = String::with_capacity(200 + names.sum::<usize>() + 32 * edges.0.len());
+    out.push_str("GCF profile=graph");
+    write_field("tool", &payload.tool, &mut out)?;
+    write_count("budget", payload.token_budget, &mut out);
+    write_count("tokens", payload.tokens_used, &mut out);
+    out.push_str(" symbols=");
+    write_id(order.len() as u64, &mut out);
+    if !edges.0.is_empty() {
+        out.push_str(" edges=");
+        write_id(edges.0.len() as u64, &mut out);
+    }
+    if session {
+        out.push_str(" session=true");
+    }
+    write_field("pack_root", &payload.pack_root, &mut out)?;
+    out.push('\n');
+    let mut distance = None;
+    for &index in order {
+        let symbol = &payload.symbols[index as usize];
+        if distance != Some(symbol.distance) {
+            distance = Some(symbol.distance);
+            write_group(symbol.distance, &mut out);
+        }
+        let known = planned.known.get(index as usize).is_some_and(|&known| known);
+        write_node(planned.ids[index as usize], symbol, known, &mut out);
+    }
+    if !edges.0.is_empty() {
+        out.push_str("## edges [");
+        write_id(edges.0.len() as u64, &mut out);
+        out.push_str("]\n");
+        for &(target, source, edge) in &edges.0 {
+            write_edge(target, source, edge, &mut out);
+        }
+    }
+    if options.locations {
+        let located = payload.symbols.iter().zip(&planned.ids);
+        let located = located.filter_map(|(s, &id)| s.location.as_deref().map(|at| (id, at)));
+        write_locations(located.collect(), &mut out)?;
+    }
+    Ok(out)
+}
+
+pub(super) fn write_id(id: u64, out: &mut String) {
+    out.push_str(itoa::Buffer::new().format(id));
+}
+
+/// Appends the name of the group of a distance.
+pub(super) fn write_label(distance: i64, out: &mut String) {
+    match distance {
+        0 => out.push_str("targets"),
+        1 => out.push_str("related"),
+        2 => out.push_str("extended"),
+        _ => {
+            out.push_str("distance_");
+            out.push_str(itoa::Buffer::new().format(distance));
+        }
+    }
+}
+
+/// Appends the line that begins the group of a distance.
+pub(super) fn write_group(distance: i64, out: &mut String) {
+    out.push_str("## ");
+    write_label(distance, out);
+    out.push('\n');
+}
+
+/// Appends the line of a symbol: a reference where the peer knows it.
+pub(super) fn write_node(id: u64, symbol: &Symbol, known: bool, out: &mut String) {
+    if known {
+        out.push('@');
+        write_id(id, out);
+        out.push_str("  # previously transmitted\n");
+    } else {
+        write_declaration(id, symbol, out);
+        out.push('\n');
+    }
+}
+
+/// Appends `@id kind name score provenance`.
+pub(super) fn write_declaration(id: u64, symbol: &Symbol, out: &mut String) {
+    out.push('@');
+    write_id(id, out);
+    out.push(' ');
+    out.push_str(short(&symbol.kind));
+    out.push(' ');
+    out.push_str(&symbol.qualified_name);
+    out.push(' ');
+    score::write(symbol.score, out);
+    out.push(' ');
+    out.push_str(&symbol.provenance);
+}
+
+/// Appends the line of an edge.
+pub(super) fn write_edge(target: u64, source: u64, edge: &Edge, out: &mut String) {
+    out.push('@');
+    write_id(target, out);
+    out.push_str("<@");
+    write_id(source, out);
+    out.push(' ');
+    out.push_str(&edge.edge_type);
+    if !edge.status.is_empty() && *edge.status != *"unchanged" {
+        out.push(' ');
+        out.push_str(&edge.status);
+    }
+    out.push('\n');
+}
+
+/// Appends the section of locations, by id; nothing where there is none.
+pub(super) fn write_locations(
+    mut located: Vec<(u64, &Location)>,
+    out: &mut String,
+) -> Result<(), Error> {
+    if located.is_empty() {
+        return Ok(());
+    }
+    located.sort_by_key(|&(id, _)| id);
+    out.push_str("## loc [");
+    write_id(located.len() as u64, out);
+    out.push_str("]\n");
+    for (id, location) in located {
+        let Location { file, line, column, end } = location;
+        out.push('@');
+        write_id(id, out);
+        out.push(' ');
+        let bare = file.bytes().all(|byte| byte.is_ascii_graphic());
+        if bare && !file.is_empty() && !file.starts_with('"') {
+            out.push_str(file);
+        } else {
+            write_quoted(file, out);
+        }
+        let (end_line, end_column) = end.unzip();
+        for number in [Some(*line), Some(*column), end_line, end_column].into_iter().flatten() {
+            if number == 0 {
+                let message = "lines and columns count from 1, so none is 0";
+                return Err(Error::nowhere(Code::InvalidLocLine, message));
+            }
+            out.push(' ');
+            write_id(number, out);
+        }
+        out.push('\n');
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbol(name: &str, score: f64, distance: i64) -> Symbol {
+        Symbol {
+            qualified_name: name.into(),
+            kind: "function".into(),
+            score,
+            provenance: "lsp".into(),
+            distance,
+            ..Symbol::default()
+        }
+    }
+
+    fn encoded(payload: &Payload) -> Result<String, Code> {
+        encode(payload, EncodeOptions::default()).map_err(|error| error.code)
+    }
+
+    #[test]
+    fn groups_go_outwards_and_scores_down() {
+        let payload = Payload {
+            tool: "t".into(),
+            symbols: vec![
+                symbol("far", 0.9, 7),
+                symbol("low", 0.101, 0),
+                symbol("high", 0.104, 0),
+                symbol("tie", 0.104, 0),
+            ],
+            edges: vec![Edge::new("high", "far", "b"), Edge::new("high", "far", "a")],
+            ..Payload::default()
+        };
+        let text = "GCF profile=graph tool=t symbols=4 edges=2\n## targets\n@0 fn high 0.10 lsp\n\
+                    @1 fn tie 0.10 lsp\n@2 fn low 0.10 lsp\n## distance_7\n@3 fn far 0.90 lsp\n\
+                    ## edges [2]\n@3<@0 a\n@3<@0 b\n";
+        assert_eq!(encoded(&payload).as_deref(), Ok(text));
+    }
+
+    #[test]
+    fn what_a_line_cannot_hold_is_refused() {
+        let with = |change: fn(&mut Payload)| {
+            let mut payload = Payload {
+                symbols: vec![symbol("a", 0.5, 0), symbol("b", 0.5, 0)],
+                edges: vec![Edge::new("a", "b", "calls")],
+                ..Payload::default()
+            };
+            change(&mut payload);
+            encoded(&payload).unwrap_err()
+        };
+        assert_eq!(with(|p| p.symbols[0].kind = "a b".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.symbols[0].provenance = "".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.edges[0].edge_type = "é".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.edges[0].status = "a\n".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.symbols[1].score = f64::NAN), Code::NotFinite);
+        assert_eq!(with(|p| p.symbols[1].distance = -1), Code::OutOfRange);
+        assert_eq!(with(|p| p.tokens_used = -1), Code::OutOfRange);
+        assert_eq!(with(|p| p.symbols[1].qualified_name = "a".into()), Code::DuplicateSymbol);
+        assert_eq!(with(|p| p.edges[0].target = "c".into()), Code::DanglingEdge);
+        assert_eq!(with(|p| p.tool = "my tool".into()), Code::InvalidHeaderValue);
+        let twins = |p: &mut Payload| {
+            p.symbols[1].qualified_name = "a".into();
+            p.symbols[1].kind = "type".into();
+            p.edges[0].target = "a".into();
+        };
+        assert_eq!(with(twins), Code::DuplicateSymbol);
+    }
+
+    #[test]
+    fn dangling_edges_are_dropped_where_that_is_asked_for() {
+        let payload = Payload {
+            symbols: vec![symbol("a", 0.5, 0)],
+            edges: vec![Edge::new("a", "c", "calls")],
+            ..Payload::default()
+        };
+        let options = EncodeOptions { dangling: Dangling::Drop, ..EncodeOptions::default() };
+        let text = encode(&payload, options).unwrap();
+        assert_eq!(text, "GCF profile=graph symbols=1\n## targets\n@0 fn a 0.50 lsp\n");
+    }
+}

@@ -1,0 +1,224 @@
+//! What a line can hold, and how kinds are abbreviated. GCF 3.6 sections 4 and 16.1.
+
+use super::super::error::{Code, Error, Place};
+use super::types::{Edge, Payload, Symbol};
+use crate::position::excerpt;
+use hashbrown::{HashMap, HashSet};
+
+/// Kinds and their abbreviations; all others are written as they are.
+const KINDS: [(&str, &str); 16] = [
+    ("function", "fn"),
+    ("type", "type"),
+    ("method", "method"),
+    ("interface", "iface"),
+    ("var", "var"),
+    ("const", "const"),
+    ("resource", "resource"),
+    ("table", "table"),
+    ("class", "class"),
+    ("selector", "selector"),
+    ("field", "field"),
+    ("route_handler", "route"),
+    ("external", "ext"),
+    ("file", "file"),
+    ("package", "pkg"),
+    ("service", "svc"),
+];
+
+/// How a line names a kind.
+pub(super) fn short(kind: &str) -> &str {
+    KINDS.iter().find(|(long, _)| *long == kind).map_or(kind, |(_, short)| short)
+}
+
+/// The kind that a line names.
+pub(super) fn long(kind: &str) -> &str {
+    KINDS.iter().find(|(_, short)| *short == kind).map_or(kind, |(long, _)| long)
+}
+
+/// What a symbol is, whatever else is known about it.
+pub(super) type Identity<'p> = (&'p str, &'p str);
+
+/// The kind as a line names it, and the name: two spellings of a kind are one kind.
+pub(super) fn identity(symbol: &Symbol) -> Identity<'_> {
+    (short(&symbol.kind), &symbol.qualified_name)
+}
+
+/// An error about a value at `path`.
+#[cold]
+pub(super) fn unfit(code: Code, path: String, message: impl Into<String>) -> Error {
+    Error { code, message: message.into(), place: Place::Value(path) }
+}
+
+/// Whether a line can hold this word.
+pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
+    !word.is_empty()
+        && (word.bytes().all(|byte| byte.is_ascii_graphic())
+            || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
+}
+
+/// Refuses a word that a line cannot hold.
+fn check_word(word: &str, allow_unicode: bool, path: impl FnOnce() -> String) -> Result<(), Error> {
+    if is_word(word, allow_unicode) {
+        return Ok(());
+    }
+    let message = if word.is_empty() {
+        "empty, and every line needs one".to_owned()
+    } else if !allow_unicode && is_word(word, true) {
+        format!("{} is not ASCII; allow_unicode writes it", excerpt(word))
+    } else {
+        format!("{} has white space or control characters", excerpt(word))
+    };
+    Err(unfit(Code::InvalidGraphName, path(), message))
+}
+
+/// Refuses a symbol that a line cannot hold; `path` leads to it.
+pub(super) fn check_symbol(
+    symbol: &Symbol,
+    allow_unicode: bool,
+    path: impl Fn() -> String,
+) -> Result<(), Error> {
+    check_identity(symbol, allow_unicode, &path)?;
+    check_word(&symbol.provenance, allow_unicode, || path() + ".provenance")?;
+    if !symbol.score.is_finite() {
+        let message =
+            format!("the score of {} is {}", excerpt(&symbol.qualified_name), symbol.score);
+        return Err(unfit(Code::NotFinite, path() + ".score", message));
+    }
+    if symbol.distance < 0 {
+        let message = format!("the distance {} is negative", symbol.distance);
+        return Err(unfit(Code::OutOfRange, path() + ".distance", message));
+    }
+    Ok(())
+}
+
+/// Refuses a symbol whose kind or name a line cannot hold.
+pub(super) fn check_identity(
+    symbol: &Symbol,
+    allow_unicode: bool,
+    path: impl Fn() -> String,
+) -> Result<(), Error> {
+    check_word(&symbol.qualified_name, allow_unicode, || path() + ".qualified_name")?;
+    check_word(&symbol.kind, allow_unicode, || path() + ".kind")
+}
+
+/// Refuses an edge that a line cannot hold, but for its ends.
+pub(super) fn check_edge(
+    edge: &Edge,
+    allow_unicode: bool,
+    path: impl Fn() -> String,
+) -> Result<(), Error> {
+    check_word(&edge.edge_type, allow_unicode, || path() + ".edge_type")?;
+    if edge.status.is_empty() {
+        return Ok(());
+    }
+    check_word(&edge.status, allow_unicode, || path() + ".status")
+}
+
+/// Refuses a count that is negative.
+pub(super) fn check_counts(payload: &Payload) -> Result<(), Error> {
+    for (name, count) in
+        [("tokens_used", payload.tokens_used), ("token_budget", payload.token_budget)]
+    {
+        if count < 0 {
+            let message = format!("the count {count} is negative");
+            return Err(unfit(Code::OutOfRange, format!("$.{name}"), message));
+        }
+    }
+    Ok(())
+}
+
+/// The symbols of a payload by name.
+pub(super) struct Index<'p> {
+    symbols: &'p [Symbol],
+    by_name: HashMap<&'p str, u32>,
+    shared: HashSet<&'p str>,
+}
+
+impl<'p> Index<'p> {
+    /// # Errors
+    /// `duplicate_symbol` where two have kind and name in common.
+    pub(super) fn new(symbols: &'p [Symbol]) -> Result<Self, Error> {
+        let index = Self::lenient(symbols);
+        if index.shared.is_empty() {
+            return Ok(index);
+        }
+        let mut identities = HashSet::new();
+        for (i, symbol) in symbols.iter().enumerate() {
+            let shared = index.shared.contains(&*symbol.qualified_name);
+            if shared && !identities.insert(identity(symbol)) {
+                let name = excerpt(&symbol.qualified_name);
+                let message = format!("{} {name} is there twice", symbol.kind);
+                return Err(unfit(Code::DuplicateSymbol, format!("$.symbols[{i}]"), message));
+            }
+        }
+        Ok(index)
+    }
+
+    /// Symbols that have kind and name in common are two all the same.
+    pub(super) fn lenient(symbols: &'p [Symbol]) -> Self {
+        let mut by_name = HashMap::with_capacity(symbols.len());
+        let mut shared = HashSet::new();
+        for (i, symbol) in (0..).zip(symbols) {
+            if by_name.insert(&*symbol.qualified_name, i).is_some() {
+                shared.insert(&*symbol.qualified_name);
+            }
+        }
+        Self { symbols, by_name, shared }
+    }
+
+    /// The only symbol of a name.
+    ///
+    /// # Errors
+    /// `dangling_edge`, `duplicate_symbol`, with the path to the end of the edge that names it.
+    pub(super) fn end(&self, name: &str, path: impl Fn() -> String) -> Result<u32, Error> {
+        match self.by_name.get(name) {
+            None => {
+                let message = format!("{} is not among the symbols", excerpt(name));
+                Err(unfit(Code::DanglingEdge, path(), message))
+            }
+            Some(_) if !self.shared.is_empty() && self.shared.contains(name) => {
+                let message = format!(
+                    "more than one symbol is called {}, and an edge names no kind",
+                    excerpt(name)
+                );
+                Err(unfit(Code::DuplicateSymbol, path(), message))
+            }
+            Some(&index) => Ok(index),
+        }
+    }
+
+    /// [`Index::end`], as the symbol.
+    pub(super) fn symbol(
+        &self,
+        name: &str,
+        path: impl Fn() -> String,
+    ) -> Result<&'p Symbol, Error> {
+        self.end(name, path).map(|index| &self.symbols[index as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_one_abbreviation() {
+        for (kind, abbreviation) in KINDS {
+            assert_eq!((short(kind), long(abbreviation)), (abbreviation, kind));
+        }
+        assert_eq!((short("widget"), long("widget")), ("widget", "widget"));
+    }
+
+    #[test]
+    fn a_word_has_no_white_space() {
+        for word in ["a", "a.b<c>", "#", "@0"] {
+            assert!(is_word(word, false), "{word}");
+        }
+        for word in ["é", "\u{BD7}x"] {
+            assert!(!is_word(word, false) && is_word(word, true), "{word}");
+        }
+        for word in ["", "a b", "a\t", "\u{2028}", "\u{7F}", "\u{85}", "\u{A0}"] {
+            assert!(!is_word(word, true), "{word:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The identity of a graph: a hash over its records, whatever their order (`gcf-pack-root-v1`).
+
+use super::super::error::{Code, Error};
+use super::super::number::write_float;
+use super::names::{Index, check_identity, is_word, short, unfit};
+use super::types::{Edge, Payload, Symbol};
+use crate::position::excerpt;
+use sha2::{Digest, Sha256};
+
+/// `sha256:` and 64 hexadecimal digits over kinds, names, scores, provenances and distances of the
+/// symbols, and over the edges without their status.
+///
+/// # Errors
+/// `dangling_edge` and `duplicate_symbol` for an edge whose end is no symbol or more than one;
+/// `invalid_graph_name`, `not_finite`, `out_of_range` as in encoding.
+pub fn pack_root(payload: &Payload) -> Result<String, Error> {
+    let mut root = String::with_capacity(PREFIX.len() + 64);
+    root.push_str(PREFIX);
+    for byte in Sha256::digest(canonical_bytes(payload)?) {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        root.push(HEX[usize::from(byte >> 4)].into());
+        root.push(HEX[usize::from(byte & 15)].into());
+    }
+    Ok(root)
+}
+
+const PREFIX: &str = "sha256:";
+
+/// Whether a text is a root that [`pack_root`] can have made.
+pub(super) fn is_root(text: &str) -> bool {
+    text.strip_prefix(PREFIX).is_some_and(|digits| {
+        digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// What [`pack_root`] hashes.
+///
+/// # Errors
+/// As [`pack_root`].
+pub fn canonical_bytes(payload: &Payload) -> Result<String, Error> {
+    let mut symbols = Vec::with_capacity(payload.symbols.len());
+    for (i, symbol) in payload.symbols.iter().enumerate() {
+        symbols.push(symbol_record(symbol, i)?);
+    }
+    let mut edges = Vec::with_capacity(payload.edges.len());
+    if !payload.edges.is_empty() {
+        let index = Index::lenient(&payload.symbols);
+        for (i, edge) in payload.edges.iter().enumerate() {
+            edges.push(edge_record(edge, i, &index)?);
+        }
+    }
+    symbols.sort_unstable();
+    edges.sort_unstable();
+    symbols.append(&mut edges);
+    Ok(symbols.concat())
+}
+
+fn symbol_record(symbol: &Symbol, i: usize) -> Result<String, Error> {
+    let path = || format!("$.symbols[{i}]");
+    check_identity(symbol, true, path)?;
+    if !symbol.provenance.is_empty() && !is_word(&symbol.provenance, true) {
+        let message = format!("{} has white space", excerpt(&symbol.provenance));
+        return Err(unfit(Code::InvalidGraphName, path() + ".provenance", message));
+    }
+    if !symbol.score.is_finite() {
+        let message = format!("the score is {}", symbol.score);
+        return Err(unfit(Code::NotFinite, path() + ".score", message));
+    }
+    let mut score = String::new();
+    write_float(symbol.score, &mut score);
+    Ok(format!(
+        "S\t{}\t{}\t{score}\t{}\t{}\n",
+        short(&symbol.kind),
+        symbol.qualified_name,
+        symbol.provenance,
+        symbol.distance
+    ))
+}
+
+fn edge_record(edge: &Edge, i: usize, index: &Index<'_>) -> Result<String, Error> {
+    let source = index.symbol(&edge.source, || format!("$.edges[{i}].source"))?;
+    let target = index.symbol(&edge.target, || format!("$.edges[{i}].target"))?;
+    if !is_word(&edge.edge_type, true) {
+        let message = format!("{} is no word", excerpt(&edge.edge_type));
+        return Err(unfit(Code::InvalidGraphName, format!("$.edges[{i}].edge_type"), message));
+    }
+    Ok(format!(
+        "E\t{}\t{}\t{}\t{}\t{}\n",
+        short(&source.kind),
+        edge.source,
+        short(&target.kind),
+        edge.target,
+        edge.edge_type
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_graph_has_the_hash_of_nothing() {
+        let root = pack_root(&Payload::default()).unwrap();
+        let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(root, format!("sha256:{nothing}"));
+        assert!(is_root(&root) && !is_root(nothing) && !is_root(&root.to_uppercase()));
+    }
+}

@@ -1,0 +1,108 @@
+//! The words that GCB writes as one byte. Position is the id; id 0 is the empty text.
+
+/// Kinds of symbols.
+pub(super) const KINDS: &[&str] = &[
+    "",
+    "function",
+    "type",
+    "method",
+    "interface",
+    "var",
+    "const",
+    "resource",
+    "table",
+    "class",
+    "selector",
+    "field",
+    "route_handler",
+    "external",
+    "file",
+    "package",
+    "service",
+    "env_var",
+    "process",
+];
+
+/// How symbols are known.
+pub(super) const PROVENANCES: &[&str] = &[
+    "",
+    "ast_inferred",
+    "ast_resolved",
+    "lsp_resolved",
+    "otel_trace",
+    "scip_resolved",
+    "runtime_observed",
+    "structural",
+];
+
+/// Types of edges.
+pub(super) const EDGE_TYPES: &[&str] = &[
+    "",
+    "calls",
+    "imports",
+    "implements",
+    "references",
+    "handles_route",
+    "depends_on",
+    "deploys",
+    "exposes",
+    "configures",
+    "extends",
+    "overrides",
+    "decorates",
+    "throws",
+    "owned_by",
+    "authored_by",
+    "tests",
+    "runtime_calls",
+    "runtime_rpc",
+    "runtime_produces",
+    "runtime_consumes",
+    "contains",
+    "member_of",
+    "documents",
+    "consumes_endpoint",
+    "implements_rpc",
+    "consumes_rpc",
+    "gated_by_flag",
+    "deployed_by",
+    "tested_by",
+    "publishes",
+    "subscribes",
+    "connects_to",
+    "similar_to",
+    "co_tested_with",
+    "type_hint_of",
+    "accesses_field",
+    "reads_env",
+    "executes_process",
+];
+
+/// What an edge of a difference is.
+pub(super) const STATUSES: &[&str] = &["", "added", "removed"];
+
+/// The id of a word.
+pub(super) fn id(table: &[&str], word: &str) -> Option<u8> {
+    table.iter().position(|entry| *entry == word).and_then(|id| id.try_into().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_the_layout() {
+        for (table, word, expected) in [
+            (KINDS, "service", 16),
+            (KINDS, "process", 18),
+            (PROVENANCES, "structural", 7),
+            (EDGE_TYPES, "throws", 13),
+            (EDGE_TYPES, "owned_by", 14),
+            (EDGE_TYPES, "consumes_rpc", 26),
+            (EDGE_TYPES, "executes_process", 38),
+        ] {
+            assert_eq!(id(table, word), Some(expected), "{word}");
+            assert_eq!(table.len() - 1, usize::from(id(table, table[table.len() - 1]).unwrap()));
+        }
+    }
+}

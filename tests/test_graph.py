@@ -1,0 +1,273 @@
+"""Graph payloads: types that behave like values, texts that come back, deltas that verify."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import pickle
+import random
+import string
+import time
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire import gcf, wire
+
+KINDS = ["function", "type", "method", "interface", "route_handler", "widget"]
+WORDS = st.text(string.ascii_letters + string.digits + "._<>#@$-", min_size=1, max_size=12)
+SCORES = st.integers(-200, 200).map(lambda hundredths: hundredths / 100)
+
+
+@st.composite
+def payloads(draw: st.DrawFn, *, names: st.SearchStrategy[str] = WORDS) -> gcf.Payload:
+    chosen = draw(st.lists(names, max_size=8, unique=True))
+    symbols = [
+        gcf.Symbol(
+            name,
+            draw(st.sampled_from(KINDS)),
+            draw(SCORES),
+            draw(st.sampled_from(["lsp_resolved", "ast_inferred"])),
+            draw(st.integers(0, 4)),
+        )
+        for name in chosen
+    ]
+    ends = st.tuples(st.sampled_from(chosen), st.sampled_from(chosen)) if chosen else st.nothing()
+    pairs = draw(st.lists(ends, max_size=8, unique=True)) if chosen else []
+    edges = [gcf.Edge(source, target, "calls") for source, target in pairs]
+    return gcf.Payload("t", draw(st.integers(0, 99)), 0, "", symbols, edges)
+
+
+def as_sets(payload: gcf.Payload) -> tuple[set[gcf.Symbol], set[gcf.Edge]]:
+    return set(payload.symbols), set(payload.edges)
+
+
+FULL = gcf.Payload(
+    tool="t",
+    tokens_used=1,
+    token_budget=2,
+    pack_root="sha256:x",
+    symbols=[
+        {
+            "qualified_name": "a.f",
+            "kind": "function",
+            "score": 0.5,
+            "components": {"recency": 0.25},
+            "location": {"file": "a b.py", "line": 1, "column": 2},
+        },
+        gcf.Symbol("a.T", "type", 1, "lsp", 2, "class T", location=gcf.Location("x", 1, 2, 3, 4)),
+    ],
+    edges=[{"source": "a.f", "target": "a.T", "edge_type": "calls", "status": "added"}],
+)
+DELTA = gcf.DeltaPayload("t", "a", "b", FULL.symbols, (), FULL.edges, (), 3, 4)
+VALUES = [
+    FULL,
+    DELTA,
+    *FULL.symbols,
+    *FULL.edges,
+    gcf.Components(1, 2),
+    gcf.Location("x", 1, 2, 3, 4),
+    gcf.Unchanged("t", "r", 3),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_values_are_equal_hashable_and_travel(value: Any) -> None:
+    for twin in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+        assert twin == value
+        assert hash(twin) == hash(value)
+    assert value != "something else"
+    with pytest.raises(AttributeError):
+        value.tool = "other"
+
+
+def test_reprs_are_readable() -> None:
+    assert repr(FULL) == "<Payload 't' tokens_used=1 token_budget=2: 2 symbols, 1 edge>"
+    assert repr(FULL.edges[0]) == (
+        "Edge(source='a.f', target='a.T', edge_type='calls', status='added')"
+    )
+    assert repr(gcf.Symbol("a", "type")) == "Symbol(qualified_name='a', kind='type')"
+
+
+def test_what_is_no_value_of_a_field_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected Symbol or dict, not int"):
+        gcf.Payload(symbols=[1])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="score must be a float, not bool"):
+        gcf.Symbol("a", "type", True)
+    with pytest.raises(cw.EncodeError, match="kind: lone surrogate"):
+        gcf.Symbol("a", "\ud800")
+    with pytest.raises(ValueError, match="line counts from 1"):
+        gcf.Location("a", 0, 1)
+    with pytest.raises(ValueError, match="go together"):
+        gcf.Location("a", 1, 1, 1)
+
+
+@given(payloads())
+def test_a_text_comes_back_and_is_canonical(payload: gcf.Payload) -> None:
+    text = gcf.encode(payload)
+    decoded = gcf.decode(text)
+    assert isinstance(decoded, gcf.Payload)
+    assert as_sets(decoded) == as_sets(payload)
+    assert gcf.encode(decoded) == text
+    for end in range(len(text)):
+        # A group whose name is cut off is one of a later version.
+        with contextlib.suppress(gcf.GcfError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert isinstance(gcf.decode(text[:end]), gcf.Payload)
+
+
+@given(payloads(), payloads())
+def test_a_delta_leads_from_any_snapshot_to_any(old: gcf.Payload, new: gcf.Payload) -> None:
+    base, goal = gcf.snapshot(old), gcf.snapshot(new)
+    try:
+        text = gcf.encode_delta(gcf.diff(base, goal))
+    except gcf.GcfError as error:
+        assert error.code == "invalid_graph_name"  # noqa: PT017
+        return
+    applied = gcf.apply_delta(base, text)
+    assert as_sets(applied) == as_sets(goal)
+    assert applied.pack_root == goal.pack_root
+    assert base == gcf.snapshot(old)
+
+
+@given(payloads())
+def test_roots_do_not_depend_on_order(payload: gcf.Payload) -> None:
+    turned = payload.__replace__(symbols=payload.symbols[::-1], edges=payload.edges[::-1])
+    assert gcf.pack_root(turned) == gcf.pack_root(payload)
+
+
+@given(payloads(), payloads())
+def test_respond_sends_what_the_peer_can_use(old: gcf.Payload, new: gcf.Payload) -> None:
+    outcome, text, first = gcf.respond(old)
+    assert outcome == ("unchanged" if first.pack_root == "" else "full")
+    held = gcf.decode(text)
+    assert isinstance(held, gcf.Payload)
+    outcome, text, second = gcf.respond(
+        new, held.pack_root, snapshots={first.pack_root: first}, count_tokens=len
+    )
+    received = gcf.decode(text)
+    if outcome == "full":
+        assert isinstance(received, gcf.Payload)
+        assert as_sets(received) == as_sets(second)
+    elif outcome == "delta":
+        assert as_sets(gcf.apply_delta(held, text)) == as_sets(second)
+    else:
+        assert received == gcf.Unchanged("t", held.pack_root, len(held.symbols))
+
+
+@given(st.lists(st.tuples(payloads(names=st.sampled_from("abcdefgh")), st.booleans()), max_size=8))
+def test_two_sessions_agree_or_say_that_they_do_not(
+    turns: list[tuple[gcf.Payload, bool]],
+) -> None:
+    ours, theirs = cw.Session(), cw.Session()
+    for payload, lost in turns:
+        text = ours.encode_graph(payload)
+        if lost:
+            ours.forget_graph()
+            continue
+        decoded = theirs.decode_graph(text)
+        assert isinstance(decoded, gcf.Payload)
+        assert [s.qualified_name for s in decoded.symbols] == [
+            s.qualified_name for s in sorted(payload.symbols, key=lambda s: (s.distance, -s.score))
+        ]
+        assert set(decoded.edges) == set(payload.edges)
+
+
+def test_a_lost_declaration_is_noticed_and_a_reset_helps() -> None:
+    ours, theirs = cw.Session(), cw.Session()
+    payload = gcf.Payload(symbols=[gcf.Symbol("a", "type", 0.5, "lsp")])
+    ours.encode_graph(payload)
+    with pytest.raises(gcf.GcfError, match="unknown_session_reference"):
+        theirs.decode_graph(ours.encode_graph(payload))
+    ours.reset()
+    assert theirs.decode_graph(ours.encode_graph(payload)) == payload
+
+
+def test_a_group_of_a_later_version_is_told_of() -> None:
+    with pytest.warns(UserWarning, match="later"):
+        decoded = gcf.decode("GCF profile=graph\n## later\nx\n## targets\n@0 fn a 0.50 lsp\n")
+    assert isinstance(decoded, gcf.Payload)
+    assert [symbol.qualified_name for symbol in decoded.symbols] == ["a"]
+
+
+def test_streams_write_nothing_when_they_refuse() -> None:
+    pieces: list[str] = []
+    with gcf.GraphStreamEncoder(pieces.append, "t") as stream:
+        stream.write_symbol(gcf.Symbol("a", "type", 0.5, "lsp"))
+        written = len(pieces)
+        with pytest.raises(gcf.GcfError, match="dangling_edge"):
+            stream.write_edge(gcf.Edge("a", "b", "calls"))
+        assert len(pieces) == written
+    stream.close()
+    with pytest.raises(gcf.GcfError, match="closed"):
+        stream.write_symbol(gcf.Symbol("b", "type", 0.5, "lsp"))
+    assert isinstance(gcf.decode("".join(pieces)), gcf.Payload)
+    cut: list[str] = []
+    with pytest.raises(KeyError), gcf.GraphStreamEncoder(cut.append, "t"):
+        raise KeyError
+    assert "summary" not in "".join(cut)
+
+
+def test_a_hundred_thousand_symbols_are_no_trouble() -> None:
+    generator = random.Random(1)
+    symbols = [
+        gcf.Symbol(f"pkg.s{i}", "function", generator.random(), "lsp", i % 5)
+        for i in range(100_000)
+    ]
+    edges = [gcf.Edge(f"pkg.s{i}", f"pkg.s{i // 2}", "calls") for i in range(100_000)]
+    began = time.perf_counter()
+    payload = gcf.Payload("t", symbols=symbols, edges=edges)
+    decoded = gcf.decode(gcf.encode(payload))
+    assert isinstance(decoded, gcf.Payload)
+    assert len(decoded.symbols) == len(decoded.edges) == 100_000
+    copied = wire.decode_json(wire.encode_json(payload))
+    assert copied == payload
+    assert time.perf_counter() - began < 60
+
+
+def block(names: str, **members: object) -> SimpleNamespace:
+    parts = SimpleNamespace(blast_radius=0.1, confidence=0.2, recency=0.3, distance=0.4, extra=1)
+    symbols = [
+        SimpleNamespace(
+            node=gcf.SQLiteStore().add_node(name, "function", "def f()"),
+            score=0.5,
+            provenance="lsp",
+            distance=1,
+            components=parts,
+        )
+        for name in names
+    ]
+    return SimpleNamespace(tokens_used=1, token_budget=2, symbols=symbols, **members)
+
+
+def test_a_block_becomes_a_payload_with_edges_of_the_store() -> None:
+    with gcf.SQLiteStore() as store:
+        a, b, c = (store.add_node(name, "function", "def f()") for name in "abc")
+        for source, target in ((a, b), (b, a), (a, c), (a, b)):
+            store.add_edge(source, target, "calls")
+        payload = gcf.from_context_block(block("ab", pack_root=b"\x01\xff"), "tool", store)
+        assert [node.qualified_name for node in store.nodes()] == ["a", "b", "c"]
+    assert payload.pack_root == "01ff"
+    assert payload.edges == (gcf.Edge("a", "b", "calls"), gcf.Edge("b", "a", "calls"))
+    assert payload.symbols[0] == gcf.Symbol(
+        "a", "function", 0.5, "lsp", 1, "def f()", gcf.Components(0.1, 0.2, 0.3, 0.4)
+    )
+    given_edges = [SimpleNamespace(source="a", target="z", edge_type="tests")]
+    own = gcf.from_context_block(block("ab", edges=given_edges), "tool")
+    assert own.edges == (gcf.Edge("a", "z", "tests"),)
+
+
+def test_a_store_that_fails_is_heard_or_skipped() -> None:
+    class Broken:
+        def edges_from(self, node: Any) -> list[Any]:
+            raise OSError(node.qualified_name)
+
+    with pytest.raises(OSError, match="a"):
+        gcf.from_context_block(block("a"), "tool", Broken())
+    payload = gcf.from_context_block(block("a"), "tool", Broken(), on_store_error="skip")
+    assert payload.edges == ()
