@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import io
 import json
 import pickle
@@ -655,15 +654,6 @@ def test_many_threads_may_read_one_dict_and_one_stream() -> None:
     assert not wrong
     assert len(found) == 2002
     assert {item for item in found if item != "end"} == set(range(2001))
-
-
-def test_the_collector_is_left_as_it_was() -> None:
-    for change in (gc.disable, gc.enable):
-        change()
-        before = gc.isenabled()
-        cad.from_compact(BRACKET)
-        list(cad.iter_compact([BRACKET]))
-        assert gc.isenabled() == before
 
 
 def test_errors_travel_with_their_place() -> None:

@@ -6,7 +6,6 @@
 use crate::cad::{self, Shape, Source};
 use crate::walk::Sink;
 use pyo3::IntoPyObject;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -15,8 +14,6 @@ use std::borrow::Cow;
 /// The names of the format, by their text.
 struct Names {
     slots: Vec<Option<(&'static str, Py<PyString>)>>,
-    /// Asked once, because the answer is parsed out of a text.
-    collects_amid: bool,
 }
 
 /// Slots of [`Names`]: a power of two, and enough for most names to have their first.
@@ -30,10 +27,7 @@ impl Names {
     }
 
     fn new(py: Python<'_>) -> Self {
-        let mut names = Self {
-            slots: (0..SLOTS).map(|_| None).collect(),
-            collects_amid: py.version_info() < (3, 12),
-        };
+        let mut names = Self { slots: (0..SLOTS).map(|_| None).collect() };
         for name in cad::names() {
             if names.find(name).is_none() {
                 let mut at = hash(name.as_bytes());
@@ -158,36 +152,10 @@ impl<'a> Source<'a> for PyValue<'_> {
     }
 }
 
-/// While it lives, the garbage collector does not run.
-///
-/// Before 3.12 it runs amid allocation, and looks again and again through what is being built, where
-/// nothing can be garbage: of a chain of 10^6 nodes that was most of the time. Later it waits for
-/// Python code, of which none runs here.
-struct Quiet;
-
-impl Quiet {
-    fn new(names: &Names) -> Option<Self> {
-        if !names.collects_amid {
-            return None;
-        }
-        // SAFETY: the interpreter is attached; before 3.12 no other thread runs meanwhile.
-        let enabled = unsafe { ffi::PyGC_Disable() };
-        (enabled == 1).then_some(Self)
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        // SAFETY: as above; `Objects`, which holds it, stays with the thread that is attached.
-        unsafe { ffi::PyGC_Enable() };
-    }
-}
-
 /// Makes Python objects of the document that it is told.
 pub(super) struct Objects<'py> {
     py: Python<'py>,
     names: &'static Names,
-    _quiet: Option<Quiet>,
     open: Vec<Open<'py>>,
     done: Option<Bound<'py, PyAny>>,
 }
@@ -199,8 +167,7 @@ enum Open<'py> {
 
 impl<'py> Objects<'py> {
     pub(super) fn new(py: Python<'py>) -> Self {
-        let (names, open) = (Names::get(py), Vec::with_capacity(8));
-        Self { py, names, _quiet: Quiet::new(names), open, done: None }
+        Self { py, names: Names::get(py), open: Vec::with_capacity(8), done: None }
     }
 
     /// The object, once the document has been told whole.
