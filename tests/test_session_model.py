@@ -284,6 +284,9 @@ def test_the_reference_writes_the_same_frames_and_reads_the_same(
             continue
         before = copy.deepcopy(other.sent)
         assert same_frames(frames, other.encode_request(**request), before)
+        # Their compressors may differ, and what was sent is what the next is compressed against.
+        sent = reference.unpack_frames(frames, 2**26, before) if style["pack"] else frames
+        other.sent.last = sent[-1].encode()[: reference.LAST]
         for _ in range({"": 1, "lost": 0, "repeated": 2, "forget": 1}[fate]):
             found = [outcome(receiver, frames) for receiver in receivers]
             assert found[0] == found[1]
