@@ -40,7 +40,7 @@ RUST_ARROWS: dict[str, set[str]] = {
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
-    "__init__": {"_core", "_core.claims", "_format", "cad", "errors", "gcf"},
+    "__init__": {"_core", "_core.claims", "_format", "cad", "claims", "errors", "gcf", "wire"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_core"},
     "_cad_tool": {"_core", "errors"},

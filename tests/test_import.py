@@ -68,6 +68,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._bridge",
         "compactwire._cad_preview",
         "compactwire._cad_tool",
+        "compactwire._codecs",
         "compactwire._core",
         "compactwire._core.cad",
         "compactwire._core.claims",
@@ -76,6 +77,8 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._core.wire",
         "compactwire._format",
         "compactwire.cad",
+        "compactwire.claims",
         "compactwire.errors",
         "compactwire.gcf",
+        "compactwire.wire",
     ]

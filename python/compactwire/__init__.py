@@ -10,7 +10,7 @@ Response('The answer is 42.', model='C45', tokens=150)
 
 from __future__ import annotations
 
-from . import cad, gcf
+from . import cad, claims, gcf, wire
 from ._core import (
     DeltaStream,
     Dictionary,
@@ -99,6 +99,7 @@ __all__ = [
     "__version__",
     "apply_delta",
     "cad",
+    "claims",
     "decode",
     "decode_base85",
     "decode_tool_call",
@@ -110,4 +111,5 @@ __all__ = [
     "gcf",
     "inspect",
     "verify_claim",
+    "wire",
 ]
