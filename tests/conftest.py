@@ -24,8 +24,17 @@ import compactwire as cw
 from .reference.compression import compress_gzip
 
 UNHELPFUL = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-settings.register_profile("quick", max_examples=300, deadline=None, suppress_health_check=UNHELPFUL)
-settings.register_profile("long", settings.get_profile("quick"), max_examples=100_000)
+# The quick profile gives every run the same examples; the long one looks for new ones.
+settings.register_profile(
+    "quick",
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=UNHELPFUL,
+)
+settings.register_profile(
+    "long", settings.get_profile("quick"), max_examples=100_000, derandomize=False
+)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 settings.load_profile(PROFILE)
 
