@@ -1,4 +1,14 @@
-//! GCF: the text that language models read best at the fewest tokens.
+//! GCF 3.6: the text that language models read best at the fewest tokens.
+//!
+//! The same value has one text, and what is read is what was written, or it is an error with a code, a
+//! line and a column.
+//!
+//! # Rooms
+//! `error`, `header`, `line`, `text`, `scalar` and `number` serve both profiles. Of the generic one,
+//! `tree` holds a value flat, `columns`, `table` and `row` decide and write its tables, `encode` and
+//! `decode` go both ways, `declare` reads the heads of tables; `stream` writes rows as they come,
+//! [`keyed`] are sets with deltas. [`graph`] is the graph profile.
+
 mod columns;
 mod declare;
 mod decode;

@@ -10,7 +10,7 @@ use crate::position::excerpt;
 /// The version of the request format.
 const VERSION: &str = "1";
 
-/// How the check of a context begins.
+/// How the check of a request begins.
 const CHECK: &str = "D|=|";
 
 /// What divides the deltas of a request.
@@ -80,7 +80,7 @@ pub(super) struct RequestFrame<'a> {
     pub(super) tools: Vec<&'a str>,
     pub(super) system: Option<&'a str>,
     pub(super) args: &'a str,
-    /// The id of the context that the deltas lead to.
+    /// What the request means, as a short id (`memory::meaning`).
     pub(super) check: Option<&'a str>,
     /// Empty if the request has no context.
     pub(super) deltas: Vec<Edit<'a>>,
@@ -149,7 +149,7 @@ fn parse_deltas<'a>(
     Ok(edits)
 }
 
-/// Takes the check off what follows the arguments: `""` or `"|"`, or `"|"` and deltas.
+/// Takes the check off what follows the arguments: nothing, or `|` and a check, deltas, or both.
 fn split_check(text: &str) -> Result<(Option<&str>, &str), String> {
     let Some(deltas) = text.strip_prefix('|') else {
         if text.is_empty() {
