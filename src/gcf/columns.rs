@@ -6,11 +6,12 @@ use super::declare::{Field, Names};
 use super::error::{Code, Fault};
 use super::scalar::Token;
 use crate::position::excerpt;
+use std::borrow::Cow;
 
 /// The columns of a table. `N` is a key that the sink knows.
-pub(crate) struct Columns<'t, N> {
+pub(crate) struct Columns<N> {
     /// Members of a row in their order.
-    pub members: Vec<Member<'t, N>>,
+    pub members: Vec<Member<N>>,
     /// Nodes of all paths; a member points to its first.
     pub paths: Vec<PathNode<N>>,
     /// How many cells a row has, without that of a keyed table's label.
@@ -18,21 +19,21 @@ pub(crate) struct Columns<'t, N> {
     /// All members are cells, each its own.
     pub plain: bool,
     /// The names of cells that may hold a marker, in the order of members.
-    names: Names<'t>,
+    names: Names<'static>,
     /// For each of those names, its member.
     named: Vec<usize>,
 }
 
-pub(crate) struct Member<'t, N> {
+pub(crate) struct Member<N> {
     pub name: String,
     pub key: N,
-    pub source: Source<'t>,
+    pub source: Source,
 }
 
 /// Where a member's value comes from.
-pub(crate) enum Source<'t> {
+pub(crate) enum Source {
     Cell(usize),
-    Constant(Token<'t>),
+    Constant(Token<'static>),
     Path(usize),
 }
 
@@ -50,9 +51,9 @@ pub(crate) enum PathValue {
     Object(Vec<usize>),
 }
 
-impl<'t, N> Columns<'t, N> {
+impl<N> Columns<N> {
     /// Makes columns of declared fields; `known` tells a key to the sink.
-    pub(crate) fn new<E: From<Box<Fault>>>(
+    pub(crate) fn new<'t, E: From<Box<Fault>>>(
         fields: Vec<Field<'t>>,
         max_depth: usize,
         known: &mut impl FnMut(&str) -> Result<N, E>,
@@ -77,7 +78,7 @@ impl<'t, N> Columns<'t, N> {
         Ok(columns)
     }
 
-    fn add<E: From<Box<Fault>>>(
+    fn add<'t, E: From<Box<Fault>>>(
         &mut self,
         field: Field<'t>,
         firsts: &mut Names<'t>,
@@ -117,10 +118,10 @@ impl<'t, N> Columns<'t, N> {
         }
         let source = if let Some(token) = field.constant {
             self.plain = false;
-            Source::Constant(token)
+            Source::Constant(token.into_owned())
         } else {
             self.named.push(self.members.len());
-            self.names.add(field.name.clone());
+            self.names.add(Cow::Owned(field.name.clone().into_owned()));
             Source::Cell(cell)
         };
         let key = known(&field.name)?;
@@ -141,7 +142,7 @@ impl<'t, N> Columns<'t, N> {
 
     fn add_path<E: From<Box<Fault>>>(
         &mut self,
-        field: &Field<'t>,
+        field: &Field<'_>,
         root: usize,
         cell: usize,
         known: &mut impl FnMut(&str) -> Result<N, E>,

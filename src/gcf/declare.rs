@@ -140,6 +140,11 @@ impl<'t> Names<'t> {
         self.few.len() + self.many.len()
     }
 
+    /// The first few.
+    pub(crate) fn first(&self) -> impl Iterator<Item = &str> {
+        self.few.iter().map(|name| &**name)
+    }
+
     /// Which of the names this is.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         match self.few.iter().position(|few| few == name) {

@@ -1,12 +1,10 @@
 //! The reader: one descent over the lines of a text, told to a sink as it goes.
 //!
-//! A header line alone says what its body is; the body is never looked at to find out (with one
-//! exception, named in [`Decoder::body`]). Nothing is told twice, nothing is kept but open tables.
-//! GCF 3.6 sections 3 to 8 and 16.
+//! Nothing is told twice, nothing is kept but open tables. GCF 3.6 sections 3 to 8 and 16.
 
 use super::Limits;
 use super::columns::Columns as Table;
-use super::declare::{Count, Names, braces, brackets};
+use super::declare::{Count, Names, brackets};
 use super::error::{Code, Error, Fault, Read, fault};
 use super::header::{self, Header, Profile};
 use super::line::{Line, Lines};
@@ -16,7 +14,8 @@ use crate::json::{Escape, Teller};
 use crate::position::excerpt;
 use crate::value::{self, Value};
 use crate::walk::Columns;
-use std::rc::Rc;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Why a text was not told to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,17 +98,20 @@ impl<E> From<Box<Fault>> for Stop<E> {
 
 pub(crate) type Done<S, T = ()> = Result<T, Stop<<S as crate::walk::Sink>::Error>>;
 
-/// The columns of a table, for a sink.
-pub(crate) type TableOf<'t, S> = Rc<Table<'t, <S as Columns>::Name>>;
+/// The columns of a table, for a sink that knows keys as `N`.
+pub(crate) type TableOf<N> = Arc<Table<N>>;
 
 pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub lines: Lines<'t>,
     pub text: &'t str,
     pub sink: &'s mut S,
     pub limits: Limits,
-    depth: usize,
+    /// Open containers.
+    pub depth: usize,
+    /// What came before this text, in bytes.
+    pub base: usize,
     /// Where each count stands that was left to the end, and what it is.
-    deferred: Vec<(usize, u64)>,
+    pub deferred: Vec<(usize, u64)>,
     /// Cells of the rows that are open.
     pub cells: Vec<Token<'t>>,
     /// What ended with the line before.
@@ -125,6 +127,27 @@ pub(crate) enum Ended {
     /// The attachments of a row.
     Attachments,
 }
+
+/// What the root of a text is.
+pub(crate) enum Root {
+    Scalar(Line),
+    /// An array or a keyed table, headed by this line.
+    Block(Line),
+    Object,
+}
+
+/// What the value of a member is, and where it begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Scalar(usize),
+    List(usize),
+    Section,
+    Block(usize),
+    /// None of these.
+    Unknown,
+}
+
+pub(crate) const DUPLICATE_MEMBER: &str = "the object has this member already";
 
 /// Tells the sink.
 macro_rules! tell {
@@ -142,6 +165,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             sink,
             limits,
             depth: 0,
+            base: 0,
             deferred: Vec::new(),
             cells: Vec::new(),
             ended: Ended::Nothing,
@@ -149,11 +173,8 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     fn root(&mut self) -> Done<S> {
-        let header = Header::read(&mut self.lines)?;
-        check_generic(&header)?;
-        self.advance()?;
-        match self.lines.peek() {
-            Some(line) if line.indent == 0 && self.starts(line, "=") => {
+        match self.begin()? {
+            Root::Scalar(line) => {
                 self.advance()?;
                 self.scalar(line.start + 1, line.end)?;
                 match self.lines.peek() {
@@ -161,20 +182,37 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
                     Some(line) => self.fail(Code::TrailingCharacters, line, "a scalar is all"),
                 }
             }
-            Some(line) if line.indent == 0 && self.starts(line, "## [") => {
+            Root::Block(line) => {
                 self.advance()?;
                 self.block(line.start + 3, line.end, 0, None)?;
-                match self.lines.peek() {
-                    Some(line) if !self.is_trailer(line) => {
-                        self.fail(Code::CountMismatch, line, "a line behind the counted items")
-                    }
-                    _ => self.trailer(),
-                }
+                self.end(true)
             }
-            _ => {
+            Root::Object => {
                 self.object(0)?;
-                self.trailer()
+                self.end(false)
             }
+        }
+    }
+
+    /// Reads the header; says what the root is.
+    pub(crate) fn begin(&mut self) -> Done<S, Root> {
+        let header = Header::read(&mut self.lines)?;
+        check_generic(&header)?;
+        self.advance()?;
+        Ok(match self.lines.peek().filter(|line| line.indent == 0) {
+            Some(line) if self.starts(line, "=") => Root::Scalar(line),
+            Some(line) if self.starts(line, "## [") => Root::Block(line),
+            _ => Root::Object,
+        })
+    }
+
+    /// Reads what may stand behind a root; one whose items are `counted` has no member behind it.
+    pub(crate) fn end(&mut self, counted: bool) -> Done<S> {
+        match self.lines.peek() {
+            Some(line) if counted && !self.is_trailer(line) => {
+                self.fail(Code::CountMismatch, line, "a line behind the counted items")
+            }
+            _ => self.trailer(),
         }
     }
 
@@ -189,12 +227,12 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.lines.str(line).starts_with(prefix)
     }
 
-    fn is_trailer(&self, line: Line) -> bool {
+    pub(crate) fn is_trailer(&self, line: Line) -> bool {
         line.indent == 0 && self.starts(line, "##!")
     }
 
     /// Whether a line ends a body whose lines stand at `depth`.
-    fn ends(&self, line: Line, depth: usize) -> bool {
+    pub(crate) fn ends(&self, line: Line, depth: usize) -> bool {
         line.indent < depth
             || line.indent == depth && (self.starts(line, "## ") || self.starts(line, "##!"))
     }
@@ -212,7 +250,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     /// A line that is deeper than its container.
     #[cold]
-    fn too_deep<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
+    pub(crate) fn too_deep<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
         if self.ended == Ended::Attachments {
             self.fail(Code::CountMismatch, line, "a line behind what was attached")
         } else {
@@ -259,32 +297,47 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     fn member(&mut self, line: Line, depth: usize, names: &mut Names<'t>) -> Done<S> {
+        let (name, form) = self.member_head(line)?;
+        tell!(self.sink.key(&name));
+        if !names.add(name) {
+            return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
+        }
+        self.member_value(line, depth, form)
+    }
+
+    /// Reads the name of a member; says what its value is.
+    pub(crate) fn member_head(&self, line: Line) -> Done<S, (Cow<'t, str>, Form)> {
         let section = self.starts(line, "## ");
         let start = if section { line.start + 3 } else { line.start };
         let bytes = &self.text.as_bytes()[..line.end];
         let Some((name, behind)) = text::read_key(self.text, start, line.end)? else {
             return self.no_member(line);
         };
-        let next = bytes.get(behind).copied();
-        if !section && !matches!(next, Some(b'=' | b'[')) {
-            return self.no_member(line);
-        }
-        tell!(self.sink.key(&name));
-        if !names.add(name) {
-            return self.fail(Code::DuplicateKey, line, "the object has this member already");
-        }
+        let form = match bytes.get(behind) {
+            Some(b'=') if !section => Form::Scalar(behind + 1),
+            Some(b'[') if !section => Form::List(behind),
+            _ if !section => return self.no_member(line),
+            _ => {
+                let rest = skip_blanks(bytes, behind);
+                match bytes.get(rest) {
+                    None => Form::Section,
+                    Some(b'[') if rest > behind => Form::Block(rest),
+                    Some(_) => Form::Unknown,
+                }
+            }
+        };
+        Ok((name, form))
+    }
+
+    /// Reads the value of a member whose head is in `line`.
+    pub(crate) fn member_value(&mut self, line: Line, depth: usize, form: Form) -> Done<S> {
         self.advance()?;
-        if !section {
-            return match next {
-                Some(b'=') => self.scalar(behind + 1, line.end),
-                _ => self.member_list(behind, line),
-            };
-        }
-        let rest = skip_blanks(bytes, behind);
-        match bytes.get(rest) {
-            None => self.object(depth + 2),
-            Some(b'[') if rest > behind => self.block(rest, line.end, depth, None).map(drop),
-            Some(_) => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
+        match form {
+            Form::Scalar(at) => self.scalar(at, line.end),
+            Form::List(at) => self.member_list(at, line),
+            Form::Section => self.object(depth + 2),
+            Form::Block(at) => self.block(at, line.end, depth, None).map(drop),
+            Form::Unknown => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
         }
     }
 
@@ -298,7 +351,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     #[cold]
-    fn no_member(&self, line: Line) -> Done<S> {
+    fn no_member<T>(&self, line: Line) -> Done<S, T> {
         let text = self.lines.str(line);
         if self.ended != Ended::Counted {
             self.fail(Code::InvalidLine, line, "neither a member nor a section")
@@ -337,7 +390,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         Ok(())
     }
 
-    fn list(&mut self, count: Count, start: usize, end: usize) -> Done<S> {
+    pub(crate) fn list(&mut self, count: Count, start: usize, end: usize) -> Done<S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
         tell!(self.sink.begin_array());
@@ -363,20 +416,25 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     // Counts
 
-    fn defer(&mut self, count: Count) -> Option<usize> {
+    pub(crate) fn defer(&mut self, count: Count) -> Option<usize> {
         count.value.is_none().then(|| {
-            self.deferred.push((count.at, 0));
+            self.deferred.push((self.base + count.at, 0));
             self.deferred.len() - 1
         })
     }
 
-    fn check_count(&mut self, count: Count, deferred: Option<usize>, found: u64) -> Done<S> {
+    pub(crate) fn check_count(
+        &mut self,
+        count: Count,
+        deferred: Option<usize>,
+        found: u64,
+    ) -> Done<S> {
         if let Some(index) = deferred {
             self.deferred[index].1 = found;
         }
         match count.value {
             Some(declared) if declared != found => {
-                let message = format!("{declared} items are declared, {found} follow");
+                let message = miscounted(declared, found);
                 Err(Fault::new(Code::CountMismatch, count.at, message).into())
             }
             _ => Ok(()),
@@ -384,7 +442,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// `##! summary counts=3,2`, if it is there; nothing may follow.
-    fn trailer(&mut self) -> Done<S> {
+    pub(crate) fn trailer(&mut self) -> Done<S> {
         let Some(line) = self.lines.peek() else { return Ok(()) };
         if line.indent > 0 {
             return self.too_deep(line);
@@ -427,212 +485,12 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         );
         fault(Code::CountMismatch, at, message)
     }
+}
 
-    // Blocks
-
-    /// What follows a name, from its bracket at `at` on; the body stands at `depth`. `declared` are
-    /// columns that a row above has declared under the name. Gives the columns of a plain table that
-    /// is declared here.
-    pub(crate) fn block(
-        &mut self,
-        at: usize,
-        end: usize,
-        depth: usize,
-        declared: Option<TableOf<'t, S>>,
-    ) -> Done<S, Option<TableOf<'t, S>>> {
-        let (count, behind) = brackets(self.text, at, end)?;
-        let bytes = &self.text.as_bytes()[..end];
-        match bytes.get(behind) {
-            Some(b'{') => self.declared_block(count, behind, end, depth),
-            _ if count.keyed => {
-                let message = "a keyed table declares its fields in braces";
-                Err(Fault::new(Code::InvalidLine, behind, message).into())
-            }
-            Some(b':') => self.list(count, behind + 1, end).map(|()| None),
-            _ if skip_blanks(bytes, behind) == end => {
-                self.body(count, depth, declared).map(|()| None)
-            }
-            _ => {
-                let message = "behind a count stand a colon, fields in braces, or nothing";
-                Err(Fault::new(Code::InvalidLine, behind, message).into())
-            }
-        }
-    }
-
-    fn declared_block(
-        &mut self,
-        count: Count,
-        at: usize,
-        end: usize,
-        depth: usize,
-    ) -> Done<S, Option<TableOf<'t, S>>> {
-        let (mut fields, behind) = braces(self.text, at, end)?;
-        let rest = skip_blanks(&self.text.as_bytes()[..end], behind);
-        if rest < end {
-            let grouped = self.text[rest..end].starts_with("group=");
-            let (code, message) = if grouped {
-                (Code::UnsupportedExtension, "group= is a draft that is not read")
-            } else {
-                (Code::TrailingCharacters, "text behind the declaration")
-            };
-            return Err(Fault::new(code, rest, message).into());
-        }
-        if fields.iter().filter(|field| field.identity).count() > 1 {
-            let message = "only one field is the identity";
-            return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
-        }
-        if !count.keyed {
-            let constant = fields.iter().all(|field| field.constant.is_some());
-            if constant {
-                let message = "all columns are constant; rows need one of their own";
-                return Err(Fault::new(Code::NoBareColumn, at, message).into());
-            }
-            let table = self.columns(fields)?;
-            self.rows(count, &table, depth)?;
-            return Ok(Some(table));
-        }
-        if fields.iter().any(|field| field.constant.is_some()) {
-            let message = "a keyed table has no constant columns";
-            return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
-        }
-        if fields.len() < 2 {
-            let message = "a keyed table declares at least two fields";
-            return Err(Fault::new(Code::TooFewFields, at, message).into());
-        }
-        if count.value == Some(0) {
-            let message = "a keyed table with a zero count; an empty object has no table";
-            return Err(Fault::new(Code::ZeroCount, count.at, message).into());
-        }
-        let label = fields.remove(0);
-        if fields.iter().any(|field| field.name == label.name) {
-            let message = format!("the label {} is also a field", excerpt(&label.name));
-            return Err(Fault::new(Code::DuplicateFieldName, label.at, message).into());
-        }
-        let table = self.columns(fields)?;
-        self.keyed_rows(count, &table, depth)?;
-        Ok(None)
-    }
-
-    fn columns(&mut self, fields: Vec<super::declare::Field<'t>>) -> Done<S, TableOf<'t, S>> {
-        let sink = &mut *self.sink;
-        let room = self.limits.max_depth.saturating_sub(self.depth);
-        Table::new(fields, room, &mut |name| sink.name(name).map_err(Stop::Sink)).map(Rc::new)
-    }
-
-    /// A body whose header is nothing but a count: items, or rows of declared columns.
-    ///
-    /// The specification forbids to look at the body, and leaves its encoder no other way to write
-    /// an expanded array where columns are declared: there, a first line that is an item decides.
-    fn body(&mut self, count: Count, depth: usize, declared: Option<TableOf<'t, S>>) -> Done<S> {
-        match declared {
-            Some(table) if count.value != Some(0) && !self.is_item(depth) => {
-                self.rows(count, &table, depth)
-            }
-            _ => self.items(count, depth),
-        }
-    }
-
-    fn is_item(&self, depth: usize) -> bool {
-        let Some(line) = self.lines.peek().filter(|line| line.indent == depth) else {
-            return false;
-        };
-        let text = self.lines.str(line);
-        row_id(text).is_some_and(|(_, behind)| {
-            let form = &text[behind..];
-            form.starts_with('=') || form.starts_with('[') || form.starts_with("{}")
-        })
-    }
-
-    fn items(&mut self, count: Count, depth: usize) -> Done<S> {
-        self.enter(count.at)?;
-        let deferred = self.defer(count);
-        tell!(self.sink.begin_array());
-        let mut found = 0;
-        while count.value.is_none_or(|count| found < count) {
-            let Some(line) = self.lines.peek().filter(|&line| !self.ends(line, depth)) else {
-                break;
-            };
-            if line.indent > depth {
-                return self.too_deep(line);
-            }
-            let text = self.lines.str(line);
-            let Some((id, form)) = row_id(text) else { break };
-            if !is_index(id, found) {
-                return self.fail(Code::InvalidItemId, line, "the id of an item is its index");
-            }
-            self.advance()?;
-            self.item(line, line.start + form, depth + 2)?;
-            found += 1;
-        }
-        tell!(self.sink.end_array());
-        self.leave();
-        self.check_count(count, deferred, found)?;
-        self.ended = Ended::Counted;
-        Ok(())
-    }
-
-    fn item(&mut self, line: Line, at: usize, depth: usize) -> Done<S> {
-        let bytes = &self.text.as_bytes()[..line.end];
-        match bytes.get(at) {
-            Some(b'=') => self.scalar(at + 1, line.end),
-            Some(b'[') => self.block(at, line.end, depth, None).map(drop),
-            _ if self.is_empty_braces(at, line.end) => self.object(depth),
-            _ => self.fail(Code::InvalidLine, line, "an item is =scalar, {} or a bracket"),
-        }
-    }
-
-    pub(crate) fn is_empty_braces(&self, at: usize, end: usize) -> bool {
-        self.text[at..end].starts_with("{}")
-            && skip_blanks(&self.text.as_bytes()[..end], at + 2) == end
-    }
-
-    // Tables
-
-    /// The next line, if it is a row.
-    fn next_row(&self, count: Count, found: u64, depth: usize) -> Done<S, Option<Line>> {
-        if count.value.is_some_and(|count| found >= count) {
-            return Ok(None);
-        }
-        match self.lines.peek().filter(|&line| !self.ends(line, depth)) {
-            Some(line) if line.indent > depth => self.too_deep(line),
-            line => Ok(line),
-        }
-    }
-
-    fn rows(&mut self, count: Count, table: &TableOf<'t, S>, depth: usize) -> Done<S> {
-        self.enter(count.at)?;
-        let deferred = self.defer(count);
-        tell!(self.sink.begin_array());
-        let mut found = 0;
-        let mut memory = super::row::Memory::new();
-        while let Some(line) = self.next_row(count, found, depth)? {
-            self.row(line, table, &mut memory, found, None)?;
-            found += 1;
-        }
-        tell!(self.sink.end_array());
-        self.leave();
-        self.check_count(count, deferred, found)?;
-        self.ended = Ended::Counted;
-        Ok(())
-    }
-
-    fn keyed_rows(&mut self, count: Count, table: &TableOf<'t, S>, depth: usize) -> Done<S> {
-        self.enter(count.at)?;
-        let deferred = self.defer(count);
-        tell!(self.sink.begin_object());
-        let mut found = 0;
-        let mut memory = super::row::Memory::new();
-        let mut names = Names::new();
-        while let Some(line) = self.next_row(count, found, depth)? {
-            self.row(line, table, &mut memory, found, Some(&mut names))?;
-            found += 1;
-        }
-        tell!(self.sink.end_object());
-        self.leave();
-        self.check_count(count, deferred, found)?;
-        self.ended = Ended::Counted;
-        Ok(())
-    }
+/// What is wrong with a count.
+#[cold]
+pub(crate) fn miscounted(declared: u64, found: u64) -> String {
+    format!("{declared} items are declared, {found} follow")
 }
 
 /// `@12 `: the digits, and where what follows begins.

@@ -128,6 +128,8 @@ codes! {
     InvalidLocLine = "invalid_loc_line",
     /// A location of what is not declared.
     UnknownLocReference = "unknown_loc_reference",
+    /// No container is where rows are asked for.
+    MissingSection = "missing_section",
     /// A text of the other profile.
     WrongProfile = "wrong_profile",
     /// The delta is for another base.

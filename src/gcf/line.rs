@@ -26,12 +26,13 @@ pub(crate) struct Lines<'t> {
     /// Where the line behind the one ahead begins.
     next: usize,
     ahead: Option<Line>,
+    saw_end: bool,
 }
 
 impl<'t> Lines<'t> {
     /// Stands before the first line, the header.
     pub(crate) fn new(text: &'t str) -> Self {
-        Self { text, next: 0, ahead: None }
+        Self { text, next: 0, ahead: None, saw_end: false }
     }
 
     /// The whole text.
@@ -54,8 +55,9 @@ impl<'t> Lines<'t> {
     /// Goes to the next line that counts.
     pub(crate) fn advance(&mut self) -> Read<()> {
         self.ahead = self.find(self.next)?;
-        if let Some(line) = self.ahead {
-            self.next = line.next;
+        match self.ahead {
+            Some(line) => self.next = line.next,
+            None => self.saw_end = true,
         }
         Ok(())
     }
@@ -64,6 +66,17 @@ impl<'t> Lines<'t> {
     pub(crate) fn jump(&mut self, line: Option<Line>) {
         self.next = line.map_or(self.text.len(), |line| line.next);
         self.ahead = line;
+    }
+
+    /// Whether there was no line ahead at any time: only then would what was read be otherwise if the
+    /// text went on.
+    pub(crate) fn saw_end(&self) -> bool {
+        self.saw_end
+    }
+
+    /// Where the line ahead begins with its indentation, or the text ends.
+    pub(crate) fn position(&self) -> usize {
+        self.ahead.map_or(self.text.len(), |line| line.start - line.indent)
     }
 
     /// The text of a line.

@@ -6,9 +6,10 @@
 //! # Rooms
 //! `error`, `header`, `line`, `text`, `scalar` and `number` serve both profiles. Of the generic one,
 //! `tree` holds a value flat, `columns`, `table` and `row` decide and write its tables, `encode` and
-//! `decode` go both ways, `declare` reads the heads of tables; `stream` writes rows as they come,
-//! [`keyed`] are sets with deltas. [`graph`] is the graph profile.
+//! `decode` go both ways, `block` and `declare` read the heads of tables; [`stream`] writes rows as they
+//! come, [`rows`] reads them so, [`keyed`] are sets with deltas. [`graph`] is the graph profile.
 
+mod block;
 mod columns;
 mod declare;
 mod decode;
@@ -20,6 +21,7 @@ pub mod keyed;
 mod line;
 mod number;
 mod row;
+pub mod rows;
 mod scalar;
 pub mod stream;
 mod table;

@@ -15,17 +15,17 @@ use crate::position::excerpt;
 use crate::walk::Columns;
 use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the rows of one table know of those above.
-pub(crate) struct Memory<'t, S: Columns> {
+pub(crate) struct Memory<N> {
     /// The keys of inline objects, by member.
-    schemas: HashMap<usize, Rc<Vec<S::Name>>>,
+    schemas: HashMap<usize, Arc<Vec<N>>>,
     /// The columns of arrays, by the name of the member.
-    declared: HashMap<String, TableOf<'t, S>>,
+    declared: HashMap<String, TableOf<N>>,
 }
 
-impl<S: Columns> Memory<'_, S> {
+impl<N> Memory<N> {
     pub(crate) fn new() -> Self {
         Self { schemas: HashMap::new(), declared: HashMap::new() }
     }
@@ -59,15 +59,15 @@ struct Jump {
 }
 
 impl<'t, S: Columns> Decoder<'t, '_, S> {
-    /// Reads the row in `line`, and what stands below. In a keyed table cell 0 is a key, which must
-    /// not be among `keys` yet.
+    /// Reads the row in `line`, and what stands below. In a keyed table cell 0 is a key, which `keys`
+    /// is given and says to be new.
     pub(crate) fn row(
         &mut self,
         line: Line,
-        table: &TableOf<'t, S>,
-        memory: &mut Memory<'t, S>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
         index: u64,
-        keys: Option<&mut Names<'t>>,
+        keys: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
     ) -> Done<S> {
         let mut start = line.start;
         let mut has_id = false;
@@ -86,7 +86,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             more = stop < line.end;
             start = stop + 1;
             tell!(self.sink.key(&key));
-            if !keys.add(key) {
+            if !keys(key) {
                 let message = "duplicate member key: the table has a row of this key";
                 return self.fail(Code::DuplicateMemberKey, line, message);
             }
@@ -162,8 +162,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn members_of(
         &mut self,
         mut row: Row<'t>,
-        table: &TableOf<'t, S>,
-        memory: &mut Memory<'t, S>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
     ) -> Done<S> {
         for (index, member) in table.members.iter().enumerate() {
             match &member.source {
@@ -189,7 +189,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// A member made of the cells of a path's columns.
-    fn path(&mut self, table: &TableOf<'t, S>, at: usize, row: &Row<'t>, top: bool) -> Done<S> {
+    fn path(&mut self, table: &TableOf<S::Name>, at: usize, row: &Row<'t>, top: bool) -> Done<S> {
         let node = &table.paths[at];
         let all =
             |kind: &Token<'_>| node.cells.iter().all(|&cell| self.cells[row.base + cell] == *kind);
@@ -232,8 +232,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn attached(
         &mut self,
         row: &mut Row<'t>,
-        table: &TableOf<'t, S>,
-        memory: &mut Memory<'t, S>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
         member: usize,
     ) -> Done<S> {
         if !row.has_id {
@@ -252,7 +252,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 }
                 Some(line) => {
                     if let Some(schema) = memory.schemas.get(&member) {
-                        return self.inline(line, &Rc::clone(schema));
+                        return self.inline(line, &Arc::clone(schema));
                     }
                 }
                 None => {}
@@ -269,7 +269,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             let (name, behind) = self.name_of(line)?;
             self.named(row.line, line, (&name, behind), memory, false)?;
         } else if let Some(schema) = memory.schemas.get(&member) {
-            self.inline(line, &Rc::clone(schema))?;
+            self.inline(line, &Arc::clone(schema))?;
         }
         self.check_end(until)
     }
@@ -278,8 +278,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn learn(
         &mut self,
         row: &Row<'t>,
-        table: &TableOf<'t, S>,
-        memory: &mut Memory<'t, S>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
         member: usize,
     ) -> Done<S, bool> {
         let Some(cell) = table.cell(member) else { return Ok(false) };
@@ -292,7 +292,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 return self.fail(Code::DuplicateFieldName, row.line, "a schema with a name twice");
             }
         }
-        memory.schemas.insert(member, Rc::new(keys));
+        memory.schemas.insert(member, Arc::new(keys));
         Ok(true)
     }
 
@@ -300,8 +300,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn look_through(
         &mut self,
         row: &mut Row<'t>,
-        table: &TableOf<'t, S>,
-        memory: &Memory<'t, S>,
+        table: &TableOf<S::Name>,
+        memory: &Memory<S::Name>,
         member: usize,
     ) -> Done<S, Jumps<'t>> {
         let mut jumps = Jumps { members: HashMap::new(), bare: Vec::new(), after: None };
@@ -352,7 +352,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn target(
         &self,
         row: &Row<'t>,
-        table: &TableOf<'t, S>,
+        table: &TableOf<S::Name>,
         name: &str,
         line: Line,
     ) -> Done<S, Option<usize>> {
@@ -369,8 +369,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn leftovers(
         &mut self,
         mut row: Row<'t>,
-        table: &TableOf<'t, S>,
-        memory: &mut Memory<'t, S>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
     ) -> Done<S> {
         if let Some(jumps) = row.jumps.take() {
             for (name, Jump { line, until }) in jumps.bare {
@@ -394,7 +394,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn bare_field(
         &mut self,
         row: &mut Row<'t>,
-        memory: &mut Memory<'t, S>,
+        memory: &mut Memory<S::Name>,
         name: Cow<'t, str>,
         line: Line,
     ) -> Done<S> {
@@ -422,7 +422,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         row: Line,
         line: Line,
         (name, behind): (&str, usize),
-        memory: &mut Memory<'t, S>,
+        memory: &mut Memory<S::Name>,
         bare: bool,
     ) -> Done<S> {
         let bytes = &self.text.as_bytes()[..line.end];

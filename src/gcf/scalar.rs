@@ -26,6 +26,23 @@ pub(crate) enum Token<'t> {
     Schema(Vec<Cow<'t, str>>),
 }
 
+impl Token<'_> {
+    /// A token that borrows nothing.
+    pub(crate) fn into_owned(self) -> Token<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => Token::Null,
+            Self::Bool(value) => Token::Bool(value),
+            Self::Int(value) => Token::Int(value),
+            Self::Float(value) => Token::Float(value),
+            Self::Text(text) => Token::Text(owned(text)),
+            Self::Absent => Token::Absent,
+            Self::Marker => Token::Marker,
+            Self::Schema(names) => Token::Schema(names.into_iter().map(owned).collect()),
+        }
+    }
+}
+
 /// Reads the token that begins at `start` and ends at `delimiter` or at `end`; gives it and where
 /// the delimiter, or the end, is.
 pub(crate) fn read(
