@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
+
+from compactwire.gcf import GcfError
 
 HARD_TEXTS = [
     *("", "-", "~", "^", "true", "null", "1", "-1.5e3", "01", "+1", "1_0", ".5", "NaN", "1.٥"),
@@ -70,3 +73,11 @@ values = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """What comes of a call: its result, or the error."""
+    try:
+        return work()
+    except GcfError as error:
+        return error

@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import compactwire
 import gcf as peer
 from compactwire import gcf
+
+from .gcf_values import outcome
 
 FIELDS = ["id", "a b", "Ω"]
 ROWS = [{"id": 7, "total": 9.5, "open": True}, {"id": 8, "total": None, "open": False}]
@@ -199,3 +202,71 @@ def test_a_place_in_a_text_is_told() -> None:
     with pytest.raises(gcf.GcfError) as caught:
         gcf.read_keyed(text)
     assert (caught.value.code, caught.value.line, caught.value.column) == ("invalid_missing", 4, 3)
+
+
+def test_a_session_sends_what_changed_and_finds_its_way_back() -> None:
+    ours, theirs = compactwire.Session(), compactwire.Session()
+    rows = [{"id": i, "state": "open"} for i in range(40)]
+
+    def turn(rows: list[dict[str, Any]], name: str = "orders") -> str:
+        sent = gcf.KeyedSet(rows, key="id", name=name)
+        text = ours.encode_keyed(sent, tool="t")
+        received = theirs.decode_keyed(text)
+        assert (received, received.rows) == (sent, rows)
+        return text
+
+    assert "## orders [40]" in turn(rows)
+    assert "## others [40]" in turn(rows, "others")
+    assert "unchanged=true" in turn(rows)
+    assert "## removed [1]" in turn(rows[1:], "others")
+    changed = [{"id": 0, "state": "paid"}, *rows[1:]]
+    ours, theirs = pickle.loads(pickle.dumps(ours)), copy.copy(theirs)
+    assert "## changed [1]{@id,state}\n0|paid\n" in turn(changed)
+    assert "unchanged=true" in turn(changed)
+
+    ours.encode_keyed(gcf.KeyedSet(rows, key="id", name="orders"))
+    lost = ours.encode_keyed(gcf.KeyedSet(changed[:39], key="id", name="orders"))
+    with pytest.raises(gcf.GcfError, match="base_mismatch"):
+        theirs.decode_keyed(lost)
+    ours.forget_keyed()
+    assert "## orders [40]" in turn(changed)
+    with pytest.raises(gcf.GcfError, match="invalid_header_value"):
+        ours.encode_keyed(gcf.KeyedSet(rows, key="id", name="orders"), tool="a b")
+    assert "unchanged=true" in turn(changed)
+    theirs.reset()
+    with pytest.raises(gcf.GcfError, match="base_mismatch"):
+        turn(changed)
+
+
+@given(st.data())
+def test_a_session_of_keyed_sets_never_gives_a_wrong_one(data: st.DataObject) -> None:
+    """Texts are lost, repeated, come late, or the memory of a side is lost."""
+    ours, theirs = compactwire.Session(), compactwire.Session()
+    sent: list[tuple[str, gcf.KeyedSet]] = []
+    for _ in range(data.draw(st.integers(1, 12))):
+        ids = data.draw(st.lists(st.integers(0, 6), unique=True, max_size=6))
+        rows = [{"id": i, "v": data.draw(st.integers(0, 1)), "w": "some text"} for i in ids]
+        fields = data.draw(st.sampled_from([["id", "v", "w"], ["id", "w", "v"]]))
+        name = data.draw(st.sampled_from(["a", "b"]))
+        new = gcf.KeyedSet(rows, key="id", fields=fields, name=name)
+        sent.append((ours.encode_keyed(new), new))
+        match data.draw(st.sampled_from(["ok", "ok", "ok", "lost", "old", "forget", "reset"])):
+            case "ok":
+                text, meant = sent[-1]
+            case "old":
+                text, meant = data.draw(st.sampled_from(sent))
+            case "forget":
+                ours.forget_keyed()
+                continue
+            case "reset":
+                theirs.reset()
+                continue
+            case _:
+                continue
+        received = outcome(lambda text=text: theirs.decode_keyed(text))
+        if isinstance(received, gcf.GcfError):
+            assert received.code == "base_mismatch"
+            ours.forget_keyed()
+            received, meant = theirs.decode_keyed(ours.encode_keyed(new)), new
+        assert received == meant
+        assert received.fields == meant.fields

@@ -3,6 +3,7 @@
 use super::DETACH_FROM;
 use super::args::{self, Data, Size, utf8};
 use super::errors::{gcf_error, session_decode_error, session_encode_error, session_state_error};
+use super::gcf::{KeyedSet, Text};
 use super::graph::{self, Payload};
 use super::message::DEFAULT_MAX_SIZE;
 use super::request::{Request, canonical, tools};
@@ -10,7 +11,7 @@ use crate::session::{self, Limits, Outgoing, Style};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What one side of a connection remembers, so that a turn costs what is new in it. Thread-safe.
@@ -237,6 +238,68 @@ impl Session {
     /// Take the last graph for lost: its symbols are declared again under their ids.
     fn forget_graph(&self, py: Python<'_>) {
         self.work(py, 0, session::Session::forget_graph);
+    }
+
+    /// Write a keyed set: whole once, then as what changed.
+    ///
+    /// Parameters
+    /// ----------
+    /// set : KeyedSet
+    ///     The set as it is now.
+    /// tool : str
+    ///     Stands in the header unless it is empty.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     "Unchanged", a delta when it is smaller than 60 % of the whole set, or the whole set:
+    ///     since the last of the same name, fields and key. The session takes it for delivered:
+    ///     where it was not, `forget_keyed`. It keeps the last set of 16 names.
+    ///
+    /// Raises
+    /// ------
+    /// GcfError
+    ///     `invalid_header_value` for the tool; the session stays as it was.
+    ///
+    /// Source: GCF 3.6 section 10a.4.
+    #[pyo3(signature = (set, /, *, tool = ""))]
+    fn encode_keyed(&self, py: Python<'_>, set: &KeyedSet, tool: &str) -> PyResult<String> {
+        let set = Arc::clone(&set.0);
+        let text = self.work(py, set.size(), |core| core.encode_keyed(set, tool));
+        text.map_err(|error| gcf_error(py, &error))
+    }
+
+    /// Read what the peer's `encode_keyed` gave.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str, bytes or bytearray
+    ///     The text.
+    ///
+    /// Returns
+    /// -------
+    /// KeyedSet
+    ///     The set that the peer has.
+    ///
+    /// Raises
+    /// ------
+    /// GcfError
+    ///     As `gcf.receive_keyed`; `base_mismatch` means that a text was lost: the peer's
+    ///     `forget_keyed` makes its next one whole. The session stays as it was.
+    ///
+    /// Source: GCF 3.6 sections 10a.4 and 10a.5.
+    #[pyo3(signature = (text, /))]
+    fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> PyResult<KeyedSet> {
+        let py = text.py();
+        let text = Text::new(text)?;
+        let text = text.str()?;
+        let set = self.work(py, text.len(), |core| core.decode_keyed(text));
+        set.map(KeyedSet).map_err(|error| gcf_error(py, &error))
+    }
+
+    /// Take the keyed sets that were sent for lost: the next of each name goes whole.
+    fn forget_keyed(&self, py: Python<'_>) {
+        self.work(py, 0, session::Session::forget_keyed);
     }
 
     /// Forget that the peer has these, so that the next request carries them again.

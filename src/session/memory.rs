@@ -5,6 +5,7 @@
 
 use super::context::{Context, Next};
 use super::definitions::{Definition, Definitions, short_id};
+use super::keyed::Sets;
 use crate::gcf::graph::{SentSymbols, SymbolTable};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub(super) struct Memory {
     pub(super) declared: SentSymbols,
     /// The same, as the reader has them.
     pub(super) symbols: SymbolTable,
+    pub(super) sets: Sets,
 }
 
 impl Default for Memory {
@@ -29,6 +31,7 @@ impl Default for Memory {
             context: Context::default(),
             declared: SentSymbols::default(),
             symbols: SymbolTable::default(),
+            sets: Sets::default(),
         }
     }
 }

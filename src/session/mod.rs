@@ -40,9 +40,9 @@
 //!
 //! # Rooms
 //! `memory` is what one side knows of the other: parts, one per system (`definitions` for tools and
-//! prompts, `context`, symbols of graphs). `frames` and `pack` know texts and remember nothing;
-//! `encode` and `decode` go from one to the other, `graph` does for graphs; `stats` counts, `state`
-//! moves a session elsewhere.
+//! prompts, `context`, symbols of graphs, keyed sets). `frames` and `pack` know texts and remember
+//! nothing; `encode` and `decode` go from one to the other, `graph` and `keyed` do for theirs; `stats`
+//! counts, `state` moves a session elsewhere.
 //!
 //! # Where we differ
 //! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation, and of two tools
@@ -57,6 +57,7 @@ mod encode;
 mod error;
 mod frames;
 mod graph;
+mod keyed;
 mod memory;
 mod pack;
 mod state;

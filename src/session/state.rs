@@ -7,13 +7,16 @@ use super::context::Context;
 use super::definitions::Definitions;
 use super::error::StateError;
 use super::frames::json_len;
+use super::keyed::Sets;
 use super::memory::Memory;
 use super::stats::Stats;
 use super::{Limits, Session};
 use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
+use crate::gcf::keyed::KeyedSet;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -32,6 +35,8 @@ struct Part {
     last: Vec<u8>,
     declared: SentState,
     symbols: Vec<KnownSymbol>,
+    /// Full texts, the oldest first.
+    sets: Vec<String>,
 }
 
 impl Session {
@@ -60,7 +65,7 @@ impl Session {
         if version != VERSION {
             return Err(StateError(format!("version {version}, this is for {VERSION}")));
         }
-        let (sent, received) = (sent.memory()?, received.memory()?);
+        let (sent, received) = (sent.memory(max_size)?, received.memory(max_size)?);
         Ok(Self { sent, received, stats, limits: Limits { max_size } })
     }
 }
@@ -77,14 +82,21 @@ impl Part {
             last: memory.context.last().to_owned(),
             declared: memory.declared.state(),
             symbols: memory.symbols.state(),
+            sets: memory.sets.iter().filter_map(|set| set.write("").ok()).collect(),
         }
     }
 
-    fn memory(self) -> Result<Memory, StateError> {
+    fn memory(self, max_size: usize) -> Result<Memory, StateError> {
         let impossible = || StateError("ids and contents do not belong together".into());
         let tools = restore(Definitions::tools(), self.tools, str::len);
         let prompts = restore(Definitions::prompts(), self.prompts, |text| json_len(text) + 2);
+        let mut sets = Sets::default();
+        for text in &self.sets {
+            let set = KeyedSet::read(text).map_err(|error| StateError(error.to_string()))?;
+            sets.keep(Arc::new(set), max_size);
+        }
         Ok(Memory {
+            sets,
             tools: tools.ok_or_else(impossible)?,
             prompts: prompts.ok_or_else(impossible)?,
             context: Context::new(self.context, self.last),

@@ -13,6 +13,7 @@ from . import claims as claims
 from . import gcf as gcf
 from . import graph as graph
 from . import wire as wire
+from .gcf import KeyedSet
 from .graph import DeltaPayload, Payload, Unchanged
 
 __version__: Final[str]
@@ -807,6 +808,56 @@ class Session:
         """
     def forget_graph(self) -> None:
         """Take the last graph for lost: its symbols are declared again under their ids."""
+    def encode_keyed(self, set: KeyedSet, /, *, tool: str = "") -> str:
+        """Write a keyed set: whole once, then as what changed.
+
+        Parameters
+        ----------
+        set : KeyedSet
+            The set as it is now.
+        tool : str
+            Stands in the header unless it is empty.
+
+        Returns
+        -------
+        str
+            "Unchanged", a delta when it is smaller than 60 % of the whole set, or the whole set:
+            since the last of the same name, fields and key. The session takes it for delivered:
+            where it was not, `forget_keyed`. It keeps the last set of 16 names.
+
+        Raises
+        ------
+        GcfError
+            `invalid_header_value` for the tool; the session stays as it was.
+
+        Source: GCF 3.6 section 10a.4.
+        """
+
+    def decode_keyed(self, text: str | bytes | bytearray, /) -> KeyedSet:
+        """Read what the peer's `encode_keyed` gave.
+
+        Parameters
+        ----------
+        text : str, bytes or bytearray
+            The text.
+
+        Returns
+        -------
+        KeyedSet
+            The set that the peer has.
+
+        Raises
+        ------
+        GcfError
+            As `gcf.receive_keyed`; `base_mismatch` means that a text was lost: the peer's
+            `forget_keyed` makes its next one whole. The session stays as it was.
+
+        Source: GCF 3.6 sections 10a.4 and 10a.5.
+        """
+
+    def forget_keyed(self) -> None:
+        """Take the keyed sets that were sent for lost: the next of each name goes whole."""
+
     def forget(self, *ids: str) -> int:
         """Forget that the peer has these, so that the next request carries them again.
 

@@ -27,17 +27,17 @@ pub fn respond<E: From<Error>>(
     base: Option<&KeyedSet>,
     tool: &str,
     mut size: impl FnMut(&str) -> Result<u64, E>,
-) -> Result<String, E> {
+) -> Result<Answer, E> {
     if peer_root == Some(set.root()) {
-        return Ok(unchanged(set, tool)?);
+        return Ok(Answer { text: unchanged(set, tool)?, is_full: false });
     }
-    let full = set.write(tool)?;
+    let full = Answer { text: set.write(tool)?, is_full: true };
     let base = base.filter(|base| peer_root == Some(base.root()));
     let Some(delta) = base.and_then(|base| Delta::between(base, set)) else { return Ok(full) };
     let delta = delta.write(tool, None)?;
-    let (small, whole) = (size(&delta)?, size(&full)?);
+    let (small, whole) = (size(&delta)?, size(&full.text)?);
     let worth_it = u128::from(small) * 10 < u128::from(whole) * 6;
-    Ok(if worth_it { delta } else { full })
+    Ok(if worth_it { Answer { text: delta, is_full: false } } else { full })
 }
 
 /// How many tokens a text has, about: runs of letters, digits, `_` and `.` are one each, and so is every
@@ -101,7 +101,7 @@ impl Anchor {
 /// A text to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// A full set or a delta.
+    /// A full set, a delta or "unchanged".
     pub text: String,
     /// Whether it is a full set.
     pub is_full: bool,

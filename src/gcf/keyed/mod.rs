@@ -20,7 +20,7 @@ mod read;
 
 pub use answer::{Anchor, Answer, Producer, Snapshots, respond, token_estimate, unchanged};
 pub use delta::{Delta, Parts};
-pub use read::receive;
+pub use read::{receive, receive_by};
 
 use super::error::{Code, Error};
 use super::number::{EXACT, write_float, write_int};
@@ -206,8 +206,19 @@ impl KeyedSet {
         &self.root
     }
 
+    /// About how much memory the set takes, in bytes.
+    pub fn size(&self) -> usize {
+        let scalar = |value: &Scalar| match value {
+            Scalar::Text(text) => text.len(),
+            _ => 0,
+        };
+        let of_row = self.fields.len() * size_of::<Scalar>() + size_of::<Row>();
+        let texts: usize = self.rows.iter().flatten().map(scalar).sum();
+        self.rows.len() * of_row + texts
+    }
+
     /// Whether keys and fields, with their order, are those of another set.
-    fn same_fields(&self, other: &Self) -> bool {
+    pub fn same_fields(&self, other: &Self) -> bool {
         self.key == other.key && self.fields == other.fields
     }
 

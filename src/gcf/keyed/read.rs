@@ -17,23 +17,38 @@ use crate::position::excerpt;
 /// Those of [`KeyedSet::read`], [`Delta::read`] and [`KeyedSet::apply`]; `base_mismatch` also where
 /// there is no base.
 pub fn receive(base: Option<&KeyedSet>, text: &str) -> Result<KeyedSet, Error> {
+    receive_by(text, |_, _| base)
+}
+
+/// [`receive`], where `find` gives the set that is held of a root, and of what the header has as its
+/// `shape`.
+///
+/// # Errors
+/// As [`receive`].
+pub fn receive_by<'b>(
+    text: &str,
+    find: impl FnOnce(&str, Option<&str>) -> Option<&'b KeyedSet>,
+) -> Result<KeyedSet, Error> {
     let located = |fault: Box<Fault>| fault.locate(text);
     let header = generic(&mut Lines::new(text)).map_err(located)?;
-    let no_base = |root: &str| {
-        let message = format!("this is about {}, and no set is held", excerpt(root));
-        Error::nowhere(Code::BaseMismatch, format!("{message}; ask for the full set"))
+    let base = |root: &str| {
+        find(root, header.get("shape")).ok_or_else(|| {
+            let message = format!("no set is held to apply this to, {}", excerpt(root));
+            Error::nowhere(Code::BaseMismatch, format!("{message}; ask for the full set"))
+        })
     };
     if header.get("delta") == Some("true") {
         let delta = Delta::read(text)?;
-        return base.ok_or_else(|| no_base(delta.base_root()))?.apply(&delta);
+        return base(delta.base_root())?.apply(&delta);
     }
     if header.get("unchanged") == Some("true") {
-        return unchanged(&header, base.ok_or_else(|| no_base("a set that is there"))?, text);
+        let root = header.get("pack_root").unwrap_or_default();
+        return unchanged(root, base(root)?, text);
     }
     KeyedSet::read(text)
 }
 
-fn unchanged(header: &Header<'_>, base: &KeyedSet, text: &str) -> Result<KeyedSet, Error> {
+fn unchanged(root: &str, base: &KeyedSet, text: &str) -> Result<KeyedSet, Error> {
     let located = |fault: Box<Fault>| fault.locate(text);
     let mut lines = Lines::new(text);
     lines.first();
@@ -42,7 +57,6 @@ fn unchanged(header: &Header<'_>, base: &KeyedSet, text: &str) -> Result<KeyedSe
         let message = "nothing follows where nothing changed";
         return Err(Fault::new(Code::TrailingCharacters, line.start, message).locate(text));
     }
-    let root = header.get("pack_root").unwrap_or_default();
     if root != base.root() {
         let message = format!(
             "unchanged is {}, the set is {}; ask for the full set",

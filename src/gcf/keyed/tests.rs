@@ -192,7 +192,7 @@ fn an_answer_is_the_smallest_that_says_it() {
     let sizes = |text: &str| Ok::<_, Error>(text.len() as u64);
     let long: Vec<i64> = (0..100).collect();
     let (base, new) = (numbers(&long), numbers(&long[1..]));
-    let answer = |root, base| respond(&new, root, base, "t", sizes).unwrap();
+    let answer = |root, base| respond(&new, root, base, "t", sizes).unwrap().text;
     let delta = answer(Some(base.root()), Some(&base));
     assert!(delta.contains(" delta=true ") && delta.len() < 400, "{delta}");
     assert_eq!(receive(Some(&base), &delta).unwrap(), new);

@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// Source: GCF 3.6 section 10a.
 #[pyclass(name = "KeyedSet", module = "compactwire.gcf", frozen)]
-pub(crate) struct KeyedSet(Arc<keyed::KeyedSet>);
+pub(crate) struct KeyedSet(pub(crate) Arc<keyed::KeyedSet>);
 
 #[pymethods]
 impl KeyedSet {
@@ -538,7 +538,7 @@ impl KeyedSnapshots {
         let mut kept = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         kept.keep(Arc::clone(&new.0));
         drop(kept);
-        make_str(py, &made)
+        make_str(py, &made.text)
     }
 }
 

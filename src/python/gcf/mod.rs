@@ -2,6 +2,7 @@
 
 mod keyed;
 mod objects;
+mod rows;
 mod stream;
 mod walk;
 
@@ -15,6 +16,8 @@ use pyo3::types::{PyByteArray, PyBytes, PyString};
 use std::path::PathBuf;
 
 pub(super) use super::errors::gcf_error as error;
+pub(super) use super::errors::os_error;
+pub(super) use keyed::KeyedSet;
 
 /// GCF; import `compactwire.gcf` instead.
 #[pymodule(name = "gcf", gil_used = false)]
@@ -24,6 +27,8 @@ pub(super) mod module {
         KeyedDelta, KeyedProducer, KeyedSet, KeyedSnapshots, read_keyed, read_keyed_delta,
         receive_keyed,
     };
+    #[pymodule_export]
+    use super::rows::iter_rows;
     #[pymodule_export]
     use super::stream::StreamEncoder;
     #[pymodule_export]
@@ -160,14 +165,14 @@ fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> PyResult<Bound<'p
 }
 
 /// Text to read, borrowed where nobody can change it meanwhile.
-enum Text<'py> {
+pub(super) enum Text<'py> {
     Str(Bound<'py, PyString>),
     Bytes(Bound<'py, PyBytes>),
     Copy(Python<'py>, Vec<u8>),
 }
 
 impl<'py> Text<'py> {
-    fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
             Ok(Self::Str(text.clone()))
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
@@ -188,7 +193,7 @@ impl<'py> Text<'py> {
         }
     }
 
-    fn str(&self) -> PyResult<&str> {
+    pub(super) fn str(&self) -> PyResult<&str> {
         let bytes = match self {
             Self::Str(text) => {
                 return text.to_str().map_err(|_| {
@@ -242,7 +247,7 @@ pub(super) fn dump(
     let text = encode(obj, default, &EncodeOptions { flatten, constant_columns, limits })?;
     if !file.hasattr("write")? {
         let path: PathBuf = file.extract()?;
-        return Ok(py.detach(|| std::fs::write(path, text))?);
+        return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));
     }
     let io = py.import("io")?;
     let binary = |class| file.is_instance(&io.getattr(class)?);
@@ -286,7 +291,7 @@ pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> PyResult<
     }
     let limits = limits(max_depth)?;
     let path: PathBuf = file.extract()?;
-    let bytes = py.detach(|| std::fs::read(path))?;
+    let bytes = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
     let text = gcf::utf8(&bytes).map_err(|problem| error(py, &problem))?;
     decode(py, text, limits)
 }

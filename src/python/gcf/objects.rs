@@ -52,7 +52,19 @@ impl<'py> Objects<'py> {
     /// The object, once the value has been told whole; `None` before.
     pub(super) fn finish(mut self) -> Bound<'py, PyAny> {
         let py = self.py;
-        self.values.pop().unwrap_or_else(|| py.None().into_bound(py))
+        self.take().unwrap_or_else(|| py.None().into_bound(py))
+    }
+
+    /// The object that was told last, once it is whole.
+    pub(super) fn take(&mut self) -> Option<Bound<'py, PyAny>> {
+        self.values.pop()
+    }
+
+    /// Forgets what was told and not taken.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.names.clear();
+        self.open.clear();
     }
 
     fn begin(&mut self) {
@@ -169,15 +181,15 @@ impl Sink for Objects<'_> {
     }
 }
 
-impl<'py> Columns for Objects<'py> {
-    type Name = Bound<'py, PyString>;
+impl Columns for Objects<'_> {
+    type Name = Py<PyString>;
 
     fn name(&mut self, key: &str) -> PyResult<Self::Name> {
-        self.key_object(key)
+        Ok(self.key_object(key)?.unbind())
     }
 
     fn known_key(&mut self, name: &Self::Name) -> PyResult<()> {
-        self.names.push(name.clone());
+        self.names.push(name.bind(self.py).clone());
         Ok(())
     }
 }

@@ -1,0 +1,214 @@
+//! `gcf.iter_rows`: rows as they are read.
+
+use super::objects::Objects;
+use super::{MAX_DEPTH, error, limits, os_error};
+use crate::gcf::ReadError;
+use crate::gcf::rows::{Rows, Status, Told};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How much is read at a time, in bytes.
+const PIECE: usize = 1 << 16;
+
+/// Read the rows of one container of a GCF text, without holding the text.
+///
+/// Rows are given as they are read, and the rest of the text is read behind them: an error anywhere
+/// is raised, after the rows before it. Of a list of dicts nothing is kept but the row that is
+/// read; of a dict of dicts its keys are.
+///
+/// Parameters
+/// ----------
+/// source : path-like, or a file open for reading
+///     A path, or an object whose `read(size)` gives str or bytes.
+/// path : str
+///     The keys that lead from the root, through dicts, to the list or dict. None: the root.
+/// max_depth : int
+///     As in `loads`.
+/// max_row_size : int
+///     How large a row may be with all that belongs to it, in bytes; another line, too.
+///
+/// Returns
+/// -------
+/// iterator
+///     Of the elements of a list, or of the items of a dict, as tuples of key and value.
+///
+/// Raises
+/// ------
+/// GcfError
+///     From the iterator: as `loads`; `missing_section` when the path does not lead to a list or
+///     dict; `limit_exceeded` for a row that is too large.
+/// OSError
+///     The file cannot be read.
+///
+/// Source: GCF 3.6 sections 2 to 8 and 16.
+#[pyfunction]
+#[pyo3(signature = (source, /, *path, max_depth = MAX_DEPTH, max_row_size = 1 << 26))]
+#[pyo3(text_signature = "(source, /, *path, max_depth=128, max_row_size=67108864)")]
+pub(crate) fn iter_rows(
+    source: &Bound<'_, PyAny>,
+    path: &Bound<'_, PyTuple>,
+    max_depth: usize,
+    max_row_size: usize,
+) -> PyResult<RowIterator> {
+    let keys = path.iter().map(|key| match key.cast::<PyString>() {
+        Ok(key) => Ok(key.to_str()?.to_owned()),
+        Err(_) => {
+            let found = key.get_type().name()?;
+            Err(PyTypeError::new_err(format!("a path is made of keys, which are str, not {found}")))
+        }
+    });
+    let path = keys.collect::<PyResult<Vec<_>>>()?;
+    let rows = Rows::new(path, limits(max_depth)?, max_row_size);
+    let source = Source::new(source)?;
+    let ready = VecDeque::new();
+    let reader = Box::new(Reader { rows, source, ready, last: None });
+    Ok(RowIterator { reader: Mutex::new(State::Waiting(reader)) })
+}
+
+/// Gives rows as they are read.
+#[pyclass(name = "_RowIterator", module = "compactwire.gcf", frozen)]
+pub(crate) struct RowIterator {
+    reader: Mutex<State>,
+}
+
+enum State {
+    Waiting(Box<Reader>),
+    /// Taken out by the thread that reads: no lock is held while Python runs.
+    Reading,
+    Ended,
+}
+
+#[pymethods]
+impl RowIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let state = std::mem::replace(&mut *self.state(), State::Reading);
+        let mut reader = match state {
+            State::Waiting(reader) => reader,
+            State::Reading => return Err(PyValueError::new_err("iterator already executing")),
+            State::Ended => {
+                *self.state() = State::Ended;
+                return Ok(None);
+            }
+        };
+        let row = reader.next(py);
+        let goes_on = matches!(row, Ok(Some(_)));
+        *self.state() = if goes_on { State::Waiting(reader) } else { State::Ended };
+        row
+    }
+}
+
+impl RowIterator {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Reader {
+    rows: Rows<Py<PyString>>,
+    source: Source,
+    ready: VecDeque<Py<PyAny>>,
+    /// What comes behind the rows that are ready.
+    last: Option<PyResult<()>>,
+}
+
+impl Reader {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        loop {
+            if let Some(row) = self.ready.pop_front() {
+                return Ok(Some(row));
+            }
+            if let Some(last) = self.last.take() {
+                return last.map(|()| None);
+            }
+            match self.read(py) {
+                Ok(Status::Hungry) => self.feed(py)?,
+                Ok(Status::Ended) => self.last = Some(Ok(())),
+                Err(error) => self.last = Some(Err(error)),
+            }
+        }
+    }
+
+    /// Reads the rows that are there.
+    fn read(&mut self, py: Python<'_>) -> PyResult<Status> {
+        let ready = &mut self.ready;
+        let mut each = |objects: &mut Objects<'_>, told: Told| {
+            match (told, objects.take()) {
+                (Told::Row, Some(row)) => ready.push_back(row.unbind()),
+                (Told::Member, Some(dict)) => {
+                    let items = dict.cast::<PyDict>()?.items();
+                    ready.push_back(items.get_item(0)?.unbind());
+                }
+                (Told::Elements, Some(list)) => {
+                    ready.extend(list.cast::<PyList>()?.iter().map(Bound::unbind));
+                }
+                (Told::Row | Told::Member | Told::Elements, None) | (Told::Other, _) => {}
+                (Told::Void, _) => objects.clear(),
+            }
+            Ok(())
+        };
+        self.rows.read(&mut Objects::new(py), &mut each).map_err(|problem| match problem {
+            ReadError::Text(problem) => error(py, &problem),
+            ReadError::Sink(error) => error,
+        })
+    }
+
+    fn feed(&mut self, py: Python<'_>) -> PyResult<()> {
+        let rows = &mut self.rows;
+        let mut add = |piece: &[u8]| {
+            let fed = if piece.is_empty() { rows.finish() } else { rows.feed(piece) };
+            fed.map_err(|problem| error(py, &problem))
+        };
+        match &mut self.source {
+            Source::File(file) => {
+                let mut piece = vec![0; PIECE];
+                let length = py.detach(|| file.read(&mut piece))?;
+                add(&piece[..length])
+            }
+            Source::Object(read) => {
+                let piece = read.bind(py).call1((PIECE,))?;
+                if let Ok(text) = piece.cast::<PyString>() {
+                    add(super::Text::Str(text.clone()).str()?.as_bytes())
+                } else if let Ok(bytes) = piece.cast::<PyBytes>() {
+                    add(bytes.as_bytes())
+                } else if let Ok(bytes) = piece.cast::<PyByteArray>() {
+                    add(&bytes.to_vec())
+                } else {
+                    let found = piece.get_type().name()?;
+                    let message = format!("read() should give str or bytes, not {found}");
+                    Err(PyTypeError::new_err(message))
+                }
+            }
+        }
+    }
+}
+
+/// Where text comes from.
+enum Source {
+    File(File),
+    /// A method that reads at most so much.
+    Object(Py<PyAny>),
+}
+
+impl Source {
+    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        // What has come is read before more is waited for.
+        for method in ["read1", "read"] {
+            if let Some(read) = source.getattr_opt(method)? {
+                return Ok(Self::Object(read.unbind()));
+            }
+        }
+        let path: PathBuf = source.extract()?;
+        let file = source.py().detach(|| File::open(&path));
+        file.map(Self::File).map_err(|error| os_error(&error, path))
+    }
+}

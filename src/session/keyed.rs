@@ -1,0 +1,179 @@
+//! Keyed sets of a session: sent whole once, then as what changed (GCF 3.6 section 10a).
+//!
+//! A root says nothing of a set's name and of the order of its fields: after a lost text, another set
+//! of the same rows would be taken for the one that is meant. Of a session, deltas and "unchanged"
+//! therefore have a pair `shape=…` in the header, which other readers pass over.
+
+use super::Session;
+use crate::gcf::Error;
+use crate::gcf::keyed::{self, KeyedSet};
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// How many sets a session keeps in each direction, by name.
+const MAX_SETS: usize = 16;
+
+/// The last set of each name that went one way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sets {
+    /// The newest is the last.
+    kept: VecDeque<Arc<KeyedSet>>,
+}
+
+impl Sets {
+    /// The sets, the oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &KeyedSet> {
+        self.kept.iter().map(|set| &**set)
+    }
+
+    /// Keeps a set in place of the one of its name; the oldest go where there are too many, or too
+    /// many bytes of them.
+    pub(super) fn keep(&mut self, set: Arc<KeyedSet>, max_size: usize) {
+        self.kept.retain(|kept| kept.name() != set.name());
+        self.kept.push_back(set);
+        let mut size: usize = self.iter().map(KeyedSet::size).sum();
+        while self.kept.len() > MAX_SETS || size > max_size {
+            let Some(oldest) = self.kept.pop_front() else { break };
+            size -= oldest.size();
+        }
+    }
+
+    /// The set of a root and a shape; without a shape, the only one of the root.
+    fn find(&self, root: &str, of_shape: Option<&str>) -> Option<&KeyedSet> {
+        let fits = |set: &&KeyedSet| {
+            set.root() == root && of_shape.is_none_or(|of_shape| shape(set) == of_shape)
+        };
+        let mut found = self.iter().filter(fits);
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// What a delta to `set` begins from: the last set of its name, if it has its fields.
+    fn base(&self, set: &KeyedSet) -> Option<&KeyedSet> {
+        self.iter().find(|kept| kept.name() == set.name() && kept.same_fields(set))
+    }
+}
+
+/// Name, key and fields in their order, as 16 digits of their hash.
+fn shape(set: &KeyedSet) -> String {
+    let mut hash = Sha256::new();
+    let fields = set.fields().iter().map(String::as_str);
+    for part in [set.name(), set.key()].into_iter().chain(fields) {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize()[..8].iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+impl Session {
+    /// Writes a set: whole, or as what changed since the last of its name that went this way if that
+    /// is smaller than 60 %, or that nothing did.
+    ///
+    /// # Errors
+    /// `invalid_header_value` for the tool; then the session is as it was.
+    pub fn encode_keyed(&mut self, set: Arc<KeyedSet>, tool: &str) -> Result<String, Error> {
+        let base = self.sent.sets.base(&set);
+        let count = |text: &str| Ok::<_, Error>(keyed::token_estimate(text));
+        let answer = keyed::respond(&set, base.map(KeyedSet::root), base, tool, count)?;
+        let mut text = answer.text;
+        if !answer.is_full {
+            let end = text.find('\n').unwrap_or(text.len());
+            text.insert_str(end, &format!(" shape={}", shape(&set)));
+        }
+        self.sent.sets.keep(set, self.limits.max_size);
+        Ok(text)
+    }
+
+    /// Reads what the peer's [`Session::encode_keyed`] gave.
+    ///
+    /// # Errors
+    /// As [`keyed::receive`]; `base_mismatch` asks for a full set. The session is as it was.
+    pub fn decode_keyed(&mut self, text: &str) -> Result<Arc<KeyedSet>, Error> {
+        let sets = &self.received.sets;
+        let set = Arc::new(keyed::receive_by(text, |root, shape| sets.find(root, shape))?);
+        self.received.sets.keep(Arc::clone(&set), self.limits.max_size);
+        Ok(set)
+    }
+
+    /// It is not known which sets the peer has: the next of each name goes whole.
+    pub fn forget_keyed(&mut self) {
+        self.sent.sets = Sets::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcf::Code;
+    use crate::gcf::keyed::Scalar;
+    use crate::session::Limits;
+
+    fn set(name: &str, rows: std::ops::Range<i64>) -> Arc<KeyedSet> {
+        let rows = rows.map(|id| vec![Scalar::Int(id), Scalar::Text(format!("row {id}").into())]);
+        let fields = vec!["id".to_owned(), "text".to_owned()];
+        Arc::new(KeyedSet::new(name.into(), "id", fields, rows.collect()).unwrap())
+    }
+
+    #[test]
+    fn a_set_goes_whole_once_and_then_as_what_changed() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        let mut turn = |ours: &mut Session, set: &Arc<KeyedSet>, kind: &str| {
+            let text = ours.encode_keyed(Arc::clone(set), "").unwrap();
+            assert!(text.contains(kind), "{text}");
+            assert_eq!(theirs.decode_keyed(&text).unwrap(), *set);
+        };
+        turn(&mut ours, &set("a", 0..50), "## a [50]");
+        turn(&mut ours, &set("b", 0..60), "## b [60]");
+        turn(&mut ours, &set("a", 0..51), "## added [1]");
+        turn(&mut ours, &set("a", 0..51), "unchanged=true");
+        let mut ours = Session::from_bytes(&ours.to_bytes().unwrap()).unwrap();
+        turn(&mut ours, &set("b", 1..60), "## removed [1]");
+        ours.forget_keyed();
+        turn(&mut ours, &set("b", 0..60), "## b [60]");
+        turn(&mut ours, &set("b", 90..91), "## b [1]");
+    }
+
+    #[test]
+    fn sets_of_one_root_are_not_mistaken_for_each_other() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        for name in ["a", "b", "a"] {
+            let text = ours.encode_keyed(set(name, 0..9), "").unwrap();
+            assert_eq!(theirs.decode_keyed(&text).unwrap().name(), name);
+        }
+        ours.forget_keyed();
+        ours.encode_keyed(set("c", 0..9), "").unwrap();
+        let text = ours.encode_keyed(set("c", 0..9), "").unwrap();
+        assert!(text.contains("unchanged"), "{text}");
+        assert_eq!(theirs.decode_keyed(&text).unwrap_err().code, Code::BaseMismatch);
+        // Of a peer that is no session: there are two sets that it could mean.
+        let text = keyed::unchanged(&set("c", 0..9), "").unwrap();
+        assert_eq!(theirs.decode_keyed(&text).unwrap_err().code, Code::BaseMismatch);
+    }
+
+    #[test]
+    fn a_peer_that_missed_one_asks_for_the_whole() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        theirs.decode_keyed(&ours.encode_keyed(set("a", 0..50), "").unwrap()).unwrap();
+        ours.encode_keyed(set("a", 0..51), "").unwrap();
+        let text = ours.encode_keyed(set("a", 0..52), "").unwrap();
+        assert_eq!(theirs.decode_keyed(&text).unwrap_err().code, Code::BaseMismatch);
+        ours.forget_keyed();
+        let text = ours.encode_keyed(set("a", 0..52), "").unwrap();
+        assert_eq!(theirs.decode_keyed(&text).unwrap(), set("a", 0..52));
+    }
+
+    #[test]
+    fn what_is_kept_is_limited() {
+        let mut session = Session::new(Limits { max_size: 20_000 });
+        for name in 0..100 {
+            session.encode_keyed(set(&name.to_string(), 0..9), "").unwrap();
+        }
+        assert_eq!(session.sent.sets.kept.len(), MAX_SETS);
+        session.encode_keyed(set("large", 0..2000), "").unwrap();
+        assert_eq!(session.sent.sets.kept.len(), 0);
+    }
+}
