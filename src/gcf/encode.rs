@@ -7,7 +7,7 @@ use super::Limits;
 use super::error::{Code, Error, Fault};
 use super::number::{write_float, write_int};
 use super::table::{self, Choices, Class, Table, rows};
-use super::text::{write_quoted, write_value};
+use super::text::{push, write_quoted, write_value};
 use super::tree::{Array, Builder, Elements, Key, KeyId, Node, Object, Tree};
 use crate::json;
 use crate::value::Value;
@@ -109,7 +109,7 @@ pub(crate) fn write_scalar(node: Node<'_>, out: &mut String) {
 /// Appends a key that is known to be bare or not.
 fn write_known_key(key: Key<'_>, out: &mut String) {
     if key.bare {
-        out.push_str(key.text);
+        push(key.text, out);
     } else {
         write_quoted(key.text, out);
     }

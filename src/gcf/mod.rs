@@ -35,7 +35,7 @@ pub use error::{Code, Error, Place};
 pub(crate) use {
     bumpalo::Bump,
     encode::write,
-    tree::{Builder, KeyId, Node, too_large},
+    tree::{Builder, KeyId, Node, ShapeId, too_large},
 };
 
 /// What a value or text may ask for.

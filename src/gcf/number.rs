@@ -4,6 +4,7 @@
 //! point or an exponent where it is not an integer below 2^53. GCF 3.6 section 2.3.
 
 use super::error::{Code, Read, fault};
+use super::text::push;
 use crate::position::excerpt;
 
 /// From here on a double is written with an exponent: its neighbours are no longer 1 apart.
@@ -90,7 +91,7 @@ fn digits(text: &[u8]) -> usize {
 
 /// Appends an integer.
 pub(crate) fn write_int(value: i64, out: &mut String) {
-    out.push_str(itoa::Buffer::new().format(value));
+    push(itoa::Buffer::new().format(value), out);
 }
 
 /// Appends a finite double.
@@ -109,7 +110,7 @@ pub(crate) fn write_float(value: f64, out: &mut String) {
     let plain = (SMALLEST_PLAIN..EXACT).contains(&size);
     if plain && !shortest.contains('e') {
         // Not integral, so there is a fraction without zeros at its end.
-        return out.push_str(shortest);
+        return push(shortest, out);
     }
     let (sign, shortest) = match shortest.strip_prefix('-') {
         Some(rest) => ("-", rest),

@@ -12,8 +12,45 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
     if needs_quotes(text) {
         write_quoted(text, out);
     } else {
-        out.push_str(text);
+        push(text, out);
     }
+}
+
+/// Appends a text that is probably short: up to 32 bytes are moved without a loop or a call.
+#[inline]
+pub(crate) fn push(text: &str, out: &mut String) {
+    let bytes = text.as_bytes();
+    let length = bytes.len();
+    let mut padded = [0; 32];
+    // The last part overlaps the first.
+    macro_rules! both_ends {
+        ($size:literal) => {
+            if let (Some(first), Some(last)) =
+                (bytes.first_chunk::<$size>(), bytes.last_chunk::<$size>())
+            {
+                padded[..$size].copy_from_slice(first);
+                padded[length - $size..length].copy_from_slice(last);
+            }
+        };
+    }
+    match length {
+        0 => return,
+        1 => padded[0] = bytes[0],
+        2..4 => both_ends!(2),
+        4..8 => both_ends!(4),
+        8..16 => both_ends!(8),
+        16..=32 => both_ends!(16),
+        _ => return out.push_str(text),
+    }
+    // SAFETY: what remains is what was there and `text`, both UTF-8.
+    let out = unsafe { out.as_mut_vec() };
+    let end = out.len() + length;
+    if length <= 16 {
+        out.extend_from_slice(&padded[..16]);
+    } else {
+        out.extend_from_slice(&padded);
+    }
+    out.truncate(end);
 }
 
 /// `[A-Za-z_][A-Za-z0-9_]*`

@@ -216,26 +216,19 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The keys that the object that just began probably has.
+    /// The shape that the object that just began probably has.
     #[cfg(feature = "python")]
-    pub(crate) fn expected(&self) -> Range<usize> {
-        let Some(open) = self.open.last() else { return 0..0 };
-        let under = self.under_key.get(open.context as usize).copied().unwrap_or(NONE);
-        let guess = if under == NONE {
-            self.at_depth.get(self.open.len()).copied().unwrap_or(NONE)
-        } else {
-            under
-        };
-        match self.tree.shapes.get(guess as usize) {
-            Some(shape) => shape.keys.start as usize..shape.keys.end as usize,
-            None => 0..0,
-        }
+    pub(crate) fn expected(&self) -> Option<ShapeId> {
+        let context = self.open.last()?.context;
+        let under = self.under_key.get(context as usize).copied().unwrap_or(NONE);
+        let beside = || self.at_depth.get(self.open.len()).copied().unwrap_or(NONE);
+        Some(if under == NONE { beside() } else { under }).filter(|&shape| shape != NONE)
     }
 
     /// A key of [`Builder::expected`].
     #[cfg(feature = "python")]
-    pub(crate) fn expected_key(&self, at: usize) -> KeyId {
-        self.tree.shape_keys[at]
+    pub(crate) fn expected_key(&self, shape: ShapeId, position: usize) -> Option<KeyId> {
+        self.tree.shape(shape).get(position).copied()
     }
 
     /// Adds a key that has been seen.
@@ -290,11 +283,25 @@ impl<'a> Builder<'a> {
     /// `duplicate_key` for an object that has one twice, `limit_exceeded` when the value has more than
     /// 2^32 parts.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
+        self.end_as(None)
+    }
+
+    /// [`Builder::end`], of an object that is known to have just the keys of `shape`.
+    ///
+    /// # Errors
+    /// As [`Builder::end`].
+    pub(crate) fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
         let Some(&Open { first, first_key, context, is_object }) = self.open.last() else {
             return Ok(());
         };
         let node = if is_object {
-            let shape = self.shape_of(first_key, context)?;
+            let shape = match shape {
+                Some(shape) => {
+                    self.remember(shape, context, self.open.len());
+                    shape
+                }
+                None => self.shape_of(first_key, context)?,
+            };
             self.object(shape, first)
         } else {
             self.array(first)

@@ -10,7 +10,7 @@
 
 use super::super::args::lone_surrogate;
 use super::error;
-use crate::gcf::{Builder, Code, KeyId, Limits, Node, too_large};
+use crate::gcf::{Builder, Code, KeyId, Limits, Node, ShapeId, too_large};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -113,10 +113,16 @@ impl<'a> QuickWalk<'_, 'a, '_> {
 
     /// The text of a str, whose errors the careful walk reports.
     unsafe fn text(object: *mut ffi::PyObject) -> Result<&'a str, Stop> {
-        // SAFETY: the str outlives 'a by the caller's promise, and keeps its UTF-8 as long.
+        // SAFETY: the str outlives 'a by the caller's promise, and keeps its UTF-8 as long; ASCII is
+        // its own.
         unsafe {
             let mut length = 0;
-            let start = ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length);
+            let start = if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
+                length = ffi::PyUnicode_GET_LENGTH(object);
+                ffi::PyUnicode_DATA(object).cast()
+            } else {
+                ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length)
+            };
             if start.is_null() {
                 ffi::PyErr_Clear();
                 return Err(Stop::GiveUp);
@@ -144,22 +150,31 @@ impl<'a> QuickWalk<'_, 'a, '_> {
 
     unsafe fn dict(&mut self, dict: *mut ffi::PyObject) -> Result<(), Stop> {
         self.begin(true)?;
+        // Mostly the keys are those of the object before, as of the rows of a table.
         let mut expected = self.builder.expected();
+        let mut found = 0;
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: a dict that does not change.
         unsafe {
             while ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) != 0 {
-                let guess = expected.next().map(|at| self.builder.expected_key(at));
+                let guess = expected.and_then(|shape| self.builder.expected_key(shape, found));
                 let id = match guess {
                     // Two live objects have not the same address.
                     Some(id) if self.keys.get(id as usize) == Some(&key) => id,
-                    _ => self.key(key)?,
+                    _ => {
+                        let id = self.key(key)?;
+                        expected = expected.filter(|_| guess == Some(id));
+                        id
+                    }
                 };
+                found += 1;
                 self.builder.push_key(id);
                 self.value(value)?;
             }
         }
-        self.end()
+        let all = |&shape: &ShapeId| self.builder.expected_key(shape, found).is_none();
+        let shape = expected.filter(all);
+        self.builder.end_as(shape).map_err(|problem| error(self.py, &problem).into())
     }
 
     unsafe fn list(&mut self, list: *mut ffi::PyObject) -> Result<(), Stop> {
