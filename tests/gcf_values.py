@@ -75,7 +75,7 @@ values = st.recursive(
 )
 
 
-def outcome(work: Callable[[], Any]) -> Any:
+def result_or_error(work: Callable[[], Any]) -> Any:
     """What comes of a call: its result, or the error."""
     try:
         return work()

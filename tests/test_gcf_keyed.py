@@ -15,7 +15,7 @@ import compactwire
 import gcf as peer
 from compactwire import gcf
 
-from .gcf_values import outcome
+from .gcf_values import result_or_error
 
 FIELDS = ["id", "a b", "Ω"]
 ROWS = [{"id": 7, "total": 9.5, "open": True}, {"id": 8, "total": None, "open": False}]
@@ -263,7 +263,7 @@ def test_a_session_of_keyed_sets_never_gives_a_wrong_one(data: st.DataObject) ->
                 continue
             case _:
                 continue
-        received = outcome(lambda text=text: theirs.decode_keyed(text))
+        received = result_or_error(lambda text=text: theirs.decode_keyed(text))
         if isinstance(received, gcf.GcfError):
             assert received.code == "base_mismatch"
             ours.forget_keyed()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from compactwire import gcf
 
-from .gcf_values import outcome, values
+from .gcf_values import result_or_error, values
 
 ORDERS = [{"id": i, "item": f"n{i}", "tags": ["a", i], "to": {"zip": i}} for i in range(50)]
 TEXT = gcf.dumps({"total": 50, "report": {"orders": ORDERS}, "users": {"a": {"v": 1}, "b": {}}})
@@ -63,8 +63,8 @@ def test_an_error_is_that_of_loads(value: Any, data: st.DataObject) -> None:
     at = data.draw(st.integers(20, len(text)))
     text = text[:at] + data.draw(st.sampled_from(["", "|", "\n", " ", "@9 ", '"', "^"])) + text[at:]
     whole, rows = (
-        outcome(lambda: gcf.loads(text)),
-        outcome(lambda: list(gcf.iter_rows(Drops(text, 5), "rows"))),
+        result_or_error(lambda: gcf.loads(text)),
+        result_or_error(lambda: list(gcf.iter_rows(Drops(text, 5), "rows"))),
     )
     if isinstance(rows, gcf.GcfError) and rows.code == "missing_section":
         # It is raised at once, before what is behind was read.
