@@ -301,6 +301,11 @@ def test_a_text_that_no_encoder_writes_is_read_all_the_same(name: str) -> None:
     assert json.loads(gcf.to_json(text)) == value
 
 
+@pytest.mark.parametrize("value", [["^{a", "b}"], ["^{a", "b", "}"], [{"x": ["^{a", "b}"]}]])
+def test_elements_that_look_like_a_schema_together_come_back(value: Any) -> None:
+    assert gcf.loads(gcf.dumps(value)) == value
+
+
 def test_types_and_order_come_back() -> None:
     value = {"z": True, "a": 1, "m": [None, 0.5, -1, "1", [], {}], "b": {"y": 1, "x": 2}}
     back = gcf.loads(gcf.dumps(value))
@@ -444,3 +449,20 @@ def test_errors_show_little_of_the_input() -> None:
 def test_the_error_is_a_value_error() -> None:
     assert issubclass(gcf.GcfError, cw.CompactWireError)
     assert issubclass(gcf.GcfError, ValueError)
+
+
+def test_a_file_that_takes_little_at_a_time_gets_all() -> None:
+    class Slow(io.RawIOBase):
+        def __init__(self, most: int) -> None:
+            self.data = b""
+            self.most = most
+
+        def write(self, data: Any) -> int | None:
+            self.data += bytes(data[: self.most])
+            return min(self.most, len(data)) or None
+
+    slow = Slow(7)
+    gcf.dump(ORDERS, slow)
+    assert gcf.loads(slow.data) == ORDERS
+    with pytest.raises(BlockingIOError, match="bytes are not written"):
+        gcf.dump(ORDERS, Slow(0))

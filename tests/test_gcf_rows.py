@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import threading
 import tracemalloc
@@ -97,7 +98,7 @@ def test_sources_are_paths_and_files(tmp_path: Path) -> None:
         gcf.iter_rows(tmp_path / "none.gcf")
     with pytest.raises(FileNotFoundError, match=r"none\.gcf"):
         gcf.load(tmp_path / "none.gcf")
-    with pytest.raises(TypeError, match=r"os\.PathLike"):
+    with pytest.raises(TypeError, match="expected a path"):
         gcf.iter_rows(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="keys, which are str, not int"):
         gcf.iter_rows(path, 5)  # type: ignore[arg-type]
@@ -126,11 +127,47 @@ def test_a_path_to_no_rows_says_what_there_is() -> None:
         (("total",), "a scalar has no rows"),
         (("nix",), 'no member "nix"; there are: "total", "report", "users"'),
         (("report", "nix"), 'no member "nix"; there are: "orders"'),
-        (("users", "a"), "a path leads through objects"),
+        (("report", "orders", "x"), "a path leads through objects, and this is an array"),
+        (("users", "c"), 'no member "c"; there are: "a", "b"'),
+        (("users", "a", "v"), "a scalar has no rows"),
+        (("users", "a", "x"), 'no member "x"'),
     ]:
         with pytest.raises(gcf.GcfError, match="missing_section") as caught:
             list(gcf.iter_rows(io.StringIO(TEXT), *path))
         assert message in str(caught.value)
+
+
+def test_a_path_leads_through_whatever_form_dicts_are_written_in() -> None:
+    orders = [{"id": 1}, {"id": 2}]
+    for regions in (["eu"], ["eu", "us"], ["us", "eu"]):
+        text = gcf.dumps({"all": {region: {"orders": orders} for region in regions}})
+        for size in (5, 1000):
+            assert list(gcf.iter_rows(Drops(text, size), "all", "eu", "orders")) == orders
+            assert list(gcf.iter_rows(Drops(text, size), "all", "eu")) == [("orders", orders)]
+
+
+def test_rows_come_before_bytes_that_are_no_text() -> None:
+    data = b"GCF profile=generic\n## [3]{a}\n1\n2\n\xff\n"
+    text = data[:-2].decode() + "\ud800\n"
+    for source in (data, text):
+        for size in (1, 7, 1000):
+            rows = gcf.iter_rows(Drops(source, size))
+            assert next(rows) == {"a": 1}
+            with pytest.raises(
+                gcf.GcfError, match="invalid_utf8: not UTF-8 from byte 34 on"
+            ) as caught:
+                next(rows)
+            assert caught.value.line == 5
+
+
+def test_a_wrapper_that_decodes_is_not_passed_by(tmp_path: Path) -> None:
+    path = tmp_path / "utf-16.gcf"
+    path.write_text(TEXT, encoding="utf-16")
+    with codecs.open(str(path), "r", "utf-16") as file:
+        assert list(gcf.iter_rows(file, "report", "orders")) == ORDERS
+    with pytest.raises(OSError, match="director") as caught:
+        next(gcf.iter_rows(tmp_path))
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_a_row_is_limited_and_so_is_depth() -> None:

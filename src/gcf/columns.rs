@@ -53,8 +53,8 @@ pub(crate) enum PathValue {
 
 impl<N> Columns<N> {
     /// Makes columns of declared fields; `known` tells a key to the sink.
-    pub(crate) fn new<'t, E: From<Box<Fault>>>(
-        fields: Vec<Field<'t>>,
+    pub(crate) fn new<E: From<Box<Fault>>>(
+        fields: Vec<Field<'_>>,
         max_depth: usize,
         known: &mut impl FnMut(&str) -> Result<N, E>,
     ) -> Result<Self, E> {

@@ -273,7 +273,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.depth -= 1;
     }
 
-    fn here(&self) -> usize {
+    pub(crate) fn here(&self) -> usize {
         self.lines.peek().map_or(self.text.len(), |line| line.start)
     }
 

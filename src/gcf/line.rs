@@ -26,13 +26,15 @@ pub(crate) struct Lines<'t> {
     /// Where the line behind the one ahead begins.
     next: usize,
     ahead: Option<Line>,
+    /// Where the line behind the last one that counts begins.
+    behind: usize,
     saw_end: bool,
 }
 
 impl<'t> Lines<'t> {
     /// Stands before the first line, the header.
     pub(crate) fn new(text: &'t str) -> Self {
-        Self { text, next: 0, ahead: None, saw_end: false }
+        Self { text, next: 0, ahead: None, behind: 0, saw_end: false }
     }
 
     /// The whole text.
@@ -54,6 +56,7 @@ impl<'t> Lines<'t> {
 
     /// Goes to the next line that counts.
     pub(crate) fn advance(&mut self) -> Read<()> {
+        self.behind = self.next;
         self.ahead = self.find(self.next)?;
         match self.ahead {
             Some(line) => self.next = line.next,
@@ -72,6 +75,11 @@ impl<'t> Lines<'t> {
     /// text went on.
     pub(crate) fn saw_end(&self) -> bool {
         self.saw_end
+    }
+
+    /// Where the last line ends that counts and is not ahead.
+    pub(crate) fn behind(&self) -> usize {
+        self.behind
     }
 
     /// Where the line ahead begins with its indentation, or the text ends.

@@ -65,8 +65,9 @@ pub(crate) fn read(
             }
             return Ok((Token::Text(quoted), stop));
         }
-        Some(b'^') if bytes[from..].starts_with(b"^{") => {
-            if let Some(found) = schema(text, from, end, delimiter) {
+        // In a list, whose commas end tokens, `^{a,b}` is two of them.
+        Some(b'^') if delimiter == b'|' && bytes[from..].starts_with(b"^{") => {
+            if let Some(found) = schema(text, from, end) {
                 return Ok(found);
             }
         }
@@ -107,7 +108,7 @@ fn bare(token: &str, at: usize) -> Read<Token<'_>> {
         b"~" => Token::Absent,
         b"^" => Token::Marker,
         [b'^', b'{', .., b'}'] => {
-            let message = "what stands between the braces of ^{} declares no fields";
+            let message = "^{} stands only in a cell of a table, and declares fields";
             return fault(Code::InvalidAttachmentMarker, at, message);
         }
         _ => Token::Text(Cow::Borrowed(token)),
@@ -131,8 +132,8 @@ fn short_int(token: &[u8]) -> Option<i64> {
     Some(if unsigned.len() < token.len() { -value } else { value })
 }
 
-/// `^{a,"b|c"}` up to a delimiter, where it is one.
-fn schema(text: &str, start: usize, end: usize, delimiter: u8) -> Option<(Token<'_>, usize)> {
+/// `^{a,"b|c"}` in a cell, where it is one.
+fn schema(text: &str, start: usize, end: usize) -> Option<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut names = Vec::new();
     let mut at = start + 2;
@@ -148,7 +149,7 @@ fn schema(text: &str, start: usize, end: usize, delimiter: u8) -> Option<(Token<
         }
     }
     let stop = skip_blanks(bytes, at + 1);
-    (stop == end || bytes[stop] == delimiter).then_some((Token::Schema(names), stop))
+    (stop == end || bytes[stop] == b'|').then_some((Token::Schema(names), stop))
 }
 
 /// Where the first byte stands that is no blank.

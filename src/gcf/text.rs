@@ -19,38 +19,33 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
 /// Appends a text that is probably short: up to 32 bytes are moved without a loop or a call.
 #[inline]
 pub(crate) fn push(text: &str, out: &mut String) {
-    let bytes = text.as_bytes();
-    let length = bytes.len();
-    let mut padded = [0; 32];
-    // The last part overlaps the first.
-    macro_rules! both_ends {
-        ($size:literal) => {
-            if let (Some(first), Some(last)) =
-                (bytes.first_chunk::<$size>(), bytes.last_chunk::<$size>())
-            {
-                padded[..$size].copy_from_slice(first);
-                padded[length - $size..length].copy_from_slice(last);
-            }
-        };
+    let length = text.len();
+    if length > 32 {
+        return out.push_str(text);
     }
-    match length {
-        0 => return,
-        1 => padded[0] = bytes[0],
-        2..4 => both_ends!(2),
-        4..8 => both_ends!(4),
-        8..16 => both_ends!(8),
-        16..=32 => both_ends!(16),
-        _ => return out.push_str(text),
+    out.reserve(length);
+    // SAFETY: `length` bytes are free behind what is there. Each arm moves as many from either end,
+    // no more than there are and together all; what becomes of `out` is UTF-8 as its parts are.
+    unsafe {
+        let out = out.as_mut_vec();
+        let end = out.len();
+        let (from, to) = (text.as_ptr(), out.as_mut_ptr().add(end));
+        macro_rules! both_ends {
+            ($size:literal) => {{
+                from.copy_to_nonoverlapping(to, $size);
+                from.add(length - $size).copy_to_nonoverlapping(to.add(length - $size), $size);
+            }};
+        }
+        match length {
+            0 => {}
+            1 => both_ends!(1),
+            2..4 => both_ends!(2),
+            4..8 => both_ends!(4),
+            8..16 => both_ends!(8),
+            _ => both_ends!(16),
+        }
+        out.set_len(end + length);
     }
-    // SAFETY: what remains is what was there and `text`, both UTF-8.
-    let out = unsafe { out.as_mut_vec() };
-    let end = out.len() + length;
-    if length <= 16 {
-        out.extend_from_slice(&padded[..16]);
-    } else {
-        out.extend_from_slice(&padded);
-    }
-    out.truncate(end);
 }
 
 /// `[A-Za-z_][A-Za-z0-9_]*`
@@ -365,6 +360,20 @@ pub(crate) fn read_key(
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_of_any_length_is_appended() {
+        let text: String = ('!'..).take(40).collect();
+        for capacity in 0..80 {
+            for length in 0..text.len() {
+                let mut out = String::with_capacity(capacity);
+                out.push('ä');
+                push(&text[..length], &mut out);
+                push("b", &mut out);
+                assert_eq!(out, format!("ä{}b", &text[..length]));
+            }
+        }
+    }
 
     #[test]
     fn the_listed_texts_are_quoted_and_the_others_bare() {

@@ -48,8 +48,8 @@ def split(text: str, delimiter: str) -> list[str]:
         start = at
         schema = re.match(r'[ \t]*\^\{("(?:[^"\\]|\\.)*"|[^"|}])*\}', text[at:])
         quoted = re.match(r"[ \t]*" + QUOTED.pattern, text[at:])
-        if schema or quoted:
-            at += (schema or quoted).end()  # type: ignore[union-attr]
+        if (schema and delimiter == "|") or quoted:
+            at += (quoted or schema).end()  # type: ignore[union-attr]
         stop = text.find(delimiter, at)
         if stop < 0:
             return [*parts, text[start:]]

@@ -168,15 +168,17 @@ def iter_rows(
     """Read the rows of one container of a GCF text, without holding the text.
 
     Rows are given as they are read, and the rest of the text is read behind them: an error anywhere
-    is raised, after the rows before it. Of a list of dicts nothing is kept but the row that is
-    read; of a dict of dicts its keys are.
+    is raised, after the rows before it, and ends the iterator. Of a list of dicts nothing is kept
+    but the row that is read; of a dict of dicts its keys are; a list of scalars is one row.
 
     Parameters
     ----------
     source : path-like, or a file open for reading
-        A path, or an object whose `read(size)` gives str or bytes.
+        A path, whose file is closed behind the last row or with the iterator, or an object whose
+        `read(size)` gives at most so many characters or bytes; `read1(size)` of binary files.
     path : str
-        The keys that lead from the root, through dicts, to the list or dict. None: the root.
+        The keys that lead from the root, through dicts, to the list or dict. None: the root. A path
+        through a dict of dicts that is written as a table holds the row that it leads through.
     max_depth : int
         As in `loads`.
     max_row_size : int

@@ -1,8 +1,12 @@
 //! The part of a text that is at hand: whole lines, and where in the text they are.
 
-use crate::gcf::decode::utf8;
-use crate::gcf::error::{Error, Fault, Place};
+use crate::gcf::error::{Code, Error, Fault, Place};
 use memchr::{memchr_iter, memrchr};
+
+/// Rows of so many bytes are read again for each line of them: another may be all that is missing.
+const SHORT: usize = 1 << 12;
+/// How much may stand between two rows that is no row, in bytes.
+const MAX_COMMENTS: usize = 1 << 20;
 
 /// Text that comes in pieces and goes line by line.
 #[derive(Default)]
@@ -13,6 +17,8 @@ pub(super) struct Input {
     tail: Vec<u8>,
     /// Nothing follows.
     pub finished: bool,
+    /// What is wrong with what followed.
+    pub broken: Option<Error>,
     /// What went already, in bytes.
     pub bytes_before: usize,
     /// How many bytes there must be before it is worth while to read again.
@@ -23,52 +29,63 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        if self.broken.is_some() {
+            return;
+        }
         let Some(newline) = memrchr(b'\n', bytes) else {
             self.tail.extend_from_slice(bytes);
-            return Ok(());
+            return;
         };
         let (lines, tail) = bytes.split_at(newline + 1);
         self.tail.extend_from_slice(lines);
-        self.take_tail()?;
+        self.take_tail();
         self.tail.extend_from_slice(tail);
-        Ok(())
     }
 
-    pub(super) fn finish(&mut self) -> Result<(), Error> {
-        self.finished = true;
-        self.take_tail()
+    pub(super) fn finish(&mut self) {
+        self.take_tail();
+        self.finished = self.broken.is_none();
     }
 
-    fn take_tail(&mut self) -> Result<(), Error> {
-        match utf8(&self.tail) {
+    fn take_tail(&mut self) {
+        match simdutf8::basic::from_utf8(&self.tail) {
             Ok(lines) => self.text.push_str(lines),
-            Err(mut error) => {
-                if let Place::Text { line, .. } = &mut error.place {
-                    let known = &self.text.as_bytes()[self.cursor..];
-                    *line += self.lines + memchr_iter(b'\n', known).count();
-                }
-                return Err(error);
-            }
+            Err(_) => self.break_off(),
         }
         self.tail.clear();
-        Ok(())
     }
 
-    /// How much is kept, in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.text.len() + self.tail.len()
+    /// Takes the lines before the first that is not UTF-8.
+    #[cold]
+    fn break_off(&mut self) {
+        let Err(error) = std::str::from_utf8(&self.tail) else { return };
+        let valid = &self.tail[..error.valid_up_to()];
+        let lines = memrchr(b'\n', valid).map_or(0, |newline| newline + 1);
+        let line = str::from_utf8(&valid[lines..]).unwrap_or_default();
+        let offset = self.bytes_before + self.text.len() + valid.len();
+        let message = format!("not UTF-8 from byte {offset} on");
+        self.text.push_str(str::from_utf8(&valid[..lines]).unwrap_or_default());
+        let before = self.lines + memchr_iter(b'\n', &self.text.as_bytes()[self.cursor..]).count();
+        let place = Place::Text { line: before + 1, column: line.chars().count() + 1 };
+        self.broken = Some(Error { code: Code::InvalidUtf8, message, place });
+    }
+
+    /// Whether a line, or what stands between two, is longer than any should be.
+    pub(super) fn is_too_long(&self, max_size: usize) -> bool {
+        self.tail.len() > max_size || self.text.len() > max_size.saturating_add(MAX_COMMENTS)
     }
 
     /// Whether reading would come further than the last time.
     pub(super) fn is_worth_it(&self) -> bool {
-        self.finished || self.text.len() >= self.wanted.max(1)
+        self.finished || self.broken.is_some() || self.text.len() >= self.wanted.max(1)
     }
 
-    /// What is left is not enough. Half as much again is asked for, so that a long row is not read
-    /// again for each piece of it.
+    /// What is left is not enough. Of a long row half as much again is asked for, so that it is not
+    /// read again for each piece of it.
     pub(super) fn was_too_little(&mut self) {
-        self.wanted = self.text.len() + self.text.len() / 2 + 1;
+        let length = self.text.len();
+        self.wanted = if length < SHORT { length + 1 } else { length + length / 2 };
     }
 
     /// Lets go of what is before `at`.

@@ -37,6 +37,11 @@ pub enum Told {
     Member,
     /// An array of the elements.
     Elements,
+    /// An object of one member, a row of a keyed table, and the path leads on from there.
+    Inside {
+        /// How many keys of the path have led to it.
+        matched: usize,
+    },
     /// Nothing whole, and void: it is told again from its beginning.
     Void,
 }
@@ -80,16 +85,12 @@ struct Frame<N> {
     kind: Kind<N>,
     /// The indentation of what is in it.
     depth: usize,
-    /// It is the one whose rows are wanted.
-    wanted: bool,
+    /// How many keys of the path lead here, if they do; all, if its rows are wanted.
+    matched: Option<usize>,
 }
 
 enum Kind<N> {
-    Object {
-        names: Names<'static>,
-        /// How many keys of the path lead here, if they do.
-        matched: Option<usize>,
-    },
+    Object(Names<'static>),
     Table {
         items: Items,
         table: TableOf<N>,
@@ -115,7 +116,7 @@ enum Step<N> {
     /// The header, and the beginning of the root; or its end, of a list.
     Begun { root: Option<Frame<N>>, counted: bool },
     /// The head of a member that is a container.
-    Opened { frame: Frame<N>, at: usize, name: String },
+    Opened { frame: Frame<N>, name: String },
     /// A value, and its key where it has one.
     Told { what: Told, name: Option<String> },
     /// The innermost container has ended.
@@ -140,20 +141,15 @@ impl<N> Rows<N> {
         }
     }
 
-    /// Adds a piece of the text.
-    ///
-    /// # Errors
-    /// `invalid_utf8`.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.input.feed(bytes)
+    /// Adds a piece of the text. Bytes that are not UTF-8 are an error of [`Rows::read`], behind the
+    /// rows before them.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.input.feed(bytes);
     }
 
     /// There is no more text.
-    ///
-    /// # Errors
-    /// `invalid_utf8`.
-    pub fn finish(&mut self) -> Result<(), Error> {
-        self.input.finish()
+    pub fn finish(&mut self) {
+        self.input.finish();
     }
 
     /// Tells `sink` the rows that are there, and `each` what that was.
@@ -179,38 +175,54 @@ impl<N> Rows<N> {
         let mut decoder = Decoder::new(&text, self.limits, sink);
         decoder.base = self.input.bytes_before;
         decoder.deferred = std::mem::take(&mut self.deferred);
-        let mut position = 0;
-        let status = self.steps(&mut decoder, each, &mut position);
+        let mut at = At { position: 0, row: 0 };
+        let status = self.steps(&mut decoder, each, &mut at);
         self.deferred = decoder.deferred;
         self.input.text = text;
-        self.input.consume(position);
+        self.input.consume(at.position);
         match status? {
-            Status::Hungry => self.hungry(),
             Status::Ended => Ok(Status::Ended),
+            Status::Hungry if at.row > self.max_row_size => Err(self.too_large()),
+            Status::Hungry => {
+                self.input.was_too_little();
+                self.hungry()
+            }
         }
     }
 
     fn hungry<E>(&mut self) -> Result<Status, ReadError<E>> {
-        if self.input.len() <= self.max_row_size {
-            return Ok(Status::Hungry);
+        if let Some(error) = self.input.broken.take() {
+            return Err(ReadError::Text(error));
         }
+        if self.input.is_too_long(self.max_row_size) {
+            return Err(self.too_large());
+        }
+        Ok(Status::Hungry)
+    }
+
+    #[cold]
+    fn too_large<E>(&mut self) -> ReadError<E> {
         let size = self.max_row_size;
         let message = format!("a row or another line of more than {size} bytes; allow more");
         let fault = Fault { code: Code::LimitExceeded, message, at: 0 };
-        Err(ReadError::Text(self.input.locate(fault, "")))
+        ReadError::Text(self.input.locate(fault, ""))
     }
 
-    /// Reads on until the text at hand is not enough; `position` is up to where it was.
+    /// Reads on until the text at hand is not enough.
     fn steps<S>(
         &mut self,
         decoder: &mut Decoder<'_, '_, S>,
         each: Each<'_, S>,
-        position: &mut usize,
+        at: &mut At,
     ) -> Result<Status, ReadError<S::Error>>
     where
         S: Columns<Name = N>,
     {
-        let mut ready = if self.stage == Stage::Header { Ok(()) } else { decoder.advance() };
+        let mut ready = Ok(());
+        if self.stage != Stage::Header {
+            ready = decoder.advance();
+            at.position = decoder.lines.position();
+        }
         decoder.ended = self.ended;
         loop {
             decoder.depth = self.frames.len();
@@ -219,10 +231,13 @@ impl<N> Rows<N> {
                 Ok(()) => self.step(decoder),
                 Err(fault) => Err(Stop::Fault(fault)),
             };
+            at.row = decoder.lines.behind().saturating_sub(at.position);
             if decoder.lines.saw_end() && !self.input.finished {
                 decoder.deferred.truncate(deferred);
-                self.input.was_too_little();
                 each(decoder.sink, Told::Void).map_err(ReadError::Sink)?;
+                return Ok(Status::Hungry);
+            }
+            if at.row > self.max_row_size {
                 return Ok(Status::Hungry);
             }
             let done = step.and_then(|step| self.apply(decoder, each, step));
@@ -230,7 +245,7 @@ impl<N> Rows<N> {
                 Stop::Fault(fault) => ReadError::Text(self.input.locate(*fault, decoder.text)),
                 Stop::Sink(error) => ReadError::Sink(error),
             })??;
-            *position = decoder.lines.position();
+            at.position = decoder.lines.position();
             self.ended = decoder.ended;
             if self.stage == Stage::Done {
                 return Ok(Status::Ended);
@@ -242,26 +257,31 @@ impl<N> Rows<N> {
     where
         S: Columns<Name = N>,
     {
-        let Some(Frame { kind, depth, wanted }) = self.frames.last_mut() else {
+        let all = self.path.len();
+        let Some(Frame { kind, depth, matched }) = self.frames.last_mut() else {
             return match self.stage {
                 Stage::Body { counted } => decoder.end(counted).map(|()| Step::Ended),
-                _ => root(decoder, self.path.is_empty()),
+                _ => root(decoder, all),
             };
         };
+        let wanted = *matched == Some(all);
+        let next = matched.and_then(|matched| self.path.get(matched));
         match kind {
-            Kind::Object { names, .. } if *wanted => whole_member(decoder, *depth, names),
-            Kind::Object { names, matched } => {
-                let next = matched.and_then(|matched| self.path.get(matched));
-                let path = Path { matched: *matched, next, length: self.path.len() };
+            Kind::Object(names) if wanted => whole_member(decoder, *depth, names),
+            Kind::Object(names) => {
+                let path = Path { matched: *matched, next, all };
                 member(decoder, *depth, names, &path)
             }
             Kind::Table { items, table, memory, names } => {
-                let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
-                    return Ok(Step::Closed);
-                };
-                let Some(names) = names else {
-                    decoder.row(line, table, memory, items.found, None)?;
-                    return Ok(Step::Told { what: Told::row(*wanted), name: None });
+                let line = decoder.next_row(items.count, items.found, *depth)?;
+                let (line, names) = match (line, names) {
+                    (Some(line), Some(names)) => (line, names),
+                    (None, Some(names)) => return closed(decoder, next, names),
+                    (None, None) => return Ok(Step::Closed),
+                    (Some(line), None) => {
+                        decoder.row(line, table, memory, items.found, None)?;
+                        return Ok(Step::Told { what: Told::row(wanted), name: None });
+                    }
                 };
                 let mut name = None;
                 let mut is_new = |key: Cow<'_, str>| {
@@ -272,7 +292,12 @@ impl<N> Rows<N> {
                 tell!(decoder.sink.begin_object());
                 decoder.row(line, table, memory, items.found, Some(&mut is_new))?;
                 tell!(decoder.sink.end_object());
-                Ok(Step::Told { what: Told::member(*wanted), name })
+                let what = match *matched {
+                    Some(_) if wanted => Told::Member,
+                    Some(matched) if next == name.as_ref() => Told::Inside { matched },
+                    _ => Told::Other,
+                };
+                Ok(Step::Told { what, name })
             }
             Kind::Array(items) => {
                 let Some((line, form)) = decoder.next_item(items.count, items.found, *depth)?
@@ -280,7 +305,7 @@ impl<N> Rows<N> {
                     return Ok(Step::Closed);
                 };
                 decoder.item(line, form, *depth + 2)?;
-                Ok(Step::Told { what: Told::row(*wanted), name: None })
+                Ok(Step::Told { what: Told::row(wanted), name: None })
             }
         }
     }
@@ -300,13 +325,13 @@ impl<N> Rows<N> {
             Step::Begun { root, counted } => {
                 self.stage = Stage::Body { counted };
                 match root {
-                    Some(frame) => self.open(decoder, frame, 0)?,
+                    Some(frame) => self.open(decoder, frame)?,
                     None => tell!(each(decoder.sink, Told::Elements)),
                 }
             }
-            Step::Opened { frame, at, name } => {
+            Step::Opened { frame, name } => {
                 self.add_name(name);
-                self.open(decoder, frame, at)?;
+                self.open(decoder, frame)?;
             }
             Step::Told { what, name } => {
                 if let Some(name) = name {
@@ -333,31 +358,35 @@ impl<N> Rows<N> {
     }
 
     fn add_name(&mut self, name: String) {
-        match self.frames.last_mut().map(|frame| &mut frame.kind) {
-            Some(Kind::Object { names, .. } | Kind::Table { names: Some(names), .. }) => {
-                names.add(name.into());
-            }
-            _ => {}
+        let kind = self.frames.last_mut().map(|frame| &mut frame.kind);
+        if let Some(Kind::Object(names) | Kind::Table { names: Some(names), .. }) = kind {
+            names.add(name.into());
         }
     }
 
-    fn open<S>(
-        &mut self,
-        decoder: &mut Decoder<'_, '_, S>,
-        mut frame: Frame<N>,
-        at: usize,
-    ) -> Done<S>
+    fn open<S>(&mut self, decoder: &mut Decoder<'_, '_, S>, mut frame: Frame<N>) -> Done<S>
     where
         S: Columns<Name = N>,
     {
-        decoder.enter(at)?;
-        if let Some(items) = frame.kind.items() {
-            items.deferred = decoder.defer(items.count);
-            items.place = self.input.place(items.count.at, decoder.text);
-        }
+        let Some(items) = frame.kind.items() else {
+            decoder.enter(decoder.here())?;
+            self.frames.push(frame);
+            return Ok(());
+        };
+        decoder.enter(items.count.at)?;
+        items.deferred = decoder.defer(items.count);
+        items.place = self.input.place(items.count.at, decoder.text);
         self.frames.push(frame);
         Ok(())
     }
+}
+
+/// How far the text at hand is read.
+struct At {
+    /// Where the row begins that is not read.
+    position: usize,
+    /// How large it is, as far as it was read, in bytes.
+    row: usize,
 }
 
 /// How far the path leads.
@@ -365,21 +394,27 @@ struct Path<'p> {
     /// How many of its keys lead to the object that is open, if they do.
     matched: Option<usize>,
     next: Option<&'p String>,
-    length: usize,
+    /// How many keys it has.
+    all: usize,
 }
 
-/// The header, and what stands behind it; `here` are the rows.
-fn root<S: Columns>(decoder: &mut Decoder<'_, '_, S>, here: bool) -> Done<S, Step<S::Name>> {
+/// The header, and what stands behind it; the path has so many keys.
+fn root<S: Columns>(decoder: &mut Decoder<'_, '_, S>, keys: usize) -> Done<S, Step<S::Name>> {
+    let matched = Some(0);
     match decoder.begin()? {
-        Root::Scalar(line) => decoder.fail(Code::MissingSection, line, "a scalar has no rows"),
+        Root::Scalar(line) => decoder.fail(Code::MissingSection, line, NO_ROWS),
         Root::Object => {
-            let frame = Frame { kind: Kind::object(Some(0)), depth: 0, wanted: here };
+            let frame = Frame { kind: Kind::Object(Names::new()), depth: 0, matched };
             Ok(Step::Begun { root: Some(frame), counted: false })
         }
-        Root::Block(line) if here => {
+        Root::Block(line) => {
             decoder.advance()?;
-            let root = match Kind::of(decoder.head(line.start + 3, line.end)?) {
-                Ok(kind) => Some(Frame { kind, depth: 0, wanted: true }),
+            let kind = Kind::of(decoder.head(line.start + 3, line.end)?);
+            if keys > 0 && !matches!(&kind, Ok(kind) if kind.has_members()) {
+                return decoder.fail(Code::MissingSection, line, NO_MEMBERS);
+            }
+            let root = match kind {
+                Ok(kind) => Some(Frame { kind, depth: 0, matched }),
                 Err((count, start)) => {
                     decoder.list(count, start, line.end)?;
                     None
@@ -387,9 +422,21 @@ fn root<S: Columns>(decoder: &mut Decoder<'_, '_, S>, here: bool) -> Done<S, Ste
             };
             Ok(Step::Begun { root, counted: true })
         }
-        Root::Block(line) => {
-            decoder.fail(Code::MissingSection, line, "the root has rows, and no members to name")
-        }
+    }
+}
+
+const NO_ROWS: &str = "a scalar has no rows";
+const NO_MEMBERS: &str = "a path leads through objects, and this is an array";
+
+/// The end of an object, if it has the member that the path leads to, or none is wanted.
+fn closed<S: Columns>(
+    decoder: &Decoder<'_, '_, S>,
+    next: Option<&String>,
+    names: &Names<'_>,
+) -> Done<S, Step<S::Name>> {
+    match next {
+        Some(missing) if names.find(missing).is_none() => Err(no_member(decoder, missing, names)),
+        _ => Ok(Step::Closed),
     }
 }
 
@@ -437,49 +484,41 @@ fn member<S: Columns>(
     path: &Path<'_>,
 ) -> Done<S, Step<S::Name>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
-        return match path.next {
-            Some(missing) if names.find(missing).is_none() => {
-                Err(no_member(decoder, missing, names))
-            }
-            _ => Ok(Step::Closed),
-        };
+        return closed(decoder, path.next, names);
     };
     let matched = path.matched.filter(|_| path.next.is_some_and(|next| *next == name));
     let matched = matched.map(|matched| matched + 1);
-    let wanted = matched == Some(path.length);
-    let kind = match form {
+    let wanted = matched == Some(path.all);
+    let what = if wanted { Told::Elements } else { Told::Other };
+    let leads_on = matched.is_some() && !wanted;
+    let name = name.into_owned();
+    let (kind, depth) = match form {
         Form::Scalar(_) if matched.is_some() => {
-            return decoder.fail(Code::MissingSection, line, "a scalar has no rows");
+            return decoder.fail(Code::MissingSection, line, NO_ROWS);
         }
-        Form::List(_) | Form::Block(_) if matched.is_some() && !wanted => {
-            let message = "a path leads through objects, and this has rows";
-            return decoder.fail(Code::MissingSection, line, message);
+        Form::List(_) if leads_on => return decoder.fail(Code::MissingSection, line, NO_MEMBERS),
+        Form::Scalar(_) | Form::List(_) | Form::Unknown => {
+            decoder.member_value(line, depth, form)?;
+            return Ok(Step::Told { what, name: Some(name) });
         }
         Form::Section => {
             decoder.advance()?;
-            let frame = Frame { kind: Kind::object(matched), depth: depth + 2, wanted };
-            return Ok(Step::Opened { frame, at: line.start, name: name.into_owned() });
+            (Ok(Kind::Object(Names::new())), depth + 2)
         }
         Form::Block(at) => {
             decoder.advance()?;
-            Kind::of(decoder.head(at, line.end)?)
-        }
-        Form::Scalar(_) | Form::List(_) | Form::Unknown => {
-            decoder.member_value(line, depth, form)?;
-            let what = if wanted { Told::Elements } else { Told::Other };
-            return Ok(Step::Told { what, name: Some(name.into_owned()) });
+            (Kind::of(decoder.head(at, line.end)?), depth)
         }
     };
     match kind {
-        Ok(kind) => {
-            let frame = Frame { kind, depth, wanted };
-            Ok(Step::Opened { frame, at: line.start, name: name.into_owned() })
+        Ok(kind) if kind.has_members() || !leads_on => {
+            Ok(Step::Opened { frame: Frame { kind, depth, matched }, name })
         }
-        Err((count, start)) => {
+        Err((count, start)) if !leads_on => {
             decoder.list(count, start, line.end)?;
-            let what = if wanted { Told::Elements } else { Told::Other };
-            Ok(Step::Told { what, name: Some(name.into_owned()) })
+            Ok(Step::Told { what, name: Some(name) })
         }
+        _ => decoder.fail(Code::MissingSection, line, NO_MEMBERS),
     }
 }
 
@@ -501,22 +540,18 @@ impl Told {
     fn row(wanted: bool) -> Self {
         if wanted { Self::Row } else { Self::Other }
     }
-
-    fn member(wanted: bool) -> Self {
-        if wanted { Self::Member } else { Self::Other }
-    }
 }
 
 impl<N> Kind<N> {
     fn items(&mut self) -> Option<&mut Items> {
         match self {
-            Self::Object { .. } => None,
+            Self::Object(_) => None,
             Self::Table { items, .. } | Self::Array(items) => Some(items),
         }
     }
 
-    fn object(matched: Option<usize>) -> Self {
-        Self::Object { names: Names::new(), matched }
+    fn has_members(&self) -> bool {
+        matches!(self, Self::Object(_) | Self::Table { names: Some(_), .. })
     }
 
     /// What the head of a block opens, unless that is a list, whose elements begin at the number.

@@ -6,8 +6,8 @@ type Found = (Vec<Value<'static>>, Result<(), Error>);
 
 /// The rows of a text that comes in pieces.
 fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
-    let path = path.iter().map(|&key| key.to_owned()).collect();
-    let mut rows = Rows::new(path, Limits::default(), max_row_size);
+    let keys = path.iter().map(|&key| key.to_owned()).collect();
+    let mut rows = Rows::new(keys, Limits::default(), max_row_size);
     let mut builder = Builder::default();
     let mut found = Vec::new();
     let mut each = |builder: &mut Builder, told: Told| {
@@ -15,6 +15,9 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
         match (told, value) {
             (Told::Other | Told::Void, _) => {}
             (Told::Elements, Some(Value::Array(elements))) => found.extend(elements),
+            (Told::Inside { matched }, Some(value)) => {
+                found.extend(elements(&value, &path[matched..]));
+            }
             (_, value) => found.push(value.unwrap()),
         }
         Ok(())
@@ -23,15 +26,10 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let done = loop {
         match rows.read(&mut builder, &mut each) {
             Ok(Status::Ended) => break Ok(()),
-            Ok(Status::Hungry) => {
-                let fed = match pieces.next() {
-                    Some(piece) => rows.feed(piece),
-                    None => rows.finish(),
-                };
-                if let Err(error) = fed {
-                    break Err(error);
-                }
-            }
+            Ok(Status::Hungry) => match pieces.next() {
+                Some(piece) => rows.feed(piece),
+                None => rows.finish(),
+            },
             Err(ReadError::Text(error)) => break Err(error),
             Err(ReadError::Sink(never)) => match never {},
         }
@@ -41,9 +39,11 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
 
 /// What the rows are, from the value of the whole.
 fn expected(text: &str, path: &[&str]) -> Vec<Value<'static>> {
-    let root = gcf::decode(text, Limits::default()).unwrap();
-    let value = path.iter().fold(&root, |value, key| value.get(key).unwrap());
-    match value {
+    elements(&gcf::decode(text, Limits::default()).unwrap(), path)
+}
+
+fn elements(root: &Value<'static>, path: &[&str]) -> Vec<Value<'static>> {
+    match path.iter().fold(root, |value, key| value.get(key).unwrap()) {
         Value::Array(elements) => elements.clone(),
         Value::Object(members) => {
             members.iter().map(|member| Value::Object(vec![member.clone()])).collect()
@@ -149,7 +149,7 @@ fn a_path_to_nothing_that_has_rows_is_refused() {
     let error = code(MIXED, &["s", "missing"]);
     assert_eq!(error.code, Code::MissingSection);
     assert!(error.message.contains("\"missing\"; there are: \"x\", \"rows\""), "{error}");
-    for path in [&["n"][..], &["tags", "x"], &["keyed", "a"], &["s", "x"], &["s", "rows", "id"]] {
+    for path in [&["n"][..], &["tags", "x"], &["s", "x"], &["s", "rows", "id"]] {
         assert_eq!(code(MIXED, path).code, Code::MissingSection, "{path:?}");
     }
     assert_eq!(code("GCF profile=generic\n=1\n", &[]).code, Code::MissingSection);
@@ -170,12 +170,50 @@ fn a_row_that_does_not_end_is_not_kept_for_ever() {
 }
 
 #[test]
+fn the_size_of_a_row_is_its_own_however_the_text_is_cut() {
+    let comments = "# a comment\n".repeat(20);
+    let list = "1,".repeat(30);
+    let text = format!(
+        "GCF profile=generic\n## [3]{{a}}\n12345678\n{comments}@1 ^\n.a [31]: {list}1\n3\n"
+    );
+    for size in [1, 5, 50, text.len()] {
+        let pieces: Vec<_> = text.as_bytes().chunks(size).collect();
+        assert_eq!(rows(&pieces, &[], 80).1, Ok(()), "pieces of {size}");
+        let (found, done) = rows(&pieces, &[], 70);
+        assert_eq!((found.len(), done.unwrap_err().code), (1, Code::LimitExceeded));
+    }
+}
+
+#[test]
+fn a_long_row_is_not_read_again_for_each_piece() {
+    let count = 4000;
+    let lines: Vec<_> = (0..count).map(|i| format!("    @{i} =x\n")).collect();
+    let lines = lines.concat();
+    let text = format!("GCF profile=generic\n## [1]{{a}}\n@0 ^\n.a [{count}]\n{lines}");
+    let mut rows = Rows::new(Vec::new(), Limits::default(), 1 << 20);
+    let mut builder = Builder::default();
+    let mut again = 0;
+    for piece in text.as_bytes().chunks(20) {
+        rows.feed(piece);
+        let mut each = |builder: &mut Builder, told: Told| {
+            again += usize::from(told == Told::Void);
+            *builder = Builder::default();
+            Ok(())
+        };
+        assert!(rows.read(&mut builder, &mut each).is_ok());
+    }
+    assert!(again < 500, "{again} times");
+}
+
+#[test]
 fn bytes_that_are_no_text_have_a_place() {
     let text = b"GCF profile=generic\n## [?]{a}\n1\n2\nx\xff\n";
     for size in [1, 5, 64] {
         let pieces: Vec<_> = text.chunks(size).collect();
-        let error = rows(&pieces, &[], 1000).1.unwrap_err();
-        assert_eq!(error.code, Code::InvalidUtf8);
+        let (found, done) = rows(&pieces, &[], 1000);
+        let error = done.unwrap_err();
+        assert_eq!((found.len(), error.code), (1, Code::InvalidUtf8));
+        assert_eq!(error.message, "not UTF-8 from byte 35 on");
         assert_eq!(error.place, Place::Text { line: 5, column: 2 });
     }
 }

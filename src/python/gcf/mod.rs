@@ -10,7 +10,7 @@ use super::{detached, make_str};
 use crate::gcf::{self, Builder, Bump, EncodeOptions, Limits, ReadError};
 use crate::json::Escape;
 use objects::Objects;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 use std::path::PathBuf;
@@ -164,6 +164,40 @@ fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> PyResult<Bound<'p
     }
 }
 
+/// The path that an argument is, which is no open file.
+fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    object.extract().or_else(|_| {
+        let found = object.get_type().name()?;
+        let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
+        Err(PyTypeError::new_err(message))
+    })
+}
+
+/// Writes text to a file that is open.
+fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
+    let py = file.py();
+    let io = py.import("io")?;
+    if file.is_instance(&io.getattr("RawIOBase")?)? {
+        // It may take less than it is given.
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            let taken = file.call_method1("write", (PyBytes::new(py, rest),))?;
+            let taken = taken.extract::<Option<usize>>()?.unwrap_or(0);
+            if taken == 0 {
+                let message =
+                    format!("the file takes no more; {} bytes are not written", rest.len());
+                return Err(PyBlockingIOError::new_err(message));
+            }
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+    } else if file.is_instance(&io.getattr("BufferedIOBase")?)? {
+        file.call_method1("write", (PyBytes::new(py, text.as_bytes()),))?;
+    } else {
+        file.call_method1("write", (make_str(py, text)?,))?;
+    }
+    Ok(())
+}
+
 /// Text to read, borrowed where nobody can change it meanwhile.
 pub(super) enum Text<'py> {
     Str(Bound<'py, PyString>),
@@ -246,17 +280,10 @@ pub(super) fn dump(
     let limits = limits(max_depth)?;
     let text = encode(obj, default, &EncodeOptions { flatten, constant_columns, limits })?;
     if !file.hasattr("write")? {
-        let path: PathBuf = file.extract()?;
+        let path = path_of(file)?;
         return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));
     }
-    let io = py.import("io")?;
-    let binary = |class| file.is_instance(&io.getattr(class)?);
-    if binary("BufferedIOBase")? || binary("RawIOBase")? {
-        file.call_method1("write", (PyBytes::new(py, text.as_bytes()),))?;
-    } else {
-        file.call_method1("write", (text,))?;
-    }
-    Ok(())
+    write_to(file, &text)
 }
 
 /// Read GCF text from a file.
@@ -290,7 +317,7 @@ pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> PyResult<
         return loads(&file.call_method0("read")?, max_depth);
     }
     let limits = limits(max_depth)?;
-    let path: PathBuf = file.extract()?;
+    let path = path_of(file)?;
     let bytes = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
     let text = gcf::utf8(&bytes).map_err(|problem| error(py, &problem))?;
     decode(py, text, limits)

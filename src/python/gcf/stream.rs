@@ -8,7 +8,7 @@ use crate::python::make_str;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyEllipsis};
+use pyo3::types::PyEllipsis;
 use std::sync::{Mutex, PoisonError};
 
 /// Writes an object of scalars, lists and growing tables, each row as it comes.
@@ -33,8 +33,8 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
 pub(crate) struct StreamEncoder {
     encoder: Mutex<stream::StreamEncoder>,
-    write: Py<PyAny>,
-    binary: bool,
+    target: Py<PyAny>,
+    is_file: bool,
 }
 
 #[pymethods]
@@ -43,20 +43,14 @@ impl StreamEncoder {
     #[pyo3(signature = (target, /))]
     fn new(target: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = target.py();
-        let (write, binary) = if target.hasattr("write")? {
-            let io = py.import("io")?;
-            let binary = target.is_instance(&io.getattr("BufferedIOBase")?)?
-                || target.is_instance(&io.getattr("RawIOBase")?)?;
-            (target.getattr("write")?, binary)
-        } else if target.is_callable() {
-            (target.clone(), false)
-        } else {
+        let is_file = target.hasattr("write")?;
+        if !is_file && !target.is_callable() {
             let found = target.get_type().name()?;
             let message = format!("expected a file open for writing or a callable, not {found}");
             return Err(PyTypeError::new_err(message));
-        };
+        }
         let encoder = Mutex::new(stream::StreamEncoder::new());
-        let made = Self { encoder, write: write.unbind(), binary };
+        let made = Self { encoder, target: target.clone().unbind(), is_file };
         made.with(py, |_| Ok(()))?;
         Ok(made)
     }
@@ -210,11 +204,10 @@ impl StreamEncoder {
         if text.is_empty() {
             return Ok(());
         }
-        if self.binary {
-            self.write.call1(py, (PyBytes::new(py, text.as_bytes()),))?;
-        } else {
-            self.write.call1(py, (make_str(py, &text)?,))?;
+        if self.is_file {
+            return super::write_to(self.target.bind(py), &text);
         }
+        self.target.call1(py, (make_str(py, &text)?,))?;
         Ok(())
     }
 }

@@ -284,7 +284,7 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
         // Of the class, because a subclass may have its own. Python limits the digits.
         let digits = py.get_type::<PyInt>().call_method1("__repr__", (value,));
         let digits = digits.and_then(|digits| digits.extract::<String>());
-        let digits = digits.unwrap_or_else(|_| "of thousands of digits".to_owned());
+        let digits = digits.unwrap_or_else(|_| "with thousands of digits".to_owned());
         Err(self.fail(py, Code::OutOfRange, too_large(&digits)))
     }
 
@@ -299,7 +299,7 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
                 return Err(error(py, &problem));
             };
             let Ok(text) = name.to_str() else {
-                let message = format!("a key has a {}", lone_surrogate(name));
+                let message = format!("in a key, {}", lone_surrogate(name));
                 let problem = self.builder.container_error(Code::InvalidSurrogate, message);
                 return Err(error(py, &problem));
             };
