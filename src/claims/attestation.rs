@@ -270,7 +270,12 @@ mod tests {
 
     /// A key that is `a` times the base point plus a point of small order, and a signature with an R
     /// of `r` times the base point plus another: its equation holds where the two cancel out.
-    fn crafted(a: Scalar, r: Scalar, torsion: (usize, usize), message: &[u8]) -> ([u8; 32], [u8; 64]) {
+    fn crafted(
+        a: Scalar,
+        r: Scalar,
+        torsion: (usize, usize),
+        message: &[u8],
+    ) -> ([u8; 32], [u8; 64]) {
         let key = EdwardsPoint::mul_base(&a) + EIGHT_TORSION[torsion.0];
         let point = EdwardsPoint::mul_base(&r) + EIGHT_TORSION[torsion.1];
         let (key, point) = (key.compress().0, point.compress().0);
@@ -291,7 +296,8 @@ mod tests {
                 for r in [Scalar::ZERO, Scalar::from(round + 1)] {
                     let (key, signature) = crafted(Scalar::from(99 + round), r, torsion, &message);
                     let library = VerifyingKey::from_bytes(&key).unwrap();
-                    let strict = library.verify_strict(&message, &Signature::from_bytes(&signature));
+                    let strict =
+                        library.verify_strict(&message, &Signature::from_bytes(&signature));
                     let lax = library.verify(&message, &Signature::from_bytes(&signature));
                     let ours = Key::new(key).is_some_and(|key| key.verifies(&message, &signature));
                     assert_eq!(ours, strict.is_ok(), "{round} {torsion:?}");

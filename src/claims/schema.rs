@@ -95,7 +95,8 @@ fn parse_with<'a, 'v>(
 ) -> Result<Document<'v>, Misfit> {
     let text = simdutf8::compat::from_utf8(bytes)
         .map_err(|error| Misfit::new(format!("not UTF-8 from byte {} on", error.valid_up_to())))?;
-    let value = parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
+    let value =
+        parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
     if options.require_canonical && canon_lf(&value) != text {
         return Err(Misfit::new("the file is not in canonical form"));
     }
