@@ -107,7 +107,7 @@ pub fn write_text(text: &str, escape: Escape, out: &mut String) {
 fn plain_bytes(bytes: &[u8]) -> usize {
     const BLOCK: usize = 16;
     // Without a branch in a block, so that all of its bytes are looked at in one step.
-    let plain = |byte: &u8| (*byte >= 0x20) & (*byte < 0x7f) & (*byte != b'"') & (*byte != b'\\');
+    let plain = |byte: &u8| !matches!(byte, ..0x20 | b'"' | b'\\' | 0x7f..);
     let plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & plain(byte));
     bytes.chunks_exact(BLOCK).take_while(plain).count() * BLOCK
 }

@@ -304,14 +304,13 @@ impl Sink for Objects<'_> {
 
     #[inline]
     fn key(&mut self, name: &str) -> PyResult<()> {
-        let key = match self.names.find(name) {
-            Some(key) => key.bind(self.py).clone(),
-            None => {
-                if let Some(open) = self.open.last_mut() {
-                    open.known = false;
-                }
-                make_str(self.py, name)?
+        let key = if let Some(key) = self.names.find(name) {
+            key.bind(self.py).clone()
+        } else {
+            if let Some(open) = self.open.last_mut() {
+                open.known = false;
             }
+            make_str(self.py, name)?
         };
         self.keys.push(key);
         Ok(())
