@@ -61,7 +61,7 @@ STREAM, FILE = cw.DeltaStream("x" * 1000), SMALL.to_bytes()
 PACKED = cw.encode_delta("", TEXT * 2)
 ERROR = cw.InvalidBase85Char("text", char="~", position=7)
 PART = cad.from_compact(
-    "# vcad 0.2\nM steel 0.5 0.5 0.5 1 0.2\nC 50 30 5 \"plate\"\nSK 0 0 0 1 0 0 0 1 0\nL 0 0 1.5 0\n"
+    "# vcad 0.2\nM steel 0.5 0.5 0.5 1 0.2\nC 50 30 5\nSK 0 0 0 1 0 0 0 1 0\nL 0 0 1.5 0\n"
     "A 1.5 0 0 0 0.75 0 1\nEND\nE 1 0 0 -2.5\nD 0 2\nROOT 3 steel"
 )
 PART_JSON, PART_TEXT, PART_BYTES = cad.dumps(PART), cad.to_compact(PART, "0.2"), cad.to_binary(PART)
