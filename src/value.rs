@@ -102,24 +102,38 @@ impl<'a> Value<'a> {
 
 /// Builds the value that it is told.
 #[derive(Debug, Default)]
-pub struct Builder {
-    open: Vec<Open>,
-    done: Option<Value<'static>>,
+pub struct Builder<'a> {
+    /// What is told from within this text is kept as a part of it.
+    source: &'a str,
+    open: Vec<Open<'a>>,
+    done: Option<Value<'a>>,
 }
 
 #[derive(Debug)]
-enum Open {
-    Array(Vec<Value<'static>>),
-    Object { members: Vec<(Cow<'static, str>, Value<'static>)>, key: Cow<'static, str> },
+enum Open<'a> {
+    Array(Vec<Value<'a>>),
+    Object { members: Vec<(Cow<'a, str>, Value<'a>)>, key: Cow<'a, str> },
 }
 
-impl Builder {
+impl<'a> Builder<'a> {
+    /// A builder that is told of parts of `source`, and does not copy those.
+    pub fn over(source: &'a str) -> Self {
+        Self { source, ..Self::default() }
+    }
+
     /// The value, once it has been told whole.
-    pub fn finish(self) -> Option<Value<'static>> {
+    pub fn finish(self) -> Option<Value<'a>> {
         self.done.filter(|_| self.open.is_empty())
     }
 
-    fn put(&mut self, value: Value<'static>) {
+    fn keep(&self, text: &str) -> Cow<'a, str> {
+        // A text that lies at a place within the source is what the source says there.
+        let part = text.as_ptr().addr().checked_sub(self.source.as_ptr().addr());
+        let part = part.and_then(|start| self.source.get(start..start.checked_add(text.len())?));
+        part.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
+    }
+
+    fn put(&mut self, value: Value<'a>) {
         match self.open.last_mut() {
             None => self.done = Some(value),
             Some(Open::Array(elements)) => elements.push(value),
@@ -136,7 +150,7 @@ impl Builder {
     }
 }
 
-impl Sink for Builder {
+impl Sink for Builder<'_> {
     type Error = Infallible;
 
     fn null(&mut self) -> Result<(), Infallible> {
@@ -155,7 +169,7 @@ impl Sink for Builder {
     }
 
     fn big_int(&mut self, digits: &str) -> Result<(), Infallible> {
-        self.put(Value::BigInt(digits.to_owned().into()));
+        self.put(Value::BigInt(self.keep(digits)));
         Ok(())
     }
 
@@ -165,7 +179,7 @@ impl Sink for Builder {
     }
 
     fn text(&mut self, text: &str) -> Result<(), Infallible> {
-        self.put(Value::Text(text.to_owned().into()));
+        self.put(Value::Text(self.keep(text)));
         Ok(())
     }
 
@@ -185,8 +199,9 @@ impl Sink for Builder {
     }
 
     fn key(&mut self, name: &str) -> Result<(), Infallible> {
+        let name = self.keep(name);
         if let Some(Open::Object { key, .. }) = self.open.last_mut() {
-            *key = name.to_owned().into();
+            *key = name;
         }
         Ok(())
     }
@@ -197,7 +212,7 @@ impl Sink for Builder {
     }
 }
 
-impl Columns for Builder {
+impl Columns for Builder<'_> {
     type Name = String;
 
     fn name(&mut self, key: &str) -> Result<String, Infallible> {
@@ -227,6 +242,18 @@ mod tests {
         assert_eq!(builder.finish().as_ref(), Some(&value));
         assert_eq!(value.get("f"), Some(&Value::Bool(true)));
         assert_eq!(value.get("g"), None);
+    }
+
+    #[test]
+    fn only_what_the_source_has_is_borrowed() {
+        let source = String::from("one two");
+        let other = source.clone();
+        for (text, borrowed) in [(&source[4..], true), (&other[..], false), ("", false)] {
+            let mut builder = Builder::over(&source);
+            let Ok(()) = builder.text(text);
+            let Some(Value::Text(kept)) = builder.finish() else { panic!("a text is built") };
+            assert_eq!((&*kept, matches!(kept, Cow::Borrowed(_))), (text, borrowed));
+        }
     }
 
     #[test]

@@ -656,6 +656,32 @@ def test_many_threads_may_read_one_dict_and_one_stream() -> None:
     assert {item for item in found if item != "end"} == set(range(2001))
 
 
+def test_python_code_that_runs_while_a_dict_is_read_may_change_it() -> None:
+    class Number(int):
+        def __float__(self) -> float:
+            document["nodes"]["9"] = document["nodes"].pop("1")
+            return 7.0
+
+    sphere = {"type": "Sphere", "radius": Number(10**40), "segments": 0}
+    document: dict[str, Any] = {"nodes": {"0": {"op": sphere}, "1": {"op": {"type": "Empty"}}}}
+    read = cad.canonical(document)
+    assert list(document["nodes"]) == ["0", "9"]
+    assert list(read["nodes"]) == ["0", "1"]
+    assert read["nodes"]["0"]["op"]["radius"] == 7
+
+
+def test_documents_share_nothing_that_can_be_changed() -> None:
+    text = "C 1 2 3\nT 0 4 5 6"
+    first = cad.from_compact(text)
+    first["nodes"]["0"]["op"]["size"] |= {"x": 9, "more": 9}
+    del first["nodes"]["1"]["op"]["child"]
+    first["nodes"]["1"].clear()
+    second = cad.from_compact(text)
+    assert second["nodes"]["0"]["op"] == {"type": "Cube", "size": {"x": 1, "y": 2, "z": 3}}
+    assert cad.to_compact(second) == text
+    assert list(second["nodes"]["0"]["op"]["size"]) == ["x", "y", "z"]
+
+
 def test_errors_travel_with_their_place() -> None:
     with pytest.raises(cad.CompactParseError) as caught:
         cad.from_compact("q")

@@ -345,11 +345,30 @@ def test_a_key_of_small_order_signs_nothing(key: str, made: Made) -> None:
     assert code(both(made, **options)) == "ATTESTATION_INVALID"
 
 
+ORDER = 2**252 + 27742317777372353535851937790883648493
+
+
+def test_a_signature_that_only_lax_verification_accepts_is_refused(made: Made) -> None:
+    """R is the neutral point and S is k times the secret: S B = R + k A holds for every message."""
+    digest = bytearray(hashlib.sha512(SEED).digest()[:32])
+    digest[0] &= 248
+    digest[31] = digest[31] & 63 | 64
+    secret = int.from_bytes(digest, "little")
+    for receipt in made.receipts:
+        attestation = receipt["attestation"]
+        key, neutral = bytes.fromhex(attestation["public_key"]), b"\1" + bytes(31)
+        message = reference.signed_message(receipt, attestation, "spec")
+        hashed = hashlib.sha512(neutral + key + message).digest()
+        scalar = int.from_bytes(hashed, "little") % ORDER * secret % ORDER
+        attestation["signature"] = (neutral + scalar.to_bytes(32, "little")).hex()
+    made.write_receipts(made.receipts)
+    assert code(both(made)) == "ATTESTATION_INVALID"
+
+
 def test_a_signature_has_one_spelling(made: Made) -> None:
-    order = 2**252 + 27742317777372353535851937790883648493
     first = made.receipts[0]["attestation"]
     signature = bytes.fromhex(first["signature"])
-    scalar = int.from_bytes(signature[32:], "little") + order
+    scalar = int.from_bytes(signature[32:], "little") + ORDER
     first["signature"] = (signature[:32] + scalar.to_bytes(32, "little")).hex()
     made.write_receipts(made.receipts)
     assert code(both(made)) == "ATTESTATION_INVALID"

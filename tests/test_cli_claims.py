@@ -117,6 +117,44 @@ def test_a_terminal_gets_symbols_where_it_has_them(
     assert written.getvalue().decode(encoding).startswith(first)
 
 
+PATIENT = """
+import sys, time
+import compactwire as cw
+from compactwire.cli import main
+
+verify = cw.verify_claim
+
+def slow(*paths, progress, **options):
+    if progress:
+        progress("receipts", 1, 4)
+        sys.stderr.write("soon ")
+        time.sleep(1.1)
+        progress("receipts", 2, 4)
+    return verify(*paths, **options)
+
+cw.verify_claim = slow
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_a_bar_is_shown_after_a_second_where_a_terminal_watches(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    command = [sys.executable, "-c", PATIENT, "verify", *paths]
+    terminal, end = os.openpty()
+    try:
+        watched = subprocess.run(command, stdout=subprocess.PIPE, stderr=end, check=False)
+        seen = os.read(terminal, 4096).decode()
+    finally:
+        os.close(terminal)
+        os.close(end)
+    assert watched.returncode == 0
+    assert seen == f"soon \r[{'#' * 15}{'.' * 15}] 2 of 4 receipts \r\x1b[K"
+    piped = subprocess.run(command, capture_output=True, check=False)
+    assert (piped.returncode, piped.stderr, piped.stdout) == (0, b"", watched.stdout)
+
+
 def test_what_an_input_says_does_not_speak_to_the_terminal(tmp_path: Path) -> None:
     made = make(tmp_path, signed=False)
     made.claim.write_bytes(b'{"\x1b[2J": "\x07"}')

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
+from compactwire import cad
 
 from .conftest import PACKERS, SMALL, SMALL_BYTES, outcome, prefix_of
 
@@ -59,6 +60,12 @@ BAD = {
 STREAM, FILE = cw.DeltaStream("x" * 1000), SMALL.to_bytes()
 PACKED = cw.encode_delta("", TEXT * 2)
 ERROR = cw.InvalidBase85Char("text", char="~", position=7)
+PART = cad.from_compact(
+    "# vcad 0.2\nM steel 0.5 0.5 0.5 1 0.2\nC 50 30 5\nSK 0 0 0 1 0 0 0 1 0\nL 0 0 1.5 0\n"
+    "A 1.5 0 0 0 0.75 0 1\nEND\nE 1 0 0 -2.5\nD 0 2\nROOT 3 steel"
+)
+PART_JSON, PART_TEXT, PART_BYTES = cad.dumps(PART), cad.to_compact(PART, "0.2"), cad.to_binary(PART)
+BAD_PART = {**PART, "nodes": {**PART["nodes"], "0": {"op": {"type": "Cube", "holes": TEXT}}}}
 
 
 def encode_in_both_protocols(format: Any) -> tuple[str, str]:
@@ -110,6 +117,24 @@ CASES: dict[str, Callable[[], object]] = {
     "dictionary default": lambda: repr(cw.Dictionary.default()),
     "dictionary bytes": lambda: hash(SMALL) + len(SMALL.to_bytes()),
     "error": lambda: copy.copy(pickle.loads(pickle.dumps(ERROR))),
+    "cad read": lambda: cad.from_compact(PART_TEXT),
+    "cad read bad": lambda: cad.from_compact("C 1 2 3\nY " + TEXT),
+    "cad read surrogate": lambda: cad.from_compact("C 1 2 3 # \ud800"),
+    "cad write": lambda: cad.to_compact(PART, "0.2"),
+    "cad write bad": lambda: cad.to_compact(BAD_PART),
+    "cad lossy": lambda: cad.to_compact(BAD_PART, lossy=True),
+    "cad JSON": lambda: cad.canonical(PART_JSON),
+    "cad JSON bad": lambda: cad.canonical(PART_JSON[:-9]),
+    "cad dumps": lambda: cad.dumps(PART),
+    "cad binary": lambda: cad.from_binary(cad.to_binary(PART)),
+    "cad binary bad": lambda: cad.from_binary(PART_BYTES[:-1]),
+    "cad hybrid": lambda: cad.from_hybrid(cad.to_hybrid(PART)),
+    "cad load": lambda: cad.load(PART_BYTES),
+    "cad check": lambda: cad.check("cube 1 2\nT 9 0 0 0\nQ"),
+    "cad stream": lambda: list(cad.iter_compact(iter([PART_TEXT]))),
+    "cad stream bad": lambda: list(cad.iter_compact(iter([PART_TEXT, "\n", TEXT]))),
+    "cad losses": lambda: cad.losses(PART, "0.1"),
+    "cad tool": lambda: cad.create_cad_compact("Q " + TEXT),
 }
 
 

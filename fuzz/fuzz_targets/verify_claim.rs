@@ -1,14 +1,18 @@
 //! Any bytes as one of the files of a true claim: a verdict, never a panic and never a bug's code; and
-//! a claim stays true only if the file still means the same.
+//! a claim stays true only if the file still means the same. With the first bit of the input the
+//! file's own hash is put right, so that the checks behind it see the rest.
 
 #![no_main]
 
 use compactwire::claims::{
     Code, Inputs, Item, Options, Scope, SigningKey, build_bundle, make_claim, make_receipt,
-    make_trust_policy, merkle_attestation, parse_json, sign_receipt, verify, write_json,
-    write_receipt,
+    canonical_json, make_trust_policy, merkle_attestation, parse_json, sign_receipt, verify,
+    write_json, write_receipt,
 };
+use compactwire::value::Value;
 use libfuzzer_sys::fuzz_target;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -52,11 +56,52 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
+/// Where a file says its own hash, and what that hash is not over.
+fn own_hash(file: &str) -> (&'static str, &'static [&'static str], &'static str) {
+    match file {
+        "claim.json" => ("claim_hash", &["claim_hash"], "\n"),
+        "bundle/bundle.json" => ("bundle_id", &[], ""),
+        _ => ("receipt_hash", &["receipt_hash", "attestations"], "\n"),
+    }
+}
+
+type Members = Vec<(Cow<'static, str>, Value<'static>)>;
+
+fn set(members: &mut Members, name: &'static str, value: Value<'static>) {
+    members.retain(|(other, _)| other != name);
+    members.push((name.into(), value));
+}
+
+/// The file with its own hash put right, if it is JSON that has one.
+fn mended(file: &str, content: &[u8]) -> Option<Vec<u8>> {
+    let Ok(Value::Object(mut members)) = parse_json(content) else { return None };
+    let (name, without, end) = own_hash(file);
+    let mut hashed = members.clone();
+    hashed.retain(|(other, _)| !without.contains(&&**other));
+    if name == "receipt_hash" {
+        set(&mut hashed, "attestation", Value::Null);
+    } else if name == "bundle_id" {
+        set(&mut hashed, name, Value::Text("".into()));
+        for (name, value) in &mut hashed {
+            if let ("hashes", Value::Object(hashes)) = (&**name, value) {
+                set(hashes, "root_hash", Value::Text("".into()));
+            }
+        }
+    }
+    let text = canonical_json(&Value::Object(hashed)) + end;
+    let hash = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    set(&mut members, name, Value::Text(hash.into()));
+    Some(canonical_json(&Value::Object(members)).into_bytes())
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((which, content)) = data.split_first() else { return };
-    let path = FOLDER.join(FILES[usize::from(*which) % FILES.len()]);
+    let file = FILES[usize::from(*which & 0x7f) % FILES.len()];
+    let content = if *which & 0x80 == 0 { None } else { mended(file, content) }
+        .unwrap_or_else(|| content.to_vec());
+    let path = FOLDER.join(file);
     let whole = fs::read(&path).unwrap();
-    fs::write(&path, content).unwrap();
+    fs::write(&path, &content).unwrap();
     let join = |name: &str| FOLDER.join(name);
     let (bundle, receipts, claim) = (join("bundle"), join("receipts"), join("claim.json"));
     let (policy, merkle) = (join("policy.json"), join("merkle.json"));

@@ -3,6 +3,7 @@
 //! Each function reads one kind of line, its arguments from left to right, behind the checks that all
 //! lines share: attributes, count, and whether it stands where it may.
 
+use super::arguments::{Attribute, count, flag, number, string, wrong_count};
 use super::error::Cut;
 use super::ids::Ids;
 use super::ir::{
@@ -11,9 +12,7 @@ use super::ir::{
 };
 use super::lex::{Fault, Form, Line, Token};
 use super::ops::{self, Directive, Is, JOINTS, LIGHTS, PRESETS, TONES};
-use super::text_read::{
-    Attribute, Reader, Roots, column, count, flag, number, string, wrong_count,
-};
+use super::text_read::{Reader, Roots, column};
 use std::collections::HashMap;
 
 /// On which line stood what may stand only once.

@@ -4,7 +4,8 @@ use super::ir::{
     Background, Camera, Effect, Environment, Instance, Joint, Light, Material, Part, Post, Root,
     Scene, Surroundings, V3,
 };
-use super::json_read::{Index, Object, Path, Reader, Result, boolean, dangling, node_id, numbers};
+use super::json_object::{Object, Path, Result, boolean, node_id, numbers};
+use super::json_read::{Index, Reader, dangling};
 use super::ops::{EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
 use super::source::Source;
 

@@ -4,8 +4,8 @@ use super::error::DocumentError;
 use super::ir::Document;
 use super::ops::Code;
 use super::order::order;
+use super::refuse::assembly;
 use super::text_read::Dialect;
-use super::text_write::assembly;
 
 /// Sorted codes; `dropped` is whether something unknown was, when the document was read.
 pub fn losses(

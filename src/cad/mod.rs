@@ -28,9 +28,10 @@
 //! document without loss.
 //!
 //! # Rooms
-//! `ir` is the model and `ops` the one table of operations; `lex` and `text_read` (with `directives` and
-//! `ids`) read text, `text_write` writes it in the order of `order`; `source`, `json_read` and
-//! `json_write` are JSON, `binary` bytes, `hybrid` JSON with text inside; `stream` reads text of any
+//! `ir` is the model and `ops` the one table of operations; `lex` and `text_read` (with `arguments`,
+//! `directives`, `ids` and `suggest`) read text, `text_write` writes it in the order of `order` unless
+//! `refuse` says no; `source`, `json_read` (with `json_object` and `json_sections`) and `json_write`
+//! are JSON, `binary` bytes, `hybrid` JSON with text inside; `stream` reads text of any
 //! size, `losses` says what a dialect would drop. `number` and `error` serve all.
 //!
 //! # Where we differ
@@ -38,12 +39,14 @@
 //! `docs/cad.md`: only lines that make a node count, any order of ids is renumbered, columns are told
 //! with every error.
 
+mod arguments;
 pub mod binary;
 mod directives;
 mod error;
 mod hybrid;
 mod ids;
 mod ir;
+mod json_object;
 mod json_read;
 mod json_sections;
 mod json_write;
@@ -52,8 +55,10 @@ mod losses;
 mod number;
 mod ops;
 mod order;
+mod refuse;
 mod source;
 mod stream;
+mod suggest;
 mod text_read;
 mod text_write;
 

@@ -3,6 +3,7 @@
 //! A [`Reader`] is given lines and gives back nodes; what is no node it keeps. It does not hold the
 //! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
 
+use super::arguments::{Extra, count, flag, integer, is_name, number, string};
 use super::directives::Once;
 use super::error::{Cut, ParseError};
 use super::ids::Ids;
@@ -10,6 +11,7 @@ use super::ir::{Arc, Document, Node, Op, Root, Sections, Segment};
 use super::lex::{self, Fault, Form, Line, Token};
 use super::number;
 use super::ops::{self, Code, Directive, Kind, Spec};
+use super::suggest::suggestion;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -191,7 +193,7 @@ impl Reader {
             _ => {
                 let shown = line.content(first);
                 let message = format!("expected L, A or END in sketch, got {}", Cut(&shown));
-                let suggestion = ops::suggestion(&shown).filter(|&op| is_segment(op));
+                let suggestion = suggestion(&shown).filter(|&op| is_segment(op));
                 return Err(Fault { suggestion, ..Fault::new(first.start, message) });
             }
         }
@@ -278,7 +280,7 @@ impl Reader {
                 format!("unknown opcode {shown} in dialect 0.1 (add the header \"# vcad 0.2\")");
             return Fault::new(opcode.start, message);
         }
-        let suggestion = ops::suggestion(&shown);
+        let suggestion = suggestion(&shown);
         Fault { suggestion, ..Fault::new(opcode.start, format!("unknown opcode {}", Cut(&shown))) }
     }
 
@@ -506,11 +508,11 @@ impl Reader {
             }
             return false;
         }
-        let code = code.or_else(|| Code::from_opcode(ops::suggestion(word)?));
+        let code = code.or_else(|| Code::from_opcode(suggestion(word)?));
         let node = match code {
             Some(_) => true,
             None if is_segment(word) || Directive::from_opcode(word).is_some() => false,
-            None => ops::suggestion(word).is_none() && word.contains(char::is_alphabetic),
+            None => suggestion(word).is_none() && word.contains(char::is_alphabetic),
         };
         if node {
             if let Some(label) = label {
@@ -528,116 +530,6 @@ impl Reader {
 
 fn is_segment(opcode: &str) -> bool {
     matches!(opcode, "L" | "A" | "END")
-}
-
-/// What stands on a geometry line besides its arguments.
-#[derive(Default)]
-struct Extra<'l> {
-    /// The arguments without it; where `set_apart`.
-    args: Vec<Token>,
-    set_apart: bool,
-    name: Option<Cow<'l, str>>,
-    named: bool,
-    attributes: [Option<Attribute<'l>>; 3],
-}
-
-/// An attribute's value, and where its token begins.
-#[derive(Debug, Clone)]
-pub(super) struct Attribute<'l> {
-    pub at: usize,
-    pub value: Cow<'l, str>,
-    pub quoted: bool,
-}
-
-/// The attribute of a text's alignment; it comes behind those of its options.
-const ALIGN: usize = 2;
-
-impl<'l> Extra<'l> {
-    /// Sets apart what stands behind the least number of arguments: the attributes that the operation
-    /// has, and a string in the last place.
-    fn of_node(
-        line: Line<'l, '_>,
-        spec: &'static Spec,
-        opcode: Token,
-        tokens: &[Token],
-    ) -> Result<Self, Fault> {
-        let known = |key: &str| match key {
-            "align" if spec.code == Code::Text2D => Some(ALIGN),
-            _ => spec.options.iter().position(|option| option.attribute == key),
-        };
-        let mut extra = Self { set_apart: true, ..Self::default() };
-        let fixed = spec.min_args.min(tokens.len());
-        extra.args.extend(&tokens[..fixed]);
-        for &token in &tokens[fixed..] {
-            let found = line.attribute(token);
-            let Some((slot, key, value, quoted)) =
-                found.and_then(|(key, value, quoted)| Some((known(key)?, key, value, quoted)))
-            else {
-                extra.args.push(token);
-                continue;
-            };
-            let attribute = Attribute { at: token.start, value, quoted };
-            if extra.attributes[slot].replace(attribute).is_some() {
-                let message = format!("{} repeats {key}=", line.raw(opcode));
-                return Err(Fault::new(token.start, message));
-            }
-        }
-        match extra.args.last() {
-            Some(&token) if extra.args.len() > fixed && token.form == Form::Quoted => {
-                extra.args.pop();
-                extra.name = Some(line.content(token));
-                extra.named = true;
-            }
-            _ => {}
-        }
-        Ok(extra)
-    }
-
-    /// Puts the attributes where they belong.
-    fn options(
-        &self,
-        line: Line<'l, '_>,
-        spec: &'static Spec,
-        op: &mut Op<'l>,
-    ) -> Result<(), Fault> {
-        debug_assert!(spec.options.len() <= ALIGN, "{}", line.text);
-        for (slot, attribute) in self.attributes.iter().enumerate() {
-            let Some(attribute) = attribute else { continue };
-            if slot == ALIGN {
-                op.more().align = match &*attribute.value {
-                    "left" => super::ir::Align::Left,
-                    "center" => super::ir::Align::Center,
-                    "right" => super::ir::Align::Right,
-                    other => {
-                        let message = format!("invalid value \"{}\" for align", Cut(other));
-                        return Err(Fault::new(attribute.at, message));
-                    }
-                };
-            } else {
-                op.more().options[slot] = Some(attribute.number()?);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Attribute<'_> {
-    /// Its value as a number.
-    pub(super) fn number(&self) -> Result<f64, Fault> {
-        if self.quoted {
-            return Err(bad_number(number::Fault::Invalid, &self.value, self.at));
-        }
-        number::parse(&self.value).map_err(|fault| bad_number(fault, &self.value, self.at))
-    }
-
-    /// Its value as 0 or 1.
-    pub(super) fn flag(&self) -> Result<bool, Fault> {
-        match &*self.value {
-            "0" if !self.quoted => Ok(false),
-            "1" if !self.quoted => Ok(true),
-            other => Err(bad_flag(other, self.at)),
-        }
-    }
 }
 
 /// The header of a text: whether it is of the second dialect. `None` is another line.
@@ -670,99 +562,6 @@ fn header(line: &str) -> Result<Option<bool>, Fault> {
             Err(Fault::new(at, format!("unsupported version {version} {extension}")))
         }
     }
-}
-
-/// Whether a `$name` may be called so.
-fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-        && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'-'))
-}
-
-/// Checks the number of arguments; `counts` are those that are right, ascending.
-#[inline]
-pub(super) fn count(
-    line: Line<'_, '_>,
-    opcode: Token,
-    args: &[Token],
-    counts: &[usize],
-) -> Result<(), Fault> {
-    if counts.contains(&args.len()) {
-        return Ok(());
-    }
-    Err(wrong_count(line, opcode, args, counts))
-}
-
-#[cold]
-pub(super) fn wrong_count(
-    line: Line<'_, '_>,
-    opcode: Token,
-    args: &[Token],
-    counts: &[usize],
-) -> Fault {
-    let most = counts.last().copied().unwrap_or(0);
-    let surplus = args.get(most).filter(|_| args.len() > most);
-    let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
-    let expected = match &*counts {
-        [few @ .., last] if !few.is_empty() => format!("{} or {last}", few.join(", ")),
-        counts => counts.concat(),
-    };
-    let message = format!("{} expects {expected} args, got {}", line.raw(opcode), args.len());
-    Fault::new(surplus.map_or(opcode.start, |token| token.start), message)
-}
-
-#[inline]
-pub(super) fn number(line: Line<'_, '_>, token: Token) -> Result<f64, Fault> {
-    let parsed = match token.form {
-        Form::Word => number::parse(line.raw(token)),
-        Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
-    };
-    parsed.map_err(|fault| bad_number(fault, &line.content(token), token.start))
-}
-
-#[cold]
-fn bad_number(fault: number::Fault, shown: &str, at: usize) -> Fault {
-    let message = match fault {
-        number::Fault::Invalid => format!("invalid number \"{}\"", Cut(shown)),
-        number::Fault::OutOfRange => format!("number \"{}\" is out of range", Cut(shown)),
-    };
-    Fault::new(at, message)
-}
-
-fn integer(line: Line<'_, '_>, token: Token) -> Result<u32, Fault> {
-    let parsed = match token.form {
-        Form::Word => number::parse_u32(line.raw(token)),
-        Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
-    };
-    parsed.map_err(|fault| {
-        let shown = line.content(token);
-        let message = match fault {
-            number::Fault::Invalid => format!("invalid integer \"{}\"", Cut(&shown)),
-            number::Fault::OutOfRange => format!("integer \"{}\" is out of range", Cut(&shown)),
-        };
-        Fault::new(token.start, message)
-    })
-}
-
-pub(super) fn flag(line: Line<'_, '_>, token: Token) -> Result<bool, Fault> {
-    match line.raw(token) {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(bad_flag(&line.content(token), token.start)),
-    }
-}
-
-#[cold]
-fn bad_flag(shown: &str, at: usize) -> Fault {
-    Fault::new(at, format!("invalid flag \"{}\", expected 0 or 1", Cut(shown)))
-}
-
-/// A string, which must be in quotes.
-pub(super) fn string<'l>(line: Line<'l, '_>, token: Token) -> Result<Cow<'l, str>, Fault> {
-    if token.form == Form::Quoted {
-        return Ok(line.content(token));
-    }
-    let message = format!("expected a string, got \"{}\"", Cut(line.raw(token)));
-    Err(Fault::new(token.start, message))
 }
 
 /// The column of a byte, from 1, in code points.

@@ -469,7 +469,7 @@ pub fn make_trust_policy(entries: Vec<Value<'static>>) -> Result<Value<'static>>
 /// # Errors
 /// [`ProduceError::Argument`]: it is not JSON, or what two readers could read differently.
 pub fn parse_json(bytes: &[u8]) -> Result<Value<'static>> {
-    let document = schema::parse(bytes, &Options::default());
+    let document = schema::parse_owned(bytes, &Options::default());
     let document = document.map_err(|misfit| ProduceError::argument("data", misfit.message))?;
     Ok(document.value)
 }

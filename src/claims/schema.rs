@@ -57,34 +57,46 @@ impl Misfit {
     }
 }
 
-/// The value of a file of at most `limit` bytes.
-pub(super) fn read(file: Content, limit: u64, options: &Options) -> Result<Document, Misfit> {
-    let bytes = file.read(limit).map_err(|problem| match problem {
+/// The bytes of a file of at most `limit` of them.
+pub(super) fn read(file: Content, limit: u64) -> Result<Vec<u8>, Misfit> {
+    file.read(limit).map_err(|problem| match problem {
         ReadProblem::Unreadable => Misfit::new("the file cannot be read"),
         ReadProblem::TooLarge => Misfit::new(format!("the file is larger than {limit} bytes")),
-    })?;
-    parse(&bytes, options)
+    })
 }
 
 /// What a file says, before anybody has judged it.
-pub(super) struct Document {
-    pub(super) value: Value<'static>,
+pub(super) struct Document<'a> {
+    pub(super) value: Value<'a>,
     /// In bytes.
     size: usize,
 }
 
-impl Document {
+impl Document<'_> {
     pub(super) fn check(&self, schema: &Schema) -> Result<(), Misfit> {
         schema.check(&self.value, self.size)
     }
 }
 
-/// The value of bytes.
-pub(super) fn parse(bytes: &[u8], options: &Options) -> Result<Document, Misfit> {
-    let text = std::str::from_utf8(bytes)
+/// The value of the bytes of a file.
+pub(super) fn parse<'a>(bytes: &'a [u8], options: &Options) -> Result<Document<'a>, Misfit> {
+    parse_with(bytes, options, json::parse_borrowed)
+}
+
+/// [`parse`], for a value that outlives the bytes.
+pub(super) fn parse_owned(bytes: &[u8], options: &Options) -> Result<Document<'static>, Misfit> {
+    parse_with(bytes, options, json::parse)
+}
+
+fn parse_with<'a, 'v>(
+    bytes: &'a [u8],
+    options: &Options,
+    parse: impl FnOnce(&'a str, json::Limits) -> Result<Value<'v>, json::Error>,
+) -> Result<Document<'v>, Misfit> {
+    let text = simdutf8::compat::from_utf8(bytes)
         .map_err(|error| Misfit::new(format!("not UTF-8 from byte {} on", error.valid_up_to())))?;
     let value =
-        json::parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
+        parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
     if options.require_canonical && canon_lf(&value) != text {
         return Err(Misfit::new("the file is not in canonical form"));
     }

@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
     bundle_file: Option<Result<Content, Refusal>>,
     pub(super) receipts_folder: Option<Folder>,
     policy_file: Option<Result<Content, Refusal>>,
-    claim_file: Option<Document>,
+    claim_file: Option<Document<'static>>,
     claim: Option<Claim>,
     manifest: Option<Manifest>,
     pub(super) receipts: Vec<Receipt>,
@@ -92,7 +92,8 @@ pub(super) fn find_policy(run: &mut Run<'_>) -> Outcome {
 pub(super) fn parse_claim(run: &mut Run<'_>) -> Outcome {
     let limit = run.options.limits.max_json_bytes;
     let file = files::open(run.inputs.claim).map_err(|refusal| invalid_claim(refused(refusal)))?;
-    run.claim_file = Some(schema::read(file, limit, run.options).map_err(invalid_claim)?);
+    let bytes = schema::read(file, limit).map_err(invalid_claim)?;
+    run.claim_file = Some(schema::parse_owned(&bytes, run.options).map_err(invalid_claim)?);
     Ok(())
 }
 
@@ -110,7 +111,8 @@ pub(super) fn read_claim(run: &mut Run<'_>) -> Outcome {
 
 pub(super) fn read_bundle(run: &mut Run<'_>) -> Outcome {
     let file = run.bundle_file.take().ok_or_else(bug)?;
-    let value = run.document(file, &schema::BUNDLE).map_err(invalid_bundle)?;
+    let bytes = run.content(file).map_err(invalid_bundle)?;
+    let value = run.document(&bytes, &schema::BUNDLE).map_err(invalid_bundle)?;
     let manifest = Manifest::new(&value, &run.options.limits)?.map_err(invalid_bundle)?;
     run.manifest = Some(manifest);
     Ok(())
@@ -133,7 +135,8 @@ pub(super) fn read_receipts(run: &mut Run<'_>) -> Outcome {
 
 pub(super) fn read_policy(run: &mut Run<'_>) -> Outcome {
     let file = run.policy_file.take().ok_or_else(bug)?;
-    let value = run.document(file, &schema::TRUST_POLICY).map_err(invalid_policy)?;
+    let bytes = run.content(file).map_err(invalid_policy)?;
+    let value = run.document(&bytes, &schema::TRUST_POLICY).map_err(invalid_policy)?;
     run.policy = Some(Policy::new(&value)?.map_err(invalid_policy)?);
     Ok(())
 }
@@ -284,9 +287,9 @@ pub(super) fn read_merkle(run: &mut Run<'_>) -> Outcome {
         }
         found @ (Ok(_) | Err(Refusal::Unreadable)) => found,
     };
-    let value = run
-        .document(file, &schema::MERKLE_ATTESTATION)
-        .map_err(|misfit| located(Code::MerkleAttestationInvalid, merkle::ATTESTATION, misfit))?;
+    let invalid = |misfit| located(Code::MerkleAttestationInvalid, merkle::ATTESTATION, misfit);
+    let bytes = run.content(file).map_err(invalid)?;
+    let value = run.document(&bytes, &schema::MERKLE_ATTESTATION).map_err(invalid)?;
     run.merkle = Some(merkle::Attestation::new(&value)?);
     Ok(())
 }
@@ -438,14 +441,14 @@ impl<'a> Run<'a> {
         self.report.merkle_root = self.merkle_root.map(|root| root.to_string());
     }
 
+    /// The bytes of a JSON file.
+    fn content(&self, file: Result<Content, Refusal>) -> Result<Vec<u8>, Misfit> {
+        schema::read(file.map_err(refused)?, self.options.limits.max_json_bytes)
+    }
+
     /// The value of a file that matches its schema.
-    fn document(
-        &self,
-        file: Result<Content, Refusal>,
-        schema: &Schema,
-    ) -> Result<Value<'static>, Misfit> {
-        let file = file.map_err(refused)?;
-        let document = schema::read(file, self.options.limits.max_json_bytes, self.options)?;
+    fn document<'b>(&self, bytes: &'b [u8], schema: &Schema) -> Result<Value<'b>, Misfit> {
+        let document = schema::parse(bytes, self.options)?;
         document.check(schema)?;
         Ok(document.value)
     }

@@ -15,6 +15,8 @@ mod read;
 mod tell;
 mod write;
 
-pub use read::{Error, Limits, Problem, ReadError, parse, parse_prefix, read, skip, validate};
+pub use read::{
+    Error, Limits, Problem, ReadError, parse, parse_borrowed, parse_prefix, read, skip, validate,
+};
 pub use tell::Teller;
 pub use write::{Escape, write, write_float, write_in_order, write_text};

@@ -1,6 +1,7 @@
 //! The canonical text of a value: members sorted, no white space, one spelling for every number.
 
 use crate::value::Value;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// What a text shows of its characters beyond ASCII.
@@ -27,7 +28,7 @@ fn append(value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
-        Value::Int(value) => display(value, out),
+        Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
         Value::BigInt(digits) => out.push_str(digits),
         Value::Float(value) => write_float(*value, out),
         Value::Text(text) => write_text(text, escape, out),
@@ -42,18 +43,22 @@ fn append(value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             out.push(']');
         }
         Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            if sort {
-                members.sort_unstable_by_key(|(name, _)| name);
-            }
             out.push('{');
-            for (i, (name, value)) in members.into_iter().enumerate() {
-                if i > 0 {
+            let mut first = true;
+            let mut member = |(name, value): &(Cow<'_, str>, Value<'_>)| {
+                if !std::mem::take(&mut first) {
                     out.push(',');
                 }
                 write_text(name, escape, out);
                 out.push(':');
                 append(value, escape, sort, out);
+            };
+            if !sort || members.is_sorted_by_key(|(name, _)| name) {
+                members.iter().for_each(member);
+            } else {
+                let mut sorted: Vec<_> = members.iter().collect();
+                sorted.sort_unstable_by_key(|(name, _)| name);
+                sorted.into_iter().for_each(&mut member);
             }
             out.push('}');
         }
@@ -69,7 +74,8 @@ fn display(value: impl std::fmt::Display, out: &mut String) {
 pub fn write_text(text: &str, escape: Escape, out: &mut String) {
     out.push('"');
     let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    let skipped = plain_bytes(text.as_bytes());
+    for (at, byte) in text.bytes().enumerate().skip(skipped) {
         let escaped = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
@@ -95,6 +101,15 @@ pub fn write_text(text: &str, escape: Escape, out: &mut String) {
     }
     out.push_str(&text[plain..]);
     out.push('"');
+}
+
+/// How many bytes at the beginning are sure to be written as they are, however the text is escaped.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    const BLOCK: usize = 16;
+    // Without a branch in a block, so that all of its bytes are looked at in one step.
+    let plain = |byte: &u8| !matches!(byte, ..0x20 | b'"' | b'\\' | 0x7f..);
+    let plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & plain(byte));
+    bytes.chunks_exact(BLOCK).take_while(plain).count() * BLOCK
 }
 
 /// Appends the first character of `text` as `\u` escapes; its length in bytes.

@@ -17,11 +17,9 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 pub(super) mod cad {
     use pyo3::prelude::*;
 
-    /// Makes `import compactwire._core.cad` possible, as for a module of its own.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let modules = module.py().import("sys")?.getattr("modules")?;
-        modules.set_item("compactwire._core.cad", module)
+        crate::python::make_importable(module)
     }
 
     #[pymodule_export]

@@ -10,7 +10,7 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let mut rows = Rows::new(keys, Limits::default(), max_row_size);
     let mut builder = Builder::default();
     let mut found = Vec::new();
-    let mut each = |builder: &mut Builder, told: Told| {
+    let mut each = |builder: &mut Builder<'static>, told: Told| {
         let value = std::mem::take(builder).finish();
         match (told, value) {
             (Told::Other | Told::Void, _) => {}

@@ -3,6 +3,7 @@
 //! Every name that the format has is one `str` object for the life of the process: looking it up in a
 //! dict, or putting it there, costs no new string.
 
+use super::super::make_str;
 use crate::cad::{self, Shape, Source};
 use crate::walk::Sink;
 use pyo3::IntoPyObject;
@@ -10,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 /// The names of the format, by their text.
 struct Names {
@@ -140,11 +142,14 @@ impl<'a> Source<'a> for PyValue<'_> {
         mut visit: impl FnMut(Option<&str>, Self) -> Result<(), E>,
     ) -> Result<(), E> {
         let Ok(dict) = self.0.cast::<PyDict>() else { return Ok(()) };
-        // A copy: another thread may change the dict.
-        for item in dict.items() {
-            let Ok((key, value)) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-                continue;
-            };
+        // Taken out first, because what looks at them may run Python code, and that change the dict.
+        let items = RefCell::new(Vec::with_capacity(dict.len()));
+        let taken = dict.locked_for_each(|key, value| {
+            items.borrow_mut().push((key, value));
+            Ok(())
+        });
+        debug_assert!(taken.is_ok(), "nothing here fails");
+        for (key, value) in items.into_inner() {
             let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
             visit(text, Self(value))?;
         }
@@ -153,53 +158,89 @@ impl<'a> Source<'a> for PyValue<'_> {
 }
 
 /// Makes Python objects of the document that it is told.
+///
+/// Values wait on a stack until their container ends, so that a list is made in its size, and a dict
+/// as a copy of its [`Form`].
 pub(super) struct Objects<'py> {
     py: Python<'py>,
     names: &'static Names,
-    open: Vec<Open<'py>>,
-    done: Option<Bound<'py, PyAny>>,
+    values: Vec<Bound<'py, PyAny>>,
+    keys: Vec<Bound<'py, PyString>>,
+    open: Vec<Open>,
 }
 
-enum Open<'py> {
-    List(Bound<'py, PyList>),
-    Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>),
+/// How many values and keys there were when a container began, and whether it has only names of the
+/// format as keys so far.
+#[derive(Clone, Copy)]
+struct Open {
+    values: usize,
+    keys: usize,
+    known: bool,
 }
+
+/// A kind of dict: its keys, and a dict that has them, of which a copy has room and hashes already.
+/// Nobody else ever sees that dict.
+struct Form {
+    keys: Vec<Py<PyString>>,
+    dict: Py<PyDict>,
+}
+
+/// Forms by a hash of their keys, for the life of the process. The first that comes to a place stays
+/// there; the format has far fewer kinds of dicts.
+static FORMS: [PyOnceLock<Form>; 512] = [const { PyOnceLock::new() }; 512];
 
 impl<'py> Objects<'py> {
     pub(super) fn new(py: Python<'py>) -> Self {
-        Self { py, names: Names::get(py), open: Vec::with_capacity(8), done: None }
+        Self {
+            py,
+            names: Names::get(py),
+            values: Vec::with_capacity(32),
+            keys: Vec::with_capacity(32),
+            open: Vec::with_capacity(8),
+        }
     }
 
     /// The object, once the document has been told whole.
-    pub(super) fn finish(self) -> Bound<'py, PyAny> {
+    pub(super) fn finish(mut self) -> Bound<'py, PyAny> {
         let py = self.py;
-        self.done.unwrap_or_else(|| py.None().into_bound(py))
+        self.values.pop().unwrap_or_else(|| py.None().into_bound(py))
     }
 
     #[inline]
-    fn name(&self, text: &str) -> Bound<'py, PyString> {
-        match self.names.find(text) {
-            Some(name) => name.bind(self.py).clone(),
-            None => PyString::new(self.py, text),
-        }
+    fn begin(&mut self) {
+        let open = Open { values: self.values.len(), keys: self.keys.len(), known: true };
+        self.open.push(open);
     }
 
     #[inline]
-    fn put(&mut self, object: Bound<'py, PyAny>) -> PyResult<()> {
-        match self.open.last_mut() {
-            None => self.done = Some(object),
-            Some(Open::List(list)) => list.append(object)?,
-            Some(Open::Dict(dict, key)) => dict.set_item(key.take(), object)?,
-        }
-        Ok(())
+    fn end(&mut self) -> Open {
+        self.open.pop().unwrap_or(Open { values: 0, keys: 0, known: false })
     }
 
-    fn close(&mut self) -> PyResult<()> {
-        match self.open.pop() {
-            None => Ok(()),
-            Some(Open::List(list)) => self.put(list.into_any()),
-            Some(Open::Dict(dict, _)) => self.put(dict.into_any()),
+    /// A dict for these keys, which has them already if they are names of the format.
+    #[inline]
+    fn dict_for(&self, open: Open) -> PyResult<Bound<'py, PyDict>> {
+        let keys = &self.keys[open.keys..];
+        if keys.is_empty() || !open.known {
+            return Ok(PyDict::new(self.py));
         }
+        // Names of the format are one object each, so that their addresses tell forms apart.
+        let mixed = keys.iter().fold(keys.len(), |mixed, key| {
+            mixed.wrapping_mul(31).wrapping_add(key.as_ptr().addr() >> 4)
+        });
+        let form = FORMS[mixed % FORMS.len()].get_or_try_init(self.py, || self.form(keys))?;
+        let same = form.keys.len() == keys.len()
+            && form.keys.iter().zip(keys).all(|(known, key)| known.is(key));
+        if same { form.dict.bind(self.py).copy() } else { Ok(PyDict::new(self.py)) }
+    }
+
+    fn form(&self, keys: &[Bound<'py, PyString>]) -> PyResult<Form> {
+        let dict = PyDict::new(self.py);
+        keys.iter().try_for_each(|key| dict.set_item(key, self.py.None()))?;
+        Ok(Form {
+            keys: keys.iter().map(|key| key.clone().unbind()).collect(),
+            dict: dict.unbind(),
+        })
     }
 }
 
@@ -207,58 +248,82 @@ impl Sink for Objects<'_> {
     type Error = PyErr;
 
     fn null(&mut self) -> PyResult<()> {
-        self.put(self.py.None().into_bound(self.py))
+        self.values.push(self.py.None().into_bound(self.py));
+        Ok(())
     }
 
     fn bool(&mut self, value: bool) -> PyResult<()> {
-        self.put(PyBool::new(self.py, value).to_owned().into_any())
+        self.values.push(PyBool::new(self.py, value).to_owned().into_any());
+        Ok(())
     }
 
     #[inline]
     fn int(&mut self, value: i64) -> PyResult<()> {
-        self.put(value.into_pyobject(self.py)?.into_any())
+        self.values.push(value.into_pyobject(self.py)?.into_any());
+        Ok(())
     }
 
     fn big_int(&mut self, digits: &str) -> PyResult<()> {
-        self.put(self.py.get_type::<PyInt>().call1((digits,))?)
+        self.values.push(self.py.get_type::<PyInt>().call1((digits,))?);
+        Ok(())
     }
 
     #[inline]
     fn float(&mut self, value: f64) -> PyResult<()> {
-        self.put(PyFloat::new(self.py, value).into_any())
+        self.values.push(PyFloat::new(self.py, value).into_any());
+        Ok(())
     }
 
     fn text(&mut self, text: &str) -> PyResult<()> {
-        let text = self.name(text).into_any();
-        self.put(text)
+        let text = match self.names.find(text) {
+            Some(name) => name.bind(self.py).clone(),
+            None => make_str(self.py, text)?,
+        };
+        self.values.push(text.into_any());
+        Ok(())
     }
 
+    #[inline]
     fn begin_array(&mut self) -> PyResult<()> {
-        self.open.push(Open::List(PyList::empty(self.py)));
+        self.begin();
         Ok(())
     }
 
     fn end_array(&mut self) -> PyResult<()> {
-        self.close()
+        let values = self.end().values;
+        let list = PyList::new(self.py, self.values.drain(values..))?;
+        self.values.push(list.into_any());
+        Ok(())
     }
 
     #[inline]
     fn begin_object(&mut self) -> PyResult<()> {
-        self.open.push(Open::Dict(PyDict::new(self.py), None));
+        self.begin();
         Ok(())
     }
 
     #[inline]
     fn key(&mut self, name: &str) -> PyResult<()> {
-        let name = self.name(name);
-        if let Some(Open::Dict(_, key)) = self.open.last_mut() {
-            *key = Some(name);
-        }
+        let key = if let Some(key) = self.names.find(name) {
+            key.bind(self.py).clone()
+        } else {
+            if let Some(open) = self.open.last_mut() {
+                open.known = false;
+            }
+            make_str(self.py, name)?
+        };
+        self.keys.push(key);
         Ok(())
     }
 
     #[inline]
     fn end_object(&mut self) -> PyResult<()> {
-        self.close()
+        let open = self.end();
+        let dict = self.dict_for(open)?;
+        for (key, value) in self.keys.drain(open.keys..).zip(self.values.drain(open.values..)) {
+            dict.set_item(key, value)?;
+        }
+        self.values.push(dict.into_any());
+        Ok(())
     }
 }

@@ -23,8 +23,6 @@ pub(super) mod claims {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // So that `from compactwire._core.claims import ...` finds what is no file.
-        let modules = module.py().import("sys")?.getattr("modules")?;
-        modules.set_item("compactwire._core.claims", module)
+        crate::python::make_importable(module)
     }
 }
