@@ -154,6 +154,8 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     fn payload(&mut self, header: &Header<'t>) -> Read<Payload> {
+        let (tokens_used, token_budget) =
+            (self.count_of(header, "tokens")?, self.count_of(header, "budget")?);
         self.reserve(header);
         self.lines.advance()?;
         while let Some(line) = self.lines.peek() {
@@ -174,8 +176,8 @@ impl<'t, 's> Reader<'t, 's> {
         self.close()?;
         Ok(Payload {
             tool: text_of(header, "tool"),
-            tokens_used: self.count_of(header, "tokens")?,
-            token_budget: self.count_of(header, "budget")?,
+            tokens_used,
+            token_budget,
             pack_root: text_of(header, "pack_root"),
             symbols: std::mem::take(&mut self.symbols),
             edges: std::mem::take(&mut self.edges),
@@ -195,6 +197,7 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     fn unchanged(&mut self, header: &Header<'t>) -> Read<Unchanged> {
+        let symbols = self.count_of(header, "symbols")?;
         self.lines.advance()?;
         if let Some(line) = self.lines.peek() {
             let message = "nothing may follow the header of a text with unchanged=true";
@@ -203,7 +206,7 @@ impl<'t, 's> Reader<'t, 's> {
         Ok(Unchanged {
             tool: text_of(header, "tool"),
             pack_root: text_of(header, "pack_root"),
-            symbols: self.count_of(header, "symbols")?,
+            symbols,
         })
     }
 
@@ -213,6 +216,7 @@ impl<'t, 's> Reader<'t, 's> {
                 return fault(Code::MalformedDelta, 0, format!("a delta needs a {name}"));
             }
         }
+        let delta_tokens = self.count_of(header, "tokens")?;
         let mut sections = Vec::new();
         self.section = Section::Unknown;
         self.lines.advance()?;
@@ -254,7 +258,7 @@ impl<'t, 's> Reader<'t, 's> {
             added: std::mem::take(&mut self.symbols),
             removed_edges: std::mem::take(&mut self.removed_edges),
             added_edges: std::mem::take(&mut self.edges),
-            delta_tokens: self.count_of(header, "tokens")?,
+            delta_tokens,
             full_tokens: 0,
         })
     }
@@ -555,7 +559,7 @@ impl<'t, 's> Reader<'t, 's> {
                 "edges" => self.edges.len(),
                 _ => continue,
             };
-            if value.parse() != Ok(read) {
+            if !is_digits(value) || value.parse() != Ok(read) {
                 let message = format!("{read} {name} were read, not {}", excerpt(value));
                 return fault(Code::CountMismatch, at, message);
             }
@@ -763,6 +767,8 @@ mod tests {
             ("\n@0 fn a 0.50 x\n## loc\n@0 f 1 1\n@0 f 1 1", Code::InvalidLocLine),
             ("\n@0  # previously transmitted", Code::UnknownSessionReference),
             ("tokens=-1\n", Code::MalformedHeaderField),
+            ("budget=x\nno line", Code::MalformedHeaderField),
+            ("\n##! summary symbols=+0", Code::CountMismatch),
             ("\n##! summary symbols=1", Code::CountMismatch),
             ("\n##! summary\n@0 fn a 0.50 x", Code::TrailingCharacters),
             ("unchanged=true\n@0 fn a 0.50 x", Code::TrailingCharacters),
