@@ -205,7 +205,6 @@ def test_a_mutated_text_is_read_alike_or_refused_for_the_same_reason_in_the_same
 def carried(draw: st.DrawFn) -> gcf.Payload:
     """A payload that GCB can carry."""
     names = draw(st.lists(st.text(st.characters(exclude_categories=["Cs"])), unique=True))
-    singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
     short = st.integers(-99999, 99999).map(lambda number: number / 1000)
     symbols = [
         gcf.Symbol(
@@ -219,7 +218,6 @@ def carried(draw: st.DrawFn) -> gcf.Payload:
         )
         for name in names
     ]
-    del singles
     edge = st.builds(
         gcf.Edge,
         st.sampled_from(names or [""]),

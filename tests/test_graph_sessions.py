@@ -1,6 +1,6 @@
-"""Two sessions that exchange graphs, with faults: texts that are lost, come again, out of order, from
-a stream that broke off; sides that restart or forget. What is read is what was meant, or an error
-that says that the sides are out of step; after a reset of both they are in step again.
+"""Two sessions that exchange graphs, with faults: texts that are lost, come again, out of order,
+from a stream that broke off; sides that restart or forget. What is read is what was meant, or an
+error that says that the sides are out of step; after a reset of both they are in step again.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Conversation(RuleBasedStateMachine):
             found = self.reader.decode_graph(text)
         except gcf.GcfError as error:
             assert error.code in OUT_OF_STEP, error  # noqa: PT017
-            assert self.faulty, error
+            assert self.faulty, error  # noqa: PT017
             assert pickle.dumps(self.reader) == pickle.dumps(before)
             return False
         assert isinstance(found, gcf.Payload)

@@ -108,6 +108,17 @@ def test_the_pages_quote_what_is_measured() -> None:
         assert all(section in written for section in ours)
 
 
+def test_the_documentation_quotes_the_findings() -> None:
+    found = (PAGES / "FINDINGS.md").read_text(encoding="utf-8")
+    page = " ".join((PAGES.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8").split())
+    published = found[: found.index("## Our own payloads")]
+    medians = [line for line in published.splitlines() if line.startswith("| median")]
+    bytes_, tokens, _ = (cell for cell in medians[0].replace("|", " ").split()[1:])
+    o200k = medians[1].replace("|", " ").split()[1]
+    for share, what in ((tokens, "fewer tokens"), (o200k, "fewer than"), (bytes_, "fewer bytes")):
+        assert f"{share[:-1]} % {what}" in page
+
+
 def test_a_missing_tokenizer_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "tokenizer", lambda: None)
     monkeypatch.setattr(turns, "tokenizer", lambda: None)

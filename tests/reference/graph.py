@@ -14,14 +14,14 @@ import struct
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-KINDS = [
-    "function:fn",
-    "interface:iface",
-    "route_handler:route",
-    "external:ext",
-    "package:pkg",
-    "service:svc",
-]
+
+def words_of(text: str) -> list[str]:
+    return text.split()
+
+
+KINDS = words_of(
+    "function:fn interface:iface route_handler:route external:ext package:pkg service:svc"
+)
 SHORT = dict(pair.split(":") for pair in KINDS)
 LONG = {short: long for long, short in SHORT.items()}
 GROUPS = ["targets", "related", "extended"]
@@ -193,7 +193,8 @@ class _Reader:
 
     def lines(self) -> Any:
         """Give each line that counts, without blanks at its end."""
-        for self.at, line in enumerate(self.all[1:], 2):
+        for number, line in enumerate(self.all[1:], 2):
+            self.at = number
             text = line.lstrip(" \t")
             if not text or text.startswith("# "):
                 continue
@@ -429,75 +430,20 @@ class _Reader:
         self.close()
 
 
-GCB_KINDS = [
-    "function",
-    "type",
-    "method",
-    "interface",
-    "var",
-    "const",
-    "resource",
-    "table",
-    "class",
-    "selector",
-    "field",
-    "route_handler",
-    "external",
-    "file",
-    "package",
-    "service",
-    "env_var",
-    "process",
-]
-GCB_PROVENANCES = [
-    "ast_inferred",
-    "ast_resolved",
-    "lsp_resolved",
-    "otel_trace",
-    "scip_resolved",
-    "runtime_observed",
-    "structural",
-]
-GCB_EDGES = [
-    "calls",
-    "imports",
-    "implements",
-    "references",
-    "handles_route",
-    "depends_on",
-    "deploys",
-    "exposes",
-    "configures",
-    "extends",
-    "overrides",
-    "decorates",
-    "throws",
-    "owned_by",
-    "authored_by",
-    "tests",
-    "runtime_calls",
-    "runtime_rpc",
-    "runtime_produces",
-    "runtime_consumes",
-    "contains",
-    "member_of",
-    "documents",
-    "consumes_endpoint",
-    "implements_rpc",
-    "consumes_rpc",
-    "gated_by_flag",
-    "deployed_by",
-    "tested_by",
-    "publishes",
-    "subscribes",
-    "connects_to",
-    "similar_to",
-    "co_tested_with",
-    "type_hint_of",
-    "accesses_field",
-    "reads_env",
-    "executes_process",
-]
+GCB_KINDS = words_of("""
+    function type method interface var const resource table class selector field route_handler
+    external file package service env_var process
+""")
+GCB_PROVENANCES = words_of("""
+    ast_inferred ast_resolved lsp_resolved otel_trace scip_resolved runtime_observed structural
+""")
+GCB_EDGES = words_of("""
+    calls imports implements references handles_route depends_on deploys exposes configures extends
+    overrides decorates throws owned_by authored_by tests runtime_calls runtime_rpc runtime_produces
+    runtime_consumes contains member_of documents consumes_endpoint implements_rpc consumes_rpc
+    gated_by_flag deployed_by tested_by publishes subscribes connects_to similar_to co_tested_with
+    type_hint_of accesses_field reads_env executes_process
+""")
 GCB_STATUSES = ["added", "removed"]
 
 

@@ -27,8 +27,8 @@ use std::sync::{Mutex, PoisonError};
 /// pack_root : str
 ///     The identity of the content, where it is known before.
 /// session : Session, optional
-///     The session with the peer: symbols that it has are named by their ids, new ones take theirs at
-///     once and count as delivered when the text ends.
+///     The session with the peer: symbols that it has are named by their ids, new ones take
+///     theirs at once and count as delivered when the text ends.
 /// labeled_counts : bool
 ///     Whether the counts of the last line have labels.
 /// dangling, allow_unicode, locations
