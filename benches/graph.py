@@ -92,6 +92,14 @@ def cases() -> Iterator[speed.Case]:
         lambda: package.encode(peer),
     )
     yield speed.Case(
+        "graph decode",
+        size,
+        "gcf-python",
+        40,
+        lambda: gcf.decode(text),
+        lambda: package.decode(theirs_text),
+    )
+    yield speed.Case(
         "graph decode, with objects",
         size,
         "gcf-python",

@@ -11,6 +11,7 @@ import argparse
 import importlib
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -34,11 +35,14 @@ Scale = Callable[[list[str]], Prepare]
 @cache
 def tokenizer() -> Callable[[str], int] | None:
     """Count the tokens of a text; None where `bpe-openai` is not installed."""
-    try:
-        library = importlib.import_module("bpe_openai")
-    except ImportError:
-        return None
-    encoding = library.get_encoding(TOKENIZER)
+    # What it imports itself may be deprecated.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            library = importlib.import_module("bpe_openai")
+        except ImportError:
+            return None
+        encoding = library.get_encoding(TOKENIZER)
     return lambda text: len(encoding.encode_ordinary(text))
 
 

@@ -188,6 +188,14 @@ def test_a_lost_declaration_is_noticed_and_a_reset_helps() -> None:
     assert theirs.decode_graph(ours.encode_graph(payload)) == payload
 
 
+def test_a_location_is_told_of_each_time_also_of_a_symbol_that_is_known() -> None:
+    ours, theirs = cw.Session(), cw.Session()
+    symbol = gcf.Symbol("a", "type", 0.5, "lsp", location=gcf.Location("a.py", 1, 2))
+    for place in (gcf.Location("a.py", 1, 2), gcf.Location("b.py", 3, 4, 5, 6), None):
+        payload = gcf.Payload(symbols=[symbol.__replace__(location=place)])
+        assert theirs.decode_graph(ours.encode_graph(payload)) == payload
+
+
 def test_a_group_of_a_later_version_is_told_of() -> None:
     with pytest.warns(UserWarning, match="later"):
         decoded = gcf.decode("GCF profile=graph\n## later\nx\n## targets\n@0 fn a 0.50 lsp\n")

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What one side of a connection remembers, so that a turn costs what is new in it. Thread-safe.
 ///
@@ -202,8 +202,7 @@ impl Session {
         let options = graph::options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
         let size = 64 * (payload.symbols.len() + payload.edges.len());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let text = self.work(py, size, |core| core.encode_graph(&payload, options, now));
+        let text = self.work(py, size, |core| core.encode_graph(&payload, options, now()));
         text.map_err(|error| gcf_error(py, &error))
     }
 
@@ -353,6 +352,11 @@ impl Session {
     }
 }
 
+/// The time by which sessions of graphs grow old, also over a pickle.
+pub(super) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
 /// Counts of a session, both directions; bytes are those of UTF-8 text.
 #[pyclass(frozen, eq, hash, module = "compactwire")]
 #[derive(PartialEq, Hash)]
@@ -444,7 +448,7 @@ fn is_packed(text: &str) -> bool {
 
 impl Session {
     /// Works on the session under its lock; nothing of Python's may happen in `work`.
-    fn work<T: Send>(
+    pub(super) fn work<T: Send>(
         &self,
         py: Python<'_>,
         bytes: usize,

@@ -2,7 +2,9 @@
 
 use super::Session;
 use crate::gcf;
-use crate::gcf::graph::{self, Decoded, EncodeOptions, Payload};
+use crate::gcf::graph::{
+    self, Decoded, EncodeOptions, Payload, SentSymbols, StreamEncoder, StreamOptions,
+};
 use std::time::Duration;
 
 impl Session {
@@ -20,6 +22,26 @@ impl Session {
         now: Duration,
     ) -> Result<String, gcf::Error> {
         graph::encode_in(payload, options, &mut self.sent.declared, now)
+    }
+
+    /// Begins a graph that is written symbol by symbol, as [`StreamEncoder::new_in`]; its other methods
+    /// need [`Session::sent_symbols`].
+    ///
+    /// # Errors
+    /// As [`StreamEncoder::new`]; then the session is as it was.
+    pub fn stream_graph(
+        &mut self,
+        header: &Payload,
+        options: StreamOptions,
+        now: Duration,
+        out: &mut String,
+    ) -> Result<StreamEncoder, gcf::Error> {
+        StreamEncoder::new_in(header, options, &mut self.sent.declared, now, out)
+    }
+
+    /// What the peer has of graphs.
+    pub fn sent_symbols(&mut self) -> &mut SentSymbols {
+        &mut self.sent.declared
     }
 
     /// Reads a graph text of the peer: a payload, a delta, or that nothing changed.

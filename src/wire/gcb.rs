@@ -13,7 +13,7 @@
 //! edge whose end is no symbol or two. Each is an error that names it, unless [`Lossy`] gives it up.
 
 use super::error::{Code, Error};
-use super::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
+use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
 use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text};
 use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
@@ -276,11 +276,10 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
         return Err(Error::at(Code::Truncated, reader.at, message));
     }
     let mut symbols = Vec::new();
-    let mut words = Words::default();
     for _ in 0..symbol_count {
-        symbols.push(reader.symbol(&mut words)?);
+        symbols.push(reader.symbol()?);
     }
-    let edges = reader.edges(edge_count, &symbols, &mut words)?;
+    let edges = reader.edges(edge_count, &symbols)?;
     if reader.at < bytes.len() {
         let message = format!("{} bytes are left over", bytes.len() - reader.at);
         return Err(Error::at(Code::TrailingData, reader.at, message));
@@ -296,15 +295,6 @@ fn shared_names(symbols: &[Symbol], asked: bool) -> HashSet<&str> {
     asked.iter().map(|symbol| &*symbol.qualified_name).filter(|name| !names.insert(*name)).collect()
 }
 
-/// Words that were read: many symbols have the same.
-#[derive(Default)]
-struct Words {
-    kinds: HashMap<u8, Text>,
-    provenances: HashMap<u8, Text>,
-    edge_types: HashMap<u8, Text>,
-    statuses: HashMap<u8, Text>,
-}
-
 struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -312,15 +302,12 @@ struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    fn symbol(&mut self, words: &mut Words) -> Result<Symbol, Error> {
+    fn symbol(&mut self) -> Result<Symbol, Error> {
         Ok(Symbol {
             qualified_name: self.text()?.into(),
-            kind: self.word(KINDS, Code::UnknownKind, &mut words.kinds)?,
+            kind: self.word(KINDS, Code::UnknownKind)?,
             score: self.number()?,
-            provenance: {
-                let code = Code::UnknownProvenance;
-                self.word(PROVENANCES, code, &mut words.provenances)?
-            },
+            provenance: self.word(PROVENANCES, Code::UnknownProvenance)?,
             distance: self.byte()?.into(),
             signature: self.text()?.into(),
             components: [self.number()?, self.number()?, self.number()?, self.number()?].into(),
@@ -328,17 +315,12 @@ impl<'b> Reader<'b> {
         })
     }
 
-    fn edges(
-        &mut self,
-        count: u64,
-        symbols: &[Symbol],
-        words: &mut Words,
-    ) -> Result<Vec<Edge>, Error> {
+    fn edges(&mut self, count: u64, symbols: &[Symbol]) -> Result<Vec<Edge>, Error> {
         let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
         let mut edges = Vec::new();
         for _ in 0..count {
             let at = self.at;
-            let edge = self.edge(symbols, words)?;
+            let edge = self.edge(symbols)?;
             let ends = [&*edge.source, &*edge.target];
             if let Some(end) = ends.into_iter().find(|end| shared.contains(end)) {
                 let message = format!("more than one symbol is called {}", excerpt(end));
@@ -349,12 +331,12 @@ impl<'b> Reader<'b> {
         Ok(edges)
     }
 
-    fn edge(&mut self, symbols: &[Symbol], words: &mut Words) -> Result<Edge, Error> {
+    fn edge(&mut self, symbols: &[Symbol]) -> Result<Edge, Error> {
         Ok(Edge {
             source: self.end(symbols)?,
             target: self.end(symbols)?,
-            edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType, &mut words.edge_types)?,
-            status: self.word(STATUSES, Code::UnknownStatus, &mut words.statuses)?,
+            edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
+            status: self.word(STATUSES, Code::UnknownStatus)?,
         })
     }
 
@@ -368,27 +350,14 @@ impl<'b> Reader<'b> {
         })
     }
 
-    fn word(
-        &mut self,
-        table: &[&str],
-        code: Code,
-        known: &mut HashMap<u8, Text>,
-    ) -> Result<Text, Error> {
+    fn word(&mut self, table: &[&'static str], code: Code) -> Result<Text, Error> {
         let at = self.at;
         let id = self.byte()?;
-        if id == 0 {
-            return Ok(Text::default());
+        match table.get(usize::from(id)) {
+            Some(word) => Ok(Text::known(word)),
+            None if self.options.unknown_ids => Ok(format!("unknown_{id}").into()),
+            None => Err(Error::at(code, at, format!("the id {id} has no word"))),
         }
-        if let Some(word) = known.get(&id) {
-            return Ok(word.clone());
-        }
-        let word: Text = match table.get(usize::from(id)) {
-            Some(&word) => word.into(),
-            None if self.options.unknown_ids => format!("unknown_{id}").into(),
-            None => return Err(Error::at(code, at, format!("the id {id} has no word"))),
-        };
-        known.insert(id, word.clone());
-        Ok(word)
     }
 
     fn number(&mut self) -> Result<f64, Error> {

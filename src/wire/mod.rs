@@ -31,6 +31,5 @@
 mod error;
 pub mod gcb;
 pub mod json;
-mod vocabulary;
 
 pub use error::{Code, Error, Place};

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, final
 
+from . import Session
+
 __all__ = [
     "Components",
     "DeltaPayload",
@@ -412,6 +414,9 @@ class GraphStreamEncoder:
         As in `Payload`.
     pack_root : str
         The identity of the content, where it is known before.
+    session : Session, optional
+        The session with the peer: symbols that it has are named by their ids, new ones take
+        theirs at once and count as delivered when the text ends.
     labeled_counts : bool
         Whether the counts of the last line have labels.
     dangling, allow_unicode, locations
@@ -422,7 +427,7 @@ class GraphStreamEncoder:
     GcfError
         `invalid_header_value`, `out_of_range`.
 
-    Source: GCF 3.6 section 8.
+    Source: GCF 3.6 sections 8 and 11.
     """
 
     def __new__(
@@ -434,6 +439,7 @@ class GraphStreamEncoder:
         token_budget: int = 0,
         tokens_used: int = 0,
         pack_root: str = "",
+        session: Session | None = None,
         labeled_counts: bool = False,
         dangling: Literal["error", "drop"] = "error",
         allow_unicode: bool = False,
@@ -450,7 +456,8 @@ class GraphStreamEncoder:
         Raises
         ------
         GcfError
-            As `encode`; `invalid_line` behind the first edge or the end.
+            As `encode`; `invalid_line` behind the first edge or the end, and when the session was
+            reset meanwhile.
         """
     def write_edge(self, edge: Edge, /) -> None:
         """Write an edge between symbols that were written.

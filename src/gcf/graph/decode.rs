@@ -5,12 +5,13 @@
 use super::super::declare::brackets;
 use super::super::error::{Code, Error, Read, fault};
 use super::super::header::{Header, Profile, pairs, words};
-use super::super::line::{Line, Lines};
+use super::super::line::{Line, Lines, is_blank};
 use super::super::text::read_quoted;
 use super::names::long;
 use super::score;
 use super::table::SymbolTable;
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol, Text};
+use super::vocabulary::known;
 use crate::position::excerpt;
 use hashbrown::HashMap;
 
@@ -105,7 +106,7 @@ struct Reader<'t, 's> {
     removed: Vec<Symbol>,
     removed_edges: Vec<Edge>,
     declared: Declared,
-    words: HashMap<&'t str, Text>,
+    words: Words,
     section: Section,
     /// How many items must follow in the section, and where that stands.
     due: Option<(u64, usize)>,
@@ -131,7 +132,7 @@ impl<'t, 's> Reader<'t, 's> {
             removed: Vec::new(),
             removed_edges: Vec::new(),
             declared: Vec::new(),
-            words: HashMap::new(),
+            words: Words::default(),
             section: Section::Group(0),
             due: None,
             seen: 0,
@@ -153,6 +154,9 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     fn payload(&mut self, header: &Header<'t>) -> Read<Payload> {
+        let (tokens_used, token_budget) =
+            (self.count_of(header, "tokens")?, self.count_of(header, "budget")?);
+        self.reserve(header);
         self.lines.advance()?;
         while let Some(line) = self.lines.peek() {
             let text = self.outermost(line)?;
@@ -172,15 +176,28 @@ impl<'t, 's> Reader<'t, 's> {
         self.close()?;
         Ok(Payload {
             tool: text_of(header, "tool"),
-            tokens_used: self.count_of(header, "tokens")?,
-            token_budget: self.count_of(header, "budget")?,
+            tokens_used,
+            token_budget,
             pack_root: text_of(header, "pack_root"),
             symbols: std::mem::take(&mut self.symbols),
             edges: std::mem::take(&mut self.edges),
         })
     }
 
+    /// Takes memory for what the header counts, as far as the text can hold it.
+    fn reserve(&mut self, header: &Header<'t>) {
+        let counted = |name, least| {
+            let count = header.get(name).and_then(|digits| digits.parse().ok()).unwrap_or(0);
+            usize::min(count, self.text.len() / least)
+        };
+        let symbols = counted("symbols", "@0 f f 0.00 l\n".len());
+        let edges = counted("edges", "@0<@0 c\n".len());
+        self.symbols.reserve_exact(symbols);
+        self.edges.reserve_exact(edges);
+    }
+
     fn unchanged(&mut self, header: &Header<'t>) -> Read<Unchanged> {
+        let symbols = self.count_of(header, "symbols")?;
         self.lines.advance()?;
         if let Some(line) = self.lines.peek() {
             let message = "nothing may follow the header of a text with unchanged=true";
@@ -189,7 +206,7 @@ impl<'t, 's> Reader<'t, 's> {
         Ok(Unchanged {
             tool: text_of(header, "tool"),
             pack_root: text_of(header, "pack_root"),
-            symbols: self.count_of(header, "symbols")?,
+            symbols,
         })
     }
 
@@ -199,6 +216,7 @@ impl<'t, 's> Reader<'t, 's> {
                 return fault(Code::MalformedDelta, 0, format!("a delta needs a {name}"));
             }
         }
+        let delta_tokens = self.count_of(header, "tokens")?;
         let mut sections = Vec::new();
         self.section = Section::Unknown;
         self.lines.advance()?;
@@ -240,7 +258,7 @@ impl<'t, 's> Reader<'t, 's> {
             added: std::mem::take(&mut self.symbols),
             removed_edges: std::mem::take(&mut self.removed_edges),
             added_edges: std::mem::take(&mut self.edges),
-            delta_tokens: self.count_of(header, "tokens")?,
+            delta_tokens,
             full_tokens: 0,
         })
     }
@@ -251,7 +269,7 @@ impl<'t, 's> Reader<'t, 's> {
             let message = "no line of a graph is indented";
             return fault(Code::InvalidIndent, line.start, message);
         }
-        Ok(self.lines.str(line).trim_end_matches([' ', '\t']))
+        Ok(trimmed(self.lines.str(line)))
     }
 
     /// `## name [N]` of a payload.
@@ -389,7 +407,8 @@ impl<'t, 's> Reader<'t, 's> {
     fn edge(&mut self, text: &'t str, line: Line) -> Read<()> {
         self.seen += 1;
         let (count, [ends, edge_type, status]) = fields(text);
-        let Some((target, source)) = ends.split_once('<') else {
+        let arrow = ends.bytes().position(|byte| byte == b'<');
+        let Some((target, source)) = arrow.map(|at| (&ends[..at], &ends[at + 1..])) else {
             let message = format!("expected @target<@source type, found {}", excerpt(text));
             return fault(Code::InvalidEdgeSyntax, line.start, message);
         };
@@ -540,7 +559,7 @@ impl<'t, 's> Reader<'t, 's> {
                 "edges" => self.edges.len(),
                 _ => continue,
             };
-            if value.parse() != Ok(read) {
+            if !is_digits(value) || value.parse() != Ok(read) {
                 let message = format!("{read} {name} were read, not {}", excerpt(value));
                 return fault(Code::CountMismatch, at, message);
             }
@@ -587,15 +606,15 @@ impl<'t, 's> Reader<'t, 's> {
             let message = format!("an id is @ and digits, not @{}", excerpt(digits));
             return fault(Code::InvalidSymbolId, self.at(digits), message);
         }
+        if digits.len() < 19 {
+            return Ok(Some(digits.bytes().fold(0, |id, digit| 10 * id + u64::from(digit - b'0'))));
+        }
         Ok(digits.parse().ok())
     }
 
     /// A word that many lines have.
-    fn word(&mut self, word: &'t str) -> Text {
-        if word.is_empty() {
-            return Text::default();
-        }
-        self.words.entry(word).or_insert_with(|| word.into()).clone()
+    fn word(&mut self, word: &str) -> Text {
+        self.words.get(word)
     }
 
     /// Where a part of the text stands.
@@ -606,6 +625,24 @@ impl<'t, 's> Reader<'t, 's> {
 
 /// How many unknown groups are told of.
 const MAX_WARNINGS: usize = 16;
+
+/// Words that were read of late, so that equal ones share their memory.
+#[derive(Debug, Default)]
+struct Words([Text; 32]);
+
+impl Words {
+    fn get(&mut self, word: &str) -> Text {
+        let (&[first, ..], &[.., last]) = (word.as_bytes(), word.as_bytes()) else {
+            return Text::default();
+        };
+        let place = word.len() + usize::from(first) + 5 * usize::from(last);
+        let place = &mut self.0[place % 32];
+        if **place != *word {
+            *place = known(word).unwrap_or_else(|| word.into());
+        }
+        place.clone()
+    }
+}
 
 /// Ids of the symbols that were read.
 #[derive(Debug, Default)]
@@ -637,6 +674,28 @@ fn is_digits(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// A line without blanks at its end.
+fn trimmed(line: &str) -> &str {
+    let blanks = line.bytes().rev().take_while(|&byte| is_blank(byte)).count();
+    &line[..line.len() - blanks]
+}
+
+/// How many bytes stand before the first space; eight at a time, because names are long.
+fn word_length(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let other = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b' '; 8]);
+        let spaces = other.wrapping_sub(LOW) & !other & (LOW << 7);
+        if spaces != 0 {
+            return 8 * i + (spaces.trailing_zeros() / 8) as usize;
+        }
+    }
+    let length = rest.iter().take_while(|&&byte| byte != b' ').count();
+    bytes.len() - rest.len() + length
+}
+
+const LOW: u64 = u64::from_le_bytes([1; 8]);
+
 /// The first `N` fields of a line, and how many it has: they are apart by runs of spaces.
 fn fields<const N: usize>(text: &str) -> (usize, [&str; N]) {
     let mut found = [""; N];
@@ -648,7 +707,7 @@ fn fields<const N: usize>(text: &str) -> (usize, [&str; N]) {
             at += 1;
             continue;
         }
-        let length = bytes[at..].iter().position(|&b| b == b' ').unwrap_or(bytes.len() - at);
+        let length = word_length(&bytes[at..]);
         if let Some(field) = found.get_mut(count) {
             *field = &text[at..at + length];
         }
@@ -708,6 +767,8 @@ mod tests {
             ("\n@0 fn a 0.50 x\n## loc\n@0 f 1 1\n@0 f 1 1", Code::InvalidLocLine),
             ("\n@0  # previously transmitted", Code::UnknownSessionReference),
             ("tokens=-1\n", Code::MalformedHeaderField),
+            ("budget=x\nno line", Code::MalformedHeaderField),
+            ("\n##! summary symbols=+0", Code::CountMismatch),
             ("\n##! summary symbols=1", Code::CountMismatch),
             ("\n##! summary\n@0 fn a 0.50 x", Code::TrailingCharacters),
             ("unchanged=true\n@0 fn a 0.50 x", Code::TrailingCharacters),

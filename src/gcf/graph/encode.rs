@@ -7,7 +7,6 @@ use super::names::{Index, check_counts, check_edge, check_symbol, short};
 use super::score;
 use super::table::{Planned, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol};
-use std::cmp::Ordering;
 use std::time::Duration;
 
 /// What happens to an edge whose end is not among the symbols.
@@ -87,18 +86,24 @@ fn checked_order(payload: &Payload, options: EncodeOptions) -> Result<Vec<u32>, 
     for (i, symbol) in payload.symbols.iter().enumerate() {
         check_symbol(symbol, options.allow_unicode, || format!("$.symbols[{i}]"))?;
     }
-    let mut order: Vec<u32> = (0..count).collect();
-    let symbols = &payload.symbols;
-    order.sort_by(|&a, &b| {
-        let (a, b) = (&symbols[a as usize], &symbols[b as usize]);
-        let by_score = || b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal);
-        a.distance.cmp(&b.distance).then_with(by_score)
-    });
-    Ok(order)
+    let key = |(symbol, i): (&Symbol, u32)| {
+        // One number, because it is compared without a branch.
+        let key = u128::from(symbol.distance.unsigned_abs()) << 64;
+        (key | u128::from(descending(symbol.score)), i)
+    };
+    let mut keys: Vec<_> = payload.symbols.iter().zip(0..count).map(key).collect();
+    keys.sort_by_key(|&(key, _)| key);
+    Ok(keys.into_iter().map(|(_, i)| i).collect())
 }
 
-/// The edges that are written: ids of target and source, in their order.
-struct Lines<'p>(Vec<(u64, u64, &'p Edge)>);
+/// A number that is the smaller, the higher a finite score is; both zeros have one.
+fn descending(score: f64) -> u64 {
+    let bits = (score + 0.0).to_bits();
+    if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
+}
+
+/// The edges that are written: ids of source and target as one number, in their order.
+struct Lines<'p>(Vec<(u128, &'p Edge)>);
 
 impl<'p> Lines<'p> {
     fn new(payload: &'p Payload, options: EncodeOptions, ids: &[u64]) -> Result<Self, Error> {
@@ -110,7 +115,8 @@ impl<'p> Lines<'p> {
             let source = index.end(&edge.source, || format!("$.edges[{i}].source"));
             match (target, source) {
                 (Ok(target), Ok(source)) => {
-                    lines.push((ids[target as usize], ids[source as usize], edge));
+                    let source = u128::from(ids[source as usize]) << 64;
+                    lines.push((source | u128::from(ids[target as usize]), edge));
                 }
                 (Err(error), _) | (_, Err(error)) => {
                     let dangling = error.code == Code::DanglingEdge;
@@ -120,10 +126,17 @@ impl<'p> Lines<'p> {
                 }
             }
         }
-        lines.sort_by(|(target, source, edge), (other_target, other_source, other)| {
-            (source, target, &*edge.edge_type).cmp(&(other_source, other_target, &*other.edge_type))
-        });
+        lines.sort_by_key(|&(ends, _)| ends);
+        for same in lines.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            same.sort_by(|(_, a), (_, b)| a.edge_type.cmp(&b.edge_type));
+        }
         Ok(Self(lines))
+    }
+
+    /// Targets, sources, and the edges between them.
+    fn iter(&self) -> impl Iterator<Item = (u64, u64, &'p Edge)> {
+        #[expect(clippy::cast_possible_truncation, reason = "the lower of two")]
+        self.0.iter().map(|&(ends, edge)| (ends as u64, (ends >> 64) as u64, edge))
     }
 }
 
@@ -166,7 +179,7 @@ fn write(
         out.push_str("## edges [");
         write_id(edges.0.len() as u64, &mut out);
         out.push_str("]\n");
-        for &(target, source, edge) in &edges.0 {
+        for (target, source, edge) in edges.iter() {
             write_edge(target, source, edge, &mut out);
         }
     }
@@ -316,6 +329,13 @@ mod tests {
                     @1 fn tie 0.10 lsp\n@2 fn low 0.10 lsp\n## distance_7\n@3 fn far 0.90 lsp\n\
                     ## edges [2]\n@3<@0 a\n@3<@0 b\n";
         assert_eq!(encoded(&payload).as_deref(), Ok(text));
+    }
+
+    #[test]
+    fn scores_are_ordered_as_numbers_are() {
+        let down = [f64::MAX, 1.0, 0.5, 5e-324, 0.0, -5e-324, -0.5, -1.0, f64::MIN];
+        assert!(down.is_sorted_by(|a, b| descending(*a) < descending(*b)));
+        assert_eq!(descending(0.0), descending(-0.0));
     }
 
     #[test]

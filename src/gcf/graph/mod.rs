@@ -50,7 +50,8 @@
 //! # Rooms
 //! `types` is what all know; `encode` and `decode` are mirror images; `names` says what a line can
 //! hold; `root` hashes, `delta` compares and applies, `respond` chooses between them; `table` is what
-//! two sides of a session have in common; `stream` writes symbol by symbol.
+//! two sides of a session have in common; `stream` writes symbol by symbol; `vocabulary` has the words
+//! of the specification.
 //!
 //! # Where we differ
 //! Where GCF 3.6 is silent: two symbols may share a name until an edge has to tell them apart; new ids
@@ -67,6 +68,7 @@ mod score;
 mod stream;
 mod table;
 mod types;
+pub(crate) mod vocabulary;
 
 pub use decode::{Content, Decoded, Unchanged, decode, decode_in};
 pub use delta::{apply, diff, encode_delta, snapshot};

@@ -3,7 +3,8 @@
 use super::super::error::{Code, Error, Place};
 use super::types::{Edge, Payload, Symbol};
 use crate::position::excerpt;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
+use std::hash::{BuildHasher, Hasher};
 
 /// Kinds and their abbreviations; all others are written as they are.
 const KINDS: [(&str, &str); 16] = [
@@ -52,8 +53,30 @@ pub(super) fn unfit(code: Code, path: String, message: impl Into<String>) -> Err
 /// Whether a line can hold this word.
 pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
     !word.is_empty()
-        && (word.bytes().all(|byte| byte.is_ascii_graphic())
+        && (is_graphic(word.as_bytes())
             || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
+}
+
+/// Whether all bytes are printable ASCII and no space; eight at a time, the last overlapping.
+fn is_graphic(bytes: &[u8]) -> bool {
+    let (words, Some(last)) = (bytes.as_chunks::<8>().0, bytes.last_chunk()) else {
+        return bytes.iter().all(u8::is_ascii_graphic);
+    };
+    words.iter().chain([last]).fold(0, |found, word| found | blank_or_beyond(*word)) & HIGH == 0
+}
+
+const fn repeat(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+const HIGH: u64 = repeat(0x80);
+
+/// Sets the highest bit of a byte if one is below U+0021, DEL or not ASCII.
+fn blank_or_beyond(word: [u8; 8]) -> u64 {
+    let bytes = u64::from_ne_bytes(word);
+    let delete = bytes ^ repeat(0x7F);
+    let below = bytes.wrapping_sub(repeat(0x21)) & !bytes;
+    below | (delete.wrapping_sub(repeat(1)) & !delete) | bytes
 }
 
 /// Refuses a word that a line cannot hold.
@@ -130,7 +153,9 @@ pub(super) fn check_counts(payload: &Payload) -> Result<(), Error> {
 /// The symbols of a payload by name.
 pub(super) struct Index<'p> {
     symbols: &'p [Symbol],
-    by_name: HashMap<&'p str, u32>,
+    /// Positions, found by the hash of the name that stands there.
+    positions: HashTable<u32>,
+    hash: DefaultHashBuilder,
     shared: HashSet<&'p str>,
 }
 
@@ -156,14 +181,25 @@ impl<'p> Index<'p> {
 
     /// Symbols that have kind and name in common are two all the same.
     pub(super) fn lenient(symbols: &'p [Symbol]) -> Self {
-        let mut by_name = HashMap::with_capacity(symbols.len());
+        let hash = DefaultHashBuilder::default();
+        let name = |position: &u32| &*symbols[*position as usize].qualified_name;
+        let mut positions = HashTable::with_capacity(symbols.len());
         let mut shared = HashSet::new();
         for (i, symbol) in (0..).zip(symbols) {
-            if by_name.insert(&*symbol.qualified_name, i).is_some() {
-                shared.insert(&*symbol.qualified_name);
+            let new = &*symbol.qualified_name;
+            let same = |position: &u32| name(position) == new;
+            let rehash = |position: &u32| hash_of(&hash, name(position));
+            match positions.entry(hash_of(&hash, new), same, rehash) {
+                Entry::Occupied(_) => _ = shared.insert(new),
+                Entry::Vacant(place) => _ = place.insert(i),
             }
         }
-        Self { symbols, by_name, shared }
+        Self { symbols, positions, hash, shared }
+    }
+
+    fn position(&self, name: &str) -> Option<u32> {
+        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
+        self.positions.find(hash_of(&self.hash, name), same).copied()
     }
 
     /// The only symbol of a name.
@@ -171,7 +207,7 @@ impl<'p> Index<'p> {
     /// # Errors
     /// `dangling_edge`, `duplicate_symbol`, with the path to the end of the edge that names it.
     pub(super) fn end(&self, name: &str, path: impl Fn() -> String) -> Result<u32, Error> {
-        match self.by_name.get(name) {
+        match self.position(name) {
             None => {
                 let message = format!("{} is not among the symbols", excerpt(name));
                 Err(unfit(Code::DanglingEdge, path(), message))
@@ -183,7 +219,7 @@ impl<'p> Index<'p> {
                 );
                 Err(unfit(Code::DuplicateSymbol, path(), message))
             }
-            Some(&index) => Ok(index),
+            Some(index) => Ok(index),
         }
     }
 
@@ -195,6 +231,12 @@ impl<'p> Index<'p> {
     ) -> Result<&'p Symbol, Error> {
         self.end(name, path).map(|index| &self.symbols[index as usize])
     }
+}
+
+fn hash_of(hash: &DefaultHashBuilder, name: &str) -> u64 {
+    let mut hasher = hash.build_hasher();
+    hasher.write(name.as_bytes());
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -216,6 +258,13 @@ mod tests {
         }
         for word in ["é", "\u{BD7}x"] {
             assert!(!is_word(word, false) && is_word(word, true), "{word}");
+        }
+        let long = "github.com/acme/service.Symbol";
+        for byte in 0..128_u8 {
+            for at in 0..long.len() {
+                let word = format!("{}{}{}", &long[..at], char::from(byte), &long[at + 1..]);
+                assert_eq!(is_word(&word, false), byte.is_ascii_graphic(), "{word:?}");
+            }
         }
         for word in ["", "a b", "a\t", "\u{2028}", "\u{7F}", "\u{85}", "\u{A0}"] {
             assert!(!is_word(word, true), "{word:?}");

@@ -2,6 +2,9 @@
 //!
 //! Invariant: what was written can be read back, whatever comes next. Memory holds ids and names, not
 //! lines.
+//!
+//! In a session, what the peer has is named by its id. New ids are taken as they are written, so that
+//! none means two symbols even if the stream never ends; the symbols count as delivered when it does.
 
 use super::super::error::{Code, Error};
 use super::encode::{
@@ -10,9 +13,11 @@ use super::encode::{
 };
 use super::header::{write_count, write_field};
 use super::names::{check_edge, check_symbol, short};
+use super::table::{Epoch, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol, Text};
 use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
+use std::time::Duration;
 
 /// How a stream is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +43,7 @@ pub struct StreamEncoder {
     names: HashMap<Text, Option<u64>>,
     identities: HashSet<(Text, Text)>,
     locations: Vec<(u64, Box<Location>)>,
+    session: Option<Epoch>,
 }
 
 impl StreamEncoder {
@@ -46,12 +52,43 @@ impl StreamEncoder {
     /// # Errors
     /// `invalid_header_value`, `out_of_range`.
     pub fn new(payload: &Payload, options: StreamOptions, out: &mut String) -> Result<Self, Error> {
+        Self::begin(payload, options, None, out)
+    }
+
+    /// Begins a text to a peer with which a session is held. All other methods need the same session.
+    ///
+    /// `now` is the time since any fixed moment. A session that is too old starts over, and the text
+    /// is written in full, without `session=true`.
+    ///
+    /// # Errors
+    /// As [`StreamEncoder::new`]; then the session is as it was.
+    pub fn new_in(
+        payload: &Payload,
+        options: StreamOptions,
+        sent: &mut SentSymbols,
+        now: Duration,
+        out: &mut String,
+    ) -> Result<Self, Error> {
+        let mut checked = String::new();
+        Self::begin(payload, options, None, &mut checked)?;
+        Self::begin(payload, options, sent.begin(now), out)
+    }
+
+    fn begin(
+        payload: &Payload,
+        options: StreamOptions,
+        session: Option<Epoch>,
+        out: &mut String,
+    ) -> Result<Self, Error> {
         super::names::check_counts(payload)?;
         let mut header = String::from("GCF profile=graph");
         write_field("tool", &payload.tool, &mut header)?;
         write_count("budget", payload.token_budget, &mut header);
         write_count("tokens", payload.tokens_used, &mut header);
         write_field("pack_root", &payload.pack_root, &mut header)?;
+        if session.is_some() {
+            header.push_str(" session=true");
+        }
         header.push('\n');
         out.push_str(&header);
         Ok(Self {
@@ -65,14 +102,21 @@ impl StreamEncoder {
             names: HashMap::new(),
             identities: HashSet::new(),
             locations: Vec::new(),
+            session,
         })
     }
 
-    /// Writes a symbol.
+    /// Writes a symbol; `sent` where the text was begun in a session.
     ///
     /// # Errors
-    /// As `encode`; `invalid_line` behind the first edge or the end.
-    pub fn symbol(&mut self, symbol: &Symbol, out: &mut String) -> Result<(), Error> {
+    /// As `encode`; `invalid_line` behind the first edge or the end, and when the session has started
+    /// over meanwhile.
+    pub fn symbol(
+        &mut self,
+        symbol: &Symbol,
+        sent: Option<&mut SentSymbols>,
+        out: &mut String,
+    ) -> Result<(), Error> {
         self.refuse_closed()?;
         if self.in_edges {
             let message = "a symbol cannot follow an edge";
@@ -80,16 +124,25 @@ impl StreamEncoder {
         }
         let index = self.symbols;
         check_symbol(symbol, self.options.encode.allow_unicode, || format!("$.symbols[{index}]"))?;
-        let kind = Text::from(short(&symbol.kind));
-        if !self.identities.insert((kind, symbol.qualified_name.clone())) {
+        let identity = (Text::from(short(&symbol.kind)), symbol.qualified_name.clone());
+        if self.identities.contains(&identity) {
             let message =
                 format!("{} {} was written", symbol.kind, excerpt(&symbol.qualified_name));
             return Err(Error::nowhere(Code::DuplicateSymbol, message));
         }
+        let (id, known) = match (self.session, sent) {
+            (None, _) => (index, false),
+            (Some(epoch), sent) => {
+                let taken = sent.and_then(|sent| sent.take(symbol, epoch));
+                let message = "the session has started over; begin the stream again";
+                taken.ok_or_else(|| Error::nowhere(Code::InvalidLine, message))?
+            }
+        };
+        self.identities.insert(identity);
         self.names
             .entry(symbol.qualified_name.clone())
             .and_modify(|id| *id = None)
-            .or_insert(Some(index));
+            .or_insert(Some(id));
         if self.distance != Some(symbol.distance) {
             self.distance = Some(symbol.distance);
             write_group(symbol.distance, out);
@@ -98,9 +151,9 @@ impl StreamEncoder {
             Some((_, count)) => *count += 1,
             None => self.groups.push((symbol.distance, 1)),
         }
-        write_node(index, symbol, false, out);
+        write_node(id, symbol, known, out);
         if let Some(location) = &symbol.location {
-            self.locations.push((index, location.clone()));
+            self.locations.push((id, location.clone()));
         }
         self.symbols += 1;
         Ok(())
@@ -143,11 +196,16 @@ impl StreamEncoder {
         }
     }
 
-    /// Writes the locations and the trailer; again, nothing.
+    /// Writes the locations and the trailer; again, nothing. In a session, which `sent` is, the peer
+    /// has its symbols then, at the time `now`.
     ///
     /// # Errors
     /// `invalid_loc_line`.
-    pub fn close(&mut self, out: &mut String) -> Result<(), Error> {
+    pub fn close(
+        &mut self,
+        sent: Option<(&mut SentSymbols, Duration)>,
+        out: &mut String,
+    ) -> Result<(), Error> {
         if self.closed {
             return Ok(());
         }
@@ -176,6 +234,9 @@ impl StreamEncoder {
         text.push('\n');
         out.push_str(&text);
         self.closed = true;
+        if let (Some(epoch), Some((sent, now))) = (self.session, sent) {
+            sent.end(self.identities.iter().map(|(kind, name)| (kind, name)), epoch, now);
+        }
         Ok(())
     }
 
@@ -190,7 +251,7 @@ impl StreamEncoder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Content, decode};
+    use super::super::{Content, SymbolTable, TableLimits, decode, decode_in};
     use super::*;
 
     fn symbol(name: &str, distance: i64) -> Symbol {
@@ -215,17 +276,20 @@ mod tests {
         };
         let symbols = [symbol("a", 0), located, symbol("c", 0)];
         for symbol in &symbols {
-            stream.symbol(symbol, &mut out).unwrap();
+            stream.symbol(symbol, None, &mut out).unwrap();
         }
-        let again = stream.symbol(&symbols[0], &mut out).unwrap_err();
+        let again = stream.symbol(&symbols[0], None, &mut out).unwrap_err();
         assert_eq!(again.code, Code::DuplicateSymbol);
         let edge = Edge::new("a", "b", "calls");
         stream.edge(&edge, &mut out).unwrap();
         let unknown = stream.edge(&Edge::new("a", "z", "calls"), &mut out).unwrap_err();
         assert_eq!(unknown.code, Code::DanglingEdge);
-        assert_eq!(stream.symbol(&symbol("d", 0), &mut out).unwrap_err().code, Code::InvalidLine);
-        stream.close(&mut out).unwrap();
-        stream.close(&mut out).unwrap();
+        assert_eq!(
+            stream.symbol(&symbol("d", 0), None, &mut out).unwrap_err().code,
+            Code::InvalidLine
+        );
+        stream.close(None, &mut out).unwrap();
+        stream.close(None, &mut out).unwrap();
         assert_eq!(stream.edge(&edge, &mut out).unwrap_err().code, Code::InvalidLine);
         let end = "## loc [1]\n@1 f 1 2\n##! summary symbols=3 edges=1 counts=targets:2,related:1,edges:1\n";
         assert!(out.ends_with(end), "{out}");
@@ -238,7 +302,86 @@ mod tests {
         let mut out = String::new();
         let options = StreamOptions::default();
         let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
-        stream.close(&mut out).unwrap();
+        stream.close(None, &mut out).unwrap();
         assert_eq!(out, "GCF profile=graph\n##! summary symbols=0 edges=0 counts=0\n");
+    }
+
+    #[test]
+    fn a_stream_of_a_session_names_what_the_peer_has() {
+        let second = Duration::from_secs(1);
+        let (mut sent, mut received) = (SentSymbols::default(), SymbolTable::default());
+        let mut streamed = |sent: &mut SentSymbols, names: &[&str], ends: bool| {
+            let (mut out, options) = (String::new(), StreamOptions::default());
+            let payload = Payload::default();
+            let mut stream =
+                StreamEncoder::new_in(&payload, options, sent, second, &mut out).unwrap();
+            for name in names {
+                stream.symbol(&symbol(name, 0), Some(sent), &mut out).unwrap();
+            }
+            stream.edge(&Edge::new(names[0], names[0], "calls"), &mut out).unwrap();
+            if ends {
+                stream.close(Some((sent, second)), &mut out).unwrap();
+            }
+            if let Content::Payload(read) = decode_in(&out, &mut received).unwrap().content {
+                assert!(read.symbols.iter().map(|s| &*s.qualified_name).eq(names.iter().copied()));
+                assert_eq!(read.edges, [Edge::new(names[0], names[0], "calls")]);
+            }
+            out
+        };
+        streamed(&mut sent, &["a"], true);
+        let text = streamed(&mut sent, &["b", "a"], false);
+        assert!(text.contains("session=true\n## targets\n@1 fn b 0.50 lsp\n@0  # prev"), "{text}");
+        // It never ended: b has its id, and is declared again.
+        let text = streamed(&mut sent, &["c", "b"], true);
+        assert!(text.contains("@2 fn c 0.50 lsp\n@1 fn b 0.50 lsp\n## edges [?]\n@2<@2"), "{text}");
+        let text = streamed(&mut sent, &["b", "c", "a"], true);
+        assert_eq!(text.matches("previously").count(), 3, "{text}");
+        let late = Duration::from_secs(3 * 60 * 60);
+        let (mut out, options) = (String::new(), StreamOptions::default());
+        StreamEncoder::new_in(&Payload::default(), options, &mut sent, late, &mut out).unwrap();
+        assert_eq!(out, "GCF profile=graph\n");
+        assert!(sent.is_empty());
+    }
+
+    #[test]
+    fn a_stream_does_not_go_on_in_another_session() {
+        let (mut sent, mut out) = (SentSymbols::default(), String::new());
+        let options = StreamOptions::default();
+        let mut stream = StreamEncoder::new_in(
+            &Payload::default(),
+            options,
+            &mut sent,
+            Duration::ZERO,
+            &mut out,
+        )
+        .unwrap();
+        stream.symbol(&symbol("a", 0), Some(&mut sent), &mut out).unwrap();
+        for sent in [None, Some(&mut SentSymbols::default())] {
+            let before = out.clone();
+            let error = stream.symbol(&symbol("b", 0), sent, &mut out).unwrap_err();
+            assert_eq!((error.code, &out), (Code::InvalidLine, &before));
+        }
+        stream.symbol(&symbol("b", 0), Some(&mut sent), &mut out).unwrap();
+    }
+
+    #[test]
+    fn a_stream_beyond_the_limit_is_whole_and_the_session_starts_over() {
+        let limits = TableLimits { max_ids: 2, ..TableLimits::default() };
+        let (mut sent, mut received) = (SentSymbols::new(limits), SymbolTable::new(limits));
+        for (names, left) in [(&["a", "b", "c"][..], 0), (&["c", "a"], 2)] {
+            let mut out = String::new();
+            let now = Duration::ZERO;
+            let options = StreamOptions::default();
+            let mut stream =
+                StreamEncoder::new_in(&Payload::default(), options, &mut sent, now, &mut out)
+                    .unwrap();
+            for name in names {
+                stream.symbol(&symbol(name, 0), Some(&mut sent), &mut out).unwrap();
+            }
+            stream.close(Some((&mut sent, now)), &mut out).unwrap();
+            assert!(!out.contains("previously"), "{out}");
+            decode_in(&out, &mut received).unwrap();
+            assert_eq!(sent.len(), left);
+        }
     }
 }

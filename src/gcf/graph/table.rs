@@ -11,6 +11,7 @@ use crate::position::excerpt;
 use hashbrown::{Equivalent, HashMap};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long a session may go on before it starts over.
@@ -46,6 +47,18 @@ pub struct SentSymbols {
     last: Vec<Key>,
     /// When the first and the last payload were written.
     times: Option<(Duration, Duration)>,
+    epoch: Epoch,
+}
+
+/// Tells one beginning of a session from another, so that a stream does not go on in the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Epoch(u64);
+
+impl Default for Epoch {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -110,13 +123,18 @@ impl SentSymbols {
         *self = Self { limits: self.limits, next: self.next, ..Self::default() };
     }
 
+    /// Whether the session went on for too long, or nothing was written for too long.
+    fn is_over(&self, now: Duration) -> bool {
+        self.times.is_some_and(|(first, last)| {
+            let idle = now.saturating_sub(last) > self.limits.max_idle;
+            idle || now.saturating_sub(first) > self.limits.max_age
+        })
+    }
+
     /// Ids for the symbols of a payload, new ones in the order of its text; `None` beyond a limit.
     pub(super) fn plan(&self, symbols: &[Symbol], order: &[u32], now: Duration) -> Option<Planned> {
-        if let Some((first, last)) = self.times {
-            let idle = now.saturating_sub(last) > self.limits.max_idle;
-            if idle || now.saturating_sub(first) > self.limits.max_age {
-                return None;
-            }
+        if self.is_over(now) {
+            return None;
         }
         let mut planned =
             Planned { ids: vec![0; symbols.len()], known: vec![false; symbols.len()] };
@@ -151,8 +169,59 @@ impl SentSymbols {
     }
 }
 
+/// Of a stream: its symbols have ids at once, and are delivered when it ends.
+impl SentSymbols {
+    /// A stream begins; `None` for one that is written in full, because the session starts over.
+    pub(super) fn begin(&mut self, now: Duration) -> Option<Epoch> {
+        if self.is_over(now) {
+            self.start_over();
+            return None;
+        }
+        Some(self.epoch)
+    }
+
+    /// The id of a symbol, and whether the peer has it; `None` if the stream began in another session.
+    pub(super) fn take(&mut self, symbol: &Symbol, epoch: Epoch) -> Option<(u64, bool)> {
+        if self.epoch != epoch {
+            return None;
+        }
+        let (kind, name) = identity(symbol);
+        if let Some(entry) = self.ids.get(&KeyRef { kind, name }) {
+            return Some((entry.id, entry.delivered));
+        }
+        let id = self.next;
+        self.next += 1;
+        if self.ids.len() < self.limits.max_ids {
+            let key = Key { kind: kind.into(), name: symbol.qualified_name.clone() };
+            self.ids.insert(key, Entry { id, delivered: false });
+        }
+        Some((id, false))
+    }
+
+    /// A stream of these symbols has ended; if not all found a place, the session starts over.
+    pub(super) fn end<'s>(
+        &mut self,
+        symbols: impl Iterator<Item = (&'s Text, &'s Text)>,
+        epoch: Epoch,
+        now: Duration,
+    ) {
+        if self.epoch != epoch {
+            return;
+        }
+        self.last.clear();
+        for (kind, name) in symbols {
+            let key = Key { kind: kind.clone(), name: name.clone() };
+            let Some(entry) = self.ids.get_mut(&key) else { return self.start_over() };
+            entry.delivered = true;
+            self.last.push(key);
+        }
+        let first = self.times.map_or(now, |(first, _)| first);
+        self.times = Some((first, now));
+    }
+}
+
 /// [`SentSymbols`] as plain data.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentState {
     next: u64,
     /// Kind, name, id, whether it was delivered.
@@ -196,7 +265,7 @@ impl SentSymbols {
 }
 
 /// A symbol of a [`SymbolTable`] as plain data.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownSymbol {
     id: u64,
     kind: String,

@@ -9,21 +9,43 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A text that many may hold; an empty one takes no memory.
-#[derive(Clone, Default)]
-pub struct Text(Option<Arc<str>>);
+/// A text that many may hold; an empty one and a word of the vocabulary take no memory.
+#[derive(Clone)]
+pub struct Text(Held);
+
+#[derive(Clone)]
+enum Held {
+    Known(&'static str),
+    Shared(Arc<str>),
+}
+
+impl Text {
+    /// A word that is always there.
+    pub const fn known(word: &'static str) -> Self {
+        Self(Held::Known(word))
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::known("")
+    }
+}
 
 impl Deref for Text {
     type Target = str;
 
     fn deref(&self) -> &str {
-        self.0.as_deref().unwrap_or_default()
+        match &self.0 {
+            Held::Known(word) => word,
+            Held::Shared(text) => text,
+        }
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Self((!text.is_empty()).then(|| text.into()))
+        if text.is_empty() { Self::default() } else { Self(Held::Shared(text.into())) }
     }
 }
 

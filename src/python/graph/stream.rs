@@ -3,10 +3,12 @@
 use super::text_of;
 use super::types::{Edge, Symbol};
 use crate::gcf;
-use crate::gcf::graph::{StreamEncoder, StreamOptions};
+use crate::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};
 use crate::python::args::int64;
 use crate::python::errors::gcf_error;
+use crate::python::session::{Session, now};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use std::sync::{Mutex, PoisonError};
 
 /// Writes a graph symbol by symbol; its counts stand at the end.
@@ -24,6 +26,9 @@ use std::sync::{Mutex, PoisonError};
 ///     As in `Payload`.
 /// pack_root : str
 ///     The identity of the content, where it is known before.
+/// session : Session, optional
+///     The session with the peer: symbols that it has are named by their ids, new ones take
+///     theirs at once and count as delivered when the text ends.
 /// labeled_counts : bool
 ///     Whether the counts of the last line have labels.
 /// dangling, allow_unicode, locations
@@ -34,11 +39,12 @@ use std::sync::{Mutex, PoisonError};
 /// GcfError
 ///     `invalid_header_value`, `out_of_range`.
 ///
-/// Source: GCF 3.6 section 8.
+/// Source: GCF 3.6 sections 8 and 11.
 #[pyclass(frozen, module = "compactwire.gcf")]
 pub(super) struct GraphStreamEncoder {
     write: Py<PyAny>,
     encoder: Mutex<StreamEncoder>,
+    session: Option<Py<Session>>,
 }
 
 #[pymethods]
@@ -46,11 +52,11 @@ impl GraphStreamEncoder {
     #[new]
     #[pyo3(signature = (
         write, /, tool = None, *, token_budget = None, tokens_used = None, pack_root = None,
-        labeled_counts = false, dangling = "error", allow_unicode = false, locations = true,
+        session = None, labeled_counts = false, dangling = "error", allow_unicode = false, locations = true,
     ))]
     #[pyo3(text_signature = "(write, /, tool='', *, token_budget=0, tokens_used=0, pack_root='', \
-                             labeled_counts=False, dangling='error', allow_unicode=False, \
-                             locations=True)")]
+                             session=None, labeled_counts=False, dangling='error', \
+                             allow_unicode=False, locations=True)")]
     #[expect(clippy::too_many_arguments, reason = "options")]
     fn new(
         write: &Bound<'_, PyAny>,
@@ -58,6 +64,7 @@ impl GraphStreamEncoder {
         token_budget: Option<&Bound<'_, PyAny>>,
         tokens_used: Option<&Bound<'_, PyAny>>,
         pack_root: Option<&Bound<'_, PyAny>>,
+        session: Option<Py<Session>>,
         labeled_counts: bool,
         dangling: &str,
         allow_unicode: bool,
@@ -76,10 +83,15 @@ impl GraphStreamEncoder {
         let encode = super::options(dangling, allow_unicode, locations)?;
         let options = StreamOptions { encode, labeled_counts };
         let mut out = String::new();
-        let encoder = StreamEncoder::new(&header, options, &mut out);
+        let encoder = match &session {
+            None => StreamEncoder::new(&header, options, &mut out),
+            Some(session) => session
+                .get()
+                .work(py, 0, |core| core.stream_graph(&header, options, now(), &mut out)),
+        };
         let encoder = Mutex::new(encoder.map_err(|error| gcf_error(py, &error))?);
         write.call1((out,))?;
-        Ok(Self { write: write.clone().unbind(), encoder })
+        Ok(Self { write: write.clone().unbind(), encoder, session })
     }
 
     /// Write a symbol.
@@ -92,10 +104,11 @@ impl GraphStreamEncoder {
     /// Raises
     /// ------
     /// GcfError
-    ///     As `encode`; `invalid_line` behind the first edge or the end.
+    ///     As `encode`; `invalid_line` behind the first edge or the end, and when the session was
+    ///     reset meanwhile.
     #[pyo3(signature = (symbol, /))]
     fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> PyResult<()> {
-        self.append(py, |encoder, out| encoder.symbol(&symbol.0, out))
+        self.append(py, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
     }
 
     /// Write an edge between symbols that were written.
@@ -111,12 +124,12 @@ impl GraphStreamEncoder {
     ///     As `encode`; `invalid_line` behind the end.
     #[pyo3(signature = (edge, /))]
     fn write_edge(&self, py: Python<'_>, edge: &Edge) -> PyResult<()> {
-        self.append(py, |encoder, out| encoder.edge(&edge.0, out))
+        self.append(py, |encoder, _, out| encoder.edge(&edge.0, out))
     }
 
     /// Write the locations and the last line; again, nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.append(py, StreamEncoder::close)
+        self.append(py, |encoder, sent, out| encoder.close(sent.map(|sent| (sent, now())), out))
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -141,12 +154,24 @@ impl GraphStreamEncoder {
     fn append(
         &self,
         py: Python<'_>,
-        change: impl FnOnce(&mut StreamEncoder, &mut String) -> Result<(), gcf::Error>,
+        change: impl Send
+        + FnOnce(
+            &mut StreamEncoder,
+            Option<&mut SentSymbols>,
+            &mut String,
+        ) -> Result<(), gcf::Error>,
     ) -> PyResult<()> {
         let mut out = String::new();
         let changed = {
-            let mut encoder = self.encoder.lock().unwrap_or_else(PoisonError::into_inner);
-            change(&mut encoder, &mut out)
+            let mut encoder =
+                self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            let encoder = &mut *encoder;
+            match &self.session {
+                None => change(encoder, None, &mut out),
+                Some(session) => session
+                    .get()
+                    .work(py, 0, |core| change(encoder, Some(core.sent_symbols()), &mut out)),
+            }
         };
         changed.map_err(|error| gcf_error(py, &error))?;
         if !out.is_empty() {

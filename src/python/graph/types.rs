@@ -10,6 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use pyo3::{PyClass, intern};
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// What a score is made of.
@@ -205,6 +206,58 @@ impl Location {
     }
 }
 
+/// A value of its own, or a part of a payload, which lives as long then: nothing is copied.
+pub(in crate::python) enum Held<T> {
+    Own(Box<T>),
+    Of(Arc<graph::Payload>, usize),
+}
+
+impl<T> Held<T> {
+    fn own(value: T) -> Self {
+        Self::Own(Box::new(value))
+    }
+}
+
+/// What a payload has many of.
+pub(in crate::python) trait Part: Sized {
+    fn of(payload: &graph::Payload) -> &[Self];
+}
+
+impl Part for graph::Symbol {
+    fn of(payload: &graph::Payload) -> &[Self] {
+        &payload.symbols
+    }
+}
+
+impl Part for graph::Edge {
+    fn of(payload: &graph::Payload) -> &[Self] {
+        &payload.edges
+    }
+}
+
+impl<T: Part> Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Own(value) => value,
+            Self::Of(payload, at) => &T::of(payload)[*at],
+        }
+    }
+}
+
+impl<T: Part + PartialEq> PartialEq for Held<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Part + Hash> Hash for Held<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
 /// A symbol of a program, and why it is in a payload.
 ///
 /// Immutable; equal when all fields are.
@@ -234,9 +287,9 @@ impl Location {
 ///     Text with a lone surrogate, an int beyond 64 bits.
 ///
 /// Source: wire codecs, "Symbol".
-#[pyclass(frozen, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
-#[derive(PartialEq, Clone)]
-pub(in crate::python) struct Symbol(pub(super) graph::Symbol);
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq)]
+pub(in crate::python) struct Symbol(pub(super) Held<graph::Symbol>);
 
 impl Hash for Symbol {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -282,7 +335,7 @@ impl Symbol {
     ) -> PyResult<Self> {
         let components = components.map(element::<Components>).transpose()?;
         let location = location.map(element::<Location>).transpose()?;
-        Ok(Self(graph::Symbol {
+        Ok(Self(Held::own(graph::Symbol {
             qualified_name: text_of(Some(qualified_name), "qualified_name")?,
             kind: text_of(Some(kind), "kind")?,
             score: number(score, "score")?,
@@ -291,7 +344,7 @@ impl Symbol {
             signature: text_of(signature, "signature")?,
             components: components.map(|components| components.get().0).unwrap_or_default(),
             location: location.map(|location| Box::new(location.get().0.clone())),
-        }))
+        })))
     }
 
     /// The name, with its package.
@@ -381,9 +434,9 @@ impl Symbol {
 ///     Text with a lone surrogate.
 ///
 /// Source: wire codecs, "Edge".
-#[pyclass(frozen, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
-#[derive(PartialEq, Hash, Clone)]
-pub(in crate::python) struct Edge(pub(super) graph::Edge);
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq, Hash)]
+pub(in crate::python) struct Edge(pub(super) Held<graph::Edge>);
 
 const EDGE: &[&str] = &["source", "target", "edge_type", "status"];
 
@@ -403,12 +456,12 @@ impl Edge {
         edge_type: &Bound<'_, PyAny>,
         status: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(Self(graph::Edge {
+        Ok(Self(Held::own(graph::Edge {
             source: text_of(Some(source), "source")?,
             target: text_of(Some(target), "target")?,
             edge_type: text_of(Some(edge_type), "edge_type")?,
             status: text_of(status, "status")?,
-        }))
+        })))
     }
 
     /// The name of where it begins.
@@ -532,8 +585,8 @@ impl Payload {
             tokens_used: count(tokens_used, "tokens_used")?,
             token_budget: count(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
-            symbols: elements(symbols, |symbol: &Symbol| symbol.0.clone())?,
-            edges: elements(edges, |edge: &Edge| edge.0.clone())?,
+            symbols: elements(symbols, |symbol: &Symbol| (*symbol.0).clone())?,
+            edges: elements(edges, |edge: &Edge| (*edge.0).clone())?,
         };
         Ok(core.into())
     }
@@ -565,14 +618,18 @@ impl Payload {
     /// The symbols.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let tuple = || symbols_of(py, &self.core.symbols);
+        let symbol = |at| Symbol(Held::Of(self.core.clone(), at));
+        let tuple =
+            || Ok::<_, PyErr>(PyTuple::new(py, (0..self.core.symbols.len()).map(symbol))?.unbind());
         Ok(self.symbols.get_or_try_init(py, tuple)?.clone_ref(py))
     }
 
     /// The edges.
     #[getter]
     fn edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let tuple = || edges_of(py, &self.core.edges);
+        let edge = |at| Edge(Held::Of(self.core.clone(), at));
+        let tuple =
+            || Ok::<_, PyErr>(PyTuple::new(py, (0..self.core.edges.len()).map(edge))?.unbind());
         Ok(self.edges.get_or_try_init(py, tuple)?.clone_ref(py))
     }
 
@@ -682,8 +739,8 @@ impl DeltaPayload {
     ) -> PyResult<Self> {
         let count =
             |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
-        let symbol = |symbol: &Symbol| symbol.0.clone();
-        let edge = |edge: &Edge| edge.0.clone();
+        let symbol = |symbol: &Symbol| (*symbol.0).clone();
+        let edge = |edge: &Edge| (*edge.0).clone();
         Ok(Self(graph::DeltaPayload {
             tool: text_of(tool, "tool")?,
             base_root: text_of(base_root, "base_root")?,
@@ -919,11 +976,11 @@ where
 }
 
 fn symbols_of(py: Python<'_>, symbols: &[graph::Symbol]) -> PyResult<Py<PyTuple>> {
-    Ok(PyTuple::new(py, symbols.iter().cloned().map(Symbol))?.unbind())
+    Ok(PyTuple::new(py, symbols.iter().cloned().map(|symbol| Symbol(Held::own(symbol))))?.unbind())
 }
 
 fn edges_of(py: Python<'_>, edges: &[graph::Edge]) -> PyResult<Py<PyTuple>> {
-    Ok(PyTuple::new(py, edges.iter().cloned().map(Edge))?.unbind())
+    Ok(PyTuple::new(py, edges.iter().cloned().map(|edge| Edge(Held::own(edge))))?.unbind())
 }
 
 /// A number of a field; 0 where there is none.

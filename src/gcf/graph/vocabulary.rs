@@ -1,7 +1,10 @@
-//! The words that GCB writes as one byte. Position is the id; id 0 is the empty text.
+//! The words that payloads are mostly made of. GCB writes each as one byte: its position, which is 0
+//! for the empty text.
+
+use super::types::Text;
 
 /// Kinds of symbols.
-pub(super) const KINDS: &[&str] = &[
+pub(crate) const KINDS: &[&str] = &[
     "",
     "function",
     "type",
@@ -24,7 +27,7 @@ pub(super) const KINDS: &[&str] = &[
 ];
 
 /// How symbols are known.
-pub(super) const PROVENANCES: &[&str] = &[
+pub(crate) const PROVENANCES: &[&str] = &[
     "",
     "ast_inferred",
     "ast_resolved",
@@ -36,7 +39,7 @@ pub(super) const PROVENANCES: &[&str] = &[
 ];
 
 /// Types of edges.
-pub(super) const EDGE_TYPES: &[&str] = &[
+pub(crate) const EDGE_TYPES: &[&str] = &[
     "",
     "calls",
     "imports",
@@ -79,11 +82,18 @@ pub(super) const EDGE_TYPES: &[&str] = &[
 ];
 
 /// What an edge of a difference is.
-pub(super) const STATUSES: &[&str] = &["", "added", "removed"];
+pub(crate) const STATUSES: &[&str] = &["", "added", "removed"];
 
 /// The id of a word.
-pub(super) fn id(table: &[&str], word: &str) -> Option<u8> {
+pub(crate) fn id(table: &[&str], word: &str) -> Option<u8> {
     table.iter().position(|entry| *entry == word).and_then(|id| id.try_into().ok())
+}
+
+/// The word itself, if it is one of these.
+pub(super) fn known(word: &str) -> Option<Text> {
+    let tables = [KINDS, PROVENANCES, EDGE_TYPES, STATUSES];
+    let found = tables.into_iter().flatten().find(|known| **known == word);
+    found.map(|known| Text::known(known))
 }
 
 #[cfg(test)]

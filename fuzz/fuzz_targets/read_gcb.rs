@@ -1,0 +1,33 @@
+//! Any bytes as GCB, bare and behind the magic; what is read has these bytes and no others.
+
+#![no_main]
+
+use compactwire::wire::gcb::{self, DecodeOptions, Lossy};
+use compactwire::wire::{Place, json};
+use libfuzzer_sys::fuzz_target;
+
+fn read(bytes: &[u8]) {
+    for raw_float32 in [false, true] {
+        for unknown_ids in [false, true] {
+            let options = DecodeOptions { raw_float32, unknown_ids, duplicates: false };
+            let payload = match gcb::decode(bytes, options) {
+                Ok(payload) => payload,
+                Err(error) => {
+                    assert!(matches!(error.place, Place::Offset(at) if at <= bytes.len()), "{error:?}");
+                    continue;
+                }
+            };
+            // An id without a word comes back as 0, and a raw number need not be the shortest.
+            if !raw_float32 && !unknown_ids {
+                assert_eq!(gcb::encode(&payload, Lossy::default()).unwrap(), bytes);
+            }
+            let document = json::encode(&payload, json::Style::default()).unwrap();
+            assert_eq!(json::decode(&document).unwrap(), payload);
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    read(data);
+    read(&[b"GCB1\x01", data].concat());
+});
