@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from compactwire.analysis.timing import say_seconds as seconds
+
 Record = dict[str, Any]
 
 README_WORK = [
@@ -41,14 +43,6 @@ PARTS: dict[str, tuple[str, float | None]] = {
     "context": ("all contexts, as deltas", 0.52),
     "packed": ("the whole conversation, packed", 0.06),
 }
-
-
-def seconds(value: float) -> str:
-    """Say a time with three digits and the unit that fits."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if value * factor >= 1:
-            return f"{value * factor:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
 
 
 def table(header: list[str], rows: list[list[str]], *, text_columns: int = 1) -> str:

@@ -8,7 +8,6 @@ counted. `python -m benches.sessions` prints the tables; tokens need `bpe-openai
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from functools import cache
 from typing import Any
 
 import compactwire as cw
+from compactwire.analysis import count_tokens
 
 from . import conversations, data, report
 from .conversations import Conversation, Turn, compact
@@ -35,11 +35,10 @@ Scale = Callable[[list[str]], Prepare]
 def tokenizer() -> Callable[[str], int] | None:
     """Count the tokens of a text; None where `bpe-openai` is not installed."""
     try:
-        library = importlib.import_module("bpe_openai")
+        count_tokens("")
     except ImportError:
         return None
-    encoding = library.get_encoding(TOKENIZER)
-    return lambda text: len(encoding.encode_ordinary(text))
+    return count_tokens
 
 
 @dataclass
