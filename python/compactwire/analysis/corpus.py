@@ -63,7 +63,9 @@ class Corpus(Mapping[str, Any]):
         return f"Corpus({len(self)} input{'s' * (len(self) != 1)}: {names}{more})"
 
 
-def read_corpus(folder: str | PathLike[str], /, *, limit: int | None = None) -> Corpus:
+def read_corpus(
+    folder: str | PathLike[str], /, *, texts: bool = False, limit: int | None = None
+) -> Corpus:
     """Read a folder of your own: each file is an input, called by its path within the folder.
 
     Parameters
@@ -72,6 +74,8 @@ def read_corpus(folder: str | PathLike[str], /, *, limit: int | None = None) -> 
         A folder, with all folders in it. ``.json`` and ``.vcad`` are read as values, ``.jsonl`` as
         a list of values; ``.md``, ``.txt`` and other text files as texts. Other files, hidden ones
         and links are passed over.
+    texts : bool
+        Take every file as a text, JSON too: a message as it travels, and not the value in it.
     limit : int, optional
         At most so many inputs, taken evenly over the sorted paths.
 
@@ -98,7 +102,7 @@ def read_corpus(folder: str | PathLike[str], /, *, limit: int | None = None) -> 
             raise ValueError(f"limit is at least 1, not {limit}")
         count = min(limit, len(paths))
         paths = [paths[place * len(paths) // count] for place in range(count)]
-    return Corpus({path.relative_to(root).as_posix(): _read(path) for path in paths})
+    return Corpus({path.relative_to(root).as_posix(): _read(path, texts) for path in paths})
 
 
 def _taken(path: Path, root: Path) -> bool:
@@ -107,9 +111,11 @@ def _taken(path: Path, root: Path) -> bool:
     return known and not hidden and path.is_file() and not path.is_symlink()
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, texts: bool) -> Any:
     try:
         text = path.read_bytes().decode("utf-8-sig")
+        if texts:
+            return text
         if path.suffix.lower() in _JSON:
             return json.loads(text)
         if path.suffix.lower() in _LINES:
