@@ -57,8 +57,9 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     -------
     matplotlib.figure.Figure
         For `compare`: per format its bytes, its tokens and, where it was timed, the time to write
-        and to read. Up to four inputs have a bar each; of more the bar is the median, and a line
-        goes from the smallest to the largest. For `compare_sessions`: bytes and tokens by turn.
+        and to read with its quartiles (an arrow: off the scale). Up to four inputs have a bar each;
+        of more the bar is the median, and a line goes from the smallest to the largest. For
+        `compare_sessions`: bytes and tokens by turn.
         A notebook shows it; ``savefig`` writes it.
 
     Raises
@@ -107,7 +108,7 @@ def _bars(frame: pd.DataFrame, against: Base) -> Any:
     inputs, formats = list(frame["input"].unique()), list(frame["format"].unique())
     each = inputs if len(inputs) <= len(_COLOURS) else []
     lines = len(formats) * max(1, len(each))
-    figure = _new(14 if timed else 10, 1.4 + (0.22 if len(each) > 1 else 0.36) * lines)
+    figure = _new(11.5 if timed else 9, 1.4 + (0.22 if len(each) > 1 else 0.36) * lines)
     axes = figure.subplots(1, 3 if timed else 2, sharey=True)
     for axis, unit in zip(axes, _UNITS, strict=False):
         axis.set_title(f"{unit}, of {_BASES[against]}")
@@ -170,7 +171,8 @@ def _percent(value: float) -> str:
 
 def _times(axis: Any, frame: pd.DataFrame, formats: list[str]) -> None:
     """Draw the times to write and to read, with their quartiles; of several inputs the medians."""
-    biggest = 0.0
+    medians = frame.groupby("format")[["encode_seconds", "decode_seconds"]].median()
+    limit = float(medians.max().max()) * 1.4
     for place, name in enumerate(formats):
         rows = frame[frame["format"] == name]
         for at, (way, colour) in enumerate((("encode", _DARK), ("decode", _LIGHT))):
@@ -180,10 +182,13 @@ def _times(axis: Any, frame: pd.DataFrame, formats: list[str]) -> None:
                 continue
             y = place + (at - 0.5) * 0.4
             axis.barh(y, middle, 0.37, color=colour)
-            axis.plot([low, high], [y, y], color="black", linewidth=1.2, solid_capstyle="butt")
-            axis.text(max(middle, high), y, f" {say_seconds(middle)}", va="center", fontsize=8)
-            biggest = max(biggest, high)
-    axis.set_xlim(0, biggest * 1.25 or 1)
+            end = min(high, limit)
+            axis.plot([low, end], [y, y], color="black", linewidth=1.2, solid_capstyle="butt")
+            if high > limit:  # A disturbed machine must not make the bars unreadable.
+                axis.plot(limit, y, color="black", marker=">", markersize=4)
+            axis.annotate(say_seconds(middle), (end, y), (5, 0), textcoords="offset points",
+                          va="center", fontsize=8)  # fmt: skip
+    axis.set_xlim(0, limit * 1.3)
     axis.xaxis.set_major_locator(need("matplotlib.ticker", "matplotlib").MaxNLocator(4))
     axis.xaxis.set_major_formatter(lambda value, _: say_seconds(value) if value else "0")
 
