@@ -20,7 +20,6 @@ from compactwire import gcf
 
 from . import report
 
-
 ROOT = Path(__file__).parent.parent
 
 

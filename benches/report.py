@@ -151,8 +151,8 @@ def others(record: Record) -> str:
         + (
             table(cad_header, tokens["cad"]) if tokens["cad"] else "Real documents are not at hand."
         ),
-        "## Rows streamed out and in\n\n`gcf.StreamEncoder` and `gcf.iter_rows`, in processes of their"
-        f" own.\n\n{stream(record)}",
+        "## Rows streamed out and in\n\n`gcf.StreamEncoder` and `gcf.iter_rows`, in processes of"
+        f" their own.\n\n{stream(record)}",
     ]
     return "\n\n".join(parts)
 

@@ -32,6 +32,7 @@ def run(path: Path) -> Any:
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
+        coalesce_streams=True,
     )
     client.execute()
     return notebook

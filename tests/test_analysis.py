@@ -204,7 +204,7 @@ def test_numbers_are_compared_by_value_and_truth_is_no_number() -> None:
         ([math.nan], cw.GcfError, "NaN"),
         ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, and others are not"),
     ],
-    ids=repr,
+    ids=["object", "bytes", "set", "set within", "number as key", "nan", "mixture"],
 )
 def test_what_is_no_input_is_an_error_that_says_what_is(
     value: Any, error: type[Exception], message: str

@@ -10,7 +10,7 @@ from .candidates import JSON, Candidate, Reader
 from .comparison import compare
 from .extra import need
 from .timing import say_seconds
-from .tokens import DEFAULT, Counter
+from .tokens import Counter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ def recommend(
     purpose: Purpose = "tokens",
     *,
     formats: Iterable[str | Candidate] | None = None,
-    tokenizer: str | Counter = DEFAULT,
+    tokenizer: str | Counter = "o200k_base",
     seconds: float = 0.01,
     progress: bool | None = None,
 ) -> Recommendation:

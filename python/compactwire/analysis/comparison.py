@@ -12,12 +12,11 @@ from .corpus import Corpus
 from .extra import need
 from .measure import Measured, measure
 from .progress import watched
-from .tokens import DEFAULT, Counter, counter, name_of
+from .tokens import Counter, counter, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SECONDS = 0.01
 _TYPES = {
     "bytes": "Int64",
     "tokens": "Int64",
@@ -40,8 +39,8 @@ def compare(
     /,
     *,
     formats: Iterable[str | Candidate] | None = None,
-    tokenizer: str | Counter = DEFAULT,
-    seconds: float = _SECONDS,
+    tokenizer: str | Counter = "o200k_base",
+    seconds: float = 0.01,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Measure what each format makes of an input, in bytes, tokens and time.

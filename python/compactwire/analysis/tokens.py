@@ -16,14 +16,12 @@ from .extra import need
 
 Counter = Callable[[str], int]
 
-DEFAULT = "o200k_base"
-
 # The tokenizer takes 200,000 tokens at once. A character is at most 4 bytes, a token at least one.
 _PIECE = 50_000
 _BOUNDARY = re.compile(r"(?s:.*)(?<=[0-9A-Za-z])(?=[\x00-&(-/:-@[-`{-~])")
 
 
-def count_tokens(text: str, encoding: str = DEFAULT) -> int:
+def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     """Count the tokens of a text.
 
     Parameters

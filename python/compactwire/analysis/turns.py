@@ -16,7 +16,7 @@ from .extra import need
 from .measure import same
 from .progress import watched
 from .timing import ROUNDS, Timing, Work, once, timing
-from .tokens import DEFAULT, Counter, counter, name_of
+from .tokens import Counter, counter, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def compare_sessions(
     /,
     *,
     tools: Sequence[Mapping[str, Any]] = (),
-    tokenizer: str | Counter = DEFAULT,
+    tokenizer: str | Counter = "o200k_base",
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Measure a conversation turn by turn: sent whole each time, and through a `Session`.

@@ -67,10 +67,10 @@ def json_line(value: object) -> str:
 
 def token_counter() -> Callable[[str], int] | None:
     """Count the tokens of o200k_base; None where the tokenizer is not installed."""
-    from compactwire.analysis.tokens import DEFAULT, counter
+    from compactwire.analysis.tokens import counter
 
     try:
-        return counter(DEFAULT)
+        return counter("o200k_base")
     except ImportError:
         return None
 
