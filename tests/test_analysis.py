@@ -202,9 +202,25 @@ def test_numbers_are_compared_by_value_and_truth_is_no_number() -> None:
         ({"a": {1}}, cw.GcfError, r"set has no form.*\$\.a"),
         ({1: "a"}, cw.GcfError, "keys must be str"),
         ([math.nan], cw.GcfError, "NaN"),
+        ([0, analysis.Corpus({})], cw.GcfError, "Corpus has no form"),
+        (analysis.Corpus({}), ValueError, "the corpus is empty"),
+        (need("pandas", "").DataFrame(), TypeError, r"DataFrame is given as a list: .to_dict"),
+        (nested(5000), ValueError, "nested too deep"),
         ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, and others are not"),
     ],
-    ids=["object", "bytes", "set", "set within", "number as key", "nan", "mixture"],
+    ids=[
+        "object",
+        "bytes",
+        "set",
+        "set within",
+        "number as key",
+        "nan",
+        "corpus within",
+        "no inputs",
+        "frame",
+        "deep",
+        "mixture",
+    ],
 )
 def test_what_is_no_input_is_an_error_that_says_what_is(
     value: Any, error: type[Exception], message: str
@@ -222,8 +238,11 @@ def test_options_are_checked_before_anything_is_measured() -> None:
         measured([1], formats="gcf")
     with pytest.raises(TypeError, match="not int"):
         measured([1], formats=[3])
-    with pytest.raises(ValueError, match="at least 0"):
-        analysis.compare([1], seconds=-1)
+    with pytest.raises(ValueError, match="format 'gcf' is named twice"):
+        measured([1], formats=["json", "gcf", "gcf"])
+    for seconds in (-1, math.nan):
+        with pytest.raises(ValueError, match="at least 0"):
+            analysis.compare([1], seconds=seconds)
 
 
 def test_each_message_of_a_list_is_an_input_and_another_list_is_one() -> None:
@@ -304,6 +323,8 @@ def test_what_is_no_table_of_ours_cannot_be_drawn() -> None:
         analysis.plot(frame[frame["bytes"] < 0])
     with pytest.raises(ValueError, match="no column 'reader'"):
         analysis.plot(frame.drop(columns="reader"))
+    with pytest.raises(TypeError, match="a NoneType is no frame"):
+        analysis.plot(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no baseline 'xml'"):
         analysis.plot(frame, against="xml")  # type: ignore[arg-type]
 
@@ -408,6 +429,9 @@ def test_messages_make_a_request_for_each_answer() -> None:
         (["hello"], TypeError, "item 0 is a str, not a message"),
         ([{"text": "x"}], ValueError, "item 0 has 'text'"),
         ([{"role": "user", "content": "x"}, {"args": 1}], ValueError, "item 0 has 'role'"),
+        (None, TypeError, "a NoneType is no list of messages"),
+        ([{"tool": 3}], TypeError, "'tool' of item 0 is a int, not a definition"),
+        ([{"tool": ["search"]}], TypeError, "'tool' of item 0 has a str: a definition is a dict"),
     ],
     ids=repr,
 )

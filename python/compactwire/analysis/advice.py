@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from .candidates import JSON, Candidate, Reader
+from .candidates import JSON, PRETTY, Candidate, Reader
 from .comparison import compare
 from .extra import need
 from .timing import say_seconds
@@ -183,7 +183,8 @@ def _tokens(best: Figures, figures: list[Figures]) -> str:
     json = _named(figures, JSON)
     said = f"{best.tokens:,} tokens{_against(best.tokens, json.tokens if json else None)}."
     if best.format == JSON:
-        others = [row for row in figures if row.reader == "model" and row.format != JSON]
+        plain = [row for row in figures if row.reader == "model"]
+        others = [row for row in plain if row.format not in (JSON, PRETTY)]
         if others:
             said += f" Nothing beats it here: {others[0].format} takes {_number(others[0].tokens)}."
     smaller = [row for row in figures if row.reader == "program" and row.bytes < best.bytes]

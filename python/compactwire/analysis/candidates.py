@@ -95,7 +95,7 @@ def kind_of(value: object) -> Kind:
         return "response"
     if isinstance(value, gcf.Payload):
         return "graph"
-    if isinstance(value, dict) and {"nodes", "roots"} <= value.keys():
+    if isinstance(value, dict) and value.get("nodes") and "roots" in value:
         try:
             cad.canonical(value)
         except DocumentError:
@@ -103,6 +103,8 @@ def kind_of(value: object) -> Kind:
         return "cad"
     if value is None or isinstance(value, bool | int | float | Mapping | list | tuple):
         return "value"
+    if hasattr(value, "to_dict"):
+        raise TypeError(f"a {type(value).__name__} is given as a list: .to_dict('records')")
     raise TypeError(
         f"{type(value).__name__} is nothing to compare: give a Response, a text, a value of JSON,"
         " a gcf.Payload, a CAD document, a list of messages or a Corpus"
@@ -226,4 +228,7 @@ def _json_value(value: Any) -> Any:
         # What is only too deep or too large for GCF may be well for others.
         if error.code not in {"limit_exceeded", "out_of_range"}:
             raise
-    return json.loads(compact(value))
+    try:
+        return json.loads(compact(value))
+    except RecursionError:
+        raise ValueError("the value is nested too deep for JSON") from None

@@ -50,7 +50,8 @@ def compare(
     value : Response, str, value of JSON, gcf.Payload, CAD document, list of messages, or Corpus
         The input. A text is the result of a response. Each item of a list of `Response` and `str`
         (or of `gcf.Payload`) is an input of its own; any other list is one value. A `Corpus` has
-        inputs with names. A DataFrame is given as ``frame.to_dict("records")``.
+        inputs with names. CAD documents are measured in their canonical form. A DataFrame is given
+        as ``frame.to_dict("records")``.
     formats : iterable of str or Candidate, optional
         The formats, in the order of the table; all that carry the input unless given. Responses:
         the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and "dictionary" of their
@@ -81,7 +82,8 @@ def compare(
     TypeError
         The input is nothing that can be compared.
     ValueError
-        A format is unknown, or a number is out of range.
+        A format is unknown or named twice, a corpus is empty, a value holds itself or is nested
+        too deep, or a number is out of range.
     GcfError
         A value that JSON has not, such as NaN; the message says where it is.
     ImportError
@@ -95,7 +97,7 @@ def compare(
     0     dsl    model     27      12        True
     1  base85  program     45      31        True
     """
-    if seconds < 0:
+    if not seconds >= 0:  # NaN, too.
         raise ValueError(f"seconds is at least 0, not {seconds}")
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
@@ -117,6 +119,8 @@ def compare(
 def named(value: Any) -> Mapping[str, Any]:
     """Give the inputs by name: those of a corpus, the messages of a list, or the one."""
     if isinstance(value, Corpus):
+        if not value:
+            raise ValueError("the corpus is empty")
         return value
     if isinstance(value, list | tuple) and value:
         for types, name in (((Response, str), "message"), ((gcf.Payload,), "graph")):
@@ -138,6 +142,10 @@ def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
     listed = list(formats)
     if not listed:
         raise ValueError("formats is empty: name one at least, or leave it out for all")
+    names = [item.name if isinstance(item, Candidate) else item for item in listed]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"format {name!r} is named twice")
     return listed
 
 

@@ -64,6 +64,8 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
 
     Raises
     ------
+    TypeError
+        It is no frame.
     ValueError
         The frame has no rows, or lacks a column; the message names it.
     ImportError
@@ -71,6 +73,8 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     """
     if against not in _BASES:
         raise ValueError(f"no baseline {against!r}: it is one of {', '.join(_BASES)}")
+    if not hasattr(frame, "columns"):
+        raise TypeError(f"a {type(frame).__name__} is no frame: give what compare() gave")
     sessions = "turn" in frame
     needed = ["turn", "format", "bytes", "tokens"] if sessions else [
         "input", "format", "reader", "round_trip", *(f"{unit}_vs_{against}" for unit in _UNITS)

@@ -95,7 +95,9 @@ def compare_sessions(
     """
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
-    requests = _requests(list(conversation), [dict(tool) for tool in tools])
+    if not isinstance(conversation, Iterable):
+        raise TypeError(f"a {type(conversation).__name__} is no list of messages or requests")
+    requests = _requests(list(conversation), _definitions("tools", tools))
     session, packed = _Pair(pack=False), _Pair(pack=True)
     rows: list[dict[str, Any]] = []
     for number, (turn, plain) in enumerate(watched(requests, progress), 1):
@@ -214,11 +216,20 @@ def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
             f" {', '.join(_FIELDS)}"
         )
     turn = {name: item[name] for name in _FIELDS if item.get(name) is not None}
-    if isinstance(turn.get("tool"), Mapping):
-        turn["tool"] = [turn["tool"]]
     if "tool" in turn:
-        turn["tool"] = [dict(tool) for tool in turn["tool"]]
+        turn["tool"] = _definitions(f"'tool' of item {place}", turn["tool"])
     return turn, dict(turn)
+
+
+def _definitions(what: str, tools: Any) -> list[dict[str, Any]]:
+    found = [tools] if isinstance(tools, Mapping) else tools
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise TypeError(f"{what} is a {type(tools).__name__}, not a definition or a list of them")
+    listed = list(found)
+    for tool in listed:
+        if not isinstance(tool, Mapping):
+            raise TypeError(f"{what} has a {type(tool).__name__}: a definition is a dict")
+    return [dict(tool) for tool in listed]
 
 
 def _of_messages(messages: list[Any], tools: list[Any]) -> Iterator[tuple[Turn, Turn]]:
