@@ -12,12 +12,12 @@ from pathlib import Path
 
 import compactwire as cw
 
-from . import core, report, sessions, sizes, speed
+from . import core, corpus, report, sessions, sizes, speed, systems
 from .measure import FULL, QUICK, Effort
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-PEERS = ["bpe-openai", "ormsgpack", "zstandard"]
+PEERS = ["bpe-openai", "gcf-python", "orjson", "ormsgpack", "pynacl", "toons", "zstandard"]
 
 
 def machine() -> dict[str, str]:
@@ -45,8 +45,9 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def measure(effort: Effort) -> report.Record:
+def measure(*, quick: bool) -> report.Record:
     """Measure everything."""
+    effort: Effort = QUICK if quick else FULL
     return {
         "machine": machine(),
         "speed": [row.record() for row in speed.run(effort)],
@@ -58,6 +59,9 @@ def measure(effort: Effort) -> report.Record:
             {"label": label, "bytes": size, "ratios": ratios}
             for label, size, ratios in sizes.by_format()
         ],
+        "systems": systems.speed(effort, quick=quick),
+        "tokens": systems.tokens(),
+        "stream": systems.stream(quick=quick),
         "sessions": sessions.record(effort),
         "levels": [vars(level) for level in sizes.levels(effort)],
     }
@@ -67,8 +71,16 @@ def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="measure briefly, write nothing")
-    quick = parser.parse_args().quick
-    record = measure(QUICK if quick else FULL)
+    parser.add_argument("--corpus", metavar="DIR", help="measure a folder of yours, and no more")
+    given = parser.parse_args()
+    if given.corpus:
+        try:
+            print(corpus.page(given.corpus, quick=given.quick), end="")
+        except (OSError, ValueError) as error:
+            sys.exit(f"{parser.prog}: {error}")
+        return 0
+    quick = given.quick
+    record = measure(quick=quick)
     page = report.results(record)
     print(page)
     if not quick:

@@ -17,6 +17,7 @@ from statistics import quantiles
 from typing import Any
 
 from compactwire import cad
+from compactwire.analysis import count_tokens
 
 from . import report
 from .cad import VECTORS
@@ -65,14 +66,6 @@ def forms(document: Any) -> Forms:
         "0.2, shipped syntax": shipped(document),
         "0.2, lossless": cad.to_compact(document, "0.2"),
     }
-
-
-def counter() -> Callable[[str], int]:
-    """Count the tokens of a text."""
-    import bpe_openai
-
-    encoding = bpe_openai.get_encoding("o200k_base")
-    return lambda text: len(encoding.encode_ordinary(text))
 
 
 def measure(found: list[Any], count: Callable[[str], int]) -> list[list[str]]:
@@ -125,7 +118,7 @@ def lines(found: list[Any], count: Callable[[str], int]) -> list[list[str]]:
 def main() -> None:
     """Run the command."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else VECTORS / "cad" / "real"
-    found, count = documents(folder), counter()
+    found, count = documents(folder), count_tokens
     if not found:
         sys.exit(f"no documents in {folder}")
     header = ["text", "documents", "% fewer than indented: q1 / median / q3", "above 80%",

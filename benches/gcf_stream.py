@@ -7,17 +7,29 @@ figures of many rows are those of a thousandth of them.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from compactwire import gcf
+
+from . import report
+
+ROOT = Path(__file__).parent.parent
 
 
 def peak() -> float:
     """The most memory that the process had, in MiB."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # What getrusage says begins, in a child, with the memory of its parent.
+        (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+        return int(line.split()[1]) / (1 << 10)
     usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return usage / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
@@ -43,21 +55,39 @@ def read(path: Path, count: int) -> float:
     return seconds
 
 
-def main() -> None:
-    """Stream rows and print the figures."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--rows", type=int, default=10_000_000)
-    rows = arguments.parse_args().rows
+def measure(count: int) -> list[dict[str, Any]]:
+    """Write rows and read them; give the seconds, and the most memory so far in MiB."""
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.gcf"
-        for count in (rows // 1000, rows):
-            for work in (write, read):
-                seconds = work(path, count)
-                rate = count / seconds
-                print(
-                    f"{work.__name__:5} {count:>12,} rows {seconds:8.3f} s {rate:>12,.0f} a second"
-                    f"   most memory so far {peak():6.1f} MiB"
-                )
+        for work in (write, read):
+            seconds = work(path, count)
+            found.append(
+                {"work": work.__name__, "rows": count, "seconds": seconds, "memory": peak()}
+            )
+    return found
+
+
+def record(rows: int) -> list[dict[str, Any]]:
+    """Measure a thousandth of the rows and all, each in a process whose memory is its own."""
+    found = []
+    for count in (rows // 1000, rows):
+        command = [sys.executable, "-m", "benches.gcf_stream", "--json", "--rows", str(count)]
+        child = subprocess.run(command, capture_output=True, check=True, text=True, cwd=ROOT)
+        found += json.loads(child.stdout)
+    return found
+
+
+def main() -> None:
+    """Stream rows and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benches.gcf_stream", description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--json", action="store_true", help="these rows only, as JSON")
+    given = parser.parse_args()
+    if given.json:
+        print(json.dumps(measure(given.rows)))
+    else:
+        print(report.stream({"stream": record(given.rows)}))
 
 
 if __name__ == "__main__":

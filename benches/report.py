@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from compactwire.analysis.timing import say_seconds as seconds
+
 Record = dict[str, Any]
 
 README_WORK = [
@@ -43,14 +45,6 @@ PARTS: dict[str, tuple[str, float | None]] = {
 }
 
 
-def seconds(value: float) -> str:
-    """Say a time with three digits and the unit that fits."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if value * factor >= 1:
-            return f"{value * factor:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
-
-
 def table(header: list[str], rows: list[list[str]], *, text_columns: int = 1) -> str:
     """Lay out a Markdown table that also reads well as text; numbers to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
@@ -81,6 +75,86 @@ def verdict(ratio: float, target: float | None) -> str:
     return (
         f"{target:g}x: met" if ratio >= target else f"{target:g}x: {1 - ratio / target:.0%} short"
     )
+
+
+def targets(record: Record) -> str:
+    """Every target of the design, met or missed by how much: from the rows of all tables."""
+    groups: dict[tuple[str, str, float], list[tuple[float, str]]] = {}
+    for row in [*record["speed"], *(row for rows in systems(record) for row in rows[1])]:
+        if row["target"] is not None:
+            key = (row["work"], row["peer"], row["target"])
+            groups.setdefault(key, []).append((row["ratio"], row["size"]))
+    for row in record["core"]:
+        medians = row["seconds"]
+        if {"compactwire", "z85"} <= medians.keys():
+            key = (f"{row['work']} Base85, core", "z85", 3.0)
+            ratio = medians["z85"] / medians["compactwire"]
+            groups.setdefault(key, []).append((ratio, row["size"]))
+    rows = []
+    for (work, peer, target), found in groups.items():
+        worst, where = min(found)
+        met = sum(ratio >= target for ratio, _ in found)
+        verdict = "met" if met == len(found) else f"missed: {1 - worst / target:.0%} short"
+        reached = times(worst) if len(found) == 1 else f"{times(worst)} to {times(max(found)[0])}"
+        rows.append([work, peer, where, f"{target:g}x", reached, f"{met} of {len(found)}", verdict])
+    header = ["work", "peer", "worst at", "target", "measured", "met", "in all"]
+    return table(header, rows, text_columns=3)
+
+
+def systems(record: Record) -> list[tuple[str, list[Record]]]:
+    """Give the rows of each system."""
+    return list(record.get("systems", {}).items())
+
+
+def stream(record: Record) -> str:
+    """What rows cost that are streamed out and in."""
+    rows = [
+        [
+            row["work"],
+            f"{row['rows']:,}",
+            seconds(row["seconds"]),
+            seconds(row["seconds"] / row["rows"]),
+            f"{row['memory']:.1f} MiB",
+        ]
+        for row in record["stream"]
+    ]
+    lines = []
+    few, many = record["stream"][:2], record["stream"][2:]
+    for less, more in zip(few, many, strict=True):
+        grown = more["memory"] - less["memory"]
+        slower = more["seconds"] / more["rows"] / (less["seconds"] / less["rows"])
+        lines.append(
+            f"- {more['work']}: constant memory {_met(grown < 4)} ({grown:+.1f} MiB),"
+            f" linear time {_met(slower < 1.25)} (a row of many takes {slower:.2f} of one of few)"
+        )
+    header = ["work", "rows", "time", "a row", "most memory"]
+    return "\n".join([table(header, rows), "", *lines])
+
+
+def _met(reached: bool) -> str:
+    return "met" if reached else "missed"
+
+
+def others(record: Record) -> str:
+    """Render the systems beside the protocol, or say that they were not measured."""
+    if not record.get("systems"):
+        return "## Other systems\n\nNot measured: run `python -m benches` first."
+    parts = [f"## {name}\n\n{speed({'speed': rows})}" for name, rows in systems(record)]
+    gcf_header = ["value", "JSON B", "GCF B", "JSON tokens", "indented", "GCF", "constants", "TOON"]
+    cad_header = ["text", "documents", "% fewer than indented: q1 / median / q3", "above 80%",
+                  "% fewer than minified: q1 / median / q3"]  # fmt: skip
+    tokens = record["tokens"]
+    parts += [
+        "## Tokens of structured data\n\nOf o200k_base; in brackets what they are of those of"
+        f" compact JSON.\n\n{table(gcf_header, tokens['gcf'])}",
+        "## Tokens of CAD documents\n\n"
+        + (
+            table(cad_header, tokens["cad"]) if tokens["cad"] else "Real documents are not at hand."
+        ),
+        "## Rows streamed out and in\n\n`gcf.StreamEncoder` and `gcf.iter_rows`, in processes of"
+        f" their own.\n\n{stream(record)}",
+    ]
+    return "\n\n".join(parts)
 
 
 def speed(record: Record) -> str:
@@ -270,6 +344,13 @@ We wrote both sides of each comparison: read `benches/` before you believe it.
 
 {facts}
 
+## Targets
+
+How many times faster than the peer we want to be; below 1x is how much slower we may be. One line
+for each work and peer; the ratio is that of the worst case and of the best.
+
+{targets(record)}
+
 ## From Python
 
 {speed(record)}
@@ -297,6 +378,8 @@ was not trained on, in all languages, joined and cut to size, with a model and a
 ## Sessions
 
 {sessions(record.get("sessions", {}))}
+
+{others(record)}
 
 ## Compression levels
 

@@ -8,16 +8,15 @@ counted. `python -m benches.sessions` prints the tables; tokens need `bpe-openai
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import compactwire as cw
+from compactwire.analysis import count_tokens
 
 from . import conversations, data, report
 from .conversations import Conversation, Turn, compact
@@ -35,15 +34,11 @@ Scale = Callable[[list[str]], Prepare]
 @cache
 def tokenizer() -> Callable[[str], int] | None:
     """Count the tokens of a text; None where `bpe-openai` is not installed."""
-    # What it imports itself may be deprecated.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        try:
-            library = importlib.import_module("bpe_openai")
-        except ImportError:
-            return None
-        encoding = library.get_encoding(TOKENIZER)
-    return lambda text: len(encoding.encode_ordinary(text))
+    try:
+        count_tokens("")
+    except ImportError:
+        return None
+    return count_tokens
 
 
 @dataclass

@@ -49,12 +49,37 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
     "_bridge": {"_core.graph"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
+    "analysis": {
+        f"analysis.{name}"
+        for name in ("advice", "candidates", "comparison", "corpus", "figure", "tokens", "turns")
+    },
+    "analysis.advice": {
+        f"analysis.{name}" for name in ("candidates", "comparison", "extra", "timing", "tokens")
+    },
+    "analysis.candidates": {""},
+    "analysis.comparison": {""}
+    | {
+        f"analysis.{name}"
+        for name in ("candidates", "corpus", "extra", "measure", "progress", "tokens")
+    },
+    "analysis.corpus": set(),
+    "analysis.extra": set(),
+    "analysis.figure": {"analysis.extra", "analysis.timing"},
+    "analysis.measure": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
+    "analysis.progress": set(),
+    "analysis.timing": set(),
+    "analysis.tokens": {"analysis.extra"},
+    "analysis.turns": {""}
+    | {
+        f"analysis.{name}"
+        for name in ("candidates", "extra", "measure", "progress", "timing", "tokens")
+    },
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {"", "cli._shell", "cli.cad", "cli.claims", "cli.gcf", "cli.messages"},
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli._shell"},
-    "cli._shell": set(),
+    "cli._shell": {"analysis.tokens"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.messages": {"", "_demo", "cli._shell"},
     "__main__": {"cli"},

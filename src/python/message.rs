@@ -35,7 +35,7 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ///     size of the result, "smallest" takes the shortest text of all.
 /// protocol : {4, 2}
 ///     The dialect. `decode` reads both.
-/// msgpack_version : {1, 2, 3, "map"}, optional
+/// msgpack_version : 1, 2, 3 or "map", optional
 ///     The MessagePack layout, for the formats that have one. Default: 3 in protocol 2, "map" in
 ///     protocol 4 and in "zstd" and "dictionary". A model without an integer turns 2 and 3 into 1.
 /// dictionary : Dictionary, optional

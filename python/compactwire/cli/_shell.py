@@ -67,18 +67,12 @@ def json_line(value: object) -> str:
 
 def token_counter() -> Callable[[str], int] | None:
     """Count the tokens of o200k_base; None where the tokenizer is not installed."""
+    from compactwire.analysis.tokens import counter
+
     try:
-        import bpe_openai
+        return counter("o200k_base")
     except ImportError:
         return None
-    encoding = bpe_openai.get_encoding("o200k_base")
-
-    def count(text: str) -> int:
-        # It takes less than a million characters at once; a cut may cost a token.
-        pieces = (text[at : at + 500_000] for at in range(0, len(text), 500_000))
-        return sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
-
-    return count
 
 
 def add_command(

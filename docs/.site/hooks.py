@@ -1,0 +1,69 @@
+"""What the site has besides the pages of `docs/`: the changelog, the benchmarks, the notebooks.
+
+They stay where they are; here they become pages, and links to them become links to these pages.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"results.md": "benches/RESULTS.md", "changelog.md": "CHANGELOG.md"}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that lie elsewhere."""
+    for name, source in PAGES.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=text))
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        page, pictures = _notebook(path)
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=page))
+        for name, data in pictures.items():
+            files.append(File.generated(config, f"notebooks/{name}", content=data))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Link to the pages made above, and show examples as sessions with the interpreter."""
+    for name, source in PAGES.items():
+        markdown = markdown.replace(f"](../{source})", f"]({name})")
+    markdown = re.sub(r"\]\(\.\./notebooks/(\w+)\.ipynb\)", r"](notebooks/\1.md)", markdown)
+    markdown = re.sub(r"^```python(?: \S+\.py)?$\n(?=>>>)", "```pycon\n", markdown, flags=re.M)
+    return re.sub(r"^```python (\S+\.py)$", r'```python title="\1"', markdown, flags=re.M)
+
+
+def _notebook(path: Path) -> tuple[str, dict[str, bytes]]:
+    """Render a notebook: prose, code, and what it printed."""
+    parts: list[str] = []
+    pictures: dict[str, bytes] = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if "image/png" in data:
+                name = f"{path.stem}_{len(pictures) + 1}.png"
+                pictures[name] = base64.b64decode("".join(data["image/png"]))
+                parts.append(f"![What the cell above draws]({name})")
+            elif "text/html" in data:
+                parts.append(_table("".join(data["text/html"])))
+            else:
+                text = "".join(output.get("text", data.get("text/plain", "")))
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n", pictures
+
+
+def _table(html: str) -> str:
+    """Leave of a table of pandas what is a table: one block, without style."""
+    table = re.sub(r"<style.*?</style>", "", html, flags=re.S)
+    return re.sub(r"\s*\n\s*", "", table.replace('border="1" class="dataframe"', ""))

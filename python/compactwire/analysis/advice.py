@@ -1,0 +1,234 @@
+"""`recommend`: the format for a purpose, with the figures that speak for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from .candidates import JSON, PRETTY, Candidate, Reader
+from .comparison import compare
+from .extra import need
+from .timing import say_seconds
+from .tokens import Counter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Purpose = Literal["tokens", "bytes", "latency"]
+
+# Two times that differ by less than this, and by less than their spread, are one.
+_CLOSE = 1.1
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one format makes of the input; of several inputs the sum."""
+
+    format: str
+    reader: Reader
+    bytes: int
+    """UTF-8 bytes."""
+    tokens: int | None
+    """None for bytes, which no model is sent."""
+    seconds: float
+    """To write and to read it, medians; NaN where it was not timed."""
+    seconds_low: float
+    """The same at the lower quartiles."""
+    seconds_high: float
+    """The same at the upper quartiles."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recommendation:
+    """The format for a purpose, and why. Printed, it shows the figures."""
+
+    purpose: Purpose
+    """What was asked for: "tokens", "bytes" or "latency"."""
+    format: str
+    """The name of the format, as in `compare`."""
+    why: str
+    """The reason in a sentence or two."""
+    figures: tuple[Figures, ...]
+    """Every format that gives the input back, the best for the purpose first; for "tokens" those
+    that only programs read come last."""
+    tokenizer: str
+    """What tokens were counted with."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The figures as a DataFrame."""
+        frame: pd.DataFrame = need("pandas", "pandas").DataFrame(
+            [vars(row) for row in self.figures]
+        )
+        return frame
+
+    def __repr__(self) -> str:
+        head = f"Recommendation for {self.purpose}: {self.format}\n  {self.why}\n"
+        rows = [["", "reader", "bytes", "tokens", "write + read"]]
+        rows += [
+            [
+                row.format,
+                row.reader,
+                f"{row.bytes:,}",
+                _number(row.tokens),
+                say_seconds(row.seconds),
+            ]
+            for row in self.figures
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for row in rows:
+            left = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}"
+            cells = zip(row[2:], widths[2:], strict=True)
+            lines.append(f"  {left}  " + "  ".join(f"{cell:>{width}}" for cell, width in cells))
+        return head + "\n".join(lines)
+
+
+def recommend(
+    value: Any,
+    /,
+    purpose: Purpose = "tokens",
+    *,
+    formats: Iterable[str | Candidate] | None = None,
+    tokenizer: str | Counter = "o200k_base",
+    seconds: float = 0.01,
+    progress: bool | None = None,
+) -> Recommendation:
+    """Say which format to use for a purpose, by measuring the input in all of them.
+
+    Only formats that give the input back are considered.
+
+    Parameters
+    ----------
+    value, formats, tokenizer, seconds, progress
+        As in `compare`; of several inputs the sums are compared.
+    purpose : {"tokens", "bytes", "latency"}
+        "tokens": what a language model is to read, in the fewest tokens. Formats that only programs
+        can read are not considered, whatever they count: compressed text in Base85 is fewer bytes
+        and mostly more tokens, and means nothing to a model. "bytes": what programs send each
+        other, in the fewest bytes. "latency": the least time to write and to read it; among
+        formats that the spread of the times does not tell apart, the one of fewest bytes.
+
+    Returns
+    -------
+    Recommendation
+        The format, the reason, and the figures of every format.
+
+    Raises
+    ------
+    ValueError
+        No such purpose, no times for "latency", or no format that gives the input back.
+    TypeError, GcfError, ImportError
+        As `compare`.
+
+    Examples
+    --------
+    >>> rows = [{"id": n, "name": f"part {n}", "stock": n * 7 % 5} for n in range(100)]
+    >>> recommend(rows, "tokens", seconds=0).format
+    'gcf'
+    >>> recommend(rows, "bytes", seconds=0).format
+    'packed'
+    """
+    if purpose not in get_args(Purpose):
+        raise ValueError(f"no purpose {purpose!r}: it is one of {', '.join(get_args(Purpose))}")
+    if purpose == "latency" and not seconds > 0:
+        raise ValueError("latency needs times: seconds is more than 0")
+    frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
+    figures = _figures(frame)
+    if purpose == "tokens":
+        figures = [row for row in figures if row.tokens is not None] or figures
+        figures.sort(key=lambda row: (row.reader != "model", row.tokens or 0, row.bytes))
+        fit = [row for row in figures if row.reader == "model"]
+    elif purpose == "bytes":
+        figures.sort(key=lambda row: row.bytes)
+        fit = figures
+    else:
+        figures.sort(key=lambda row: row.seconds)
+        most = min(figures[0].seconds_high, figures[0].seconds * _CLOSE)
+        close = [row for row in figures if row.seconds <= most]
+        fit = sorted(close, key=lambda row: row.bytes)
+    if not fit:
+        raise ValueError("no format gives this input back; compare() says why of each")
+    best, counted = fit[0], frame.attrs["tokenizer"]
+    why = {"tokens": _tokens, "bytes": _bytes, "latency": _latency}[purpose](best, figures)
+    return Recommendation(purpose, best.format, why, tuple(figures), counted)
+
+
+def _figures(frame: pd.DataFrame) -> list[Figures]:
+    """Sum up each format that gives every input back."""
+    inputs = frame["input"].nunique()
+    found = []
+    for name, rows in frame.groupby("format", sort=False):
+        if len(rows) != inputs or not rows["round_trip"].all():
+            continue
+        tokens = rows["tokens"]
+        encode, decode = "encode_seconds", "decode_seconds"
+        found.append(
+            Figures(
+                str(name),
+                rows["reader"].iloc[0],
+                int(rows["bytes"].sum()),
+                None if tokens.isna().any() else int(tokens.sum()),
+                *(
+                    float((rows[encode + part] + rows[decode + part]).sum(skipna=False))
+                    for part in ("", "_low", "_high")
+                ),
+            )
+        )
+    return found
+
+
+def _tokens(best: Figures, figures: list[Figures]) -> str:
+    json = _named(figures, JSON)
+    said = f"{best.tokens:,} tokens{_against(best.tokens, json.tokens if json else None)}."
+    if best.format == JSON:
+        plain = [row for row in figures if row.reader == "model"]
+        others = [row for row in plain if row.format not in (JSON, PRETTY)]
+        if others:
+            said += f" Nothing beats it here: {others[0].format} takes {_number(others[0].tokens)}."
+    smaller = [row for row in figures if row.reader == "program" and row.bytes < best.bytes]
+    if smaller:
+        least = min(smaller, key=lambda row: row.bytes)
+        more = (least.tokens or 0) / max(1, best.tokens or 0)
+        said += (
+            f" {least.format} is {least.bytes / best.bytes:.0%} of its bytes and {more:.0%} of its"
+            " tokens, and no model can read it."
+        )
+    return said
+
+
+def _bytes(best: Figures, figures: list[Figures]) -> str:
+    json = _named(figures, JSON)
+    said = f"{best.bytes:,} bytes{_against(best.bytes, json.bytes if json else None)}."
+    if best.reader == "program":
+        said += " Between programs only: no model can read it"
+        if best.tokens and json and json.tokens:
+            said += f", and it counts {_number(best.tokens)} tokens against {_number(json.tokens)}"
+        said += "."
+    return said
+
+
+def _latency(best: Figures, figures: list[Figures]) -> str:
+    json = _named(figures, JSON)
+    said = f"{say_seconds(best.seconds)} to write and read it"
+    if json and json.format != best.format:
+        said += f", compact JSON {say_seconds(json.seconds)}"
+    fastest = figures[0]
+    if fastest.format != best.format:
+        said += f"; {fastest.format} is as fast within the spread, and more bytes"
+    return said + "."
+
+
+def _named(figures: list[Figures], name: str) -> Figures | None:
+    return next((row for row in figures if row.format == name), None)
+
+
+def _against(part: int | None, whole: int | None) -> str:
+    if not part or not whole or part == whole:
+        return ""
+    return f", {part / whole:.0%} of compact JSON ({whole:,})"
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"

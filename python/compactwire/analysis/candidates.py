@@ -1,0 +1,234 @@
+"""What an input can be written as: for each kind of input the formats that carry it.
+
+A `Candidate` writes and reads one format. The tables here are all that the rest of the package
+knows about formats; a caller adds others (CSV, YAML, a format of their own) as candidates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from compactwire import (
+    DocumentError,
+    GcfError,
+    Response,
+    Session,
+    cad,
+    decode,
+    encode,
+    gcf,
+    wire,
+)
+
+Reader = Literal["model", "program"]
+Kind = Literal["response", "value", "graph", "cad"]
+
+JSON, PRETTY = "json", "json-pretty"
+_PROTOCOL = {
+    "verbose": "model",
+    "dsl": "model",
+    "binary": "program",
+    "base85": "program",
+    "zlib": "program",
+    "zstd": "program",
+    "dictionary": "program",
+}
+_OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
+# Made once: `json.dumps` with options makes one for every call, which is not the format's fault.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_PRETTY = json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A format: how to write and read it, and who can read what it writes.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the table.
+    encode : callable
+        Gives the text (or bytes) of an input.
+    decode : callable
+        Gives the input back; what it gives is compared.
+    reader : {"model", "program"}
+        Who reads it. A language model reads plain text; compressed text is noise to it, however few
+        its bytes are.
+
+    Examples
+    --------
+    >>> import json
+    >>> spaced = Candidate("spaced", json.dumps, json.loads)
+    >>> spaced.encode([1, 2])
+    '[1, 2]'
+    """
+
+    name: str
+    encode: Callable[[Any], str | bytes]
+    decode: Callable[[Any], Any]
+    reader: Reader = "model"
+
+
+def compact(value: object) -> str:
+    """Write JSON without spaces, and without escapes that UTF-8 does not need."""
+    return _COMPACT.encode(value)
+
+
+def pretty(value: object) -> str:
+    """Write JSON with two spaces a level, as people and most programs show it."""
+    return _PRETTY.encode(value)
+
+
+def kind_of(value: object) -> Kind:
+    """Say what an input is.
+
+    Raises
+    ------
+    TypeError
+        It is nothing that can be compared.
+    """
+    if isinstance(value, Response | str):
+        return "response"
+    if isinstance(value, gcf.Payload):
+        return "graph"
+    if isinstance(value, dict) and value.get("nodes") and "roots" in value:
+        try:
+            cad.canonical(value)
+        except DocumentError:
+            return "value"
+        return "cad"
+    if value is None or isinstance(value, bool | int | float | Mapping | list | tuple):
+        return "value"
+    if hasattr(value, "to_dict"):
+        raise TypeError(f"a {type(value).__name__} is given as a list: .to_dict('records')")
+    raise TypeError(
+        f"{type(value).__name__} is nothing to compare: give a Response, a text, a value of JSON,"
+        " a gcf.Payload, a CAD document, a list of messages or a Corpus"
+    )
+
+
+def prepared(value: Any, kind: Kind) -> Any:
+    """Give the input as the formats carry it: a text as a response, tuples as lists.
+
+    Raises
+    ------
+    GcfError
+        A value that JSON has not, and where in the input it is.
+    """
+    if kind == "response":
+        return value if isinstance(value, Response) else Response(value)
+    if kind == "value":
+        return _json_value(value)
+    return cad.canonical(value) if kind == "cad" else value
+
+
+def candidates(kind: Kind) -> dict[str, Candidate]:
+    """Give the formats of a kind by name, the two of JSON first."""
+    found = {"response": _responses, "value": _values, "graph": _graphs, "cad": _documents}[kind]()
+    return {candidate.name: candidate for candidate in found}
+
+
+def _responses() -> list[Candidate]:
+    formats = [
+        Candidate(name, partial(_encode, name), decode, _reader(reader))
+        for name, reader in _PROTOCOL.items()
+    ]
+    return [
+        Candidate(JSON, lambda response: compact(_fields(response)), _response),
+        Candidate(PRETTY, lambda response: pretty(_fields(response)), _response),
+        *formats,
+    ]
+
+
+def _values() -> list[Candidate]:
+    return [
+        Candidate(JSON, compact, json.loads),
+        Candidate(PRETTY, pretty, json.loads),
+        Candidate("gcf", gcf.dumps, gcf.loads),
+        *_programs(),
+    ]
+
+
+def _programs() -> list[Candidate]:
+    """Between programs a value travels as compact JSON in a response, or as a packed request."""
+    carried = [
+        Candidate(name, partial(_carry, name), lambda text: json.loads(decode(text).result),
+                  "program")
+        for name in ("base85", "zstd", "dictionary")
+    ]  # fmt: skip
+    packed = Candidate("packed", _pack, lambda text: Session().decode_request(text).args, "program")
+    return [*carried, packed]
+
+
+def _graphs() -> list[Candidate]:
+    return [
+        Candidate(JSON, partial(wire.encode_json, compact=True), wire.decode_json),
+        Candidate(PRETTY, wire.encode_json, wire.decode_json),
+        Candidate("gcf", gcf.encode, gcf.decode),
+        Candidate("gcb", wire.encode_gcb, wire.decode_gcb, "program"),
+    ]
+
+
+def _documents() -> list[Candidate]:
+    return [
+        Candidate(JSON, compact, json.loads),
+        Candidate(PRETTY, pretty, json.loads),
+        Candidate("gcf", gcf.dumps, gcf.loads),
+        Candidate("cad-0.1", cad.to_compact, cad.from_compact),
+        Candidate("cad-0.2", partial(cad.to_compact, dialect="0.2"), cad.from_compact),
+        Candidate("cad-binary", cad.to_binary, cad.from_binary, "program"),
+        *_programs(),
+    ]
+
+
+def _reader(reader: str) -> Reader:
+    return "model" if reader == "model" else "program"
+
+
+def _encode(name: Any, response: Response) -> str:
+    return encode(response, format=name)
+
+
+def _carry(name: Any, value: object) -> str:
+    return encode(Response(compact(value)), format=name)
+
+
+def _pack(value: object) -> str:
+    return Session().encode_request(args=value, pack=True)
+
+
+def _fields(response: Response) -> dict[str, Any]:
+    """Give the fields that are set: what one writes who has no protocol."""
+    fields: dict[str, Any] = {
+        "status": response.status,
+        "model": response.model,
+        "tokens": response.tokens,
+        "result": response.result,
+    }
+    for name in _OPTIONAL:
+        value = getattr(response, name)
+        if value is not None:
+            fields[name] = value
+    return fields
+
+
+def _response(text: str) -> Response:
+    return Response(**json.loads(text))
+
+
+def _json_value(value: Any) -> Any:
+    """Make the value that JSON gives back; what JSON would change silently is an error."""
+    try:
+        gcf.dumps(value)
+    except GcfError as error:
+        # What is only too deep or too large for GCF may be well for others.
+        if error.code not in {"limit_exceeded", "out_of_range"}:
+            raise
+    try:
+        return json.loads(compact(value))
+    except RecursionError:
+        raise ValueError("the value is nested too deep for JSON") from None

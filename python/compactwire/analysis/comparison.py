@@ -1,0 +1,207 @@
+"""`compare`: a table with one row per input and format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from compactwire import Response, gcf
+
+from .candidates import JSON, PRETTY, Candidate, Kind, candidates, kind_of, prepared
+from .corpus import Corpus
+from .extra import need
+from .measure import Measured, measure
+from .progress import watched
+from .tokens import Counter, counter, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TYPES = {
+    "bytes": "Int64",
+    "tokens": "Int64",
+    **{
+        f"{unit}_vs_{base}": "float64"
+        for unit in ("bytes", "tokens")
+        for base in ("json", "pretty")
+    },
+    **{
+        f"{way}_seconds{part}": "float64"
+        for way in ("encode", "decode")
+        for part in ("", "_low", "_high")
+    },
+    "round_trip": "bool",
+}
+
+
+def compare(
+    value: Any,
+    /,
+    *,
+    formats: Iterable[str | Candidate] | None = None,
+    tokenizer: str | Counter = "o200k_base",
+    seconds: float = 0.01,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Measure what each format makes of an input, in bytes, tokens and time.
+
+    Parameters
+    ----------
+    value : Response, str, value of JSON, gcf.Payload, CAD document, list of messages, or Corpus
+        The input. A text is the result of a response. Each item of a list of `Response` and `str`
+        (or of `gcf.Payload`) is an input of its own; any other list is one value. A `Corpus` has
+        inputs with names. CAD documents are measured in their canonical form. A DataFrame is given
+        as ``frame.to_dict("records")``.
+    formats : iterable of str or Candidate, optional
+        The formats, in the order of the table; all that carry the input unless given. Responses:
+        the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and "dictionary" of their
+        compact JSON; "packed", the first request of a `Session`. Graph payloads: "gcf", "gcb". CAD
+        documents: "cad-0.1", "cad-0.2", "cad-binary" besides those of values. All of them: "json"
+        and "json-pretty". A `Candidate` is a format of your own.
+    tokenizer : str or callable
+        An encoding of bpe-openai, or your own function from `str` to `int`.
+    seconds : float
+        How long to measure each work (writing, reading), in seconds; 0 for no times. Works that
+        take longer than this are done a few times.
+    progress : bool, optional
+        Show a bar on standard error; unless given, on a terminal, when it takes long.
+
+    Returns
+    -------
+    DataFrame
+        One row per input and format: ``input``, ``kind``, ``format``, ``reader`` ("model" where a
+        language model can read it), ``bytes`` (UTF-8), ``tokens`` (none for bytes, which no model
+        is sent), ``bytes_vs_json``, ``bytes_vs_pretty``, ``tokens_vs_json``, ``tokens_vs_pretty``
+        (0.4 is four tenths of compact JSON, or of JSON with two spaces), ``encode_seconds``,
+        ``decode_seconds`` (medians of interleaved rounds) with ``_low`` and ``_high`` (quartiles),
+        ``round_trip`` (whether the input came back equal; numbers by value) and ``note`` (why it
+        did not). ``frame.attrs["tokenizer"]`` names the tokenizer.
+
+    Raises
+    ------
+    TypeError
+        The input is nothing that can be compared.
+    ValueError
+        A format is unknown or named twice, a corpus is empty, a value holds itself or is nested
+        too deep, or a number is out of range.
+    GcfError
+        A value that JSON has not, such as NaN; the message says where it is.
+    ImportError
+        The extra ``analysis`` is not installed.
+
+    Examples
+    --------
+    >>> frame = compare("The answer is 42.", formats=["dsl", "base85"], seconds=0)
+    >>> frame[["format", "reader", "bytes", "tokens", "round_trip"]]
+       format   reader  bytes  tokens  round_trip
+    0     dsl    model     27      12        True
+    1  base85  program     45      31        True
+    """
+    if not seconds >= 0:  # NaN, too.
+        raise ValueError(f"seconds is at least 0, not {seconds}")
+    pandas = need("pandas", "pandas")
+    count = counter(tokenizer)
+    wanted = None if formats is None else _listed(formats)
+    todo = []
+    for name, item in named(value).items():
+        kind = kind_of(item)
+        todo.append((name, kind, item))
+    _check(wanted, {kind for _, kind, _ in todo})
+    rows: list[dict[str, Any]] = []
+    for name, kind, item in watched(todo, progress):
+        rows += _rows(name, kind, prepared(item, kind), wanted, count, seconds)
+    columns = ["input", "kind", "format", "reader", *_TYPES, "note"]
+    frame: pd.DataFrame = pandas.DataFrame(rows, columns=columns).astype(_TYPES)
+    frame.attrs["tokenizer"] = name_of(tokenizer)
+    return frame
+
+
+def named(value: Any) -> Mapping[str, Any]:
+    """Give the inputs by name: those of a corpus, the messages of a list, or the one."""
+    if isinstance(value, Corpus):
+        if not value:
+            raise ValueError("the corpus is empty")
+        return value
+    if isinstance(value, list | tuple) and value:
+        for types, name in (((Response, str), "message"), ((gcf.Payload,), "graph")):
+            if all(isinstance(item, types) for item in value):
+                width = len(str(len(value)))
+                return {f"{name} {n:0{width}}": item for n, item in enumerate(value, 1)}
+        for place, item in enumerate(value):
+            if isinstance(item, Response | gcf.Payload):
+                raise TypeError(
+                    f"item {place} is a {type(item).__name__}, and others are not: a list is of"
+                    " messages, of payloads, or one value; use a Corpus for a mixture"
+                )
+    return {kind_of(value): value}
+
+
+def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
+    if isinstance(formats, str):
+        raise TypeError(f"formats is a list, as in [{formats!r}]")
+    listed = list(formats)
+    if not listed:
+        raise ValueError("formats is empty: name one at least, or leave it out for all")
+    names = [item.name if isinstance(item, Candidate) else item for item in listed]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"format {name!r} is named twice")
+    return listed
+
+
+def _check(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
+    known = {name for kind in kinds for name in candidates(kind)}
+    for item in wanted or []:
+        if isinstance(item, str) and item not in known:
+            raise ValueError(
+                f"no format {str(item)!r} for {' and '.join(sorted(kinds))}; there are"
+                f" {', '.join(sorted(known))}, or your own Candidate"
+            )
+        if not isinstance(item, str | Candidate):
+            raise TypeError(f"a format is a str or a Candidate, not {type(item).__name__}")
+
+
+def _rows(
+    name: str,
+    kind: Kind,
+    value: Any,
+    wanted: list[str | Candidate] | None,
+    count: Counter,
+    seconds: float,
+) -> list[dict[str, Any]]:
+    known = candidates(kind)
+    bases = [known[JSON], known[PRETTY]]
+    if wanted is None:
+        chosen = list(known.values())
+    else:
+        found = [known.get(item) if isinstance(item, str) else item for item in wanted]
+        chosen = [candidate for candidate in found if candidate]
+    measured = measure(value, chosen, count, seconds)
+    json, pretty = measure(value, bases, count, 0)
+    return [_row(name, kind, item, json, pretty) for item in measured]
+
+
+def _row(name: str, kind: Kind, item: Measured, json: Measured, pretty: Measured) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "input": name,
+        "kind": kind,
+        "format": item.format,
+        "reader": item.reader,
+        "bytes": item.bytes,
+        "tokens": item.tokens,
+        "bytes_vs_json": _share(item.bytes, json.bytes),
+        "bytes_vs_pretty": _share(item.bytes, pretty.bytes),
+        "tokens_vs_json": _share(item.tokens, json.tokens),
+        "tokens_vs_pretty": _share(item.tokens, pretty.tokens),
+        "round_trip": item.round_trip,
+        "note": item.note,
+    }
+    for way, timing in (("encode", item.encode), ("decode", item.decode)):
+        row[f"{way}_seconds"] = timing and timing.median
+        row[f"{way}_seconds_low"] = timing and timing.low
+        row[f"{way}_seconds_high"] = timing and timing.high
+    return row
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    return part / whole if part is not None and whole else None

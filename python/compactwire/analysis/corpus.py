@@ -1,0 +1,127 @@
+"""A corpus: inputs with names, made of values or read from a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+_TEXT = {
+    ".md",
+    ".txt",
+    ".rst",
+    ".log",
+    ".py",
+    ".rs",
+    ".ts",
+    ".js",
+    ".html",
+    ".xml",
+    ".yaml",
+    ".yml",
+}
+_JSON = {".json", ".vcad"}
+_LINES = {".jsonl", ".ndjson"}
+
+
+class Corpus(Mapping[str, Any]):
+    """Inputs by name; `compare` measures each of them on its own.
+
+    Parameters
+    ----------
+    inputs : Mapping
+        What to measure, by the name that it has in the table: responses, texts, JSON-like values,
+        graph payloads, CAD documents.
+
+    Examples
+    --------
+    >>> corpus = Corpus({"orders": [{"id": 1}, {"id": 2}], "answer": "The answer is 42."})
+    >>> corpus
+    Corpus(2 inputs: orders, answer)
+    """
+
+    def __init__(self, inputs: Mapping[str, Any]) -> None:
+        self._inputs = dict(inputs)
+
+    def __getitem__(self, name: str) -> Any:
+        """Give an input."""
+        return self._inputs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names."""
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        """Say how many inputs there are."""
+        return len(self._inputs)
+
+    def __repr__(self) -> str:
+        names = ", ".join(list(self._inputs)[:3])
+        more = ", ..." if len(self) > 3 else ""
+        return f"Corpus({len(self)} input{'s' * (len(self) != 1)}: {names}{more})"
+
+
+def read_corpus(
+    folder: str | PathLike[str], /, *, texts: bool = False, limit: int | None = None
+) -> Corpus:
+    """Read a folder of your own: each file is an input, called by its path within the folder.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        A folder, with all folders in it. ``.json`` and ``.vcad`` are read as values, ``.jsonl`` as
+        a list of values; ``.md``, ``.txt`` and other text files as texts. Other files, hidden ones
+        and links are passed over.
+    texts : bool
+        Take every file as a text, JSON too: a message as it travels, and not the value in it.
+    limit : int, optional
+        At most so many inputs, taken evenly over the sorted paths.
+
+    Returns
+    -------
+    Corpus
+        The inputs, in the order of their paths.
+
+    Raises
+    ------
+    NotADirectoryError
+        There is no such folder.
+    ValueError
+        There is nothing to read, or a file is not what its name says; the message names the file.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise NotADirectoryError(f"no folder {str(root)!r}")
+    paths = [path for path in sorted(root.rglob("*")) if _taken(path, root)]
+    if not paths:
+        raise ValueError(f"nothing to read in {str(root)!r}: no JSON, no text")
+    if limit is not None:
+        if limit < 1:
+            raise ValueError(f"limit is at least 1, not {limit}")
+        count = min(limit, len(paths))
+        paths = [paths[place * len(paths) // count] for place in range(count)]
+    return Corpus({path.relative_to(root).as_posix(): _read(path, texts) for path in paths})
+
+
+def _taken(path: Path, root: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
+    known = path.suffix.lower() in _TEXT | _JSON | _LINES
+    return known and not hidden and path.is_file() and not path.is_symlink()
+
+
+def _read(path: Path, texts: bool) -> Any:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        if texts:
+            return text
+        if path.suffix.lower() in _JSON:
+            return json.loads(text)
+        if path.suffix.lower() in _LINES:
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deep") from None
+    return text

@@ -1,0 +1,88 @@
+"""Medians of interleaved rounds: every work in turn, so that all see the same machine."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+Work = Callable[[], object]
+
+ROUNDS = 7
+_FEW = 3
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds per call: the median of the rounds, and the quartiles round it."""
+
+    median: float
+    low: float
+    high: float
+
+
+def interleave(works: Sequence[Work], *, rounds: int, seconds: float) -> list[Timing]:
+    """Time each of `works`, round by round in turn.
+
+    Parameters
+    ----------
+    works : sequence of callables
+        What to call; the results are thrown away.
+    rounds : int
+        How often each has its turn, at least 2.
+    seconds : float
+        How long a turn lasts: so many calls of a work as fit, at least one.
+    """
+    loops = [_loops(work, seconds) for work in works]
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for work, count, found in zip(works, loops, times, strict=True):
+            found.append(once(work, count) / count)
+    return [timing(found) for found in times]
+
+
+def spend(works: Sequence[Work], seconds: float) -> list[Timing]:
+    """Time each of `works` for about so long in all; a single call may take longer than that."""
+    longest = max((once(work, 1) for work in works), default=0.0)
+    rounds = ROUNDS if longest < seconds else _FEW
+    return interleave(works, rounds=rounds, seconds=seconds / rounds)
+
+
+def timing(times: list[float]) -> Timing:
+    """Give the median and the quartiles of some times."""
+    low, _, high = quantiles(times, n=4)
+    return Timing(median(times), low, high)
+
+
+def once(work: Work, count: int) -> float:
+    """Time some calls in a row, without the garbage collector, which is for all works alike."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        start = time.perf_counter()
+        for _ in range(count):
+            work()
+        return time.perf_counter() - start
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def say_seconds(value: float) -> str:
+    """Say a time with three digits and the unit that fits; `-` for NaN."""
+    if math.isnan(value):
+        return "-"
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def _loops(work: Work, seconds: float) -> int:
+    count = 1
+    while (taken := once(work, count)) < seconds / 4:
+        count *= 2
+    return max(1, round(count * seconds / taken)) if taken else count

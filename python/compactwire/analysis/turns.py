@@ -1,0 +1,258 @@
+"""`compare_sessions`: a conversation sent turn by turn, whole and as what is new."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compactwire import Session
+
+from .candidates import Reader, compact
+from .extra import need
+from .measure import same
+from .progress import watched
+from .timing import ROUNDS, Timing, Work, once, timing
+from .tokens import Counter, counter, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FIELDS = ("tool", "system", "args", "context")
+_PROMPTS = {"system", "developer"}
+_TYPES = {
+    "turn": "int64",
+    "format": "str",
+    "reader": "str",
+    "bytes": "int64",
+    "tokens": "int64",
+    "bytes_vs_json": "float64",
+    "tokens_vs_json": "float64",
+    **{
+        f"{way}_seconds{part}": "float64"
+        for way in ("encode", "decode")
+        for part in ("", "_low", "_high")
+    },
+    "round_trip": "bool",
+}
+
+Turn = dict[str, Any]
+
+
+def compare_sessions(
+    conversation: Iterable[Mapping[str, Any]],
+    /,
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
+    tokenizer: str | Counter = "o200k_base",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Measure a conversation turn by turn: sent whole each time, and through a `Session`.
+
+    Parameters
+    ----------
+    conversation : iterable of Mapping
+        Chat messages, each with "role" and "content" (other members travel along): a request is
+        made before each message of the assistant, and at the end; system messages at the
+        beginning are the prompt. Or the requests themselves: the arguments of
+        `Session.encode_request` by name ("tool", "system", "args", "context").
+    tools : sequence of Mapping
+        The definitions of tools that go with every request of chat messages.
+    tokenizer : str or callable
+        An encoding of bpe-openai, or your own function from `str` to `int`.
+    progress : bool, optional
+        Show a bar on standard error; unless given, on a terminal, when it takes long.
+
+    Returns
+    -------
+    DataFrame
+        Three rows per turn. ``format`` is "json" (the whole request as compact JSON), "session"
+        (the frames of a session: text) or "packed" (the same compressed: for programs). ``bytes``
+        are UTF-8, ``total_bytes`` and ``total_tokens`` those of all turns so far,
+        ``bytes_vs_json`` and ``tokens_vs_json`` the part of the same turn's JSON. Times in
+        seconds, as in `compare`. ``round_trip``: a peer read the turn, and it was the same.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no conversation; the message says which item is wrong.
+    ImportError
+        The extra ``analysis`` is not installed.
+
+    Examples
+    --------
+    >>> talk = [{"role": "user", "content": "Who wrote Solaris?"},
+    ...         {"role": "assistant", "content": "Stanislaw Lem."},
+    ...         {"role": "user", "content": "When?"}]
+    >>> frame = compare_sessions(talk)
+    >>> frame[frame.format == "session"][["turn", "bytes", "round_trip"]]
+       turn  bytes  round_trip
+    1     1     79        True
+    4     2    114        True
+    """
+    pandas = need("pandas", "pandas")
+    count = counter(tokenizer)
+    if not isinstance(conversation, Iterable):
+        raise TypeError(f"a {type(conversation).__name__} is no list of messages or requests")
+    requests = _requests(list(conversation), _definitions("tools", tools))
+    session, packed = _Pair(pack=False), _Pair(pack=True)
+    rows: list[dict[str, Any]] = []
+    for number, (turn, plain) in enumerate(watched(requests, progress), 1):
+        found = [
+            _row(number, "json", "model", _plainly(plain), count),
+            _row(number, "session", "model", session.send(turn), count),
+            _row(number, "packed", "program", packed.send(turn), count),
+        ]
+        for row in found:
+            row["bytes_vs_json"] = row["bytes"] / found[0]["bytes"]
+            row["tokens_vs_json"] = row["tokens"] / max(1, found[0]["tokens"])
+        rows += found
+    frame: pd.DataFrame = pandas.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+    for place, unit in enumerate(("bytes", "tokens")):
+        totals = frame.groupby("format")[unit].cumsum()
+        frame.insert(frame.columns.get_loc("tokens") + 1 + place, f"total_{unit}", totals)
+    frame.attrs["tokenizer"] = name_of(tokenizer)
+    return frame
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A turn in one way: what travels, whether it arrived, and how long that took."""
+
+    texts: list[str]
+    whole: bool
+    encode: Timing
+    decode: Timing
+
+
+def _plainly(plain: Turn) -> _Sent:
+    """Send the whole request."""
+    text = compact(plain)
+    return _Sent(
+        [text],
+        same(json.loads(text), plain),
+        _clock([lambda: compact(plain)] * ROUNDS),
+        _clock([lambda: json.loads(text)] * ROUNDS),
+    )
+
+
+class _Pair:
+    """Two ends of a connection; what can be done only once is timed on copies of them."""
+
+    def __init__(self, *, pack: bool) -> None:
+        self.pack = pack
+        self.ours, self.theirs = Session(), Session()
+
+    def send(self, turn: Turn) -> _Sent:
+        """Send what is new."""
+        writers = [copy.copy(self.ours) for _ in range(ROUNDS)]
+        readers = [copy.copy(self.theirs) for _ in range(ROUNDS)]
+        frames = self.ours.encode_request(**turn, pack=self.pack)
+        request = self.theirs.decode_request(frames)
+        found = {
+            "tool": [*request.tools],
+            "system": request.system,
+            "args": request.args,
+            "context": request.context,
+        }
+        return _Sent(
+            [frames] if isinstance(frames, str) else frames,
+            all(same(found[name], turn[name]) for name in turn),
+            _clock([_writing(session, turn, self.pack) for session in writers]),
+            _clock([_reading(session, frames) for session in readers]),
+        )
+
+
+def _writing(session: Session, turn: Turn, pack: bool) -> Work:
+    return lambda: session.encode_request(**turn, pack=pack)
+
+
+def _reading(session: Session, frames: str | list[str]) -> Work:
+    return lambda: session.decode_request(frames)
+
+
+def _clock(works: Sequence[Work]) -> Timing:
+    return timing([once(work, 1) for work in works])
+
+
+def _row(number: int, name: str, reader: Reader, sent: _Sent, count: Counter) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "turn": number,
+        "format": name,
+        "reader": reader,
+        "bytes": sum(len(text.encode()) for text in sent.texts),
+        "tokens": sum(map(count, sent.texts)),
+        "round_trip": sent.whole,
+    }
+    for way, found in (("encode", sent.encode), ("decode", sent.decode)):
+        row[f"{way}_seconds"] = found.median
+        row[f"{way}_seconds_low"] = found.low
+        row[f"{way}_seconds_high"] = found.high
+    return row
+
+
+def _requests(items: list[Any], tools: list[Any]) -> list[tuple[Turn, Turn]]:
+    """Give each request twice: as a session is given it, and as it is sent without one."""
+    for place, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise TypeError(f"item {place} is a {type(item).__name__}, not a message or a request")
+    if not items:
+        raise ValueError("the conversation is empty: give messages, or requests")
+    if all("role" in item for item in items):
+        return list(_of_messages(items, tools))
+    if tools:
+        raise ValueError("tools is for chat messages; requests name theirs as 'tool'")
+    return [_of_request(place, item) for place, item in enumerate(items)]
+
+
+def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
+    foreign = [name for name in item if name not in _FIELDS]
+    if foreign:
+        raise ValueError(
+            f"item {place} has {foreign[0]!r}: a message has 'role' and 'content', a request"
+            f" {', '.join(_FIELDS)}"
+        )
+    turn = {name: item[name] for name in _FIELDS if item.get(name) is not None}
+    if "tool" in turn:
+        turn["tool"] = _definitions(f"'tool' of item {place}", turn["tool"])
+    return turn, dict(turn)
+
+
+def _definitions(what: str, tools: Any) -> list[dict[str, Any]]:
+    found = [tools] if isinstance(tools, Mapping) else tools
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise TypeError(f"{what} is a {type(tools).__name__}, not a definition or a list of them")
+    listed = list(found)
+    for tool in listed:
+        if not isinstance(tool, Mapping):
+            raise TypeError(f"{what} has a {type(tool).__name__}: a definition is a dict")
+    return [dict(tool) for tool in listed]
+
+
+def _of_messages(messages: list[Any], tools: list[Any]) -> Iterator[tuple[Turn, Turn]]:
+    prompts = list(itertools.takewhile(lambda item: item["role"] in _PROMPTS, messages))
+    same_for_all: Turn = {}
+    if tools:
+        same_for_all["tool"] = tools
+    if prompts:
+        same_for_all["system"] = "\n\n".join(_prompt(item) for item in prompts)
+    talk = messages[len(prompts) :]
+    sent = ""
+    for place, message in enumerate(talk):
+        if message["role"] == "assistant" and place:
+            yield _so_far(same_for_all, sent, talk[:place])
+        sent += compact(dict(message)) + "\n"
+    if not talk or talk[-1]["role"] != "assistant":
+        yield _so_far(same_for_all, sent, talk)
+
+
+def _so_far(same_for_all: Turn, context: str, talk: list[Any]) -> tuple[Turn, Turn]:
+    return {**same_for_all, "context": context}, {**same_for_all, "messages": [*map(dict, talk)]}
+
+
+def _prompt(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    return content if isinstance(content, str) else compact(content)
