@@ -83,8 +83,8 @@ def test_the_clients_of_v2_cut_off_what_lies_behind(content: str, delta: str, re
         ("D|ZR|" + packed("1|D|F"), "oD|F"),
         ("D|Z|" + base64_text(gzip.compress(b"D|+|er", mtime=0)), "older"),
         ("D|Z|" + base64_text(gzip.compress(b"D|R|0|O", mtime=0)), "Old"),
-        ("D|Z|" + cw.encode_base85(gzip.compress(b"D|F|new")), "new"),
-        ("D|ZF|" + cw.encode_base85(gzip.compress(b"new")), "new"),
+        ("D|Z|" + cw.encode_base85(gzip.compress(b"D|F|new", mtime=0)), "new"),
+        ("D|ZF|" + cw.encode_base85(gzip.compress(b"new", mtime=0)), "new"),
         ("D|ZF|" + packed(""), ""),
     ],
 )
