@@ -171,7 +171,7 @@ def test_a_round_trip_that_loses_something_is_said_to_lose_it() -> None:
     assert frame.loc["cut", "note"] == "what comes back differs"
     assert frame.loc["broken", "note"].startswith("cannot be read back: ")
     assert frame.loc["rounded", "note"] == "what comes back differs"
-    with pytest.raises(ValueError, match="no format gives this input back"):
+    with pytest.raises(ValueError, match="gives this input back"):
         analysis.recommend([1, 2], formats=[cut], seconds=0)
 
 
@@ -204,7 +204,11 @@ def test_numbers_are_compared_by_value_and_truth_is_no_number() -> None:
         ([math.nan], cw.GcfError, "NaN"),
         ([0, analysis.Corpus({})], cw.GcfError, "Corpus has no form"),
         (analysis.Corpus({}), ValueError, "the corpus is empty"),
-        (need("pandas", "").DataFrame(), TypeError, r"DataFrame is given as a list: .to_dict"),
+        (
+            need("pandas", "").DataFrame(),
+            TypeError,
+            r"DataFrame is given as what JSON has, a frame as json\.loads",
+        ),
         (nested(5000), ValueError, "nested too deep"),
         ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, and others are not"),
     ],
@@ -497,3 +501,24 @@ def test_the_examples_of_the_docstrings_give_what_they_show(module: str) -> None
     result = doctest.testmod(importlib.import_module("compactwire.analysis" + module))
     assert result.attempted >= 1
     assert result.failed == 0
+
+
+def test_what_does_not_carry_every_input_is_named_in_the_advice() -> None:
+    corpus = analysis.Corpus(
+        {"large": {"x": 2**70}, "rows": [{"id": n, "n": "a"} for n in range(50)]}
+    )
+    advice = analysis.recommend(corpus, "tokens", seconds=0)
+    assert advice.format == "json"
+    assert "Left out, for not all inputs come back in them: gcf (1 of 2)" in advice.why
+    with pytest.raises(ValueError, match="no format that a model reads"):
+        analysis.recommend({"a": 1}, "tokens", formats=["zstd"], seconds=0)
+
+
+def test_lines_of_jsonl_end_at_line_feeds_only(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"t":"x\u2028y\x85"}\n{"t":1}\n', encoding="utf-8")
+    assert analysis.read_corpus(tmp_path)["a.jsonl"] == [{"t": "x\u2028y\x85"}, {"t": 1}]
+
+
+def test_a_tokenizer_that_needs_more_is_an_error_in_one_line() -> None:
+    with pytest.raises(ValueError, match="bpe-openai cannot count as 'p50k_base'"):
+        analysis.count_tokens("x", "p50k_base")

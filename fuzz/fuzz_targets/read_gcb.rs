@@ -13,7 +13,10 @@ fn read(bytes: &[u8]) {
             let payload = match gcb::decode(bytes, options) {
                 Ok(payload) => payload,
                 Err(error) => {
-                    assert!(matches!(error.place, Place::Offset(at) if at <= bytes.len()), "{error:?}");
+                    assert!(
+                        matches!(error.place, Place::Offset(at) if at <= bytes.len()),
+                        "{error:?}"
+                    );
                     continue;
                 }
             };

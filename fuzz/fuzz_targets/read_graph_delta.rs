@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use compactwire::gcf::graph::{self, Content, DeltaPayload, EncodeOptions, Payload};
 use compactwire::gcf::Code;
+use compactwire::gcf::graph::{self, Content, DeltaPayload, EncodeOptions, Payload};
 use libfuzzer_sys::fuzz_target;
 
 const OPTIONS: EncodeOptions =

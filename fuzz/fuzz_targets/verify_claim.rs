@@ -5,8 +5,8 @@
 #![no_main]
 
 use compactwire::claims::{
-    Code, Inputs, Item, Options, Scope, SigningKey, build_bundle, make_claim, make_receipt,
-    canonical_json, make_trust_policy, merkle_attestation, parse_json, sign_receipt, verify,
+    Code, Inputs, Item, Options, Scope, SigningKey, build_bundle, canonical_json, make_claim,
+    make_receipt, make_trust_policy, merkle_attestation, parse_json, sign_receipt, verify,
     write_json, write_receipt,
 };
 use compactwire::value::Value;

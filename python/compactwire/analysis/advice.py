@@ -135,9 +135,9 @@ def recommend(
     if purpose == "latency" and not seconds > 0:
         raise ValueError("latency needs times: seconds is more than 0")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
-    figures = _figures(frame)
+    figures, missing = _figures(frame)
     if purpose == "tokens":
-        figures = [row for row in figures if row.tokens is not None] or figures
+        figures = [row for row in figures if row.tokens is not None]
         figures.sort(key=lambda row: (row.reader != "model", row.tokens or 0, row.bytes))
         fit = [row for row in figures if row.reader == "model"]
     elif purpose == "bytes":
@@ -149,18 +149,23 @@ def recommend(
         close = [row for row in figures if row.seconds <= most]
         fit = sorted(close, key=lambda row: row.bytes)
     if not fit:
-        raise ValueError("no format gives this input back; compare() says why of each")
+        one = "no format that a model reads" if purpose == "tokens" else "no format"
+        raise ValueError(f"{one} gives this input back; compare() says why of each")
     best, counted = fit[0], frame.attrs["tokenizer"]
     why = {"tokens": _tokens, "bytes": _bytes, "latency": _latency}[purpose](best, figures)
+    if missing:
+        why += f" Left out, for not all inputs come back in them: {', '.join(missing)}."
     return Recommendation(purpose, best.format, why, tuple(figures), counted)
 
 
-def _figures(frame: pd.DataFrame) -> list[Figures]:
-    """Sum up each format that gives every input back."""
+def _figures(frame: pd.DataFrame) -> tuple[list[Figures], list[str]]:
+    """Sum up each format that gives every input back; the others, and of how many inputs."""
     inputs = frame["input"].nunique()
-    found = []
+    found, missing = [], []
     for name, rows in frame.groupby("format", sort=False):
-        if len(rows) != inputs or not rows["round_trip"].all():
+        carried = int(rows["round_trip"].sum())
+        if carried < inputs:
+            missing.append(f"{name} ({carried} of {inputs})")
             continue
         tokens = rows["tokens"]
         encode, decode = "encode_seconds", "decode_seconds"
@@ -176,7 +181,7 @@ def _figures(frame: pd.DataFrame) -> list[Figures]:
                 ),
             )
         )
-    return found
+    return found, missing
 
 
 def _tokens(best: Figures, figures: list[Figures]) -> str:
@@ -213,7 +218,7 @@ def _latency(best: Figures, figures: list[Figures]) -> str:
     json = _named(figures, JSON)
     said = f"{say_seconds(best.seconds)} to write and read it"
     if json and json.format != best.format:
-        said += f", compact JSON {say_seconds(json.seconds)}"
+        said += f", compact JSON by Python's json {say_seconds(json.seconds)}"
     fastest = figures[0]
     if fastest.format != best.format:
         said += f"; {fastest.format} is as fast within the spread, and more bytes"

@@ -104,7 +104,8 @@ def kind_of(value: object) -> Kind:
     if value is None or isinstance(value, bool | int | float | Mapping | list | tuple):
         return "value"
     if hasattr(value, "to_dict"):
-        raise TypeError(f"a {type(value).__name__} is given as a list: .to_dict('records')")
+        how = "json.loads(frame.to_json(orient='records', date_format='iso'))"
+        raise TypeError(f"a {type(value).__name__} is given as what JSON has, a frame as {how}")
     raise TypeError(
         f"{type(value).__name__} is nothing to compare: give a Response, a text, a value of JSON,"
         " a gcf.Payload, a CAD document, a list of messages or a Corpus"

@@ -51,7 +51,7 @@ def compare(
         The input. A text is the result of a response. Each item of a list of `Response` and `str`
         (or of `gcf.Payload`) is an input of its own; any other list is one value. A `Corpus` has
         inputs with names. CAD documents are measured in their canonical form. A DataFrame is given
-        as ``frame.to_dict("records")``.
+        as ``json.loads(frame.to_json(orient="records", date_format="iso"))``.
     formats : iterable of str or Candidate, optional
         The formats, in the order of the table; all that carry the input unless given. Responses:
         the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and "dictionary" of their
@@ -102,14 +102,12 @@ def compare(
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
     wanted = None if formats is None else _listed(formats)
-    todo = []
-    for name, item in named(value).items():
-        kind = kind_of(item)
-        todo.append((name, kind, item))
+    # All before the first is measured: what is no input should not end a long run.
+    todo = [_ready(name, item) for name, item in named(value).items()]
     _check(wanted, {kind for _, kind, _ in todo})
     rows: list[dict[str, Any]] = []
     for name, kind, item in watched(todo, progress):
-        rows += _rows(name, kind, prepared(item, kind), wanted, count, seconds)
+        rows += _rows(name, kind, item, wanted, count, seconds)
     columns = ["input", "kind", "format", "reader", *_TYPES, "note"]
     frame: pd.DataFrame = pandas.DataFrame(rows, columns=columns).astype(_TYPES)
     frame.attrs["tokenizer"] = name_of(tokenizer)
@@ -134,6 +132,16 @@ def named(value: Any) -> Mapping[str, Any]:
                     " messages, of payloads, or one value; use a Corpus for a mixture"
                 )
     return {kind_of(value): value}
+
+
+def _ready(name: str, item: Any) -> tuple[str, Kind, Any]:
+    try:
+        kind = kind_of(item)
+        return name, kind, prepared(item, kind)
+    except (TypeError, ValueError) as error:
+        if hasattr(error, "add_note"):  # From Python 3.11 on.
+            error.add_note(f"in the input {name!r}")
+        raise
 
 
 def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:

@@ -119,7 +119,7 @@ def _read(path: Path, texts: bool) -> Any:
         if path.suffix.lower() in _JSON:
             return json.loads(text)
         if path.suffix.lower() in _LINES:
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
+            return [json.loads(line) for line in text.split("\n") if line.strip()]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     except RecursionError:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Base = Literal["json", "pretty"]
 
 _BLUE, _ORANGE, _GREEN, _PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+_PARTS = ("", "_low", "_high")
 _DARK, _LIGHT = "#555555", "#B0B0B0"
 _COLOURS = (_BLUE, _ORANGE, _GREEN, _PINK)
 _HATCH = "///"
@@ -108,7 +109,8 @@ def _new(width: float, height: float) -> Any:
 
 
 def _bars(frame: pd.DataFrame, against: Base) -> Any:
-    timed = "encode_seconds" in frame and bool(frame["encode_seconds"].notna().any())
+    times = {f"{way}_seconds{part}" for way in ("encode", "decode") for part in _PARTS}
+    timed = times <= set(frame.columns) and bool(frame["encode_seconds"].notna().any())
     inputs, formats = list(frame["input"].unique()), list(frame["format"].unique())
     each = inputs if len(inputs) <= len(_COLOURS) else []
     lines = len(formats) * max(1, len(each))
@@ -129,8 +131,10 @@ def _bars(frame: pd.DataFrame, against: Base) -> Any:
 
 
 def _label(frame: pd.DataFrame, name: str) -> str:
-    whole = frame.loc[frame["format"] == name, "round_trip"].all()
-    return name if whole else f"{name} (lossy)"
+    rows = frame[frame["format"] == name]
+    if rows["round_trip"].all():
+        return name
+    return f"{name} (lossy)" if rows["bytes"].notna().any() else f"{name} (not carried)"
 
 
 def _shares(
@@ -180,7 +184,7 @@ def _times(axis: Any, frame: pd.DataFrame, formats: list[str]) -> None:
     for place, name in enumerate(formats):
         rows = frame[frame["format"] == name]
         for at, (way, colour) in enumerate((("encode", _DARK), ("decode", _LIGHT))):
-            columns = [f"{way}_seconds{part}" for part in ("", "_low", "_high")]
+            columns = [f"{way}_seconds{part}" for part in _PARTS]
             middle, low, high = (float(rows[column].median()) for column in columns)
             if middle != middle:  # NaN: not carried.
                 continue

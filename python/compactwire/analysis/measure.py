@@ -82,7 +82,8 @@ def _written(value: Any, candidate: Candidate, text: str | bytes, count: Counter
         note = "" if whole else _DIFFERS
     except Exception as error:
         whole, note = False, f"cannot be read back: {_first_line(error)}"
-    return Measured(candidate.name, candidate.reader, len(data), tokens, None, None, whole, note)
+    reader = candidate.reader if isinstance(text, str) else "program"
+    return Measured(candidate.name, reader, len(data), tokens, None, None, whole, note)
 
 
 def _bind(work: Any, argument: object) -> Work:

@@ -29,7 +29,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     text : str
         Any text. What looks like a special token is counted as the text that it is.
     encoding : str
-        A tokenizer of bpe-openai: "o200k_base" (the default), "cl100k_base", "p50k_base", ...
+        A tokenizer of bpe-openai: "o200k_base" (the default), "cl100k_base", ...
 
     Returns
     -------
@@ -77,7 +77,10 @@ def _encoder(encoding: str) -> Any:
     known = library.list_encoding_names()
     if encoding not in known:
         raise ValueError(f"no tokenizer is called {encoding!r}; there are {', '.join(known)}")
-    return library.get_encoding(encoding)
+    try:
+        return library.get_encoding(encoding)
+    except RuntimeError as error:  # Some of the names are for those who have tiktoken, too.
+        raise ValueError(f"bpe-openai cannot count as {encoding!r}: {error}") from error
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -1,0 +1,61 @@
+//! A text in pieces gives the rows of the whole, or its error, wherever it is cut.
+
+#![no_main]
+
+use compactwire::gcf::rows::{Rows, Status, Told};
+use compactwire::gcf::{self, Code, Error, Limits, ReadError};
+use compactwire::value::{Builder, Value};
+use libfuzzer_sys::fuzz_target;
+
+/// The rows of the root of a text in pieces of one size.
+fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
+    let mut rows = Rows::new(Vec::new(), Limits::default(), 1 << 20);
+    let mut builder = Builder::default();
+    let mut found = Vec::new();
+    let mut each = |builder: &mut Builder<'static>, told: Told| {
+        match (told, std::mem::take(builder).finish()) {
+            (Told::Elements, Some(Value::Array(elements))) => found.extend(elements),
+            (Told::Row | Told::Member, Some(row)) => found.push(row),
+            _ => {}
+        }
+        Ok(())
+    };
+    let mut pieces = text.as_bytes().chunks(size);
+    let done = loop {
+        match rows.read(&mut builder, &mut each) {
+            Ok(Status::Ended) => break Ok(()),
+            Ok(Status::Hungry) => match pieces.next() {
+                Some(piece) => rows.feed(piece),
+                None => rows.finish(),
+            },
+            Err(ReadError::Text(error)) => break Err(error),
+            Err(ReadError::Sink(never)) => match never {},
+        }
+    };
+    (found, done)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [size, data @ ..] = data else { return };
+    let Ok(text) = gcf::utf8(data) else { return };
+    let body = format!("GCF profile=generic\n{text}");
+    for text in [text, &body] {
+        let (found, done) = rows(text, usize::from(*size) + 1);
+        match gcf::decode(text, Limits::default()) {
+            Ok(Value::Array(elements)) => assert_eq!((found, done), (elements, Ok(()))),
+            Ok(Value::Object(members)) => {
+                let members: Vec<_> =
+                    members.into_iter().map(|member| Value::Object(vec![member])).collect();
+                assert_eq!((found, done), (members, Ok(())));
+            }
+            Ok(_) => assert_eq!(done.unwrap_err().code, Code::MissingSection),
+            Err(error) => {
+                let done = done.unwrap_err();
+                // Of a scalar nothing is read but that it is one, and how deep a value may nest is
+                // seen where its head is, not where its body is.
+                let early = [Code::MissingSection, Code::LimitExceeded].contains(&done.code);
+                assert!(early || done == error, "{done:?} {error:?}");
+            }
+        }
+    }
+});
