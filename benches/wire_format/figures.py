@@ -84,6 +84,7 @@ def _check(payload: gcf.Payload) -> None:
     inside = [edge for edge in payload.edges if {edge.source, edge.target} <= names]
     for codec, edges in ((TEXT, inside), (BYTES, payload.edges), (JSON, payload.edges)):
         data = codec.encode(payload)
+        # Of the codec that wrote it, which is text or bytes alike.
         read = codec.decode(data)  # type: ignore[arg-type]
         same(codec.encode(read), data)
         same((read.tool, read.tokens_used), (payload.tool, payload.tokens_used))

@@ -131,16 +131,23 @@ class _Bar:
 
 def _add_verify(commands: Commands) -> None:
     about = "verify a compression claim and show each check"
-    example = "compactwire verify out/bundle out/receipts out/claim.json --trust-policy policy.json"
+    example = (
+        "compactwire verify out/bundle out/receipts out/claim.json"
+        " --trust-policy policy.json --strict-trust"
+    )
     parser = add_command(commands, "verify", _run_verify, about, example)
     parser.add_argument("bundle", metavar="BUNDLE", help="the folder that holds bundle.json")
     parser.add_argument(
         "receipts", nargs="?", metavar="RECEIPTS", help="the folder of the receipts"
     )
     parser.add_argument("claim", metavar="CLAIM", help="the claim, a JSON file")
-    parser.add_argument("--trust-policy", metavar="FILE", help="whose signatures count")
     parser.add_argument(
-        "--merkle-attestation", metavar="FILE", help="a signature over all receipts"
+        "--trust-policy", metavar="FILE", help="whose signatures count; only with --strict-trust"
+    )
+    parser.add_argument(
+        "--merkle-attestation",
+        metavar="FILE",
+        help="a signature over all receipts; only with --require-merkle-attestation",
     )
     for name, text in _REQUIREMENTS.items():
         parser.add_argument(_flag(name), action="store_true", help=text)
