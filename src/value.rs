@@ -7,6 +7,7 @@
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 use std::convert::Infallible;
+use std::vec;
 
 /// A JSON-like value.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,30 +101,74 @@ impl<'a> Value<'a> {
     }
 }
 
+/// Drops a value with a stack of its own: the compiler's way nests as deep as the value.
+pub fn let_go(value: Value<'_>) {
+    enum Rest<'a> {
+        Elements(vec::IntoIter<Value<'a>>),
+        Members(vec::IntoIter<(Cow<'a, str>, Value<'a>)>),
+    }
+    let mut open = Vec::new();
+    let mut next = Some(value);
+    loop {
+        match next {
+            Some(Value::Array(elements)) => open.push(Rest::Elements(elements.into_iter())),
+            Some(Value::Object(members)) => open.push(Rest::Members(members.into_iter())),
+            Some(_) => {}
+            None => drop(open.pop()),
+        }
+        next = match open.last_mut() {
+            None => return,
+            Some(Rest::Elements(elements)) => elements.next(),
+            Some(Rest::Members(members)) => members.next().map(|(_, value)| value),
+        };
+    }
+}
+
 /// Builds the value that it is told.
+///
+/// What containers that are still open have so far lies on two stacks, so that each gets just the
+/// room that it needs: a file of a million small arrays would cost several times as much otherwise.
 #[derive(Debug, Default)]
 pub struct Builder<'a> {
     /// What is told from within this text is kept as a part of it.
     source: &'a str,
     open: Vec<Open<'a>>,
+    elements: Vec<Value<'a>>,
+    members: Vec<(Cow<'a, str>, Value<'a>)>,
     done: Option<Value<'a>>,
 }
 
+/// A container that is not closed yet, and where on its stack it begins.
 #[derive(Debug)]
 enum Open<'a> {
-    Array(Vec<Value<'a>>),
-    Object { members: Vec<(Cow<'a, str>, Value<'a>)>, key: Cow<'a, str> },
+    Array { start: usize },
+    Object { start: usize, key: Cow<'a, str> },
+}
+
+/// From this many entries on a container gets the stack itself, if it is alone there.
+const MANY: usize = 4096;
+
+/// The entries of a stack from `start` on.
+fn top<T>(stack: &mut Vec<T>, start: usize) -> Vec<T> {
+    if start == 0 && stack.len() >= MANY {
+        let mut all = std::mem::take(stack);
+        all.shrink_to_fit();
+        return all;
+    }
+    stack.drain(start..).collect()
 }
 
 impl<'a> Builder<'a> {
     /// A builder that is told of parts of `source`, and does not copy those.
     pub fn over(source: &'a str) -> Self {
-        Self { source, ..Self::default() }
+        let mut builder = Self::default();
+        builder.source = source;
+        builder
     }
 
     /// The value, once it has been told whole.
-    pub fn finish(self) -> Option<Value<'a>> {
-        self.done.filter(|_| self.open.is_empty())
+    pub fn finish(mut self) -> Option<Value<'a>> {
+        if self.open.is_empty() { self.done.take() } else { None }
     }
 
     fn keep(&self, text: &str) -> Cow<'a, str> {
@@ -136,17 +181,26 @@ impl<'a> Builder<'a> {
     fn put(&mut self, value: Value<'a>) {
         match self.open.last_mut() {
             None => self.done = Some(value),
-            Some(Open::Array(elements)) => elements.push(value),
-            Some(Open::Object { members, key }) => members.push((std::mem::take(key), value)),
+            Some(Open::Array { .. }) => self.elements.push(value),
+            Some(Open::Object { key, .. }) => self.members.push((std::mem::take(key), value)),
         }
     }
 
     fn close(&mut self) {
-        match self.open.pop() {
-            None => {}
-            Some(Open::Array(elements)) => self.put(Value::Array(elements)),
-            Some(Open::Object { members, .. }) => self.put(Value::Object(members)),
-        }
+        let value = match self.open.pop() {
+            None => return,
+            Some(Open::Array { start }) => Value::Array(top(&mut self.elements, start)),
+            Some(Open::Object { start, .. }) => Value::Object(top(&mut self.members, start)),
+        };
+        self.put(value);
+    }
+}
+
+impl Drop for Builder<'_> {
+    fn drop(&mut self) {
+        self.elements.drain(..).for_each(let_go);
+        self.members.drain(..).for_each(|(_, value)| let_go(value));
+        self.done.take().map(let_go);
     }
 }
 
@@ -184,7 +238,7 @@ impl Sink for Builder<'_> {
     }
 
     fn begin_array(&mut self) -> Result<(), Infallible> {
-        self.open.push(Open::Array(Vec::new()));
+        self.open.push(Open::Array { start: self.elements.len() });
         Ok(())
     }
 
@@ -194,7 +248,8 @@ impl Sink for Builder<'_> {
     }
 
     fn begin_object(&mut self) -> Result<(), Infallible> {
-        self.open.push(Open::Object { members: Vec::new(), key: Cow::default() });
+        let start = self.members.len();
+        self.open.push(Open::Object { start, key: Cow::default() });
         Ok(())
     }
 
@@ -253,6 +308,35 @@ mod tests {
             let Ok(()) = builder.text(text);
             let Some(Value::Text(kept)) = builder.finish() else { panic!("a text is built") };
             assert_eq!((&*kept, matches!(kept, Cow::Borrowed(_))), (text, borrowed));
+        }
+    }
+
+    #[test]
+    fn containers_within_containers_keep_what_is_theirs() {
+        let inner = |n: usize| Value::Array((0..n).map(|_| Value::Array(vec![])).collect());
+        for n in [0, 1, 5, MANY - 1, MANY, MANY + 1] {
+            let value = Value::Object(vec![
+                ("a".into(), inner(n)),
+                (
+                    "b".into(),
+                    Value::Object((0..n).map(|i| (format!("{i}").into(), inner(1))).collect()),
+                ),
+                ("c".into(), Value::Array(vec![Value::Int(1), inner(n), Value::Int(2)])),
+            ]);
+            let mut builder = Builder::default();
+            let Ok(()) = value.tell(&mut builder);
+            assert_eq!(builder.finish(), Some(value));
+        }
+    }
+
+    #[test]
+    fn a_deep_value_is_dropped_without_recursion() {
+        let mut builder = Builder::default();
+        for _ in 0..1_000_000 {
+            let Ok(()) = builder.begin_array();
+        }
+        for _ in 0..999_999 {
+            let Ok(()) = builder.end_array();
         }
     }
 

@@ -4,9 +4,10 @@
 //! and all careful implementations agree on it: keys and points of small order, keys that are not
 //! encoded canonically and scalars beyond the group's order are refused.
 
-use super::canonical::{Change, Members, canon, changed, hex, hex_bytes};
+use super::canonical::hex_bytes;
 use super::error::Failure;
 use super::fields;
+use super::signed::Form;
 use crate::value::Value;
 use ed25519_dalek::{Signature, Verifier as _, VerifyingKey};
 use std::collections::HashMap;
@@ -55,7 +56,7 @@ impl Signer {
 
 /// The scope in which the attestation's signature of a receipt is good; `None` if in none.
 pub(super) fn verify_receipt(
-    receipt: &Members<'_>,
+    form: &Form,
     attestation: &Value<'_>,
     signer: &Signer,
     keys: &Keys,
@@ -71,38 +72,8 @@ pub(super) fn verify_receipt(
     let Some(key) = keys.get(public_key) else { return Ok(None) };
     let scopes: &[Scope] =
         if accept_reference { &[Scope::Spec, Scope::Reference] } else { &[Scope::Spec] };
-    let good = |scope: &&Scope| key.verifies(&message(receipt, signer, **scope), &signature);
+    let good = |scope: &&Scope| key.verifies(&form.message(signer, **scope), &signature);
     Ok(scopes.iter().find(good).copied())
-}
-
-/// The bytes that are signed.
-pub(super) fn message(receipt: &Members<'_>, signer: &Signer, scope: Scope) -> Vec<u8> {
-    let text = |text: &str| Value::Text(text.to_owned().into());
-    let mut stub = vec![
-        ("scheme".into(), text(SCHEME)),
-        ("public_key".into(), text(&signer.public_key.map_or_else(String::new, |key| hex(&key)))),
-        ("signature".into(), text("")),
-    ];
-    let named = [("validator_id", &signer.validator_id), ("build_id", &signer.build_id)];
-    stub.extend(
-        named
-            .into_iter()
-            .filter_map(|(name, value)| value.as_deref().map(|value| (name.into(), text(value)))),
-    );
-    let stub = canon(&Value::Object(stub));
-    let several = receipt.iter().any(|(name, value)| name == "attestations" && is_array(value));
-    let mut message = changed(receipt, |name| match name {
-        "receipt_hash" if scope == Scope::Spec => Change::Drop,
-        "attestations" if several => Change::Drop,
-        "attestation" => Change::Set(&stub),
-        _ => Change::Keep,
-    });
-    message.push('\n');
-    message.into_bytes()
-}
-
-pub(super) fn is_array(value: &Value<'_>) -> bool {
-    matches!(value, Value::Array(_))
 }
 
 /// The keys that receipts name again and again, decoded once. Safe for all threads.

@@ -10,7 +10,9 @@ use super::fields;
 use super::options::Limits;
 use super::schema::Misfit;
 use crate::value::Value;
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::slice;
 
 /// The manifest's place in a report.
 pub(super) const BUNDLE: &str = "bundle.json";
@@ -293,21 +295,38 @@ fn read(step: &Value<'_>) -> Result<Option<Read>, Failure> {
 }
 
 /// The first forbidden name or absolute path, in the order of the file.
-fn forbidden(value: &Value<'_>) -> Option<Failure> {
-    let fail = |message| Some(Failure::new(Code::ForbiddenField, message).at(BUNDLE));
-    match value {
-        Value::Object(members) => members.iter().find_map(|(name, value)| {
-            if FORBIDDEN_NAMES.iter().any(|forbidden| name.eq_ignore_ascii_case(forbidden)) {
-                return fail(format!("a member is called {}", quoted(name)));
-            }
-            forbidden(value)
-        }),
-        Value::Array(elements) => elements.iter().find_map(forbidden),
-        Value::Text(text) if is_absolute(text) => {
-            fail(format!("a value is the absolute path {}", quoted(text)))
-        }
-        _ => None,
+fn forbidden(manifest: &Value<'_>) -> Option<Failure> {
+    enum Rest<'v, 'a> {
+        Elements(slice::Iter<'v, Value<'a>>),
+        Members(slice::Iter<'v, (Cow<'a, str>, Value<'a>)>),
     }
+    let fail = |message| Some(Failure::new(Code::ForbiddenField, message).at(BUNDLE));
+    let mut open = Vec::new();
+    let mut next = Some(manifest);
+    loop {
+        match next {
+            Some(Value::Object(members)) => open.push(Rest::Members(members.iter())),
+            Some(Value::Array(elements)) => open.push(Rest::Elements(elements.iter())),
+            Some(Value::Text(text)) if is_absolute(text) => {
+                return fail(format!("a value is the absolute path {}", quoted(text)));
+            }
+            Some(_) => {}
+            None => drop(open.pop()),
+        }
+        next = match open.last_mut()? {
+            Rest::Elements(elements) => elements.next(),
+            Rest::Members(members) => match members.next() {
+                Some((name, _)) if is_forbidden(name) => {
+                    return fail(format!("a member is called {}", quoted(name)));
+                }
+                member => member.map(|(_, value)| value),
+            },
+        };
+    }
+}
+
+fn is_forbidden(name: &str) -> bool {
+    FORBIDDEN_NAMES.iter().any(|forbidden| name.eq_ignore_ascii_case(forbidden))
 }
 
 /// Whether a text is a path that starts at a root, of any system.

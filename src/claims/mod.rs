@@ -45,6 +45,7 @@ mod produce;
 mod receipt;
 mod report;
 mod schema;
+mod signed;
 mod steps;
 mod verify;
 

@@ -5,7 +5,7 @@
 //! wiped when it is dropped and tells nobody.
 
 use super::artifacts;
-use super::attestation::{SCHEME, Scope, Signer, message};
+use super::attestation::{SCHEME, Scope, Signer};
 use super::bundle::{self, BUNDLE, Manifest};
 use super::canonical::{Hash, canon, canon_lf, hex};
 use super::claim::{COMPONENTS, claim_hash};
@@ -17,8 +17,8 @@ use super::merkle;
 use super::metrics::Computed;
 use super::options::{Limits, Options};
 use super::policy::Policy;
-use super::receipt::receipt_hash;
 use super::schema::{self, Misfit, Schema};
+use super::signed::Form;
 use crate::position::excerpt;
 use crate::value::Value;
 use ed25519_dalek::Signer as _;
@@ -289,7 +289,7 @@ pub fn make_receipt(
         ("receipt_index", number(index)),
         ("attestation", Value::Null),
     ]);
-    let computed = receipt_hash(receipt.as_object().unwrap_or(&[]));
+    let computed = Form::new(receipt.as_object().unwrap_or(&[]), 0).receipt_hash();
     set(&mut receipt, "receipt_hash", hash(computed));
     judge_receipt(&receipt)?;
     Ok(receipt)
@@ -313,7 +313,8 @@ pub fn sign_receipt(
     }
     let mut signed = receipt.clone();
     let name = key.signer(validator_id, build_id);
-    let signature = key.sign(&message(signed.as_object().unwrap_or(&[]), &name, scope));
+    let form = Form::new(signed.as_object().unwrap_or(&[]), 0);
+    let signature = key.sign(&form.message(&name, scope));
     let attestation = attestation(key, &signature, validator_id, build_id);
     set(&mut signed, "attestation", Value::Object(attestation));
     judge_receipt(&signed)?;
@@ -471,7 +472,7 @@ pub fn make_trust_policy(entries: Vec<Value<'static>>) -> Result<Value<'static>>
 pub fn parse_json(bytes: &[u8]) -> Result<Value<'static>> {
     let document = schema::parse_owned(bytes, &Options::default());
     let document = document.map_err(|misfit| ProduceError::argument("data", misfit.message))?;
-    Ok(document.value)
+    Ok(document.into_value())
 }
 
 /// The canonical text of a value, without a line feed.
@@ -512,7 +513,7 @@ fn judge_manifest(manifest: &Value<'static>) -> Result<Manifest> {
 
 fn judge_receipt(receipt: &Value<'static>) -> Result<()> {
     judge(receipt, &schema::RECEIPT, Code::InvalidReceiptSchema)?;
-    let computed = receipt_hash(receipt.as_object().unwrap_or(&[]));
+    let computed = Form::new(receipt.as_object().unwrap_or(&[]), 0).receipt_hash();
     if computed == fields::hash(receipt, "receipt_hash")? {
         return Ok(());
     }

@@ -4,13 +4,14 @@
 //! stays are a few facts. So memory does not grow with what receipts contain, and the work is done on
 //! all processors. The checks look at these facts in their order later.
 
-use super::attestation::{Keys, Scope, Signer, is_array, verify_receipt};
-use super::canonical::{Change, Hash, Members, changed};
+use super::attestation::{Keys, Scope, Signer, verify_receipt};
+use super::canonical::Hash;
 use super::error::{Code, Failure, cut};
 use super::fields;
 use super::files::{Folder, Refusal};
 use super::options::Options;
-use super::schema::{self, Misfit};
+use super::schema::{self, Document, Misfit};
+use super::signed::Form;
 use crate::value::Value;
 use std::collections::HashSet;
 
@@ -33,7 +34,7 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Attested {
     pub(super) signer: Signer,
-    /// In which scope the signature is good; `None` also where nobody asked.
+    /// In which scope the signature is good; `None` also where nobody has to know.
     pub(super) scope: Option<Scope>,
 }
 
@@ -97,7 +98,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, F
         Some(_) => {}
     }
     document.check(&schema::RECEIPT).map_err(invalid)?;
-    facts(&document.value, &path, options, keys).map(Some)
+    facts(&document, &path, options, keys).map(Some)
 }
 
 fn invalid(path: &str, Misfit { message, pointer }: Misfit) -> Failure {
@@ -107,46 +108,40 @@ fn invalid(path: &str, Misfit { message, pointer }: Misfit) -> Failure {
 
 /// The facts of a receipt that matches its schema.
 fn facts(
-    value: &Value<'_>,
+    document: &Document<'_>,
     path: &str,
     options: &Options,
     keys: &Keys,
 ) -> Result<Receipt, Failure> {
+    let value = &document.value;
     let members = value.as_object().ok_or_else(|| Failure::internal("a receipt is no object"))?;
     let attestations = attestations(value)?.map_err(|misfit| invalid(path, misfit))?;
-    let attested = |attestation: &&Value<'_>| {
-        let signer = Signer::new(attestation)?;
-        let scope = if options.attestations() {
-            verify_receipt(members, attestation, &signer, keys, options.accept_reference_scope)?
-        } else {
-            None
-        };
-        Ok(Attested { signer, scope })
-    };
-    Ok(Receipt {
+    let form = Form::new(members, document.size);
+    let mut receipt = Receipt {
         path: path.into(),
         job_id: fields::text(value, "job_id")?.into(),
         bundle_id: fields::hash(value, "bundle_id")?,
         root_hash: fields::hash(value, "root_hash")?,
         hash: fields::hash(value, "receipt_hash")?,
-        computed_hash: receipt_hash(members),
+        computed_hash: form.receipt_hash(),
         parent: fields::optional_hash(value, "parent_receipt_hash")?,
         index: fields::optional_natural(value, "receipt_index")?,
-        attestations: attestations.iter().map(attested).collect::<Result<_, Failure>>()?,
-    })
-}
-
-/// The hash of a receipt: without itself and without attestations, which may come and go.
-pub(super) fn receipt_hash(receipt: &Members<'_>) -> Hash {
-    let several = receipt.iter().any(|(name, value)| name == "attestations" && is_array(value));
-    let mut text = changed(receipt, |name| match name {
-        "receipt_hash" => Change::Drop,
-        "attestation" => Change::Set("null"),
-        "attestations" if several => Change::Drop,
-        _ => Change::Keep,
-    });
-    text.push('\n');
-    Hash::of(text)
+        attestations: Vec::with_capacity(attestations.len()),
+    };
+    // A signature costs much more than the rest, so that none is verified that cannot matter: of
+    // a receipt that the check of its hash will refuse, or behind the one that ends the verification.
+    let mut wanted = options.attestations() && receipt.hash == receipt.computed_hash;
+    for attestation in attestations {
+        let signer = Signer::new(attestation)?;
+        let scope = if wanted {
+            verify_receipt(&form, attestation, &signer, keys, options.accept_reference_scope)?
+        } else {
+            None
+        };
+        wanted &= scope.is_some() || options.receipt_quorum.is_some();
+        receipt.attestations.push(Attested { signer, scope });
+    }
+    Ok(receipt)
 }
 
 /// The attestations of a receipt, whose order and keys are judged here.

@@ -8,7 +8,7 @@ use super::files::{Content, ReadProblem};
 use super::options::Options;
 use crate::json;
 use crate::position::excerpt;
-use crate::value::Value;
+use crate::value::{Value, let_go};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{JsonType, Validator};
 use std::borrow::Cow;
@@ -62,6 +62,7 @@ pub(super) fn read(file: Content, limit: u64) -> Result<Vec<u8>, Misfit> {
     file.read(limit).map_err(|problem| match problem {
         ReadProblem::Unreadable => Misfit::new("the file cannot be read"),
         ReadProblem::TooLarge => Misfit::new(format!("the file is larger than {limit} bytes")),
+        ReadProblem::NoMemory => Misfit::new("the file does not fit into memory"),
     })
 }
 
@@ -69,10 +70,20 @@ pub(super) fn read(file: Content, limit: u64) -> Result<Vec<u8>, Misfit> {
 pub(super) struct Document<'a> {
     pub(super) value: Value<'a>,
     /// In bytes.
-    size: usize,
+    pub(super) size: usize,
 }
 
-impl Document<'_> {
+impl Drop for Document<'_> {
+    fn drop(&mut self) {
+        let_go(std::mem::replace(&mut self.value, Value::Null));
+    }
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn into_value(mut self) -> Value<'a> {
+        std::mem::replace(&mut self.value, Value::Null)
+    }
+
     pub(super) fn check(&self, schema: &Schema) -> Result<(), Misfit> {
         schema.check(&self.value, self.size)
     }
@@ -97,10 +108,11 @@ fn parse_with<'a, 'v>(
         .map_err(|error| Misfit::new(format!("not UTF-8 from byte {} on", error.valid_up_to())))?;
     let value =
         parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
-    if options.require_canonical && canon_lf(&value) != text {
+    let document = Document { value, size: bytes.len() };
+    if options.require_canonical && canon_lf(&document.value) != text {
         return Err(Misfit::new("the file is not in canonical form"));
     }
-    Ok(Document { value, size: bytes.len() })
+    Ok(document)
 }
 
 impl Schema {
@@ -227,7 +239,7 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
     }
 
     fn to_value(&self) -> Cow<'a, serde_json::Value> {
-        Cow::Owned(foreign(self))
+        Cow::Owned(foreign(self, SCHEMA_DEPTH))
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
@@ -235,9 +247,11 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
     }
 }
 
-/// The value as the validator's errors hold it; of the longest integers about as many digits as a
-/// double has, because nothing is decided by it.
-fn foreign(value: &Value<'_>) -> serde_json::Value {
+/// The value as the validator's errors hold it, of which nothing but the place is shown: the longest
+/// integers have about as many digits as a double, and what is within more containers than a schema
+/// looks into is left out.
+fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
+    let Some(depth) = depth.checked_sub(1) else { return serde_json::Value::Null };
     match value {
         Value::Null => serde_json::Value::Null,
         Value::Bool(value) => (*value).into(),
@@ -245,12 +259,17 @@ fn foreign(value: &Value<'_>) -> serde_json::Value {
         Value::BigInt(digits) => digits.parse::<f64>().map_or(serde_json::Value::Null, Into::into),
         Value::Float(value) => (*value).into(),
         Value::Text(text) => serde_json::Value::String(text.to_string()),
-        Value::Array(elements) => elements.iter().map(foreign).collect(),
+        Value::Array(elements) => elements.iter().map(|element| foreign(element, depth)).collect(),
         Value::Object(members) => {
-            members.iter().map(|(name, value)| (name.to_string(), foreign(value))).collect()
+            let member =
+                |(name, value): &(Cow<'_, str>, _)| (name.to_string(), foreign(value, depth));
+            members.iter().map(member).collect()
         }
     }
 }
+
+/// How many levels of containers a schema looks into, and some to spare.
+const SCHEMA_DEPTH: usize = 12;
 
 impl<'a> Object<'a, Own> for &'a [(Cow<'a, str>, Value<'a>)] {
     type Node = &'a Value<'a>;

@@ -18,7 +18,6 @@ use super::receipt::{self, Attested, Receipt};
 use super::report::{Report, bug};
 use super::schema::{self, Document, Misfit, Schema};
 use super::verify::Progress;
-use crate::value::Value;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,8 +111,8 @@ pub(super) fn read_claim(run: &mut Run<'_>) -> Outcome {
 pub(super) fn read_bundle(run: &mut Run<'_>) -> Outcome {
     let file = run.bundle_file.take().ok_or_else(bug)?;
     let bytes = run.content(file).map_err(invalid_bundle)?;
-    let value = run.document(&bytes, &schema::BUNDLE).map_err(invalid_bundle)?;
-    let manifest = Manifest::new(&value, &run.options.limits)?.map_err(invalid_bundle)?;
+    let document = run.document(&bytes, &schema::BUNDLE).map_err(invalid_bundle)?;
+    let manifest = Manifest::new(&document.value, &run.options.limits)?.map_err(invalid_bundle)?;
     run.manifest = Some(manifest);
     Ok(())
 }
@@ -136,8 +135,8 @@ pub(super) fn read_receipts(run: &mut Run<'_>) -> Outcome {
 pub(super) fn read_policy(run: &mut Run<'_>) -> Outcome {
     let file = run.policy_file.take().ok_or_else(bug)?;
     let bytes = run.content(file).map_err(invalid_policy)?;
-    let value = run.document(&bytes, &schema::TRUST_POLICY).map_err(invalid_policy)?;
-    run.policy = Some(Policy::new(&value)?.map_err(invalid_policy)?);
+    let document = run.document(&bytes, &schema::TRUST_POLICY).map_err(invalid_policy)?;
+    run.policy = Some(Policy::new(&document.value)?.map_err(invalid_policy)?);
     Ok(())
 }
 
@@ -289,8 +288,8 @@ pub(super) fn read_merkle(run: &mut Run<'_>) -> Outcome {
     };
     let invalid = |misfit| located(Code::MerkleAttestationInvalid, merkle::ATTESTATION, misfit);
     let bytes = run.content(file).map_err(invalid)?;
-    let value = run.document(&bytes, &schema::MERKLE_ATTESTATION).map_err(invalid)?;
-    run.merkle = Some(merkle::Attestation::new(&value)?);
+    let document = run.document(&bytes, &schema::MERKLE_ATTESTATION).map_err(invalid)?;
+    run.merkle = Some(merkle::Attestation::new(&document.value)?);
     Ok(())
 }
 
@@ -446,11 +445,11 @@ impl<'a> Run<'a> {
         schema::read(file.map_err(refused)?, self.options.limits.max_json_bytes)
     }
 
-    /// The value of a file that matches its schema.
-    fn document<'b>(&self, bytes: &'b [u8], schema: &Schema) -> Result<Value<'b>, Misfit> {
+    /// What a file says that matches its schema.
+    fn document<'b>(&self, bytes: &'b [u8], schema: &Schema) -> Result<Document<'b>, Misfit> {
         let document = schema::parse(bytes, self.options)?;
         document.check(schema)?;
-        Ok(document.value)
+        Ok(document)
     }
 
     /// The same work on each of many items, which the caller can watch and stop.

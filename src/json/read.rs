@@ -417,12 +417,12 @@ impl<'a> Reader<'a> {
                 Ok(value) if value.is_finite() => sink.float(value),
                 _ => return Err(self.problem(start, Problem::Overflow).into()),
             }
+        } else if digits > self.limits.max_digits {
+            return Err(self.problem(start, Problem::Digits(self.limits.max_digits)).into());
         } else if let Ok(value) = token.parse() {
             sink.int(value)
-        } else if digits <= self.limits.max_digits {
-            sink.big_int(token)
         } else {
-            return Err(self.problem(start, Problem::Digits(self.limits.max_digits)).into());
+            sink.big_int(token)
         };
         told.map_err(ReadError::Sink)
     }
@@ -577,6 +577,9 @@ mod tests {
         assert_eq!(parsed(&"[".repeat(1_000_000)).unwrap_err().offset, 128);
         assert!(parsed(&"9".repeat(4300)).is_ok());
         assert_eq!(parsed(&"9".repeat(4301)).unwrap_err().problem, Problem::Digits(4300));
+        let two = Limits { max_digits: 2, ..Limits::default() };
+        assert_eq!(parse("-12", two).unwrap(), Value::Int(-12));
+        assert_eq!(parse("-123", two).unwrap_err().problem, Problem::Digits(2));
         let members: Vec<_> = (0..100).map(|i| format!("\"{i}\":0")).collect();
         assert!(parsed(&format!("{{{}}}", members.join(","))).is_ok());
         let error = parsed(&format!("{{{},\"50\":1}}", members.join(","))).unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::value::Value;
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::{slice, vec};
 
 /// What a text shows of its characters beyond ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,51 +23,82 @@ pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, false, out);
 }
 
-fn append(value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
-        Value::BigInt(digits) => out.push_str(digits),
-        Value::Float(value) => write_float(*value, out),
-        Value::Text(text) => write_text(text, escape, out),
-        Value::Array(elements) => {
-            out.push('[');
-            for (i, element) in elements.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                append(element, escape, sort, out);
-            }
-            out.push(']');
+/// The members of an object, as a [`Value`] holds them.
+type Member<'a> = (Cow<'a, str>, Value<'a>);
+
+/// What is still to be written of a container.
+enum Rest<'v, 'a> {
+    Elements(slice::Iter<'v, Value<'a>>),
+    Members(slice::Iter<'v, Member<'a>>),
+    Sorted(vec::IntoIter<&'v Member<'a>>),
+}
+
+impl<'v, 'a> Rest<'v, 'a> {
+    fn of(members: &'v [Member<'a>], sort: bool) -> Self {
+        if !sort || members.is_sorted_by_key(|(name, _)| name) {
+            return Self::Members(members.iter());
         }
-        Value::Object(members) => {
-            out.push('{');
-            let mut first = true;
-            let mut member = |(name, value): &(Cow<'_, str>, Value<'_>)| {
-                if !std::mem::take(&mut first) {
-                    out.push(',');
-                }
-                write_text(name, escape, out);
-                out.push(':');
-                append(value, escape, sort, out);
-            };
-            if !sort || members.is_sorted_by_key(|(name, _)| name) {
-                members.iter().for_each(member);
-            } else {
-                let mut sorted: Vec<_> = members.iter().collect();
-                sorted.sort_unstable_by_key(|(name, _)| name);
-                sorted.into_iter().for_each(&mut member);
-            }
-            out.push('}');
-        }
+        let mut sorted: Vec<_> = members.iter().collect();
+        sorted.sort_unstable_by_key(|(name, _)| name);
+        Self::Sorted(sorted.into_iter())
+    }
+
+    fn next(&mut self) -> Option<(Option<&'v str>, &'v Value<'a>)> {
+        let (name, value) = match self {
+            Self::Elements(elements) => return elements.next().map(|element| (None, element)),
+            Self::Members(members) => members.next()?,
+            Self::Sorted(members) => members.next()?,
+        };
+        Some((Some(name), value))
+    }
+
+    fn end(&self) -> char {
+        if matches!(self, Self::Elements(_)) { ']' } else { '}' }
     }
 }
 
-fn display(value: impl std::fmt::Display, out: &mut String) {
-    // A String takes whatever is written to it.
-    let Ok(()) = write!(out, "{value}") else { return };
+/// With a stack of its own: values nest as deep as whoever made them allowed.
+fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
+    let mut open = Vec::new();
+    loop {
+        let mut first = false;
+        match value {
+            Value::Null => out.push_str("null"),
+            Value::Bool(true) => out.push_str("true"),
+            Value::Bool(false) => out.push_str("false"),
+            Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
+            Value::BigInt(digits) => out.push_str(digits),
+            Value::Float(value) => write_float(*value, out),
+            Value::Text(text) => write_text(text, escape, out),
+            Value::Array(elements) => {
+                out.push('[');
+                open.push(Rest::Elements(elements.iter()));
+                first = true;
+            }
+            Value::Object(members) => {
+                out.push('{');
+                open.push(Rest::of(members, sort));
+                first = true;
+            }
+        }
+        let next = loop {
+            let Some(rest) = open.last_mut() else { return };
+            if let Some(next) = rest.next() {
+                break next;
+            }
+            out.push(rest.end());
+            open.pop();
+            first = false;
+        };
+        if !first {
+            out.push(',');
+        }
+        if let Some(name) = next.0 {
+            write_text(name, escape, out);
+            out.push(':');
+        }
+        value = next.1;
+    }
 }
 
 /// Appends a text in quotes: `"`, `\` and control characters are escaped, the rest as `escape` says.
@@ -116,9 +147,14 @@ fn plain_bytes(bytes: &[u8]) -> usize {
 fn write_units(text: &str, out: &mut String) -> usize {
     let Some(char) = text.chars().next() else { return 0 };
     for unit in char.encode_utf16(&mut [0; 2]) {
-        display(format_args!("\\u{unit:04x}"), out);
+        out.push_str("\\u");
+        out.extend([12, 8, 4, 0].map(|shift| hex_digit(*unit >> shift)));
     }
     char.len_utf8()
+}
+
+fn hex_digit(nibble: u16) -> char {
+    char::from(b"0123456789abcdef"[usize::from(nibble & 15)])
 }
 
 /// Appends a finite number as Python's `repr` spells it: the shortest digits that read back as the
@@ -174,7 +210,9 @@ fn layout(digits: &str, point: i32, out: &mut String) {
             }
             let exponent = point - 1;
             let sign = if exponent < 0 { '-' } else { '+' };
-            display(format_args!("e{sign}{:02}", exponent.unsigned_abs()), out);
+            out.extend(['e', sign]);
+            out.push_str(if exponent.abs() < 10 { "0" } else { "" });
+            out.push_str(itoa::Buffer::new().format(exponent.unsigned_abs()));
         }
     }
 }
@@ -182,6 +220,7 @@ fn layout(digits: &str, point: i32, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::let_go;
     use proptest::prelude::*;
 
     fn float(value: f64) -> String {
@@ -231,6 +270,18 @@ mod tests {
         write(&value, Escape::NonAscii, &mut out);
         let text = r#""\"\\\u0000\b\t\n\f\r\u007f/\u00e9\ud83d\ude00""#;
         assert_eq!(out, format!(r#"{{"a":{text},"\uff5e":[null,true],"\ud800\udc00":1}}"#));
+    }
+
+    #[test]
+    fn nesting_takes_no_stack() {
+        let deep = (0..1_000_000).fold(Value::Int(0), |value, level| match level % 2 {
+            0 => Value::Array(vec![value]),
+            _ => Value::Object(vec![("a".into(), value)]),
+        });
+        let mut out = String::new();
+        write(&deep, Escape::NonAscii, &mut out);
+        assert_eq!(out.len(), 1 + 500_000 * (2 + 6));
+        let_go(deep);
     }
 
     proptest! {

@@ -58,6 +58,8 @@ pub(super) struct Content {
 pub(super) enum ReadProblem {
     Unreadable,
     TooLarge,
+    /// It is within its limit, and memory does not hold it.
+    NoMemory,
 }
 
 /// A file that the caller named; links are followed, because the caller chose them.
@@ -83,8 +85,11 @@ impl Content {
         if self.size > limit {
             return Err(ReadProblem::TooLarge);
         }
-        let capacity = usize::try_from(self.size).map_err(|_| ReadProblem::TooLarge)?;
-        let mut bytes = Vec::with_capacity(capacity.saturating_add(1));
+        // A sparse file can have any size.
+        let mut bytes = Vec::new();
+        let room = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
+        let reserved = room.map(|room| bytes.try_reserve_exact(room));
+        let Some(Ok(())) = reserved else { return Err(ReadProblem::NoMemory) };
         let mut bounded = self.file.take(limit.saturating_add(1));
         bounded.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
         if bytes.len() as u64 > limit {
