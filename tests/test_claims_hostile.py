@@ -242,6 +242,97 @@ def test_each_limit_ends_in_its_code(made: Made) -> None:
     assert made.verify(limits={"max_receipts": 3, "max_steps": 3, "max_artifacts": 3})
 
 
+def test_digits_are_counted_in_short_integers_too(made: Made) -> None:
+    rewrite(made, lambda m: m["steps"][0]["refs"].update(x=1234))
+    assert failed_at(made.verify(limits={"max_int_digits": 4})) == ("BUNDLE_ID_MISMATCH", "5.3.7")
+    limits = {"max_int_digits": 3}
+    assert failed_at(made.verify(limits=limits)) == ("INVALID_BUNDLE_SCHEMA", "5.2.2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs files of any size that cost nothing")
+@pytest.mark.parametrize("name", ["bundle/bundle.json", "receipts/run_00000001.json"])
+def test_a_file_that_memory_does_not_hold_is_refused(name: str, made: Made) -> None:
+    os.truncate(made.folder / name, 2**43)
+    limits = {"max_json_bytes": 2**62, "max_receipt_bytes": 2**62}
+    report = made.verify(limits=limits)
+    assert report.error is not None
+    assert "does not fit into memory" in report.error.message
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize("stack", [32, 128], ids=["32 KiB", "128 KiB"])
+@pytest.mark.parametrize(
+    ("name", "member", "expected"),
+    [
+        ("claim.json", "", "INVALID_CLAIM_SCHEMA"),
+        ("bundle/bundle.json", "expected_outputs", "BUNDLE_ID_MISMATCH"),
+        ("receipts/run_00000001.json", "result", "RECEIPT_HASH_MISMATCH"),
+        ("policy.json", "", "INVALID_TRUST_POLICY_SCHEMA"),
+        ("merkle.json", "", "MERKLE_ATTESTATION_INVALID"),
+    ],
+)
+def test_deep_values_need_no_stack(
+    name: str, member: str, expected: str, stack: int, made: Made
+) -> None:
+    """Also those of free members, which are hashed and searched whole. musl's stack is 128 KiB."""
+    value = load(made.folder / name)
+    if member:
+        value["steps"][0][member] = {"x": "DEEP"}
+    else:
+        value["x"] = "DEEP"
+    text = json.dumps(value).replace('"DEEP"', "[" * DEEP + "{}" + "]" * DEEP)
+    (made.folder / name).write_text(text)
+    found = []
+
+    def verify() -> None:
+        found.append(code(made.verify(limits={"max_depth": 2 * DEEP})))
+
+    before = threading.stack_size(stack * 1024)
+    thread = threading.Thread(target=verify)
+    thread.start()
+    threading.stack_size(before)
+    thread.join()
+    assert found == [expected]
+
+
+def heavy(made: Made) -> None:
+    """One receipt of a megabyte, six in canonical form: 64 signatures, the last of them good."""
+    receipt = made.receipts[0] | {"attestation": None}
+    receipt["steps"] = [
+        {"ordinal": 1, "step_id": "s", "op": "READ_SECTION", "outcome": "SUCCESS", "result": {}}
+    ]
+    receipt["steps"][0]["result"]["x"] = "\x7f" * 1_000_000
+    receipt["receipt_hash"] = reference.receipt_hash(receipt)
+    keys = [claims.SigningKey(bytes([i]) * 32) for i in range(64)]
+    keys.sort(key=lambda key: key.public_key)
+    good = claims.sign_receipt(receipt, keys[-1])["attestation"]
+    # A scalar below the group's order, so that the whole message has to be hashed.
+    signature = "1" * 126 + "01"
+    bad = [good | {"public_key": key.public_key, "signature": signature} for key in keys[:-1]]
+    receipt["attestations"] = [*bad, good]
+    folder = made.folder / "receipts"
+    for path in folder.iterdir():
+        path.unlink()
+    text = json.dumps(receipt, ensure_ascii=False)
+    assert len(text) < 1 << 20
+    (folder / "run_0.json").write_text(text, encoding="utf-8")
+
+
+def test_many_signatures_of_a_large_receipt_are_bounded_work(made: Made) -> None:
+    """The receipt is written once for all of them, and all must be good: the first ends it."""
+    heavy(made)
+    given = (made.bundle, made.folder / "receipts", made.claim)
+    start = time.monotonic()
+    report = cw.verify_claim(*given, require_attestation=True)
+    assert failed_at(report) == ("ATTESTATION_INVALID", "5.5.2")
+    assert time.monotonic() - start < 5
+    assert cw.verify_claim(*given, receipt_quorum=1)
+    report = cw.verify_claim(*given, receipt_quorum=2)
+    assert failed_at(report) == ("ATTESTATION_MISSING", "5.5.7")
+
+
 def test_a_long_chain_verifies_in_seconds(tmp_path: Path) -> None:
     """10^5 receipts take a while to be written; every day a tenth of them is enough."""
     count = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 10_000

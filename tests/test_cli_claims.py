@@ -89,7 +89,6 @@ def test_the_exit_code_is_that_of_the_report(tmp_path: Path) -> None:
         ("--receipt-quorum", "0"),
         ("--limit", "max_depht=1"),
         ("--limit", "max_depth=-1"),
-        ("--limit", "max_depth=2000"),
     ):
         assert run("verify", bundle, receipts, claim, *usage).returncode == 2
     report = run("verify", bundle, receipts, claim, "--json")

@@ -79,7 +79,7 @@ impl Options {
 }
 
 macro_rules! limits {
-    ($($(#[$doc:meta])* $name:ident = $default:expr, at most $most:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $default:expr;)*) => {
         /// What the inputs may cost.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
@@ -96,10 +96,10 @@ macro_rules! limits {
             /// The names of all limits.
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
 
-            /// The limit of this name and the most that it may be set to.
-            pub fn by_name(&mut self, name: &str) -> Option<(&mut u64, u64)> {
+            /// The limit of this name.
+            pub fn by_name(&mut self, name: &str) -> Option<&mut u64> {
                 match name {
-                    $(stringify!($name) => Some((&mut self.$name, $most)),)*
+                    $(stringify!($name) => Some(&mut self.$name),)*
                     _ => None,
                 }
             }
@@ -107,27 +107,25 @@ macro_rules! limits {
     };
 }
 
-const NO_LIMIT: u64 = i64::MAX as u64;
-
 limits! {
     /// Size of each JSON file but the receipts, in bytes.
-    max_json_bytes = 16 << 20, at most NO_LIMIT;
+    max_json_bytes = 16 << 20;
     /// Size of each receipt, in bytes.
-    max_receipt_bytes = 1 << 20, at most NO_LIMIT;
-    /// How deep the containers of JSON nest; a value that is deeper could not be let go safely.
-    max_depth = 128, at most 1024;
+    max_receipt_bytes = 1 << 20;
+    /// How deep the containers of JSON nest.
+    max_depth = 128;
     /// How many digits an integer has.
-    max_int_digits = 4300, at most NO_LIMIT;
+    max_int_digits = 4300;
     /// How many steps a bundle has.
-    max_steps = 100_000, at most NO_LIMIT;
+    max_steps = 100_000;
     /// How many artifacts a bundle has.
-    max_artifacts = 100_000, at most NO_LIMIT;
+    max_artifacts = 100_000;
     /// Size of each artifact, in bytes.
-    max_artifact_bytes = 64 << 20, at most NO_LIMIT;
+    max_artifact_bytes = 64 << 20;
     /// Size of all artifacts, in bytes.
-    max_total_bytes = 1 << 30, at most NO_LIMIT;
+    max_total_bytes = 1 << 30;
     /// How many names in the folder of the receipts match.
-    max_receipts = 200_000, at most NO_LIMIT;
+    max_receipts = 200_000;
 }
 
 impl Limits {

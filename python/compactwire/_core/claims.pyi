@@ -234,7 +234,7 @@ def verify_claim(
         Every JSON file must be its canonical form, to the byte.
     limits : Mapping of str to int
         What the inputs may cost: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1 MiB),
-        `max_depth` (128, at most 1024), `max_int_digits` (4300), `max_steps` and `max_artifacts`
+        `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts`
         (100,000), `max_artifact_bytes` (64 MiB), `max_total_bytes` (1 GiB), `max_receipts`
         (200,000).
     progress : callable, optional

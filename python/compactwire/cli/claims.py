@@ -200,8 +200,6 @@ def _limit(text: str) -> tuple[str, int]:
     if name not in _LIMITS or not (number.isascii() and number.isdecimal()) or len(number) > 18:
         names = ", ".join(_LIMITS)
         raise argparse.ArgumentTypeError(f"expected NAME=N with one of {names}, not {text!r}")
-    if name == "max_depth" and int(number) > 1024:
-        raise argparse.ArgumentTypeError("max_depth is at most 1024")
     return name, int(number)
 
 
