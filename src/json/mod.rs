@@ -11,6 +11,7 @@
 //! - Escaped surrogates come in pairs: a lone one is an error.
 //! - Containers nest at most [`Limits::max_depth`] deep, and no call nests with them.
 
+mod plain;
 mod read;
 mod tell;
 mod write;

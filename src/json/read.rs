@@ -1,5 +1,6 @@
 //! The strict reader: a state machine over bytes, with a stack of its own.
 
+use super::plain::{Stop, plain_bytes};
 use crate::position::excerpt;
 use crate::value::{Builder, Value};
 use crate::walk::Sink;
@@ -290,15 +291,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// How many bytes of a text in quotes are sure to be nothing special, the first of which is not.
-fn plain_bytes(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 16;
-    // Without a branch in a block, so that all of its bytes are looked at in one step.
-    let plain = |byte: &u8| !matches!(byte, ..0x20 | b'"' | b'\\');
-    let plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & plain(byte));
-    (bytes.chunks_exact(BLOCK).take_while(plain).count() * BLOCK).max(1)
-}
-
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -433,6 +425,7 @@ impl<'a> Reader<'a> {
         let mut start = self.at;
         let mut unescaped = String::new();
         loop {
+            self.at += plain_bytes(&self.text.as_bytes()[self.at..], Stop::AtSpecial);
             match self.peek() {
                 Some(b'"') => {
                     let rest = &self.text[start..self.at];
@@ -448,10 +441,7 @@ impl<'a> Reader<'a> {
                     unescaped.push(self.escape()?);
                     start = self.at;
                 }
-                Some(control @ ..0x20) => {
-                    return Err(self.problem(self.at, Problem::Control(control)));
-                }
-                Some(_) => self.at += plain_bytes(&self.text.as_bytes()[self.at..]),
+                Some(control) => return Err(self.problem(self.at, Problem::Control(control))),
                 None => return Err(self.unexpected("the closing quote of a text")),
             }
         }

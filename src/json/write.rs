@@ -1,5 +1,6 @@
 //! The canonical text of a value: members sorted, no white space, one spelling for every number.
 
+use super::plain::{Stop, plain_bytes};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::{slice, vec};
@@ -103,54 +104,38 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
 
 /// Appends a text in quotes: `"`, `\` and control characters are escaped, the rest as `escape` says.
 pub fn write_text(text: &str, escape: Escape, out: &mut String) {
+    let stop = match escape {
+        Escape::Needed => Stop::AtSpecial,
+        Escape::NonAscii => Stop::AtNonAscii,
+    };
     out.push('"');
-    let mut plain = 0;
-    let skipped = plain_bytes(text.as_bytes());
-    for (at, byte) in text.bytes().enumerate().skip(skipped) {
-        let escaped = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            0x08 => "\\b",
-            b'\t' => "\\t",
-            b'\n' => "\\n",
-            0x0C => "\\f",
-            b'\r' => "\\r",
-            0..0x20 => "",
-            0x7F.. if escape == Escape::NonAscii => "",
-            _ => continue,
-        };
-        // A character of several bytes was written when its first byte was seen.
-        if at >= plain {
-            out.push_str(&text[plain..at]);
-            plain = at + 1;
-            if escaped.is_empty() {
-                plain = at + write_units(&text[at..], out);
-            } else {
-                out.push_str(escaped);
-            }
+    let mut rest = text;
+    loop {
+        let plain = plain_bytes(rest.as_bytes(), stop);
+        out.push_str(&rest[..plain]);
+        rest = &rest[plain..];
+        let Some(char) = rest.chars().next() else { break };
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\u{c}' => out.push_str("\\f"),
+            '\r' => out.push_str("\\r"),
+            _ => write_units(char, out),
         }
+        rest = &rest[char.len_utf8()..];
     }
-    out.push_str(&text[plain..]);
     out.push('"');
 }
 
-/// How many bytes at the beginning are sure to be written as they are, however the text is escaped.
-fn plain_bytes(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 16;
-    // Without a branch in a block, so that all of its bytes are looked at in one step.
-    let plain = |byte: &u8| !matches!(byte, ..0x20 | b'"' | b'\\' | 0x7f..);
-    let plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & plain(byte));
-    bytes.chunks_exact(BLOCK).take_while(plain).count() * BLOCK
-}
-
-/// Appends the first character of `text` as `\u` escapes; its length in bytes.
-fn write_units(text: &str, out: &mut String) -> usize {
-    let Some(char) = text.chars().next() else { return 0 };
+/// Appends a character as `\u` escapes.
+fn write_units(char: char, out: &mut String) {
     for unit in char.encode_utf16(&mut [0; 2]) {
         out.push_str("\\u");
         out.extend([12, 8, 4, 0].map(|shift| hex_digit(*unit >> shift)));
     }
-    char.len_utf8()
 }
 
 fn hex_digit(nibble: u16) -> char {
