@@ -1,5 +1,5 @@
 //! Any bytes as one of the files of a true claim: a verdict, never a panic and never a bug's code; and
-//! a claim stays true only if the file still means the same. With the first bit of the input the
+//! a claim stays true only if the file still says the same. With the first bit of the input the
 //! file's own hash is put right, so that the checks behind it see the rest.
 
 #![no_main]
@@ -119,11 +119,25 @@ fuzz_target!(|data: &[u8]| {
         ..Options::default()
     };
     let report = verify(&inputs, &options, &mut |_| ControlFlow::Continue(()));
-    fs::write(&path, whole).unwrap();
+    fs::write(&path, &whole).unwrap();
     let report = report.expect("nobody stops it");
     let code = report.problem.as_ref().map(|problem| problem.failure.code);
     assert_ne!(code, Some(Code::InternalError));
-    if report.ok() && path.extension().is_some_and(|extension| extension == "txt") {
-        assert_eq!(content, fs::read(&path).unwrap());
+    if report.ok() {
+        assert_same(file, &content, &whole, *which & 0x80 != 0);
     }
 });
+
+/// A file that the verdict rests on may change in its layout and in the case of hexadecimal digits.
+fn assert_same(file: &str, content: &[u8], whole: &[u8], mended: bool) {
+    let meaning = |bytes| canonical_json(&parse_json(bytes).unwrap()).to_ascii_lowercase();
+    match file {
+        // Nobody signs the policy, the notes of a claim, and what a Merkle attestation repeats.
+        "policy.json" | "merkle.json" => {}
+        "claim.json" if mended => {}
+        "claim.json" | "bundle/bundle.json" | "receipts/run_00000000.json" => {
+            assert_eq!(meaning(content), meaning(whole));
+        }
+        _ => assert_eq!(content, whole),
+    }
+}
