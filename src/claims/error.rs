@@ -3,6 +3,7 @@
 //! A code fixes its phase and its exit code, so that no place can combine them otherwise.
 
 use crate::position::excerpt;
+use std::path::{Path, PathBuf};
 
 /// How many code points of the input a report's `path` may show.
 const PATH_CHARS: usize = 100;
@@ -138,11 +139,19 @@ pub enum ProduceError {
     /// The system has no randomness for a key.
     #[error("the system has no randomness to make a key of")]
     Randomness,
+    /// Something stands where a file or folder should be written.
+    #[error("{}: {message}", excerpt(&path.to_string_lossy()))]
+    Occupied {
+        /// Where.
+        path: PathBuf,
+        /// What, and what to do.
+        message: String,
+    },
     /// A file cannot be written or read.
-    #[error("{path}: {error}")]
+    #[error("{}: {error}", excerpt(&path.to_string_lossy()))]
     Io {
         /// The file.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         error: std::io::Error,
     },
@@ -158,11 +167,30 @@ impl ProduceError {
     pub(super) fn argument(field: &'static str, message: impl Into<String>) -> Self {
         Self::Argument { field, message: message.into() }
     }
+
+    pub(super) fn occupied(path: &Path, message: impl Into<String>) -> Self {
+        Self::Occupied { path: path.to_owned(), message: message.into() }
+    }
+
+    pub(super) fn io(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), error }
+    }
 }
 
 /// A path of the input as a report shows it, cut where it is long.
 pub(super) fn cut(path: &str) -> &str {
     path.char_indices().nth(PATH_CHARS).map_or(path, |(end, _)| &path[..end])
+}
+
+/// A text of the input on one line, which no terminal takes for a command: what is not to be seen, or
+/// changes the direction of what follows, is escaped.
+pub fn one_line(text: &str) -> String {
+    // Debug escapes quotes and backslashes too, which are harmless here.
+    let escape = |char: char| match char {
+        '"' | '\'' | '\\' => char.to_string(),
+        _ => char.escape_debug().to_string(),
+    };
+    text.chars().map(escape).collect()
 }
 
 /// The place of artifact `path`, or of another text of the input.

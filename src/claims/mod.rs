@@ -18,7 +18,7 @@
 //! `error` the codes. `files` reads, `schema` parses and judges the form, `canonical` writes what is
 //! hashed. `bundle` and `artifacts`, `claim`, `receipt`, `attestation`, `policy`, `merkle` and
 //! `metrics` each know one subject; `parallel` does the same work on many of them. `produce` makes
-//! what is verified.
+//! what is verified, `key` keeps what it is signed with.
 //!
 //! # Where we differ
 //! The specification contradicts itself in places. A hash is over the canonical form, with the final
@@ -35,6 +35,7 @@ mod claim;
 mod error;
 mod fields;
 mod files;
+mod key;
 mod make;
 mod merkle;
 mod metrics;
@@ -50,11 +51,12 @@ mod steps;
 mod verify;
 
 pub use attestation::Scope;
-pub use error::{Code, Failure, ProduceError};
+pub use error::{Code, Failure, ProduceError, one_line};
+pub use key::SigningKey;
 pub use metrics::{Computed, estimate as estimate_tokens};
 pub use options::{Inputs, Limits, Options};
 pub use produce::{
-    Item, SigningKey, build_bundle, canonical_json, make_claim, make_receipt, make_trust_policy,
+    Item, Signing, build_bundle, canonical_json, make_claim, make_receipt, make_trust_policy,
     merkle_attestation, merkle_root, parse_json, sign_receipt, write_json, write_receipt,
 };
 pub use report::{Problem, Report, Status};

@@ -4,9 +4,9 @@
 //! place on the disk, and its canonical JSON is the same to the byte wherever it is made.
 
 use super::attestation::Scope;
-use super::canonical::canon_lf;
+use super::canonical::{Hash, canon_lf};
 use super::claim::UNVERIFIED;
-use super::error::{Code, Failure};
+use super::error::{Code, Failure, one_line};
 use super::fields;
 use super::make::{number, object, text};
 use super::metrics::Computed;
@@ -15,6 +15,15 @@ use crate::json;
 use crate::value::Value;
 
 const VERSION: &str = "1.0.0";
+
+/// The checks that are made all together, if the chain is asked for.
+const CHAIN: [&str; 6] = ["5.1.2", "5.4.1", "5.4.2", "5.4.3", "5.4.4", "5.4.5"];
+
+/// Whether there are options or inputs with which a check does not apply.
+fn is_optional(check: &str) -> bool {
+    matches!(check, "5.1.2" | "5.1.3" | "5.2.3" | "5.2.4")
+        || ["5.4.", "5.5.", "5.6."].into_iter().any(|section| check.starts_with(section))
+}
 
 /// How many characters a message has at most.
 const MESSAGE_CHARS: usize = 300;
@@ -106,9 +115,7 @@ impl Report {
     }
 
     pub(super) fn fail(&mut self, check: usize, mut failure: Failure) {
-        let chars = failure.message.chars();
-        let line = chars.map(|char| if char.is_control() { ' ' } else { char });
-        failure.message = line.take(MESSAGE_CHARS).collect();
+        failure.message = message(&failure.message);
         self.checks[check] = Status::Failed;
         self.problem = Some(Problem { failure, check });
     }
@@ -118,11 +125,63 @@ impl Report {
         canon_lf(&self.to_value())
     }
 
-    /// The report that this is the JSON of; `None` if it is of none.
+    /// The report that this is the JSON of; `None` if no verification could have made it.
     pub fn from_json(json: &[u8]) -> Option<Self> {
         let value = json::parse(std::str::from_utf8(json).ok()?, json::Limits::default()).ok()?;
         let report = Self::from_value(&value).ok()?;
-        (report.to_json().as_bytes() == json).then_some(report)
+        (report.to_json().as_bytes() == json && report.is_consistent()).then_some(report)
+    }
+
+    /// Whether checks, error and findings fit together: section 13 says when each finding is there.
+    fn is_consistent(&self) -> bool {
+        let end = self.problem.as_ref().map_or(CHECKS.len(), |problem| problem.check);
+        let passed = |id| {
+            CHECKS
+                .iter()
+                .zip(self.checks)
+                .any(|(check, status)| check.id == id && status == Status::Passed)
+        };
+        let bound = passed("5.4.6") || CHECKS[..end].iter().any(|check| check.id == "5.4.6");
+        let scopes = self.signature_scopes.iter().flatten();
+        let all_count = scopes.clone().flatten().all(Option::is_some);
+        let hashes = [&self.bundle_id, &self.claim_hash, &self.merkle_root];
+        self.checks_fit(end)
+            && hashes.into_iter().flatten().all(|hash| Hash::parse(hash).is_some())
+            && self.bundle_id.is_some() == passed("5.3.1")
+            && self.run_id.is_some() == passed("5.3.1")
+            && self.claim_hash.is_some() == passed("5.2.1")
+            && (self.unverified_claim_fields.is_empty() || passed("5.2.1"))
+            && self.receipt_count.is_some() == passed("5.4.1")
+            && self.merkle_root.is_some() == (passed("5.4.5") && bound)
+            && self.signature_scopes.is_some() == (passed("5.5.2") || passed("5.5.7"))
+            && (self.signature_scopes.is_none()
+                || Some(scopes.count() as u64) == self.receipt_count)
+            && (all_count || passed("5.5.7"))
+            && self.computed.is_some() == passed("5.7.2")
+    }
+
+    /// Whether the checks before the `end` have not failed, the one there has, and none was made after.
+    fn checks_fit(&self, end: usize) -> bool {
+        let (before, after) = self.checks.split_at(end);
+        let before = || CHECKS.iter().zip(before);
+        let failed = match (&self.problem, after.split_first()) {
+            (None, None) => true,
+            (Some(Problem { failure, .. }), Some((first, rest))) => {
+                *first == Status::Failed
+                    && rest.iter().all(|status| *status == Status::Skipped)
+                    && failure.message == message(&failure.message)
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        let mut chain = before().filter(|(check, _)| CHAIN.contains(&check.id));
+        let first = chain.next().map(|(_, status)| status);
+        failed
+            && chain.all(|(_, status)| Some(status) == first)
+            && before().all(|(check, status)| match status {
+                Status::Passed => true,
+                Status::Skipped => is_optional(check.id),
+                Status::Failed => false,
+            })
     }
 
     fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
@@ -223,6 +282,11 @@ impl Computed {
             ("vector_db_tokens", number(self.vector_db_tokens)),
         ])
     }
+}
+
+/// A message as reports have it: one line that can be seen, of bounded length.
+fn message(text: &str) -> String {
+    one_line(text).chars().take(MESSAGE_CHARS).collect()
 }
 
 fn present<'v, 'a>(value: &'v Value<'a>, name: &str) -> Option<&'v Value<'a>> {

@@ -2,12 +2,12 @@
 //!
 //! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
 
-use crate::claims::{Failure, ProduceError};
+use crate::claims::{Failure, ProduceError, one_line};
 use crate::compact::{DecodeError, EncodeError};
 use crate::gcf;
 use crate::position::excerpt;
 use crate::{base85, cad, session, wire};
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::path::PathBuf;
@@ -204,7 +204,8 @@ pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
 pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&str>) -> PyErr {
     let Failure { code, message, path } = failure;
     let text = match path {
-        Some(path) => format!("{}: {message} ({path})", code.name()),
+        // The attribute is exact; the text is for people, and perhaps for a terminal.
+        Some(path) => format!("{}: {message} ({})", code.name(), one_line(path)),
         None => format!("{}: {message}", code.name()),
     };
     exception!(
@@ -219,6 +220,9 @@ pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&s
     )
 }
 
+/// The number of `FileExistsError` on all systems that Python runs on.
+const EEXIST: i32 = 17;
+
 /// A [`ProduceError`] as its exception.
 #[cold]
 pub(super) fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
@@ -228,6 +232,9 @@ pub(super) fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
         }
         ProduceError::Refused(failure) => claim_rejected(py, &failure, None),
         ProduceError::Randomness => PyOSError::new_err(error.to_string()),
+        ProduceError::Occupied { path, message } => {
+            PyFileExistsError::new_err((EEXIST, message, path.into_os_string()))
+        }
         ProduceError::Io { path, error } => os_error(&error, path),
     }
 }

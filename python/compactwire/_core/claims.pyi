@@ -93,6 +93,9 @@ class ClaimReport:
     """
 
     @property
+    def report_version(self) -> str:
+        """The version of the form of `to_dict` and `to_json`."""
+    @property
     def ok(self) -> bool:
         """Whether every check that applies has passed."""
     @property
@@ -157,26 +160,57 @@ class ClaimReport:
 class SigningKey:
     """A secret Ed25519 key, for signing.
 
-    The secret is wiped when the object goes, and shown by `seed` only: not by `repr`, not in
-    errors, and the object cannot be pickled or copied.
+    The secret is wiped when the object goes, and given away by `seed` and `save` only: not by
+    `repr`, not in errors, and the object cannot be pickled or copied.
 
     Parameters
     ----------
     seed : bytes
-        The 32 bytes that the key is made of.
+        The 32 bytes that the key is made of. The caller's own copy is the caller's to wipe.
 
     Raises
     ------
-    ValueError
-        It is not 32 bytes.
+    TypeError, ValueError
+        It is not bytes, or not 32 of them.
     """
 
     def __new__(cls, seed: bytes | bytearray | memoryview, /) -> SigningKey: ...
+    @classmethod
+    def load(cls, path: _Path, /) -> SigningKey:
+        """Read a key from a file that `save` or `compactwire claim key` has written.
+
+        No more than 256 bytes of it are read, and its secret is never an object of Python.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file of 64 hexadecimal digits, with white space around them or without.
+
+        Raises
+        ------
+        EncodeError
+            It is something else; the message shows nothing of it.
+        OSError
+            It cannot be read.
+        """
+    def save(self, path: _Path, /) -> None:
+        """Write the key to a new file, which on Unix its owner alone may read.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. One that is there is never replaced: it may be the only copy of another key.
+
+        Raises
+        ------
+        OSError
+            There is a file of this name, or it cannot be written.
+        """
     @property
     def public_key(self) -> str:
         """The key by which others verify: 64 hexadecimal digits."""
     def seed(self) -> bytes:
-        """The secret: 32 bytes, to be kept where nobody else reads."""
+        """The secret: 32 bytes, which Python keeps until nobody holds them and does not wipe."""
 
 def verify_claim(
     bundle: _Path,
@@ -266,16 +300,20 @@ def build_bundle(
 ) -> dict[str, Any]:
     r"""Write a bundle: the texts as artifacts, and the manifest `bundle.json`.
 
+    All of it is written, or nothing: an empty folder stays empty where an error is raised, and
+    one that was made is removed. No link inside the folder is followed.
+
     Parameters
     ----------
     out_dir : str or path-like
-        The folder, made if it is not there; files of the same names are replaced.
+        The folder, made if it is not there; one that is there must be empty.
     run_id, job_id, message_id : str
         What the bundle belongs to. The names of the receipts begin with `run_id`, of 1 to 200
         characters without "/", "\\" and NUL.
     items : iterable of Mapping
         Each with "kind" ("symbol" or "section"), "ref", "text" and perhaps "slice" (str or None).
-        Line ends of the text become LF, and a last one is added.
+        Line ends of the text become LF, and a last one is added. A symbol costs tokens only if
+        its "ref" begins with "@".
 
     Returns
     -------
@@ -284,12 +322,12 @@ def build_bundle(
 
     Raises
     ------
-    EncodeError
-        Two items are the same, or an argument cannot be written.
+    EncodeError, TypeError
+        Two items are the same, or an argument is not like that.
     ClaimRejected
         No verification would accept it: a slice of everything, an absolute path.
     OSError
-        A file cannot be written.
+        The folder is not empty (FileExistsError), or a file cannot be written.
 
     Source: Compression Claims sections 2 and 3.
     """
@@ -312,7 +350,9 @@ def make_receipt(manifest: dict[str, Any], parent: dict[str, Any] | None = None)
     Raises
     ------
     ClaimRejected
-        The manifest or the parent would not verify.
+        The manifest or the parent would not verify, or the parent is of another run.
+    EncodeError, TypeError
+        An argument is no value of JSON, or the parent has no number to count on from.
 
     Source: Compression Claims section 3.5.
     """
@@ -323,8 +363,13 @@ def sign_receipt(
     validator_id: str | None = None,
     build_id: str | None = None,
     scope: Literal["spec", "reference"] = "spec",
+    *,
+    add: bool = False,
 ) -> dict[str, Any]:
     """Sign a receipt; its `receipt_hash` stays as it is.
+
+    A receipt holds one signature in `attestation`, or several in `attestations`, each by another
+    key: see `add`.
 
     Parameters
     ----------
@@ -338,16 +383,21 @@ def sign_receipt(
         What signed: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
     scope : {"spec", "reference"}
         The bytes that are signed: without `receipt_hash` (the specification) or with it.
+    add : bool
+        Keep the signatures of other keys, which must be good, for `receipt_quorum`. Without it, a
+        signature takes the place of the one that is there.
 
     Returns
     -------
     dict
-        The receipt with its attestation.
+        The receipt with its attestation, or with all of them in their order.
 
     Raises
     ------
     ClaimRejected
-        The receipt, or a name, would not verify.
+        The receipt, a name or a signature that stays would not verify.
+    EncodeError, TypeError, ValueError
+        Several signatures would be lost without `add`, or an argument is not like that.
 
     Source: Compression Claims section 3.3.
     """
@@ -358,7 +408,8 @@ def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
     Parameters
     ----------
     folder : str or path-like
-        The folder of the receipts, made if it is not there.
+        The folder of the receipts, made if it is not there. A receipt that has this name already
+        is replaced as a whole; a link is not followed.
     receipt : dict
         The receipt.
 
@@ -369,10 +420,10 @@ def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
 
     Raises
     ------
-    ClaimRejected, EncodeError
-        It would not verify, or has no number.
+    ClaimRejected, EncodeError, TypeError
+        It, or a signature of it, would not verify, or it has no number.
     OSError
-        It cannot be written.
+        It cannot be written, or something else than a regular file is in the way.
 
     Source: Compression Claims section 2.3.
     """
@@ -388,7 +439,7 @@ def merkle_attestation(
     Parameters
     ----------
     chain : iterable of dict
-        The receipts, in their order.
+        All receipts of one run, in their order.
     key, validator_id, build_id
         As in `sign_receipt`.
 
@@ -399,8 +450,11 @@ def merkle_attestation(
 
     Raises
     ------
-    ClaimRejected, EncodeError
-        A receipt would not verify, or there is none.
+    ClaimRejected
+        A receipt would not verify, comes twice or does not follow the one before it; `path` says
+        which, such as "chain[2]#/parent_receipt_hash".
+    EncodeError, TypeError, ValueError
+        There is none, or an argument is not like that.
 
     Source: Compression Claims section 3.6.
     """
@@ -420,7 +474,7 @@ def merkle_root(hashes: Iterable[str], /) -> str:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         One is no hash, or there is none.
 
     Source: Compression Claims section 3.6.
@@ -439,7 +493,7 @@ def make_claim(
     manifest : dict
         The manifest.
     bundle_dir : str or path-like
-        The folder of the bundle, whose artifacts are read and checked.
+        The folder of the bundle, whose manifest and artifacts are read and checked.
     components : Mapping of str to bool, optional
         Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim is about; all but "f3"
         unless given.
@@ -454,7 +508,9 @@ def make_claim(
     Raises
     ------
     ClaimRejected
-        An artifact is not the manifest's, or no claim about them can be true.
+        The folder holds another bundle than the manifest's, or no claim about it can be true.
+    EncodeError, TypeError
+        An argument is not like that.
 
     Source: Compression Claims section 2.
     """
@@ -477,6 +533,8 @@ def make_trust_policy(entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     ------
     ClaimRejected
         An entry is not like that, or an id or a key comes twice.
+    EncodeError, TypeError
+        An entry is no value of JSON.
 
     Source: Compression Claims section 3.4.
     """
@@ -487,14 +545,16 @@ def write_json(path: _Path, value: object, /) -> None:
     Parameters
     ----------
     path : str or path-like
-        The file; one that is there is replaced.
+        The file. A regular file that is there is replaced as a whole; a link is not followed.
     value : dict
-        A claim, a trust policy, a Merkle attestation.
+        A claim, a trust policy, a Merkle attestation. Whether it would verify is not asked.
 
     Raises
     ------
+    EncodeError, TypeError
+        `parse_json` could not read it back.
     OSError
-        It cannot be written.
+        It cannot be written, or something else than a regular file is in the way.
 
     Source: Compression Claims section 3.1.
     """
@@ -544,6 +604,16 @@ def parse_json(data: str | bytes | bytearray | memoryview, /) -> Any:
 
 def estimate_tokens(size: int, /) -> int:
     """Say how many tokens a text of so many UTF-8 bytes is taken for: a quarter, half to even.
+
+    Parameters
+    ----------
+    size : int
+        In bytes, from 0 to 2^63 - 1.
+
+    Raises
+    ------
+    EncodeError, TypeError
+        It is out of this range, or no int.
 
     Source: Compression Claims section 7.1.
     """

@@ -1,5 +1,8 @@
 //! `compactwire.claims`: verification and production of compression claims.
 
+mod arguments;
+mod json;
+mod key;
 mod produce;
 mod report;
 mod verify;
@@ -10,10 +13,13 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false, submodule)]
 pub(super) mod claims {
     #[pymodule_export]
+    use super::json::{canonical_json, estimate_tokens, merkle_root, parse_json, write_json};
+    #[pymodule_export]
+    use super::key::{SigningKey, generate_key};
+    #[pymodule_export]
     use super::produce::{
-        SigningKey, build_bundle, canonical_json, estimate_tokens, generate_key, make_claim,
-        make_receipt, make_trust_policy, merkle_attestation, merkle_root, parse_json, sign_receipt,
-        write_json, write_receipt,
+        build_bundle, make_claim, make_receipt, make_trust_policy, merkle_attestation,
+        sign_receipt, write_receipt,
     };
     #[pymodule_export]
     use super::report::{Check, ClaimReport, Problem};

@@ -1,101 +1,33 @@
 //! Making what is verified: `compactwire.claims`.
 
-#![expect(clippy::needless_pass_by_value, reason = "paths are made of what Python passes")]
-
-use super::super::args::Data;
-use super::super::errors::produce_error;
+use super::super::args::boolean;
+use super::super::errors::{produce_error, unfit_path};
 use super::super::walk;
-use crate::claims::{self, Item, Scope, estimate_tokens as estimate};
+use super::arguments::{items as entries_of, iterate, optional_text, path, text};
+use super::key::with_key;
+use crate::claims::{self, Item, Scope, Signing};
+use crate::position::excerpt;
 use crate::value::Value;
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
-use zeroize::Zeroizing;
-
-/// A secret Ed25519 key, for signing.
-///
-/// The secret is wiped when the object goes, and shown by `seed` only: not by `repr`, not in
-/// errors, and the object cannot be pickled or copied.
-///
-/// Parameters
-/// ----------
-/// seed : bytes
-///     The 32 bytes that the key is made of.
-///
-/// Raises
-/// ------
-/// ValueError
-///     It is not 32 bytes.
-#[pyclass(frozen, module = "compactwire.claims")]
-pub(super) struct SigningKey(claims::SigningKey);
-
-#[pymethods]
-impl SigningKey {
-    #[new]
-    #[pyo3(signature = (seed, /))]
-    fn new(seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        key_of(seed).map(Self)
-    }
-
-    /// The key by which others verify: 64 hexadecimal digits.
-    #[getter]
-    fn public_key(&self) -> String {
-        self.0.public_key()
-    }
-
-    /// The secret: 32 bytes, to be kept where nobody else reads.
-    fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &*self.0.seed())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<SigningKey public_key={}>", self.0.public_key())
-    }
-}
-
-fn key_of(seed: &Bound<'_, PyAny>) -> PyResult<claims::SigningKey> {
-    let data = Data::new(seed)?;
-    let bytes = data.bytes()?;
-    let mut secret = Zeroizing::new([0; 32]);
-    if bytes.len() != secret.len() {
-        let message = format!("a seed has 32 bytes, not {}", bytes.len());
-        return Err(PyValueError::new_err(message));
-    }
-    secret.copy_from_slice(bytes);
-    Ok(claims::SigningKey::new(&secret))
-}
-
-/// Calls `work` with a key, or with that of a seed.
-fn with_key<T>(
-    key: &Bound<'_, PyAny>,
-    work: impl FnOnce(&claims::SigningKey) -> Result<T, claims::ProduceError>,
-) -> PyResult<T> {
-    let made = match key.cast::<SigningKey>() {
-        Ok(key) => work(&key.get().0),
-        Err(_) => work(&key_of(key)?),
-    };
-    made.map_err(|error| produce_error(key.py(), error))
-}
-
-/// Make a new secret key from the system's randomness.
-#[pyfunction]
-pub(super) fn generate_key(py: Python<'_>) -> PyResult<SigningKey> {
-    claims::SigningKey::generate().map(SigningKey).map_err(|error| produce_error(py, error))
-}
 
 /// Write a bundle: the texts as artifacts, and the manifest `bundle.json`.
+///
+/// All of it is written, or nothing: an empty folder stays empty where an error is raised, and
+/// one that was made is removed. No link inside the folder is followed.
 ///
 /// Parameters
 /// ----------
 /// out_dir : str or path-like
-///     The folder, made if it is not there; files of the same names are replaced.
+///     The folder, made if it is not there; one that is there must be empty.
 /// run_id, job_id, message_id : str
 ///     What the bundle belongs to. The names of the receipts begin with `run_id`, of 1 to 200
 ///     characters without "/", "\\" and NUL.
 /// items : iterable of Mapping
 ///     Each with "kind" ("symbol" or "section"), "ref", "text" and perhaps "slice" (str or None).
-///     Line ends of the text become LF, and a last one is added.
+///     Line ends of the text become LF, and a last one is added. A symbol costs tokens only if
+///     its "ref" begins with "@".
 ///
 /// Returns
 /// -------
@@ -104,69 +36,70 @@ pub(super) fn generate_key(py: Python<'_>) -> PyResult<SigningKey> {
 ///
 /// Raises
 /// ------
-/// EncodeError
-///     Two items are the same, or an argument cannot be written.
+/// EncodeError, TypeError
+///     Two items are the same, or an argument is not like that.
 /// ClaimRejected
 ///     No verification would accept it: a slice of everything, an absolute path.
 /// OSError
-///     A file cannot be written.
+///     The folder is not empty (FileExistsError), or a file cannot be written.
 ///
 /// Source: Compression Claims sections 2 and 3.
 #[pyfunction]
 pub(super) fn build_bundle<'py>(
-    py: Python<'py>,
-    out_dir: PathBuf,
-    run_id: &str,
-    job_id: &str,
-    message_id: &str,
+    out_dir: &Bound<'py, PyAny>,
+    run_id: &Bound<'py, PyAny>,
+    job_id: &Bound<'py, PyAny>,
+    message_id: &Bound<'py, PyAny>,
     items: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let items = items.try_iter()?.map(|item| self::item(&item?)).collect::<PyResult<Vec<_>>>()?;
-    let manifest = py
-        .detach(|| claims::build_bundle(&out_dir, run_id, job_id, message_id, &items))
-        .map_err(|error| produce_error(py, error))?;
-    dict(py, &manifest)
+    let py = out_dir.py();
+    let folder = path(out_dir, "out_dir")?;
+    let (run, job) = (text(run_id, "run_id")?, text(job_id, "job_id")?);
+    let message = text(message_id, "message_id")?;
+    let items = iterate(items, "items", "mappings")?.zip(0..);
+    let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
+    let items = items.collect::<PyResult<Vec<_>>>()?;
+    let made = py.detach(|| claims::build_bundle(&folder, &run, &job, &message, &items));
+    dict(py, &made.map_err(|error| produce_error(py, error))?)
 }
 
-fn item(item: &Bound<'_, PyAny>) -> PyResult<Item> {
-    let mapping = item
-        .cast::<PyMapping>()
-        .map_err(|_| PyTypeError::new_err("an item must be a mapping with kind, ref and text"))?;
+fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
     let mut made =
         Item { symbol: false, reference: String::new(), slice: None, text: String::new() };
     let mut missing = vec!["kind", "ref", "text"];
-    for entry in mapping.items()?.iter() {
-        let (name, value) = entry.extract::<(String, Bound<'_, PyAny>)>()?;
+    let unfit = |message: &str| unfit_path(item.py(), place, message);
+    for entry in entries_of(item, place, "a mapping with kind, ref and text")?.iter() {
+        let (name, value) = entry.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let name = text(&name, &format!("a key of {place}"))?;
+        let member = || text(&value, &format!("{place}.{name}"));
         match name.as_str() {
-            "kind" => made.symbol = is_symbol(&value)?,
-            "ref" => made.reference = text(&value, "ref")?,
+            "kind" => {
+                made.symbol = match member()?.as_str() {
+                    "symbol" => true,
+                    "section" => false,
+                    other => {
+                        let other = excerpt(other);
+                        return Err(unfit(&format!(
+                            "kind must be 'symbol' or 'section', not {other}"
+                        )));
+                    }
+                }
+            }
+            "ref" => made.reference = member()?,
             "slice" if value.is_none() => {}
-            "slice" => made.slice = Some(text(&value, "slice")?),
-            "text" => made.text = text(&value, "text")?,
-            _ => return Err(PyValueError::new_err(format!("an item has no {name:?}"))),
+            "slice" => made.slice = Some(member()?),
+            "text" => made.text = member()?,
+            _ => {
+                let names = "kind, ref, slice and text";
+                return Err(unfit(&format!("an item has {names}, and no {}", excerpt(&name))));
+            }
         }
         missing.retain(|other| *other != name);
     }
     match missing.first() {
         None => Ok(made),
-        Some(name) => Err(PyValueError::new_err(format!("an item needs {name:?}"))),
+        Some(name) => Err(unfit(&format!("an item needs {name:?}"))),
     }
-}
-
-fn is_symbol(kind: &Bound<'_, PyAny>) -> PyResult<bool> {
-    match text(kind, "kind")?.as_str() {
-        "symbol" => Ok(true),
-        "section" => Ok(false),
-        other => {
-            let message = format!("kind must be 'symbol' or 'section', not {other:?}");
-            Err(PyValueError::new_err(message))
-        }
-    }
-}
-
-fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
-    let text = super::super::args::text(value, field)?;
-    super::super::args::utf8(text, field).map(str::to_owned)
 }
 
 /// Make the receipt of a run of a bundle's steps.
@@ -186,7 +119,9 @@ fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
 /// Raises
 /// ------
 /// ClaimRejected
-///     The manifest or the parent would not verify.
+///     The manifest or the parent would not verify, or the parent is of another run.
+/// EncodeError, TypeError
+///     An argument is no value of JSON, or the parent has no number to count on from.
 ///
 /// Source: Compression Claims section 3.5.
 #[pyfunction]
@@ -204,6 +139,9 @@ pub(super) fn make_receipt<'py>(
 
 /// Sign a receipt; its `receipt_hash` stays as it is.
 ///
+/// A receipt holds one signature in `attestation`, or several in `attestations`, each by another
+/// key: see `add`.
+///
 /// Parameters
 /// ----------
 /// receipt : dict
@@ -216,39 +154,60 @@ pub(super) fn make_receipt<'py>(
 ///     What signed: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
 /// scope : {"spec", "reference"}
 ///     The bytes that are signed: without `receipt_hash` (the specification) or with it.
+/// add : bool
+///     Keep the signatures of other keys, which must be good, for `receipt_quorum`. Without it, a
+///     signature takes the place of the one that is there.
 ///
 /// Returns
 /// -------
 /// dict
-///     The receipt with its attestation.
+///     The receipt with its attestation, or with all of them in their order.
 ///
 /// Raises
 /// ------
 /// ClaimRejected
-///     The receipt, or a name, would not verify.
+///     The receipt, a name or a signature that stays would not verify.
+/// EncodeError, TypeError, ValueError
+///     Several signatures would be lost without `add`, or an argument is not like that.
 ///
 /// Source: Compression Claims section 3.3.
 #[pyfunction]
-#[pyo3(signature = (receipt, key, validator_id = None, build_id = None, scope = "spec"))]
+#[pyo3(signature = (
+    receipt, key, validator_id = None, build_id = None, scope = None, *, add = None
+))]
+#[pyo3(
+    text_signature = "(receipt, key, validator_id=None, build_id=None, scope='spec', *, add=False)"
+)]
 pub(super) fn sign_receipt<'py>(
     receipt: &Bound<'py, PyAny>,
     key: &Bound<'py, PyAny>,
-    validator_id: Option<&str>,
-    build_id: Option<&str>,
-    scope: &str,
+    validator_id: Option<&Bound<'py, PyAny>>,
+    build_id: Option<&Bound<'py, PyAny>>,
+    scope: Option<&Bound<'py, PyAny>>,
+    add: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scope = match scope {
-        "spec" => Scope::Spec,
-        "reference" => Scope::Reference,
-        _ => {
-            let message = format!("scope must be 'spec' or 'reference', not {scope:?}");
-            return Err(PyValueError::new_err(message));
-        }
+    let validator_id = optional_text(validator_id, "validator_id")?;
+    let build_id = optional_text(build_id, "build_id")?;
+    let signing = Signing {
+        validator_id: validator_id.as_deref(),
+        build_id: build_id.as_deref(),
+        scope: scope.map_or(Ok(Scope::Spec), self::scope)?,
+        add: add.map_or(Ok(false), |add| boolean(add, "add"))?,
     };
     let value = walk::value(receipt, "receipt")?;
-    let signed =
-        with_key(key, |key| claims::sign_receipt(&value, key, validator_id, build_id, scope))?;
+    let signed = with_key(key, |key| claims::sign_receipt(&value, key, &signing))?;
     dict(receipt.py(), &signed)
+}
+
+fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
+    match text(scope, "scope")?.as_str() {
+        "spec" => Ok(Scope::Spec),
+        "reference" => Ok(Scope::Reference),
+        other => {
+            let message = format!("it must be 'spec' or 'reference', not {}", excerpt(other));
+            Err(unfit_path(scope.py(), "scope", &message))
+        }
+    }
 }
 
 /// Write a receipt under the name by which it is found, `<run_id>_<receipt_index>.json`.
@@ -256,7 +215,8 @@ pub(super) fn sign_receipt<'py>(
 /// Parameters
 /// ----------
 /// folder : str or path-like
-///     The folder of the receipts, made if it is not there.
+///     The folder of the receipts, made if it is not there. A receipt that has this name already
+///     is replaced as a whole; a link is not followed.
 /// receipt : dict
 ///     The receipt.
 ///
@@ -267,18 +227,21 @@ pub(super) fn sign_receipt<'py>(
 ///
 /// Raises
 /// ------
-/// ClaimRejected, EncodeError
-///     It would not verify, or has no number.
+/// ClaimRejected, EncodeError, TypeError
+///     It, or a signature of it, would not verify, or it has no number.
 /// OSError
-///     It cannot be written.
+///     It cannot be written, or something else than a regular file is in the way.
 ///
 /// Source: Compression Claims section 2.3.
 #[pyfunction]
-pub(super) fn write_receipt(folder: PathBuf, receipt: &Bound<'_, PyAny>) -> PyResult<PathString> {
+pub(super) fn write_receipt(
+    folder: &Bound<'_, PyAny>,
+    receipt: &Bound<'_, PyAny>,
+) -> PyResult<PathString> {
+    let (py, folder) = (receipt.py(), path(folder, "folder")?);
     let value = walk::value(receipt, "receipt")?;
-    claims::write_receipt(&folder, &value)
-        .map(PathString)
-        .map_err(|error| produce_error(receipt.py(), error))
+    let written = py.detach(|| claims::write_receipt(&folder, &value));
+    written.map(PathString).map_err(|error| produce_error(py, error))
 }
 
 /// A path as `str`.
@@ -299,7 +262,7 @@ impl<'py> IntoPyObject<'py> for PathString {
 /// Parameters
 /// ----------
 /// chain : iterable of dict
-///     The receipts, in their order.
+///     All receipts of one run, in their order.
 /// key, validator_id, build_id
 ///     As in `sign_receipt`.
 ///
@@ -310,8 +273,11 @@ impl<'py> IntoPyObject<'py> for PathString {
 ///
 /// Raises
 /// ------
-/// ClaimRejected, EncodeError
-///     A receipt would not verify, or there is none.
+/// ClaimRejected
+///     A receipt would not verify, comes twice or does not follow the one before it; `path` says
+///     which, such as "chain[2]#/parent_receipt_hash".
+/// EncodeError, TypeError, ValueError
+///     There is none, or an argument is not like that.
 ///
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
@@ -319,42 +285,18 @@ impl<'py> IntoPyObject<'py> for PathString {
 pub(super) fn merkle_attestation<'py>(
     chain: &Bound<'py, PyAny>,
     key: &Bound<'py, PyAny>,
-    validator_id: Option<&str>,
-    build_id: Option<&str>,
+    validator_id: Option<&Bound<'py, PyAny>>,
+    build_id: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let receipts = chain.try_iter()?.map(|receipt| walk::value(&receipt?, "chain"));
+    let validator = optional_text(validator_id, "validator_id")?;
+    let build = optional_text(build_id, "build_id")?;
+    let receipts = iterate(chain, "chain", "receipts")?.zip(0..);
+    let receipts = receipts.map(|(receipt, at)| walk::value(&receipt?, &format!("chain[{at}]")));
     let receipts = receipts.collect::<PyResult<Vec<_>>>()?;
-    let made =
-        with_key(key, |key| claims::merkle_attestation(&receipts, key, validator_id, build_id))?;
-    dict(chain.py(), &made)
-}
-
-/// Compute the Merkle root over receipt hashes.
-///
-/// Parameters
-/// ----------
-/// hashes : iterable of str
-///     Each 64 lower-case hexadecimal digits, in the order of the chain.
-///
-/// Returns
-/// -------
-/// str
-///     The root: 64 lower-case hexadecimal digits.
-///
-/// Raises
-/// ------
-/// ValueError
-///     One is no hash, or there is none.
-///
-/// Source: Compression Claims section 3.6.
-#[pyfunction]
-#[pyo3(signature = (hashes, /))]
-pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
-    let hashes = hashes.try_iter()?.map(|hash| hash?.extract::<String>());
-    let hashes = hashes.collect::<PyResult<Vec<_>>>()?;
-    claims::merkle_root(&hashes).ok_or_else(|| {
-        PyValueError::new_err("expected at least one hash of 64 lower-case hexadecimal digits")
-    })
+    let made = with_key(key, |key| {
+        claims::merkle_attestation(&receipts, key, validator.as_deref(), build.as_deref())
+    });
+    dict(chain.py(), &made?)
 }
 
 /// Claim what the artifacts of a bundle give.
@@ -364,7 +306,7 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
 /// manifest : dict
 ///     The manifest.
 /// bundle_dir : str or path-like
-///     The folder of the bundle, whose artifacts are read and checked.
+///     The folder of the bundle, whose manifest and artifacts are read and checked.
 /// components : Mapping of str to bool, optional
 ///     Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim is about; all but "f3"
 ///     unless given.
@@ -379,31 +321,38 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Raises
 /// ------
 /// ClaimRejected
-///     An artifact is not the manifest's, or no claim about them can be true.
+///     The folder holds another bundle than the manifest's, or no claim about it can be true.
+/// EncodeError, TypeError
+///     An argument is not like that.
 ///
 /// Source: Compression Claims section 2.
 #[pyfunction]
 #[pyo3(signature = (manifest, bundle_dir, components = None, notes = None))]
 pub(super) fn make_claim<'py>(
     manifest: &Bound<'py, PyAny>,
-    bundle_dir: PathBuf,
+    bundle_dir: &Bound<'py, PyAny>,
     components: Option<&Bound<'py, PyAny>>,
-    notes: Option<&str>,
+    notes: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let py = manifest.py();
+    let (py, folder) = (manifest.py(), path(bundle_dir, "bundle_dir")?);
+    let notes = optional_text(notes, "notes")?;
     let manifest = walk::value(manifest, "manifest")?;
     let components = match components {
         None => DEFAULT_COMPONENTS.map(|(name, included)| (name.to_owned(), included)).to_vec(),
-        Some(given) => given
-            .cast::<PyMapping>()
-            .map_err(|_| PyTypeError::new_err("components must be a mapping of names to bool"))?
-            .items()?
-            .iter()
-            .map(|item| item.extract::<(String, bool)>())
-            .collect::<PyResult<_>>()?,
+        Some(given) => {
+            let given = entries_of(given, "components", "a mapping of names to bool")?;
+            given.iter().map(|entry| component(&entry)).collect::<PyResult<_>>()?
+        }
     };
-    let made = py.detach(|| claims::make_claim(&manifest, &bundle_dir, &components, notes));
+    let made = py.detach(|| claims::make_claim(&manifest, &folder, &components, notes.as_deref()));
     dict(py, &made.map_err(|error| produce_error(py, error))?)
+}
+
+fn component(entry: &Bound<'_, PyAny>) -> PyResult<(String, bool)> {
+    let (name, included) = entry.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+    let name = text(&name, "a key of components")?;
+    let included = boolean(&included, &format!("components[{}]", excerpt(&name)))?;
+    Ok((name, included))
 }
 
 const DEFAULT_COMPONENTS: [(&str, bool); 4] =
@@ -426,102 +375,17 @@ const DEFAULT_COMPONENTS: [(&str, bool); 4] =
 /// ------
 /// ClaimRejected
 ///     An entry is not like that, or an id or a key comes twice.
+/// EncodeError, TypeError
+///     An entry is no value of JSON.
 ///
 /// Source: Compression Claims section 3.4.
 #[pyfunction]
 pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let py = entries.py();
-    let entries = entries.try_iter()?.map(|entry| walk::value(&entry?, "entries"));
+    let entries = iterate(entries, "entries", "dict")?.zip(0..);
+    let entries = entries.map(|(entry, at)| walk::value(&entry?, &format!("entries[{at}]")));
     let made = claims::make_trust_policy(entries.collect::<PyResult<Vec<_>>>()?);
     dict(py, &made.map_err(|error| produce_error(py, error))?)
-}
-
-/// Write a value as a file of canonical JSON, with the line feed at its end.
-///
-/// Parameters
-/// ----------
-/// path : str or path-like
-///     The file; one that is there is replaced.
-/// value : dict
-///     A claim, a trust policy, a Merkle attestation.
-///
-/// Raises
-/// ------
-/// OSError
-///     It cannot be written.
-///
-/// Source: Compression Claims section 3.1.
-#[pyfunction]
-#[pyo3(signature = (path, value, /))]
-pub(super) fn write_json(path: PathBuf, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let made = claims::write_json(&path, &walk::value(value, "value")?);
-    made.map_err(|error| produce_error(value.py(), error))
-}
-
-/// Write a value as canonical JSON, without a line feed.
-///
-/// Parameters
-/// ----------
-/// value : object
-///     What `json.dumps` takes, with `str` keys.
-///
-/// Returns
-/// -------
-/// bytes
-///     Those of `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
-///
-/// Raises
-/// ------
-/// EncodeError, TypeError
-///     It has no JSON.
-///
-/// Source: Compression Claims section 3.1.
-#[pyfunction]
-#[pyo3(signature = (value, /))]
-pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    let text = claims::canonical_json(&walk::value(value, "value")?);
-    Ok(PyBytes::new(value.py(), text.as_bytes()))
-}
-
-/// Read JSON as strictly as the verification does.
-///
-/// Parameters
-/// ----------
-/// data : bytes or str
-///     One JSON document without duplicate members, lone surrogates, NaN, numbers beyond a double,
-///     a byte order mark; nested at most 128 deep, integers of at most 4300 digits.
-///
-/// Returns
-/// -------
-/// object
-///     Its value.
-///
-/// Raises
-/// ------
-/// EncodeError
-///     It is not like that; the message says where.
-///
-/// Source: Compression Claims section 3.1.
-#[pyfunction]
-#[pyo3(signature = (data, /))]
-pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = data.py();
-    let data = Data::new(data)?;
-    let bytes = match data.bytes() {
-        Ok(bytes) => bytes,
-        Err(_) => data.text(py)?.as_bytes(),
-    };
-    let value = claims::parse_json(bytes).map_err(|error| produce_error(py, error))?;
-    walk::object(py, &value)
-}
-
-/// Say how many tokens a text of so many UTF-8 bytes is taken for: a quarter, half to even.
-///
-/// Source: Compression Claims section 7.1.
-#[pyfunction]
-#[pyo3(signature = (size, /))]
-pub(super) fn estimate_tokens(size: u64) -> u64 {
-    estimate(size)
 }
 
 fn dict<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyDict>> {

@@ -33,6 +33,12 @@ impl ClaimReport {
 
 #[pymethods]
 impl ClaimReport {
+    /// The version of the form of `to_dict` and `to_json`.
+    #[getter]
+    fn report_version<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.member(py, "report_version")
+    }
+
     /// Whether every check that applies has passed.
     #[getter]
     fn ok(&self) -> bool {
@@ -186,7 +192,7 @@ impl ClaimReport {
     fn _restore(_class: &Bound<'_, PyType>, json: &[u8]) -> PyResult<Self> {
         Report::from_json(json)
             .map(Self::new)
-            .ok_or_else(|| PyValueError::new_err("not the JSON of a claim report"))
+            .ok_or_else(|| PyValueError::new_err("no verification could have made this report"))
     }
 }
 

@@ -1,0 +1,129 @@
+//! Secret Ed25519 keys, and the files that keep them.
+//!
+//! Invariant: a secret is in no message and no `Debug`, and every copy that is made here is wiped. A
+//! key file holds the seed as 64 hexadecimal digits and a line feed; on Unix its owner alone reads it.
+
+use super::attestation::Signer;
+use super::canonical::{hex, hex_bytes};
+use super::error::ProduceError;
+use ed25519_dalek::Signer as _;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use zeroize::Zeroizing;
+
+type Result<T> = std::result::Result<T, ProduceError>;
+
+/// How many bytes a key file may have: its digits, and some white space.
+const MAX_FILE: usize = 256;
+
+/// A secret Ed25519 key.
+pub struct SigningKey(ed25519_dalek::SigningKey);
+
+impl SigningKey {
+    /// The key of a seed.
+    pub fn new(seed: &[u8; 32]) -> Self {
+        Self(ed25519_dalek::SigningKey::from_bytes(seed))
+    }
+
+    /// A new key, from the system's randomness.
+    ///
+    /// # Errors
+    /// [`ProduceError::Randomness`]: the system has none.
+    pub fn generate() -> Result<Self> {
+        let mut seed = Zeroizing::new([0; 32]);
+        getrandom::fill(seed.as_mut()).map_err(|_| ProduceError::Randomness)?;
+        Ok(Self::new(&seed))
+    }
+
+    /// Reads a key file, of which it reads 256 bytes at most.
+    ///
+    /// # Errors
+    /// [`ProduceError::Io`]: it cannot be read; [`ProduceError::Argument`]: it is no key file. The
+    /// message shows nothing of it: it may be most of a secret.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut bytes = Zeroizing::new([0; MAX_FILE + 1]);
+        let size = File::open(path)
+            .and_then(|mut file| read_up_to(&mut file, bytes.as_mut()))
+            .map_err(|error| ProduceError::io(path, error))?;
+        let no_key = |found: String| {
+            ProduceError::argument("path", format!("a key is 64 hexadecimal digits, not {found}"))
+        };
+        if size > MAX_FILE {
+            return Err(no_key(format!("more than {MAX_FILE} bytes")));
+        }
+        let digits = std::str::from_utf8(bytes[..size].trim_ascii()).ok();
+        let Some(seed) = digits.and_then(hex_bytes).map(Zeroizing::new) else {
+            return Err(no_key(format!("what these {size} bytes are")));
+        };
+        Ok(Self::new(&seed))
+    }
+
+    /// Writes a key file, never in the place of another file; on Unix for its owner alone.
+    ///
+    /// # Errors
+    /// [`ProduceError::Io`]: there is a file, or it cannot be written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let seed = self.seed();
+        let mut text = Zeroizing::new([b'\n'; 65]);
+        for (pair, byte) in text.chunks_exact_mut(2).zip(*seed) {
+            for (digit, nibble) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
+                *digit = if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+            }
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let failed = |error| ProduceError::io(path, error);
+        let mut file = options.open(path).map_err(failed)?;
+        file.write_all(text.as_ref()).map_err(|error| {
+            // Half a key is worth nothing, and would be in the way of the next.
+            let _gone = fs::remove_file(path);
+            failed(error)
+        })
+    }
+
+    /// The secret itself, to be kept.
+    pub fn seed(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0.to_bytes())
+    }
+
+    /// The key by which others verify, as hexadecimal digits.
+    pub fn public_key(&self) -> String {
+        hex(self.0.verifying_key().as_bytes())
+    }
+
+    pub(super) fn sign(&self, message: &[u8]) -> String {
+        hex(&self.0.sign(message).to_bytes())
+    }
+
+    pub(super) fn signer(&self, validator_id: Option<&str>, build_id: Option<&str>) -> Signer {
+        Signer {
+            validator_id: validator_id.map(Into::into),
+            build_id: build_id.map(Into::into),
+            public_key: Some(self.0.verifying_key().to_bytes()),
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey(public_key={})", self.public_key())
+    }
+}
+
+/// Reads until the buffer is full or the file ends; how many bytes that were.
+fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut size = 0;
+    while size < buffer.len() {
+        match file.read(&mut buffer[size..]) {
+            Ok(0) => break,
+            Ok(read) => size += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(size)
+}

@@ -1,0 +1,151 @@
+//! Bundles: texts as artifacts, and the manifest that names them.
+
+use super::{Result, judge_manifest, output, set};
+use crate::claims::bundle::{BUNDLE, bundle_id, root_hash};
+use crate::claims::canonical::{Hash, canon, canon_lf};
+use crate::claims::error::ProduceError;
+use crate::claims::make::{hash, number, object, text};
+use crate::position::excerpt;
+use crate::value::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The folder of the artifacts in a bundle.
+const ARTIFACTS: &str = "artifacts";
+
+/// A piece of text to be put in a bundle.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Whether it is the content of a symbol, or of a section.
+    pub symbol: bool,
+    /// The symbol or section.
+    pub reference: String,
+    /// Which part of it; `None` for no slice.
+    pub slice: Option<String>,
+    /// The text.
+    pub text: String,
+}
+
+/// Writes a bundle to a folder, which is made if it is not there and must be empty; gives its
+/// manifest. If that fails, nothing is left.
+///
+/// # Errors
+/// [`ProduceError`]: no verification would accept it, the folder is not empty, or a file cannot be
+/// written.
+pub fn build_bundle(
+    folder: &Path,
+    run_id: &str,
+    job_id: &str,
+    message_id: &str,
+    items: &[Item],
+) -> Result<Value<'static>> {
+    let (manifest, texts) = manifest(run_id, job_id, message_id, items)?;
+    output::fill(folder, ARTIFACTS, &texts, (BUNDLE, &canon_lf(&manifest)))?;
+    Ok(manifest)
+}
+
+/// A manifest, and the path and text of each artifact.
+fn manifest(
+    run_id: &str,
+    job_id: &str,
+    message_id: &str,
+    items: &[Item],
+) -> Result<(Value<'static>, Vec<(String, String)>)> {
+    if run_id.contains(['/', '\\', '\0']) {
+        let message = "it begins the names of files, so it may not have '/', '\\' or NUL";
+        return Err(ProduceError::argument("run_id", message));
+    }
+    let mut pieces: Vec<Piece<'_>> = items.iter().map(Piece::new).collect();
+    pieces.sort_by(|one, other| one.id.cmp(&other.id));
+    if let Some(twice) = pieces.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        let message =
+            format!("two have the ref {} and the same slice", excerpt(&twice[0].item.reference));
+        return Err(ProduceError::argument("items", message));
+    }
+    let steps: Vec<_> = items.iter().zip(1..).map(|(item, ordinal)| step(item, ordinal)).collect();
+    let plan = object([("run_id", text(run_id)), ("steps", Value::Array(steps.clone()))]);
+    let root = root_hash(pieces.iter().map(|piece| (piece.id.as_str(), piece.hash)));
+    let mut manifest = object([
+        ("bundle_version", text("5.0.0")),
+        ("bundle_id", text("")),
+        ("run_id", text(run_id)),
+        ("job_id", text(job_id)),
+        ("message_id", text(message_id)),
+        ("plan_hash", hash(Hash::of(canon(&plan)))),
+        ("steps", Value::Array(steps)),
+        ("inputs", inputs(items)),
+        ("artifacts", Value::Array(pieces.iter().map(Piece::to_value).collect())),
+        ("hashes", object([("root_hash", hash(root))])),
+        ("provenance", object([])),
+    ]);
+    let id = bundle_id(&manifest)?;
+    set(&mut manifest, "bundle_id", hash(id));
+    judge_manifest(&manifest, "items")?;
+    Ok((manifest, pieces.into_iter().map(|piece| (piece.path(), piece.text)).collect()))
+}
+
+/// An item as an artifact.
+struct Piece<'a> {
+    item: &'a Item,
+    id: String,
+    text: String,
+    hash: Hash,
+}
+
+impl<'a> Piece<'a> {
+    fn new(item: &'a Item) -> Self {
+        let slice = item.slice.as_deref().filter(|slice| !slice.is_empty()).unwrap_or("none");
+        let mut text = item.text.replace("\r\n", "\n").replace('\r', "\n");
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let mut id = Hash::of(format!("{}_{slice}", item.reference)).to_string();
+        id.truncate(16);
+        Self { item, id, hash: Hash::of(&text), text }
+    }
+
+    fn path(&self) -> String {
+        format!("{ARTIFACTS}/{}.txt", self.id)
+    }
+
+    fn to_value(&self) -> Value<'static> {
+        object([
+            ("artifact_id", text(&self.id)),
+            ("kind", text(if self.item.symbol { "SYMBOL_SLICE" } else { "SECTION_SLICE" })),
+            ("ref", text(&self.item.reference)),
+            ("slice", slice(self.item)),
+            ("path", text(&self.path())),
+            ("sha256", hash(self.hash)),
+            ("bytes", number(self.text.len() as u64)),
+        ])
+    }
+}
+
+fn slice(item: &Item) -> Value<'static> {
+    item.slice.as_deref().map_or(Value::Null, text)
+}
+
+fn step(item: &Item, ordinal: u64) -> Value<'static> {
+    let (op, name) =
+        if item.symbol { ("READ_SYMBOL", "symbol_id") } else { ("READ_SECTION", "section_id") };
+    object([
+        ("step_id", Value::Text(format!("step_{ordinal:04}").into())),
+        ("ordinal", number(ordinal)),
+        ("op", text(op)),
+        ("refs", object([(name, text(&item.reference))])),
+        ("constraints", object([("slice", slice(item))])),
+        ("expected_outputs", object([])),
+    ])
+}
+
+fn inputs(items: &[Item]) -> Value<'static> {
+    let sorted = |texts: BTreeSet<&str>| Value::Array(texts.into_iter().map(text).collect());
+    let references = || items.iter().map(|item| item.reference.as_str());
+    let is_symbol = |reference: &&str| reference.starts_with('@');
+    let slices = items.iter().filter_map(|item| item.slice.as_deref());
+    object([
+        ("symbols", sorted(references().filter(is_symbol).collect())),
+        ("files", sorted(references().filter(|reference| !is_symbol(reference)).collect())),
+        ("slices", sorted(slices.filter(|slice| !slice.is_empty()).collect())),
+    ])
+}

@@ -1,0 +1,112 @@
+//! Claims about bundles, and the policies of those who judge them.
+
+use super::{Result, judge, judge_manifest, refused, set};
+use crate::claims::artifacts;
+use crate::claims::bundle::BUNDLE;
+use crate::claims::canonical::canon;
+use crate::claims::claim::{COMPONENTS, Claim, claim_hash};
+use crate::claims::error::{Code, Failure};
+use crate::claims::files::Folder;
+use crate::claims::make::{hash, object, text};
+use crate::claims::metrics::Computed;
+use crate::claims::options::{Limits, Options};
+use crate::claims::policy::Policy;
+use crate::claims::schema;
+use crate::value::Value;
+use std::path::Path;
+
+/// Claims what the artifacts in `folder` give. `components` are names and whether they are included.
+///
+/// # Errors
+/// [`ProduceError`](super::ProduceError): the folder holds another bundle than the manifest's, or no
+/// claim about it can be true.
+pub fn make_claim(
+    manifest: &Value<'static>,
+    folder: &Path,
+    components: &[(String, bool)],
+    notes: Option<&str>,
+) -> Result<Value<'static>> {
+    let judged = judge_manifest(manifest, "manifest")?;
+    let opened = Folder::open(folder)
+        .ok_or_else(|| Failure::new(Code::BundleNotFound, "the bundle is no folder"))?;
+    check_present(manifest, &opened)?;
+    let contents = judged.artifacts.iter().map(|artifact| artifacts::verify(&opened, artifact));
+    let contents = contents.collect::<std::result::Result<Vec<_>, _>>()?;
+    let computed = Computed::new(&judged.artifacts, &contents);
+    if !computed.claimable() {
+        return Err(not_claimable(&computed).into());
+    }
+    let included = |name: &str| components.iter().any(|(other, on)| *on && other == name);
+    if included("f3") {
+        let message = "f3 is theoretical: a claim about it cannot verify";
+        return Err(Failure::new(Code::NotImplemented, message).at("components").into());
+    }
+    let listed = components.iter().map(|(name, included)| {
+        object([("name", text(name)), ("included", Value::Bool(*included))])
+    });
+    let Value::Object(mut metrics) = computed.to_value() else {
+        return Err(Failure::internal("metrics are no object").into());
+    };
+    metrics.retain(|(name, _)| {
+        COMPONENTS.iter().all(|(component, member)| name != member || included(component))
+    });
+    let mut claim = object([
+        ("claim_version", text("1.0.0")),
+        ("run_id", text(&judged.run_id)),
+        ("bundle_id", hash(judged.bundle_id)),
+        ("components", Value::Array(listed.collect())),
+        ("reported_metrics", Value::Object(metrics)),
+    ]);
+    if let Some(notes) = notes {
+        set(&mut claim, "notes", text(notes));
+    }
+    let computed = claim_hash(&claim)?;
+    set(&mut claim, "claim_hash", hash(computed));
+    let code = Code::InvalidClaimSchema;
+    judge(&claim, "claim", &schema::CLAIM, code, Limits::default().max_json_bytes)?;
+    Claim::new(&claim)?.map_err(|misfit| refused(code, "claim", misfit))?;
+    Ok(claim)
+}
+
+/// Whether the folder's own manifest is this one: a claim about another would be false.
+fn check_present(manifest: &Value<'static>, folder: &Folder) -> Result<()> {
+    let (options, missing) = (Options::default(), "the folder has no bundle.json");
+    let file = folder.open_file(&[BUNDLE]);
+    let file = file.map_err(|_| Failure::new(Code::BundleNotFound, missing).at(BUNDLE))?;
+    let invalid = |misfit| refused(Code::InvalidBundleSchema, BUNDLE, misfit);
+    let bytes = schema::read(file, options.limits.max_json_bytes).map_err(invalid)?;
+    let found = schema::parse(&bytes, &options).map_err(invalid)?;
+    if canon(&found.value) == canon(manifest) {
+        return Ok(());
+    }
+    let message = "the folder is that of another bundle than the manifest's";
+    Err(Failure::new(Code::BundleIdMismatch, message).at(BUNDLE).into())
+}
+
+/// Why no claim about these numbers can be true, and what to do where something can be done.
+fn not_claimable(computed: &Computed) -> Failure {
+    let (compressed, whole) = (computed.compressed_tokens(), computed.uncompressed_tokens());
+    let hint = if whole == 0 {
+        "there is no text"
+    } else if compressed == 0 {
+        "a symbol costs tokens only if its ref begins with @"
+    } else {
+        "the names of the symbols are longer than their texts"
+    };
+    let message = format!(
+        "{compressed} of {whole} tokens is no compression that a claim can be about: {hint}"
+    );
+    Failure::new(Code::MetricMismatch, message)
+}
+
+/// A trust policy of these entries.
+///
+/// # Errors
+/// [`ProduceError`](super::ProduceError): an entry is not what the schema says, or comes twice.
+pub fn make_trust_policy(entries: Vec<Value<'static>>) -> Result<Value<'static>> {
+    let policy = object([("policy_version", text("1.0.0")), ("allow", Value::Array(entries))]);
+    let code = Code::InvalidTrustPolicySchema;
+    judge(&policy, "policy", &schema::TRUST_POLICY, code, Limits::default().max_json_bytes)?;
+    Policy::new(&policy)?.map_err(|misfit| refused(code, "policy", misfit))?;
+    Ok(policy)
+}

@@ -1,0 +1,123 @@
+//! Writing files that nobody can turn aside: no link is followed, nothing is left half written.
+//!
+//! Invariant: a name holds the whole file or what it held before, because everything is written under
+//! another name first, one that did not exist, and then renamed. A folder gets its last entry, the one
+//! that makes it what it is, last.
+
+use super::Result;
+use crate::claims::error::ProduceError;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file, in the place of a regular file or of none.
+pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| ProduceError::io(path, error);
+    let before = match path.symlink_metadata() {
+        Ok(found) if found.is_file() => Some(found.permissions()),
+        Ok(found) => {
+            let found = if found.is_symlink() { "a link" } else { "no regular file" };
+            let message = format!("{found} is in the way; remove it, or name another file");
+            return Err(ProduceError::occupied(path, message));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    if before.as_ref().is_some_and(fs::Permissions::readonly) {
+        let message = "a read-only file is in the way; remove it, or name another file";
+        return Err(ProduceError::occupied(path, message));
+    }
+    let beside = path.parent().unwrap_or(Path::new("")).join(fresh_name()?);
+    let written = write_new(&beside, text)
+        .and_then(|()| before.map_or(Ok(()), |before| fs::set_permissions(&beside, before)))
+        .and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _gone = fs::remove_file(&beside);
+        failed(error)
+    })
+}
+
+/// Fills a folder, which is made if it is not there and must be empty: a folder `inner` of files, each
+/// a path that begins with it and a text, and then the file `last`.
+pub(super) fn fill(
+    folder: &Path,
+    inner: &str,
+    files: &[(String, String)],
+    last: (&str, &str),
+) -> Result<()> {
+    let made = make_folders(folder)?;
+    let outcome = fill_existing(folder, inner, files, last);
+    if outcome.is_err() {
+        for folder in made.iter().rev() {
+            // What somebody else has put there meanwhile stays.
+            let _gone = fs::remove_dir(folder);
+        }
+    }
+    outcome
+}
+
+fn fill_existing(
+    folder: &Path,
+    inner: &str,
+    files: &[(String, String)],
+    last: (&str, &str),
+) -> Result<()> {
+    let failed = |name: &str, error| ProduceError::io(&folder.join(name), error);
+    if folder.read_dir().map_err(|error| failed("", error))?.next().is_some() {
+        let message = "the folder is not empty; name a new one, or empty it";
+        return Err(ProduceError::occupied(folder, message));
+    }
+    let workshop = folder.join(fresh_name()?);
+    private_folder(&workshop).map_err(|error| failed("", error))?;
+    let build = || {
+        fs::create_dir(workshop.join(inner)).map_err(|error| failed(inner, error))?;
+        for (path, text) in files {
+            write_new(&workshop.join(path), text).map_err(|error| failed(path, error))?;
+        }
+        let (name, text) = last;
+        write_new(&workshop.join(name), text).map_err(|error| failed(name, error))?;
+        let place = |name| fs::rename(workshop.join(name), folder.join(name));
+        place(inner).map_err(|error| failed(inner, error))?;
+        place(name).map_err(|error| {
+            let _gone = fs::remove_dir_all(folder.join(inner));
+            failed(name, error)
+        })
+    };
+    let outcome = build();
+    let _gone = fs::remove_dir_all(&workshop);
+    outcome
+}
+
+/// Makes a folder and those above it; gives those that were not there.
+pub(super) fn make_folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let mut made: Vec<PathBuf> =
+        folder.ancestors().take_while(missing).map(Path::to_owned).collect();
+    made.reverse();
+    fs::create_dir_all(folder).map_err(|error| {
+        for folder in made.iter().rev() {
+            let _gone = fs::remove_dir(folder);
+        }
+        ProduceError::io(folder, error)
+    })?;
+    Ok(made)
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// A folder in which nobody else can plant anything, where the system knows of others.
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// A name that nothing has, and that no receipt could have.
+fn fresh_name() -> Result<String> {
+    let number = getrandom::u64().map_err(|_| ProduceError::Randomness)?;
+    Ok(format!(".compactwire-{number:016x}.tmp"))
+}

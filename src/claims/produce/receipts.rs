@@ -1,0 +1,378 @@
+//! Receipts: made one after the other, signed by one key or several, chained and written.
+
+use super::{Result, judge, judge_manifest, output, refused, set};
+use crate::claims::attestation::{Keys, SCHEME, Scope, Signer, verify_receipt};
+use crate::claims::canonical::{Hash, canon_lf};
+use crate::claims::error::{Code, Failure, ProduceError};
+use crate::claims::fields;
+use crate::claims::key::SigningKey;
+use crate::claims::make::{hash, number, object, text};
+use crate::claims::merkle;
+use crate::claims::options::Limits;
+use crate::claims::receipt::{self, Receipt};
+use crate::claims::schema::{self, Misfit};
+use crate::claims::signed::Form;
+use crate::value::Value;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+type Checked<T> = std::result::Result<T, Failure>;
+
+/// Makes the receipt of a run of the manifest's steps, which follows `parent`.
+///
+/// # Errors
+/// [`ProduceError`]: the manifest or the parent would not verify, or is of another run.
+pub fn make_receipt(
+    manifest: &Value<'static>,
+    parent: Option<&Value<'static>>,
+) -> Result<Value<'static>> {
+    judge_manifest(manifest, "manifest")?;
+    let root = fields::hash(fields::member(manifest, "hashes")?, "root_hash")?;
+    let (parent_hash, index) = match parent {
+        None => (Value::Null, 0),
+        Some(parent) => {
+            let (hash, index) = follow(parent, manifest, root)?;
+            (Value::Text(hash.to_string().into()), index)
+        }
+    };
+    let steps = fields::array(manifest, "steps")?.iter().map(|step| {
+        let [ordinal, id, op] = members(step, ["ordinal", "step_id", "op"])?;
+        let rest = [("outcome", text("SUCCESS")), ("result", Value::Null), ("error", Value::Null)];
+        let [outcome, result, error] = rest;
+        Ok(object([ordinal, id, op, outcome, result, error]))
+    });
+    let artifacts = fields::array(manifest, "artifacts")?
+        .iter()
+        .map(|artifact| members(artifact, ["artifact_id", "sha256", "bytes"]).map(object));
+    let (steps, artifacts) = (steps.collect::<Checked<_>>()?, artifacts.collect::<Checked<_>>()?);
+    let [run, job, bundle, plan] =
+        members(manifest, ["run_id", "job_id", "bundle_id", "plan_hash"])?;
+    let mut receipt = object([
+        ("receipt_version", text("1.0.0")),
+        run,
+        job,
+        bundle,
+        plan,
+        ("executor_version", text("1.0.0")),
+        ("outcome", text("SUCCESS")),
+        ("error", Value::Null),
+        ("steps", Value::Array(steps)),
+        ("artifacts", Value::Array(artifacts)),
+        ("root_hash", hash(root)),
+        ("parent_receipt_hash", parent_hash),
+        ("receipt_index", number(index)),
+        ("attestation", Value::Null),
+    ]);
+    let computed = form(&receipt).receipt_hash();
+    set(&mut receipt, "receipt_hash", hash(computed));
+    judge_receipt(&receipt, "receipt")?;
+    Ok(receipt)
+}
+
+/// Members of an object, by name.
+fn members<const N: usize>(
+    value: &Value<'static>,
+    names: [&'static str; N],
+) -> Checked<[(&'static str, Value<'static>); N]> {
+    let mut found = names.map(|name| (name, Value::Null));
+    for (name, member) in &mut found {
+        *member = fields::member(value, name)?.clone();
+    }
+    Ok(found)
+}
+
+/// The hash of a parent, and the number of the receipt that follows it.
+fn follow(parent: &Value<'static>, manifest: &Value<'static>, root: Hash) -> Result<(Hash, u64)> {
+    judge_receipt(parent, "parent")?;
+    let fail = |code, message: &str, member| {
+        Err(Failure::new(code, message).at(format!("parent#/{member}")).into())
+    };
+    if fields::text(parent, "run_id")? != fields::text(manifest, "run_id")? {
+        let message = "the parent is of another run; begin a chain of its own without a parent";
+        return fail(Code::ReceiptChainBroken, message, "run_id");
+    }
+    let same_bundle = fields::hash(parent, "bundle_id")? == fields::hash(manifest, "bundle_id")?;
+    if same_bundle && fields::hash(parent, "root_hash")? != root {
+        return fail(Code::RootHashMismatch, "the bundle has another root_hash", "root_hash");
+    }
+    match fields::optional_natural(parent, "receipt_index")? {
+        Some(index) => Ok((fields::hash(parent, "receipt_hash")?, index + 1)),
+        None => Err(ProduceError::argument(
+            "parent",
+            "it has no receipt_index, so its successor cannot have one",
+        )),
+    }
+}
+
+/// How a receipt is signed.
+#[derive(Debug, Clone, Copy)]
+pub struct Signing<'a> {
+    /// By which name the trust policy knows the key.
+    pub validator_id: Option<&'a str>,
+    /// What signed.
+    pub build_id: Option<&'a str>,
+    /// Which bytes are signed.
+    pub scope: Scope,
+    /// Whether the signatures of other keys stay.
+    pub add: bool,
+}
+
+/// Signs a receipt; its `receipt_hash` stays.
+///
+/// # Errors
+/// [`ProduceError`]: the receipt would not verify, or its other signatures would not, or are several
+/// and would be lost.
+pub fn sign_receipt(
+    receipt: &Value<'static>,
+    key: &SigningKey,
+    signing: &Signing<'_>,
+) -> Result<Value<'static>> {
+    judge_receipt(receipt, "receipt")?;
+    let Signing { validator_id, build_id, scope, add } = *signing;
+    let several = matches!(receipt.get("attestations"), Some(Value::Array(_)));
+    let mut all = Vec::new();
+    if add {
+        check_signatures(receipt, "receipt")?;
+        let own = key.public_key();
+        for (_, other) in attestations(receipt) {
+            if !fields::text(other, "public_key")?.eq_ignore_ascii_case(&own) {
+                all.push(other.clone());
+            }
+        }
+    } else if several {
+        let message = "it has several attestations; keep them (add), or remove them first";
+        return Err(ProduceError::argument("receipt", message));
+    }
+    let name = key.signer(validator_id, build_id);
+    let signature = key.sign(&form(receipt).message(&name, scope));
+    all.push(Value::Object(attestation(key, &signature, validator_id, build_id)));
+    let signed = with_attestations(receipt.clone(), all)?;
+    judge_receipt(&signed, "receipt")?;
+    Ok(signed)
+}
+
+/// A receipt with these attestations: one alone, or several in the order of section 7D.
+fn with_attestations(
+    mut receipt: Value<'static>,
+    mut all: Vec<Value<'static>>,
+) -> Result<Value<'static>> {
+    let hashed = matches!(receipt.get("attestations"), Some(Value::Null));
+    if all.len() > 1 {
+        if hashed {
+            let message = "its receipt_hash covers that attestations is null, so it holds only one";
+            return Err(ProduceError::argument("receipt", message));
+        }
+        all.sort_by_key(rank);
+        set(&mut receipt, "attestation", Value::Null);
+        set(&mut receipt, "attestations", Value::Array(all));
+        return Ok(receipt);
+    }
+    if let (false, Value::Object(members)) = (hashed, &mut receipt) {
+        members.retain(|(name, _)| name != "attestations");
+    }
+    set(&mut receipt, "attestation", all.pop().unwrap_or(Value::Null));
+    Ok(receipt)
+}
+
+/// By what attestations are ordered.
+fn rank(attestation: &Value<'_>) -> (String, String, String) {
+    let text = |name| attestation.get(name).and_then(Value::as_text).unwrap_or_default();
+    let key = text("public_key").to_ascii_lowercase();
+    (text("validator_id").to_owned(), key, text("build_id").to_owned())
+}
+
+pub(super) fn attestation(
+    key: &SigningKey,
+    signature: &str,
+    validator_id: Option<&str>,
+    build_id: Option<&str>,
+) -> Vec<(Cow<'static, str>, Value<'static>)> {
+    let members = [
+        ("scheme", Some(SCHEME)),
+        ("public_key", Some(&*key.public_key())),
+        ("signature", Some(signature)),
+        ("validator_id", validator_id),
+        ("build_id", build_id),
+    ];
+    let given = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given.map(|(name, value)| (name.into(), text(value))).collect()
+}
+
+/// Writes a receipt to a folder, under the name by which it is found; gives its path.
+///
+/// # Errors
+/// [`ProduceError`]: it would not verify, has no number, or cannot be written.
+pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf> {
+    judge_receipt(receipt, "receipt")?;
+    check_signatures(receipt, "receipt")?;
+    let run_id = fields::text(receipt, "run_id")?;
+    let Some(index) = fields::optional_natural(receipt, "receipt_index")? else {
+        return Err(ProduceError::argument("receipt", "it has no receipt_index to be named by"));
+    };
+    if run_id.contains(['/', '\\', '\0']) {
+        return Err(ProduceError::argument(
+            "receipt",
+            "its run_id cannot be in the name of a file",
+        ));
+    }
+    output::make_folders(folder)?;
+    let path = folder.join(format!("{run_id}_{index:08}.json"));
+    output::replace(&path, &canon_lf(receipt))?;
+    Ok(path)
+}
+
+/// Signs the Merkle root of a chain of receipts.
+///
+/// # Errors
+/// [`ProduceError`]: there is no receipt, one would not verify, or they are no chain of one run.
+pub fn merkle_attestation(
+    chain: &[Value<'static>],
+    key: &SigningKey,
+    validator_id: Option<&str>,
+    build_id: Option<&str>,
+) -> Result<Value<'static>> {
+    let hashes = judge_chain(chain)?;
+    let (Some(last), Some(root)) = (chain.last(), merkle::root(hashes)) else {
+        return Err(ProduceError::argument("chain", "it has no receipt"));
+    };
+    let signature = key.sign(&merkle::message(root, &key.signer(validator_id, build_id)));
+    let mut made = attestation(key, &signature, validator_id, build_id);
+    made.extend([
+        ("merkle_root".into(), hash(root)),
+        ("receipt_count".into(), number(chain.len() as u64)),
+    ]);
+    let names = ["receipt_hash", "run_id", "job_id", "bundle_id"];
+    made.extend(members(last, names)?.map(|(name, value)| match name {
+        "receipt_hash" => ("receipt_chain_head_hash".into(), value),
+        _ => (name.into(), value),
+    }));
+    let made = Value::Object(made);
+    let (code, limit) = (Code::MerkleAttestationInvalid, Limits::default().max_json_bytes);
+    judge(&made, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
+    Ok(made)
+}
+
+/// The Merkle root over hashes, as hexadecimal digits; `None` for what is no hash, or none at all.
+pub fn merkle_root(hashes: &[String]) -> Option<String> {
+    let hashes = hashes.iter().map(|hash| Hash::parse(hash)).collect::<Option<Vec<_>>>()?;
+    merkle::root(hashes).map(|root| root.to_string())
+}
+
+// Judging ------------------------------------------------------------------------------------------
+
+/// A receipt that could be one of a chain that verifies.
+fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
+    let code = Code::InvalidReceiptSchema;
+    judge(receipt, role, &schema::RECEIPT, code, Limits::default().max_receipt_bytes)?;
+    check_order(receipt).map_err(|misfit| refused(code, role, misfit))?;
+    let computed = form(receipt).receipt_hash();
+    if computed != fields::hash(receipt, "receipt_hash")? {
+        let message = format!("the receipt has the hash {computed}");
+        let path = format!("{role}#/receipt_hash");
+        return Err(Failure::new(Code::ReceiptHashMismatch, message).at(path).into());
+    }
+    let orphan = fields::optional_hash(receipt, "parent_receipt_hash")?.is_none();
+    match fields::optional_natural(receipt, "receipt_index")? {
+        Some(index) if (index == 0) != orphan => {
+            let message = "the receipt with the receipt_index 0, and no other, has no parent";
+            let path = format!("{role}#/parent_receipt_hash");
+            Err(Failure::new(Code::ReceiptChainBroken, message).at(path).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Section 7D: several attestations stand alone, in their order, each by another key.
+fn check_order(receipt: &Value<'static>) -> std::result::Result<(), Misfit> {
+    let Some(Value::Array(several)) = receipt.get("attestations") else { return Ok(()) };
+    if !matches!(receipt.get("attestation"), Some(Value::Null)) {
+        let message = "attestation must be null where there are attestations";
+        return Err(Misfit::at(message, "/attestation"));
+    }
+    let ranks: Vec<_> = several.iter().map(rank).collect();
+    if !ranks.windows(2).all(|pair| pair[0] < pair[1]) {
+        let message = "attestations must be ordered by validator_id, public_key and build_id";
+        return Err(Misfit::at(message, "/attestations"));
+    }
+    let mut keys = HashSet::new();
+    if !ranks.iter().all(|(_, key, _)| keys.insert(key)) {
+        return Err(Misfit::at("two attestations have one public_key", "/attestations"));
+    }
+    Ok(())
+}
+
+/// What of a receipt is hashed and signed.
+fn form(receipt: &Value<'static>) -> Form {
+    Form::new(receipt.as_object().unwrap_or(&[]), 0)
+}
+
+/// The attestations of a receipt, and where they stand.
+fn attestations<'r>(receipt: &'r Value<'static>) -> Vec<(String, &'r Value<'static>)> {
+    match (receipt.get("attestations"), receipt.get("attestation")) {
+        (Some(Value::Array(several)), _) => {
+            let numbered = several.iter().enumerate();
+            numbered.map(|(at, one)| (format!("/attestations/{at}"), one)).collect()
+        }
+        (_, Some(one @ Value::Object(_))) => vec![("/attestation".into(), one)],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether every signature that a receipt carries is good, by the key that it names.
+fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
+    let (form, keys) = (form(receipt), Keys::default());
+    for (pointer, attestation) in attestations(receipt) {
+        let signer = Signer::new(attestation)?;
+        if verify_receipt(&form, attestation, &signer, &keys, true)?.is_none() {
+            let message = "the signature does not verify; remove it, or sign anew";
+            let path = format!("{role}#{pointer}");
+            return Err(Failure::new(Code::AttestationInvalid, message).at(path).into());
+        }
+    }
+    Ok(())
+}
+
+/// The hashes of receipts that are one chain of one run, in their order.
+fn judge_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
+    let (mut receipts, mut roots) = (Vec::with_capacity(chain.len()), HashMap::new());
+    for (at, value) in chain.iter().enumerate() {
+        let role = format!("chain[{at}]");
+        judge_receipt(value, &role)?;
+        let facts = facts(value, &role)?;
+        if fields::text(value, "run_id")? != fields::text(&chain[0], "run_id")? {
+            let message = "the receipt is of another run than chain[0]";
+            return Err(facts.fail(Code::ReceiptChainBroken, message).into());
+        }
+        if *roots.entry(facts.bundle_id).or_insert(facts.root_hash) != facts.root_hash {
+            let message = "a receipt before it has another root_hash for this bundle";
+            return Err(facts.fail(Code::RootHashMismatch, message).into());
+        }
+        receipts.push(facts);
+    }
+    let given: Vec<Hash> = receipts.iter().map(|receipt| receipt.hash).collect();
+    receipt::order(&mut receipts)?;
+    if let Some((moved, _)) = receipts.iter().zip(&given).find(|(one, hash)| one.hash != **hash) {
+        let message = "the receipts are not in the order of their receipt_index or receipt_hash";
+        return Err(moved.fail(Code::ReceiptChainBroken, message).into());
+    }
+    receipt::check_links(&receipts)?;
+    receipt::check_indices(&receipts)?;
+    Ok(given)
+}
+
+/// What the checks of a chain look at.
+fn facts(value: &Value<'static>, role: &str) -> Checked<Receipt> {
+    let hash = fields::hash(value, "receipt_hash")?;
+    Ok(Receipt {
+        path: role.into(),
+        job_id: fields::text(value, "job_id")?.into(),
+        bundle_id: fields::hash(value, "bundle_id")?,
+        root_hash: fields::hash(value, "root_hash")?,
+        hash,
+        computed_hash: hash,
+        parent: fields::optional_hash(value, "parent_receipt_hash")?,
+        index: fields::optional_natural(value, "receipt_index")?,
+        attestations: Vec::new(),
+    })
+}
