@@ -76,12 +76,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     },
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
-    "cli": {"", "cli._shell", "cli.cad", "cli.claims", "cli.gcf", "cli.messages"},
+    "cli": {""}
+    | {f"cli.{name}" for name in ("_shell", "cad", "claims", "gcf", "messages", "verify")},
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli._shell"},
     "cli._shell": {"analysis.tokens"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.messages": {"", "_demo", "cli._shell"},
+    "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},
 }
 

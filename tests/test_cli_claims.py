@@ -60,8 +60,13 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     assert (good.returncode, good.stderr) == (0, b"")
     lines = good.stdout.decode("ascii").splitlines()
     assert lines[0] == "ok   5.1.1  the bundle exists and has a bundle.json"
-    assert len(lines) == 46
-    assert lines[-1].startswith("VERIFIED: ")
+    assert len(lines) == 49
+    assert lines[45].startswith("VERIFIED: ")
+    assert lines[46:] == [
+        "  receipts: 1 in a chain that names this bundle",
+        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  Merkle root: signed by a validator of the trust policy, so no receipt is missing",
+    ]
     report = run(*verify, "--json")
     assert json.loads(report.stdout)["ok"] is True
 
@@ -183,3 +188,238 @@ def test_signing_what_is_no_bundle_is_one_line(content: bytes, tmp_path: Path) -
     assert failed.returncode == 1
     assert failed.stderr.startswith(b"compactwire: error: ")
     assert failed.stderr.count(b"\n") == 1
+
+
+# How far a verdict reaches ------------------------------------------------------------------------
+
+ASK = "--trust-policy FILE --strict-trust"
+OWN = "checked against their own key only, not against a policy"
+UNSIGNED = f"  signatures: not checked; {ASK} asks for them"
+MERKLE = "--require-merkle-attestation"
+UNROOTED = (
+    "  Merkle root: not attested, so the last receipts may be missing;"
+    f" --merkle-attestation FILE {MERKLE} asks for it"
+)
+CHAIN = "  receipts: 3 in a chain that names this bundle"
+
+REACHES: dict[str, list[str]] = {
+    "": [CHAIN, UNSIGNED, UNROOTED],
+    "--no-require-verify-chain": [
+        "  receipts: not checked (--no-require-verify-chain)", UNSIGNED, UNROOTED,
+    ],
+    "--no-bind-receipts": [
+        "  receipts: 3, perhaps of other bundles (--no-bind-receipts)", UNSIGNED, UNROOTED,
+    ],
+    "--trust-policy policy.json": [
+        CHAIN,
+        "  signatures: not checked; --strict-trust asks for them",
+        "  trust policy: checked for its form only; --strict-trust asks for what it says",
+        UNROOTED,
+    ],
+    "--require-attestation": [
+        CHAIN, f"  signatures: all of each receipt {OWN}; {ASK} asks whose they are", UNROOTED,
+    ],
+    "--receipt-quorum 1": [
+        CHAIN,
+        f"  signatures: 1 or more of each receipt {OWN}; {ASK} asks whose they are",
+        UNROOTED,
+    ],
+    "--trust-policy policy.json --strict-trust": [
+        CHAIN,
+        "  signatures: all of each receipt by validators of the trust policy;"
+        " their builds were not compared",
+        UNROOTED,
+    ],
+    "--merkle-attestation merkle.json": [
+        CHAIN,
+        UNSIGNED,
+        "  Merkle root: given, and not checked, so the last receipts may be missing;"
+        f" {MERKLE} asks for it",
+    ],
+    f"--merkle-attestation merkle.json {MERKLE}": [
+        CHAIN,
+        UNSIGNED,
+        f"  Merkle root: signed by its own key only, not against a policy; {ASK} asks whose",
+    ],
+    f"--merkle-attestation merkle.json {MERKLE} --trust-policy policy.json --strict-identity": [
+        CHAIN,
+        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  Merkle root: signed by a validator of the trust policy, so no receipt is missing",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", REACHES)
+def test_a_verdict_says_what_nobody_has_checked(
+    options: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "bundle", "receipts", "claim.json", *options.split()]) == 0
+    _, _, verdict = capsys.readouterr().out.partition("VERIFIED: ")
+    assert verdict.splitlines()[1:] == REACHES[options]
+
+
+# Output that fails --------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.parametrize("style", [[], ["--json"]])
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-", ">/dev/full 2>/dev/full", ">&- 2>&-"])
+def test_a_verdict_that_nobody_hears_is_none(
+    redirect: str, style: list[str], tmp_path: Path
+) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    command = [sys.executable, "-m", "compactwire", "verify", *paths, *style]
+    shell = ["sh", "-c", f'"$@" {redirect}', "sh", *command]
+    told = subprocess.run(shell, capture_output=True, check=False)
+    assert told.returncode == 3
+    assert b"Traceback" not in told.stderr
+    if "2>" not in redirect:
+        assert told.stderr.startswith(b"compactwire: error: ")
+
+
+def test_a_reader_that_goes_is_no_verdict_either(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    if os.name != "posix":
+        pytest.skip("needs pipes that break")
+    shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash"]
+    slow = "import sys, time; time.sleep(0.5); from compactwire.cli import main; sys.exit(main())"
+    done = subprocess.run([*shell, sys.executable, "-c", slow, "verify", *paths], check=False)
+    assert done.returncode == 141
+
+
+def test_whatever_goes_wrong_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("no room\x1b[2J")
+
+    monkeypatch.setattr("compactwire.verify_claim", fail)
+    monkeypatch.setattr("compactwire.cli.verify.drop_stdout", lambda: None)
+    assert main(["verify", "bundle", "claim.json"]) == 3
+    assert capsys.readouterr().err == "compactwire: error: no room\\x1b[2J\n"
+
+
+# Making, against all odds -------------------------------------------------------------------------
+
+
+def sign(out: Path, key: Path, name: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return run("claim", "sign", out, "--key", key, "--validator-id", name, *options)
+
+
+def test_two_sign_and_both_count(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("Hello, world. " * 9)
+    out, keys = tmp_path / "out", [tmp_path / "mine.key", tmp_path / "yours.key"]
+    publics = [run("claim", "key", "-o", key).stdout.decode().strip() for key in keys]
+    assert run("claim", "new", tmp_path / "text", "--run-id", "r", "-o", out).returncode == 1
+    made = subprocess.run(
+        [
+            sys.executable,
+            *["-m", "compactwire", "claim", "new", "text", "--run-id", "r", "-o", "out"],
+        ],
+        cwd=tmp_path,
+        check=False,
+    )
+    assert made.returncode == 0
+    assert sign(out, keys[0], "me").returncode == 0
+    merkle = (out / "merkle_attestation.json").read_bytes()
+    added = sign(out, keys[1], "you", "--add")
+    assert added.stderr.endswith(b"; the Merkle attestation is kept\n")
+    assert (out / "merkle_attestation.json").read_bytes() == merkle
+    refused = sign(out, keys[1], "you")
+    assert (refused.returncode, b"several attestations" in refused.stderr) == (1, True)
+    policy = tmp_path / "policy.json"
+    entries = [f"{name}={public}" for name, public in zip(("me", "you"), publics, strict=True)]
+    assert run("claim", "trust", *entries, "-o", policy).returncode == 0
+    verify = ("verify", out / "bundle", out / "receipts", out / "claim.json", "--strict-trust")
+    options = ("--trust-policy", policy, "--receipt-quorum")
+    assert run(*verify, *options, "2").returncode == 0
+    assert run(*verify, *options, "3").returncode == 1
+
+
+@pytest.mark.parametrize("broken", ["gap", "hash", "other run"])
+def test_a_chain_that_is_none_is_not_signed(broken: str, tmp_path: Path) -> None:
+    made = make(tmp_path / "out", signed=False)
+    (tmp_path / "key").write_text("ab" * 32)
+    receipts = tmp_path / "out" / "receipts"
+    if broken == "gap":
+        (receipts / "run_00000001.json").unlink()
+    elif broken == "hash":
+        changed = {**made.receipts[1], "outcome": "FAILURE"}
+        claims.write_json(receipts / "run_00000001.json", changed)
+    else:
+        claims.write_json(receipts / "run_9.json", made.receipts[0])
+    before = {path: path.read_bytes() for path in receipts.iterdir()}
+    failed = sign(tmp_path / "out", tmp_path / "key", "me")
+    assert failed.returncode == 1
+    assert b"chain[1]" in failed.stderr
+    assert {path: path.read_bytes() for path in receipts.iterdir()} == before
+    assert not (tmp_path / "out" / "merkle_attestation.json").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and links")
+@pytest.mark.parametrize("planted", ["fifo", "link", "zero"])
+def test_what_is_planted_among_receipts_holds_nobody_up(planted: str, tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    (tmp_path / "key").write_text("ab" * 32)
+    path = tmp_path / "out" / "receipts" / "run_x.json"
+    if planted == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero" if planted == "zero" else "run_00000000.json")
+    failed = sign(tmp_path / "out", tmp_path / "key", "me")
+    assert failed.returncode == 1
+    assert failed.stderr.count(b"\n") == 1
+
+
+def test_what_cannot_be_claimed_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("short")
+    for arguments in (
+        ("--symbol", f"@a-name-that-is-longer={tmp_path / 'text'}"),
+        ("--symbol", f"no-at={tmp_path / 'text'}"),
+        ("--symbol", f"@a={tmp_path / 'missing'}"),
+    ):
+        failed = run("claim", "new", *arguments, "--run-id", "r", "-o", tmp_path / "new" / "out")
+        assert failed.returncode == 1
+        assert failed.stderr.startswith(b"compactwire: error: ")
+        assert [path.name for path in tmp_path.iterdir()] == ["text"]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("mine")
+    made = ("--symbol", f"@a={tmp_path / 'text'}", "--run-id", "r", "-o", tmp_path / "out")
+    failed = run("claim", "new", *made)
+    assert b"not empty; name a new one, or empty it" in failed.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        ("claim", "new", "--symbol", "@a", "--run-id", "r", "-o", "out"),
+        ("claim", "new", "--symbol", "=file", "--run-id", "r", "-o", "out"),
+        ("claim", "trust", "0" * 64, "-o", "policy"),
+        ("claim", "trust", "me=", "-o", "policy"),
+    ],
+)
+def test_an_argument_that_lacks_its_half_is_bad_usage(usage: tuple[str, ...]) -> None:
+    failed = run(*usage)
+    assert failed.returncode == 2
+    assert b", not '" in failed.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
+def test_no_file_is_read_without_end(tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    failed = run("claim", "sign", tmp_path / "out", "--key", "/dev/zero")
+    assert failed.returncode == 1
+    assert b"/dev/zero: a key is 64 hexadecimal digits, not more than 256 bytes" in failed.stderr
+    failed = run(
+        *("claim", "new", "--symbol", "@a=/dev/zero", "--run-id", "r", "-o"), tmp_path / "n"
+    )
+    assert failed.returncode == 1
+    assert b"/dev/zero: larger than 67,108,864 bytes" in failed.stderr

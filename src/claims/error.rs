@@ -197,3 +197,17 @@ pub fn one_line(text: &str) -> String {
 pub(super) fn quoted(text: &str) -> String {
     excerpt(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn nothing_unseen_and_no_new_line_is_left() {
+        let hostile = "a\x1b[2J\r\n\u{9b}\u{202e}\u{2066}\u{2028}\u{200b}\0\u{feff}";
+        let shown = one_line(hostile);
+        assert!(shown.is_ascii() && !shown.contains(|char: char| char.is_control()), "{shown}");
+        assert_eq!(one_line("Wörter, \"quoted\" \\ 한국어 😀"), "Wörter, \"quoted\" \\ 한국어 😀");
+        assert_eq!(one_line(&shown), shown);
+    }
+}

@@ -127,3 +127,28 @@ fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     }
     Ok(size)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_kept_in_a_file_that_nothing_replaces() {
+        let name = format!("compactwire-key-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let key = SigningKey::new(&[0xa9; 32]);
+        key.save(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a9".repeat(32) + "\n");
+        assert_eq!(*SigningKey::load(&path).unwrap().seed(), [0xa9; 32]);
+        assert!(matches!(key.save(&path), Err(ProduceError::Io { .. })));
+        for bad in ["", "a9", &"a9".repeat(33), &"g9".repeat(32), &"9".repeat(1 << 20)] {
+            fs::write(&path, bad).unwrap();
+            let error = SigningKey::load(&path).unwrap_err().to_string();
+            assert!(error.starts_with("path: a key is 64 hexadecimal digits, not "), "{error}");
+            assert!(bad.len() < 9 || !error.contains(&bad[..8]), "{error}");
+        }
+        fs::write(&path, format!("  {}\r\n\n", "A9".repeat(32))).unwrap();
+        assert!(SigningKey::load(&path).is_ok());
+        fs::remove_file(&path).unwrap();
+    }
+}

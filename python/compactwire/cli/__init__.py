@@ -2,7 +2,8 @@
 
 Bytes are exact: what ``encode`` reads, ``decode`` writes, to the last newline. Input is a file or
 standard input, output a file or standard output, and both are UTF-8 wherever the command runs. Bad
-input ends with one line on standard error and exit code 1, bad usage with exit code 2.
+input ends with one line on standard error and exit code 1, bad usage with exit code 2; ``verify``
+has the exit codes of its report.
 
 Each system adds its commands from a module of its own; ``_shell`` holds what they share.
 """
@@ -10,14 +11,13 @@ Each system adds its commands from a module of its own; ``_shell`` holds what th
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import compactwire as cw
 
-from . import cad, claims, gcf, messages
-from ._shell import one_line
+from . import cad, claims, gcf, messages, verify
+from ._shell import complain, drop_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 _ABOUT = "What agents say to each other, made small, and proven small."
 
-_SYSTEMS = (messages, gcf, claims, cad)
+_SYSTEMS = (messages, gcf, verify, claims, cad)
 
 _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
 
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (OSError, ValueError) as error:
-        print(f"compactwire: error: {one_line(str(error))}", file=sys.stderr)
+        complain(error)
         return _BAD_INPUT
 
 
@@ -60,10 +60,7 @@ def _flush_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # What cannot be written stays in the buffer, and the flush at exit would fail again.
-        devnull = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(devnull, sys.stdout.fileno())
-        os.close(devnull)
+        drop_stdout()
         raise
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -21,6 +23,31 @@ OK = 0
 def one_line(text: str) -> str:
     """Escape what could break the line or speak to the terminal: the text may quote input."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def tell(text: str) -> None:
+    """Write a line to standard error, where there is one that hears it."""
+    # Without standard error, print would write to standard output.
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError):
+        print(one_line(text), file=sys.stderr)
+
+
+def complain(error: BaseException) -> None:
+    """Say in one line what went wrong."""
+    tell(f"compactwire: error: {error}")
+
+
+def drop_stdout() -> None:
+    """Forget what cannot be written: Python would try again at exit, and end with its own code."""
+    if sys.stdout is None:
+        return
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(devnull, sys.stdout.fileno())
+    finally:
+        os.close(devnull)
 
 
 def read(path: str) -> bytes:

@@ -121,3 +121,79 @@ fn fresh_name() -> Result<String> {
     let number = getrandom::u64().map_err(|_| ProduceError::Randomness)?;
     Ok(format!(".compactwire-{number:016x}.tmp"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::env::temp_dir;
+
+    /// A folder of its own, removed at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = temp_dir().join(format!("compactwire-output-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = self.0.read_dir().unwrap();
+            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+            let mut names: Vec<_> =
+                entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_stays() {
+        let scratch = Scratch::new("replace");
+        let path = scratch.0.join("file");
+        for text in ["first", "second"] {
+            replace(&path, text).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(scratch.names(), ["file"]);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_replaced() {
+        let scratch = Scratch::new("occupied");
+        fs::create_dir(scratch.0.join("folder")).unwrap();
+        let refused = |name: &str| {
+            matches!(replace(&scratch.0.join(name), "text"), Err(ProduceError::Occupied { .. }))
+        };
+        assert!(refused("folder"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("elsewhere", scratch.0.join("link")).unwrap();
+            assert!(refused("link"));
+            assert_eq!(scratch.names(), ["folder", "link"]);
+        }
+    }
+
+    #[test]
+    fn a_folder_is_filled_whole_or_not_at_all() {
+        let scratch = Scratch::new("fill");
+        let good = [("inner/a".to_owned(), "a".to_owned())];
+        fill(&scratch.0.join("new/deep"), "inner", &good, ("last", "z")).unwrap();
+        assert!(scratch.0.join("new/deep/inner/a").is_file());
+        assert!(scratch.0.join("new/deep/last").is_file());
+        let again = fill(&scratch.0.join("new/deep"), "inner", &good, ("last", "z"));
+        assert!(matches!(again, Err(ProduceError::Occupied { .. })));
+        let bad = [("inner/no/folder".to_owned(), "a".to_owned())];
+        assert!(fill(&scratch.0.join("other/deep"), "inner", &bad, ("last", "z")).is_err());
+        fs::create_dir(scratch.0.join("empty")).unwrap();
+        assert!(fill(&scratch.0.join("empty"), "inner", &bad, ("last", "z")).is_err());
+        assert_eq!(scratch.names(), ["empty", "new"]);
+        assert!(scratch.0.join("empty").read_dir().unwrap().next().is_none());
+    }
+}

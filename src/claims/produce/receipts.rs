@@ -130,6 +130,7 @@ pub fn sign_receipt(
 ) -> Result<Value<'static>> {
     judge_receipt(receipt, "receipt")?;
     let Signing { validator_id, build_id, scope, add } = *signing;
+    check_names(validator_id, build_id, Code::InvalidReceiptSchema)?;
     let several = matches!(receipt.get("attestations"), Some(Value::Array(_)));
     let mut all = Vec::new();
     if add {
@@ -232,6 +233,7 @@ pub fn merkle_attestation(
     validator_id: Option<&str>,
     build_id: Option<&str>,
 ) -> Result<Value<'static>> {
+    check_names(validator_id, build_id, Code::MerkleAttestationInvalid)?;
     let hashes = judge_chain(chain)?;
     let (Some(last), Some(root)) = (chain.last(), merkle::root(hashes)) else {
         return Err(ProduceError::argument("chain", "it has no receipt"));
@@ -257,6 +259,26 @@ pub fn merkle_attestation(
 pub fn merkle_root(hashes: &[String]) -> Option<String> {
     let hashes = hashes.iter().map(|hash| Hash::parse(hash)).collect::<Option<Vec<_>>>()?;
     merkle::root(hashes).map(|root| root.to_string())
+}
+
+/// Section 7A: what the names of a signer look like. The schema says it too, less plainly.
+fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -> Checked<()> {
+    if validator_id.is_some_and(|id| id.is_empty() || id.chars().count() > 256) {
+        return Err(Failure::new(code, "it has 1 to 256 characters").at("validator_id"));
+    }
+    let digits = |text: &str, range: std::ops::RangeInclusive<usize>| {
+        range.contains(&text.len()) && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let good = |id: &str| match id.split_once(':') {
+        Some(("git", commit)) => digits(commit, 7..=40),
+        Some(("file", hash)) => digits(hash, 16..=64),
+        _ => false,
+    };
+    if build_id.is_none_or(good) {
+        return Ok(());
+    }
+    let message = "it is git: and 7 to 40, or file: and 16 to 64 hexadecimal digits, in lower case";
+    Err(Failure::new(code, message).at("build_id"))
 }
 
 // Judging ------------------------------------------------------------------------------------------

@@ -1,0 +1,253 @@
+"""``verify``: whether a compression claim is true, and how far that verdict reaches."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import compactwire as cw
+
+from ._shell import add_command, complain, drop_stdout, one_line, stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._shell import Commands
+
+# The exit code where there is no verdict to tell: 0, 1 and 2 would be one.
+_NO_VERDICT = 3
+
+# A bar appears when the work has taken so long, in seconds.
+_PATIENCE = 1.0
+_BAR = 30
+
+_SYMBOLS = {"passed": "✓", "failed": "✗", "skipped": "–"}
+_WORDS = {"passed": "ok  ", "failed": "FAIL", "skipped": "-   "}
+
+# Off unless asked for, and on unless switched off.
+_REQUIREMENTS = {
+    "require_attestation": "every receipt must carry a valid signature",
+    "strict_trust": "every signature must be of an enabled validator of the trust policy",
+    "strict_identity": "its build must be that of the trust policy, too",
+    "require_merkle_attestation": "the Merkle attestation must verify",
+    "require_canonical": "every JSON file must be its canonical form, to the byte",
+}
+_DEFAULTS = {
+    "require_verify_chain": "the chain of receipts must verify",
+    "accept_reference_scope": "accept signatures that include receipt_hash",
+    "bind_receipts": "the receipts must be about this bundle",
+}
+
+
+def _run_verify(args: argparse.Namespace) -> int:
+    try:
+        return _verify(args)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # Nobody was told a verdict, and 1 would be one.
+        drop_stdout()
+        complain(error)
+        return _NO_VERDICT
+
+
+def _verify(args: argparse.Namespace) -> int:
+    names = (*_REQUIREMENTS, *_DEFAULTS, "receipt_quorum", "trust_policy", "merkle_attestation")
+    bar = _Bar()
+    try:
+        report = cw.verify_claim(
+            args.bundle,
+            args.receipts,
+            args.claim,
+            **{name: getattr(args, name) for name in names},
+            limits=dict(args.limit),
+            progress=bar.show if bar.watched else None,
+        )
+    finally:
+        bar.clear()
+    if args.json:
+        stdout().buffer.write(report.to_json())
+    else:
+        stdout().write(_checklist(report, args))
+    stdout().flush()
+    return report.exit_code
+
+
+def _checklist(report: cw.ClaimReport, args: argparse.Namespace) -> str:
+    marks = _SYMBOLS if stdout().isatty() and _has(_SYMBOLS.values()) else _WORDS
+    lines = [f"{marks[check.status]} {check.id}  {check.text}" for check in report.checks]
+    return "\n".join([*lines, "", *_verdict(report, args)]) + "\n"
+
+
+def _has(symbols: Iterable[str]) -> bool:
+    try:
+        "".join(symbols).encode(stdout().encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _verdict(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
+    lines = []
+    if (error := report.error) is not None:
+        place = f"\n  in {_plain(error.path)}" if error.path else ""
+        lines.append(f"REFUSED at {error.check}, {error.code}: {_plain(error.message)}{place}")
+    elif (computed := report.computed) is not None:
+        tokens = f"{computed['compressed_tokens']:,} of {computed['uncompressed_tokens']:,} tokens"
+        lines.append(f"VERIFIED: {tokens}, ratio {computed['compression_ratio']:.4g}")
+        lines += [f"  {line}" for line in _reach(report, args)]
+    if report.unverified_claim_fields:
+        lines.append(f"not verified: {', '.join(report.unverified_claim_fields)}")
+    return lines
+
+
+def _reach(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
+    """Say how far a verdict that is good reaches: who vouches for what, and who does not."""
+    passed = {check.id for check in report.checks if check.status == "passed"}
+    strict = args.strict_trust or args.strict_identity
+    ask = "--strict-trust" if args.trust_policy else "--trust-policy FILE --strict-trust"
+    idle = "trust policy: checked for its form only; --strict-trust asks for what it says"
+    return [
+        _receipts_reach(report, passed),
+        _signatures_reach(args, passed, strict, ask),
+        *([idle] if args.trust_policy is not None and not strict else []),
+        _merkle_reach(args, passed, strict, ask),
+    ]
+
+
+def _receipts_reach(report: cw.ClaimReport, passed: set[str]) -> str:
+    if "5.4.1" not in passed:
+        return "receipts: not checked (--no-require-verify-chain)"
+    if "5.4.6" not in passed:
+        return f"receipts: {report.receipt_count:,}, perhaps of other bundles (--no-bind-receipts)"
+    return f"receipts: {report.receipt_count:,} in a chain that names this bundle"
+
+
+def _signatures_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
+    if not passed & {"5.5.2", "5.5.7"}:
+        return f"signatures: not checked; {ask} asks for them"
+    count = f"{args.receipt_quorum:,} or more" if args.receipt_quorum else "all"
+    if not strict:
+        own = "checked against their own key only, not against a policy"
+        return f"signatures: {count} of each receipt {own}; {ask} asks whose they are"
+    builds = "; their builds, too" if args.strict_identity else "; their builds were not compared"
+    return f"signatures: {count} of each receipt by validators of the trust policy{builds}"
+
+
+def _merkle_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
+    if "5.6.2" not in passed:
+        given = "given, and not checked" if args.merkle_attestation else "not attested"
+        flag = "--require-merkle-attestation"
+        need = flag if args.merkle_attestation else f"--merkle-attestation FILE {flag}"
+        return f"Merkle root: {given}, so the last receipts may be missing; {need} asks for it"
+    if not strict:
+        return f"Merkle root: signed by its own key only, not against a policy; {ask} asks whose"
+    return "Merkle root: signed by a validator of the trust policy, so no receipt is missing"
+
+
+def _plain(text: str) -> str:
+    """Escape what the terminal could take for a command, or has no character for."""
+    encoding = stdout().encoding or "ascii"
+    return one_line(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+class _Bar:
+    """A progress bar on standard error, for patient people at a terminal."""
+
+    def __init__(self) -> None:
+        self.watched = sys.stderr is not None and sys.stderr.isatty()
+        self._start = time.monotonic()
+        self._shown = False
+
+    def show(self, what: str, done: int, total: int) -> None:
+        """Draw it, once the work has taken a while."""
+        if time.monotonic() - self._start < _PATIENCE:
+            return
+        full = _BAR * done // max(total, 1)
+        bar = "#" * full + "." * (_BAR - full)
+        sys.stderr.write(f"\r[{bar}] {done:,} of {total:,} {what} ")
+        sys.stderr.flush()
+        self._shown = True
+
+    def clear(self) -> None:
+        """Leave the line as it was."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    about = "verify a compression claim and show each check"
+    example = (
+        "compactwire verify out/bundle out/receipts out/claim.json"
+        " --trust-policy policy.json --strict-trust"
+    )
+    parser = add_command(commands, "verify", _run_verify, about, example)
+    parser.add_argument("bundle", metavar="BUNDLE", help="the folder that holds bundle.json")
+    parser.add_argument(
+        "receipts", nargs="?", metavar="RECEIPTS", help="the folder of the receipts"
+    )
+    parser.add_argument("claim", metavar="CLAIM", help="the claim, a JSON file")
+    parser.add_argument(
+        "--trust-policy", metavar="FILE", help="whose signatures count; only with --strict-trust"
+    )
+    parser.add_argument(
+        "--merkle-attestation",
+        metavar="FILE",
+        help="a signature over all receipts; only with --require-merkle-attestation",
+    )
+    for name, text in _REQUIREMENTS.items():
+        parser.add_argument(_flag(name), action="store_true", help=text)
+    for name, text in _DEFAULTS.items():
+        parser.add_argument(
+            _flag(name), action=argparse.BooleanOptionalAction, default=True, help=text
+        )
+    parser.add_argument(
+        "--receipt-quorum",
+        type=_quorum,
+        metavar="N",
+        help="how many signatures of each receipt must be good (default: all)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=_limit,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="what the inputs may cost, such as max_receipts=1000 (repeatable)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the report, canonical JSON")
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _quorum(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 18 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, not {text!r}")
+    return int(text)
+
+
+_LIMITS = (
+    "max_json_bytes",
+    "max_receipt_bytes",
+    "max_depth",
+    "max_int_digits",
+    "max_steps",
+    "max_artifacts",
+    "max_artifact_bytes",
+    "max_total_bytes",
+    "max_receipts",
+)
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if name not in _LIMITS or not (number.isascii() and number.isdecimal()) or len(number) > 18:
+        names = ", ".join(_LIMITS)
+        raise argparse.ArgumentTypeError(f"expected NAME=N with one of {names}, not {text!r}")
+    return name, int(number)

@@ -1,0 +1,505 @@
+"""What is written is written whole, and nobody turns it aside; what is wrong is named."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import claims
+
+from .claims_data import ITEMS, OTHER_SEED, SEED, entry, make
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs links, FIFOs and permissions")
+
+
+def build(folder: Path | str, items: Any = ITEMS) -> dict[str, Any]:
+    return claims.build_bundle(folder, "run", "job", "message", items)
+
+
+# Folders and files --------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FileExistsError, match="name a new one, or empty it") as info:
+        build(tmp_path)
+    assert info.value.filename == str(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    (tmp_path / "empty").mkdir()
+    build(tmp_path / "empty")
+    assert sorted(path.name for path in (tmp_path / "empty").iterdir()) == [
+        "artifacts",
+        "bundle.json",
+    ]
+
+
+@posix
+def test_no_planted_link_is_followed(tmp_path: Path) -> None:
+    outside, bundle = tmp_path / "outside", tmp_path / "bundle"
+    outside.mkdir()
+    bundle.mkdir()
+    (bundle / "artifacts").symlink_to(outside)
+    with pytest.raises(FileExistsError):
+        build(bundle)
+    (bundle / "artifacts").unlink()
+    (bundle / "bundle.json").symlink_to(outside / "planted")
+    with pytest.raises(FileExistsError):
+        build(bundle)
+    receipt = make(tmp_path / "made").receipts[0]
+    receipts = tmp_path / "receipts"
+    receipts.mkdir()
+    (receipts / "run_00000000.json").symlink_to(outside / "planted")
+    with pytest.raises(FileExistsError, match="a link is in the way"):
+        claims.write_receipt(receipts, receipt)
+    with pytest.raises(FileExistsError, match="a link is in the way"):
+        claims.write_json(receipts / "run_00000000.json", receipt)
+    assert list(outside.iterdir()) == []
+
+
+@posix
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    manifest = build(tmp_path / "link")
+    assert claims.make_claim(manifest, tmp_path / "link")
+    assert (tmp_path / "real" / "bundle.json").is_file()
+
+
+@posix
+def test_a_hard_link_keeps_what_it_had(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    os.link(mine, tmp_path / "claim.json")
+    claims.write_json(tmp_path / "claim.json", {})
+    assert mine.read_text() == "mine"
+    assert (tmp_path / "claim.json").read_text() == "{}\n"
+
+
+@posix
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev/stdout"])
+def test_a_device_is_not_replaced(device: str) -> None:
+    if not Path(device).exists():
+        pytest.skip(f"there is no {device}")
+    before = os.lstat(device)
+    with pytest.raises(FileExistsError):
+        claims.write_json(device, {})
+    assert os.lstat(device)[:3] == before[:3]
+
+
+@posix
+def test_a_file_keeps_its_permissions_and_a_fifo_blocks_nobody(tmp_path: Path) -> None:
+    claims.write_json(tmp_path / "policy", {})
+    (tmp_path / "policy").chmod(0o600)
+    claims.write_json(tmp_path / "policy", {"more": 1})
+    assert stat.S_IMODE((tmp_path / "policy").stat().st_mode) == 0o600
+    (tmp_path / "policy").chmod(0o400)
+    with pytest.raises(FileExistsError, match="read-only"):
+        claims.write_json(tmp_path / "policy", {})
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(FileExistsError, match="no regular file"):
+        claims.write_json(tmp_path / "fifo", {})
+
+
+def test_nothing_is_left_of_what_cannot_be_made(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[dict[str, Any]]:
+        yield ITEMS[0]
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        build(tmp_path / "b", interrupted())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        build(tmp_path / "file" / "b")
+    with pytest.raises(OSError, match="missing"):
+        claims.write_json(tmp_path / "missing" / "claim.json", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@posix
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; from compactwire import claims\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "item = {'kind': 'section', 'ref': 'a', 'text': 'x' * 9999}\n"
+        "try: claims.build_bundle(sys.argv[1] + '/new/bundle', 'r', 'j', 'm', [item])\n"
+        "except OSError: pass\n"
+        "try: claims.write_json(sys.argv[1] + '/claim', {'notes': 'x' * 9999})\n"
+        "except OSError as error: sys.exit(error.filename == sys.argv[1] + '/claim' and 7)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert done.returncode == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_one_of_many_writers_makes_the_bundle(tmp_path: Path) -> None:
+    made: list[dict[str, Any]] = []
+    refused: list[OSError] = []
+
+    def write(number: int) -> None:
+        try:
+            made.append(build(tmp_path / "b", [{**ITEMS[0], "text": str(number) * 99}]))
+        except OSError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) + len(refused) == 8
+    # Whoever comes at the same time sees the other's work, and is refused.
+    names = sorted(path.name for path in tmp_path.rglob("*"))
+    assert not [name for name in names if name.endswith(".tmp")]
+    if len(made) == 1:
+        assert claims.make_claim(made[0], tmp_path / "b")
+
+
+def test_a_claim_is_about_the_bundle_of_the_folder(tmp_path: Path) -> None:
+    manifest = build(tmp_path / "one")
+    build(tmp_path / "other", ITEMS[:1])
+    for folder, expected in [("other", "BUNDLE_ID_MISMATCH"), ("none", "BUNDLE_NOT_FOUND")]:
+        with pytest.raises(cw.ClaimRejected) as info:
+            claims.make_claim(manifest, tmp_path / folder)
+        assert info.value.code == expected
+    (tmp_path / "one" / "bundle.json").unlink()
+    with pytest.raises(cw.ClaimRejected, match="BUNDLE_NOT_FOUND"):
+        claims.make_claim(manifest, tmp_path / "one")
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_kept_in_a_file(tmp_path: Path) -> None:
+    key = claims.generate_key()
+    key.save(tmp_path / "key")
+    assert claims.SigningKey.load(tmp_path / "key").public_key == key.public_key
+    if os.name == "posix":
+        assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        claims.generate_key().save(tmp_path / "key")
+    (tmp_path / "long").write_text("ab" * 5000)
+    with pytest.raises(cw.EncodeError, match="not more than 256 bytes") as info:
+        claims.SigningKey.load(tmp_path / "long")
+    assert "abab" not in str(info.value)
+    if Path("/dev/zero").exists():
+        with pytest.raises(cw.EncodeError):
+            claims.SigningKey.load("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_seed_is_any_bytes(kind: Callable[[bytes], Any]) -> None:
+    assert claims.SigningKey(kind(SEED)).seed() == SEED
+    with pytest.raises(ValueError, match="seed: a seed has 32 bytes, not 33"):
+        claims.SigningKey(kind(SEED + b"x"))
+    for wrong in ("x" * 32, None, 7, [1] * 32):
+        with pytest.raises(TypeError, match="seed must be bytes"):
+            claims.SigningKey(wrong)  # type: ignore[arg-type]
+
+
+# Bad arguments ------------------------------------------------------------------------------------
+
+
+class BytesPath:
+    def __fspath__(self) -> bytes:
+        return b"x"
+
+
+def producers(tmp_path: Path) -> dict[str, Callable[..., Any]]:
+    made = make(tmp_path / "made")
+    receipt = made.receipts[0]
+    return {
+        "out_dir": lambda path: build(path),
+        "folder": lambda path: claims.write_receipt(path, receipt),
+        "bundle_dir": lambda path: claims.make_claim(made.manifest, path),
+        "path": lambda path: claims.write_json(path, {}),
+    }
+
+
+@pytest.mark.parametrize("field", ["out_dir", "folder", "bundle_dir", "path"])
+def test_a_path_is_a_str_or_path_like_everywhere(field: str, tmp_path: Path) -> None:
+    call = producers(tmp_path)[field]
+    for wrong, error, message in [
+        (b"x", TypeError, f"{field} must be a str or path-like, not bytes (os.fsdecode it first)"),
+        (BytesPath(), TypeError, f"{field} must be a str or path-like, not bytes"),
+        (7, TypeError, f"{field} must be a str or path-like, not int"),
+        (None, TypeError, f"{field} must be a str or path-like, not NoneType"),
+        ("a\0b", cw.EncodeError, f"{field}: no path has a NUL"),
+        ("\ud800", cw.EncodeError, f"{field}: lone surrogate at position 0 has no UTF-8"),
+    ]:
+        with pytest.raises(error) as info:
+            call(wrong)
+        assert str(info.value).startswith(message)
+        assert type(info.value) is error
+
+
+@pytest.mark.parametrize("size", [-1, 2**63, 2**70, -(2**70)])
+def test_a_size_out_of_range_is_an_encode_error(size: int) -> None:
+    with pytest.raises(cw.EncodeError, match="size: "):
+        claims.estimate_tokens(size)
+
+
+@pytest.mark.parametrize("size", [True, 1.0, "1", None])
+def test_a_size_that_is_no_int_is_a_type_error(size: Any) -> None:
+    with pytest.raises(TypeError, match="size must be an int"):
+        claims.estimate_tokens(size)
+
+
+class Sly(str):
+    """Two of these are two keys with one text."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception], str]]:
+    made = make(tmp_path / "made")
+    manifest, receipt = made.manifest, made.receipts[0]
+    item = ITEMS[0]
+    anything: Any = claims
+    return [
+        (lambda: build(tmp_path / "b", None), TypeError, "items must be an iterable of mappings"),
+        (lambda: build(tmp_path / "b", "abc"), TypeError, "items must be an iterable of mappings"),
+        (lambda: build(tmp_path / "b", [item, 7]), TypeError, "items[1] must be a mapping"),
+        (lambda: build(tmp_path / "b", [{7: 7}]), TypeError, "a key of items[0] must be a str"),
+        (
+            lambda: build(tmp_path / "b", [{**item, "ref": "\ud800"}]),
+            cw.EncodeError,
+            "items[0].ref: lone surrogate",
+        ),
+        (
+            lambda: build(tmp_path / "b", [{**item, "kind": "\x1b[2J"}]),
+            cw.EncodeError,
+            "items[0]: kind must be 'symbol' or 'section', not \"\\u{1b}[2J\"",
+        ),
+        (
+            lambda: anything.build_bundle(tmp_path / "b", 7, "", "", []),
+            TypeError,
+            "run_id must be a str, not int",
+        ),
+        (
+            lambda: claims.build_bundle(tmp_path / "b", "r", "\udfff", "", []),
+            cw.EncodeError,
+            "job_id: lone surrogate",
+        ),
+        (
+            lambda: anything.make_claim(manifest, made.bundle, {"cas": 1}),
+            TypeError,
+            'components["cas"] must be a bool, not int',
+        ),
+        (
+            lambda: anything.make_claim(manifest, made.bundle, ["cas"]),
+            TypeError,
+            "components must be a mapping of names to bool, not list",
+        ),
+        (
+            lambda: claims.make_claim(manifest, made.bundle, notes="\ud800"),
+            cw.EncodeError,
+            "notes: lone surrogate",
+        ),
+        (
+            lambda: claims.sign_receipt(receipt, SEED, "\ud800"),
+            cw.EncodeError,
+            "validator_id: lone surrogate",
+        ),
+        (
+            lambda: claims.sign_receipt(receipt, SEED, ""),
+            cw.ClaimRejected,
+            "INVALID_RECEIPT_SCHEMA: it has 1 to 256 characters (validator_id)",
+        ),
+        (
+            lambda: claims.merkle_attestation([receipt], SEED, "v", "git:abc"),
+            cw.ClaimRejected,
+            "MERKLE_ATTESTATION_INVALID: it is git: and 7 to 40",
+        ),
+        (lambda: anything.sign_receipt(receipt, "x"), TypeError, "key must be a SigningKey or"),
+        (lambda: anything.sign_receipt(receipt, SEED, add=1), TypeError, "add must be a bool"),
+        (lambda: anything.merkle_root([7]), TypeError, "hashes[0] must be a str, not int"),
+        (lambda: anything.merkle_root("ab"), TypeError, "hashes must be an iterable of str"),
+        (lambda: anything.make_trust_policy(7), TypeError, "entries must be an iterable of dict"),
+        (
+            lambda: claims.make_trust_policy([entry(SEED, "a", scope=[])]),
+            cw.ClaimRejected,
+            "INVALID_TRUST_POLICY_SCHEMA",
+        ),
+        (
+            lambda: claims.sign_receipt({**receipt, Sly("run_id"): "run"}, SEED),
+            cw.ClaimRejected,
+            'INVALID_RECEIPT_SCHEMA: the object has "run_id" twice',
+        ),
+        (
+            lambda: claims.write_json(tmp_path / "x", {Sly("a"): 1, Sly("a"): 2}),
+            cw.EncodeError,
+            'value: the object has "a" twice',
+        ),
+        (
+            lambda: claims.make_claim(manifest, made.bundle, notes="x" * (17 << 20)),
+            cw.ClaimRejected,
+            "INVALID_CLAIM_SCHEMA: it takes ",
+        ),
+    ]
+
+
+def test_whatever_is_wrong_is_named(tmp_path: Path) -> None:
+    for call, error, message in wrong_calls(tmp_path):
+        with pytest.raises(error) as info:
+            call()
+        assert type(info.value) is error
+        assert str(info.value).startswith(message), str(info.value)
+
+
+def test_a_receipt_that_no_verification_reads_is_not_made(tmp_path: Path) -> None:
+    items = [{"kind": "section", "ref": f"{n}", "text": "x" * 40} for n in range(6000)]
+    manifest = build(tmp_path / "b", items)
+    with pytest.raises(cw.ClaimRejected, match="a verification reads 1048576"):
+        claims.make_receipt(manifest)
+
+
+def test_what_changes_meanwhile_is_made_or_refused(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    receipt, stop = dict(made.receipts[0]), threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            receipt["more"] = 1
+            receipt.pop("more", None)
+
+    def sign() -> str:
+        try:
+            signed = claims.sign_receipt(receipt, OTHER_SEED)
+        except cw.ClaimRejected as error:
+            return error.code
+        return str(signed["run_id"])
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    outcomes = {sign() for _ in range(200)}
+    stop.set()
+    thread.join()
+    assert outcomes <= {"run", "INVALID_RECEIPT_SCHEMA"}
+
+
+# Reports ------------------------------------------------------------------------------------------
+
+
+@posix
+def test_a_place_is_exact_as_data_and_escaped_as_text(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    name = "run_\x1b[2J\n\u202e.json"
+    (tmp_path / "receipts" / name).write_text("{")
+    report = made.verify()
+    assert report.error is not None
+    assert report.error.path == f"receipts/{name}"
+    assert report.to_dict()["error"]["path"] == f"receipts/{name}"
+    with pytest.raises(cw.ClaimRejected) as info:
+        report.raise_for_error()
+    assert info.value.path == f"receipts/{name}"
+    for shown in (str(info.value), repr(report), report.error.message, repr(report.error)):
+        assert all(char.isprintable() for char in shown), shown
+    assert str(info.value).endswith("(receipts/run_\\u{1b}[2J\\n\\u{202e}.json)")
+
+
+MEMBERS = (
+    "report_version", "ok", "exit_code", "error", "bundle_id", "run_id", "claim_hash",
+    "receipt_count", "merkle_root", "signature_scopes", "computed", "unverified_claim_fields",
+    "checks",
+)  # fmt: skip
+
+
+def test_every_member_of_a_report_is_an_attribute(tmp_path: Path) -> None:
+    report = make(tmp_path).verify()
+    assert sorted(report.to_dict()) == sorted(MEMBERS)
+    for name in set(MEMBERS) - {"checks", "error"}:
+        assert getattr(report, name) == report.to_dict()[name]
+
+
+GOOD_TAMPERED: list[Callable[[dict[str, Any]], object]] = [
+    lambda r: r.update(ok=False),
+    lambda r: r.update(exit_code=1),
+    lambda r: r.update(report_version="2.0.0"),
+    lambda r: r.update(merkle_root=None),
+    lambda r: r.update(merkle_root="x"),
+    lambda r: r.update(bundle_id=None),
+    lambda r: r.update(claim_hash="0" * 63),
+    lambda r: r.update(receipt_count=2),
+    lambda r: r.update(signature_scopes=None),
+    lambda r: r["signature_scopes"].pop(),
+    lambda r: r["signature_scopes"][0].append(None),
+    lambda r: r.update(computed=None),
+    lambda r: r["computed"].update(compression_ratio=0.1),
+    lambda r: r["checks"].pop(),
+    lambda r: r["checks"].reverse(),
+    lambda r: r["checks"][0].update(status="skipped"),
+    lambda r: r["checks"][0].update(status="failed"),
+    lambda r: r["checks"][-1].update(status="skipped"),
+    lambda r: r["checks"][16].update(status="skipped"),
+    lambda r: r.update(more=1),
+]
+BAD_TAMPERED: list[Callable[[dict[str, Any]], object]] = [
+    lambda r: r.update(ok=True),
+    lambda r: r.update(exit_code=0),
+    lambda r: r.update(ok=True, exit_code=0, error=None),
+    lambda r: r["error"].update(check="5.1.1"),
+    lambda r: r["error"].update(code="METRIC_MISMATCH"),
+    lambda r: r["error"].update(phase="Metric"),
+    lambda r: r["error"].update(message="\x1b[2J"),
+    lambda r: r["error"].update(message="x" * 301),
+    lambda r: r.update(bundle_id="0" * 64),
+    lambda r: r.update(computed={}),
+    lambda r: r["checks"][-1].update(status="passed"),
+]
+
+
+def test_a_report_that_contradicts_itself_is_not_restored(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    for report, changes in [
+        (made.verify(), GOOD_TAMPERED),
+        (made.verify(limits={"max_artifacts": 1}), BAD_TAMPERED),
+    ]:
+        assert cw.ClaimReport._restore(report.to_json()) == report
+        for number, change in enumerate(changes):
+            members = report.to_dict()
+            change(members)
+            data = claims.canonical_json(members) + b"\n"
+            assert data != report.to_json(), number
+            with pytest.raises(ValueError, match="no verification could have made"):
+                cw.ClaimReport._restore(data)
+            forged = pickle.dumps(report).replace(report.to_json(), data)
+            if len(data) == len(report.to_json()):
+                with pytest.raises(ValueError, match="no verification could have made"):
+                    pickle.loads(forged)
+
+
+def test_every_report_of_a_verification_is_restored(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    (tmp_path / "empty").write_text("")
+    switches = ("require_verify_chain", "bind_receipts", "strict_trust", "require_attestation")
+    for number in range(1 << len(switches)):
+        options = {name: bool(number >> bit & 1) for bit, name in enumerate(switches)}
+        for more in (
+            {},
+            {"require_merkle_attestation": False, "strict_identity": False},
+            {"receipt_quorum": 1},
+            {"receipt_quorum": 2},
+            {"trust_policy": None},
+            {"merkle_attestation": tmp_path / "empty"},
+            {"limits": {"max_receipts": 1}},
+            {"limits": {"max_receipt_bytes": 1}},
+        ):
+            report = made.verify(**{**options, **more})
+            assert pickle.loads(pickle.dumps(report)) == report
