@@ -7,6 +7,7 @@ import pickle
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -122,6 +123,10 @@ def test_nothing_is_left_of_what_cannot_be_made(tmp_path: Path) -> None:
         build(tmp_path / "file" / "b")
     with pytest.raises(OSError, match="missing"):
         claims.write_json(tmp_path / "missing" / "claim.json", {})
+    with tempfile.TemporaryDirectory() as other:
+        manifest = claims.build_bundle(f"{other}/b", "ß" * 200, "job", "message", ITEMS)
+    with pytest.raises(OSError, match="ß"):
+        claims.write_receipt(tmp_path / "new" / "receipts", claims.make_receipt(manifest))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -192,9 +197,11 @@ def test_a_key_is_kept_in_a_file(tmp_path: Path) -> None:
     with pytest.raises(cw.EncodeError, match="not more than 256 bytes") as info:
         claims.SigningKey.load(tmp_path / "long")
     assert "abab" not in str(info.value)
-    if Path("/dev/zero").exists():
-        with pytest.raises(cw.EncodeError):
-            claims.SigningKey.load("/dev/zero")
+    if os.name == "posix":
+        os.mkfifo(tmp_path / "fifo")
+        for path in (tmp_path / "fifo", Path("/dev/zero"), tmp_path):
+            with pytest.raises(cw.EncodeError, match="a key is in a regular file"):
+                claims.SigningKey.load(path)
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -415,11 +416,36 @@ def test_an_argument_that_lacks_its_half_is_bad_usage(usage: tuple[str, ...]) ->
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
 def test_no_file_is_read_without_end(tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
-    failed = run("claim", "sign", tmp_path / "out", "--key", "/dev/zero")
-    assert failed.returncode == 1
-    assert b"/dev/zero: a key is 64 hexadecimal digits, not more than 256 bytes" in failed.stderr
+    key = tmp_path / "key"
+    with key.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, message in [
+        ("/dev/zero", b"/dev/zero: a key is in a regular file"),
+        (key, b"key: a key is 64 hexadecimal digits, not more than 256 bytes"),
+    ]:
+        failed = run("claim", "sign", tmp_path / "out", "--key", path)
+        assert failed.returncode == 1
+        assert message in failed.stderr
     failed = run(
         *("claim", "new", "--symbol", "@a=/dev/zero", "--run-id", "r", "-o"), tmp_path / "n"
     )
     assert failed.returncode == 1
     assert b"/dev/zero: larger than 67,108,864 bytes" in failed.stderr
+
+
+# The page of the documentation --------------------------------------------------------------------
+
+PAGE = Path(__file__).parent.parent / "docs" / "claims.md"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the page is written for a Unix shell")
+def test_the_page_shows_what_its_commands_say(tmp_path: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (script,) = re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL)
+    shown = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "intro.md").write_text("What follows adds numbers.\n")
+    (tmp_path / "add.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n" * 8)
+    command = f'compactwire() {{ "{sys.executable}" -m compactwire "$@"; }}\nset -e\n{script}'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
+    verdicts = [part.partition("\nok ")[0] for part in done.stdout.decode().split("VERIFIED")[1:]]
+    assert ["VERIFIED" + verdict.rstrip() for verdict in verdicts] == [s.rstrip() for s in shown]

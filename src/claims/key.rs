@@ -37,16 +37,21 @@ impl SigningKey {
         Ok(Self::new(&seed))
     }
 
-    /// Reads a key file, of which it reads 256 bytes at most.
+    /// Reads a key file, a regular one, of which it reads 256 bytes at most.
     ///
     /// # Errors
     /// [`ProduceError::Io`]: it cannot be read; [`ProduceError::Argument`]: it is no key file. The
     /// message shows nothing of it: it may be most of a secret.
     pub fn load(path: &Path) -> Result<Self> {
         let mut bytes = Zeroizing::new([0; MAX_FILE + 1]);
-        let size = File::open(path)
-            .and_then(|mut file| read_up_to(&mut file, bytes.as_mut()))
-            .map_err(|error| ProduceError::io(path, error))?;
+        let failed = |error| ProduceError::io(path, error);
+        // Whoever waits for the other end of a FIFO in here cannot be interrupted.
+        if !path.metadata().map_err(failed)?.is_file() {
+            return Err(ProduceError::argument("path", "a key is in a regular file, not in this"));
+        }
+        let file = File::open(path);
+        let size = file.and_then(|mut file| read_up_to(&mut file, bytes.as_mut()));
+        let size = size.map_err(failed)?;
         let no_key = |found: String| {
             ProduceError::argument("path", format!("a key is 64 hexadecimal digits, not {found}"))
         };

@@ -8,7 +8,7 @@ use super::Result;
 use crate::claims::error::ProduceError;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Writes a file, in the place of a regular file or of none.
 pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
@@ -45,15 +45,7 @@ pub(super) fn fill(
     files: &[(String, String)],
     last: (&str, &str),
 ) -> Result<()> {
-    let made = make_folders(folder)?;
-    let outcome = fill_existing(folder, inner, files, last);
-    if outcome.is_err() {
-        for folder in made.iter().rev() {
-            // What somebody else has put there meanwhile stays.
-            let _gone = fs::remove_dir(folder);
-        }
-    }
-    outcome
+    within(folder, || fill_existing(folder, inner, files, last))
 }
 
 fn fill_existing(
@@ -88,19 +80,20 @@ fn fill_existing(
     outcome
 }
 
-/// Makes a folder and those above it; gives those that were not there.
-pub(super) fn make_folders(folder: &Path) -> Result<Vec<PathBuf>> {
+/// Does work in a folder, which is made with those above it; where the work fails, they are removed.
+pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-    let mut made: Vec<PathBuf> =
-        folder.ancestors().take_while(missing).map(Path::to_owned).collect();
-    made.reverse();
-    fs::create_dir_all(folder).map_err(|error| {
-        for folder in made.iter().rev() {
+    let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
+    let outcome = fs::create_dir_all(folder)
+        .map_err(|error| ProduceError::io(folder, error))
+        .and_then(|()| work());
+    if outcome.is_err() {
+        for folder in made {
+            // What somebody else has put there meanwhile stays.
             let _gone = fs::remove_dir(folder);
         }
-        ProduceError::io(folder, error)
-    })?;
-    Ok(made)
+    }
+    outcome
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
@@ -126,6 +119,7 @@ fn fresh_name() -> Result<String> {
 mod tests {
     use super::*;
     use std::env::temp_dir;
+    use std::path::PathBuf;
 
     /// A folder of its own, removed at the end.
     struct Scratch(PathBuf);

@@ -66,7 +66,7 @@ pub fn make_receipt(
     ]);
     let computed = form(&receipt).receipt_hash();
     set(&mut receipt, "receipt_hash", hash(computed));
-    judge_receipt(&receipt, "receipt")?;
+    judge_file(&receipt)?;
     Ok(receipt)
 }
 
@@ -205,7 +205,7 @@ pub(super) fn attestation(
 /// # Errors
 /// [`ProduceError`]: it would not verify, has no number, or cannot be written.
 pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf> {
-    judge_receipt(receipt, "receipt")?;
+    judge_file(receipt)?;
     check_signatures(receipt, "receipt")?;
     let run_id = fields::text(receipt, "run_id")?;
     let Some(index) = fields::optional_natural(receipt, "receipt_index")? else {
@@ -217,9 +217,8 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf>
             "its run_id cannot be in the name of a file",
         ));
     }
-    output::make_folders(folder)?;
     let path = folder.join(format!("{run_id}_{index:08}.json"));
-    output::replace(&path, &canon_lf(receipt))?;
+    output::within(folder, || output::replace(&path, &canon_lf(receipt)))?;
     Ok(path)
 }
 
@@ -283,10 +282,20 @@ fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -
 
 // Judging ------------------------------------------------------------------------------------------
 
-/// A receipt that could be one of a chain that verifies.
+/// A receipt that could be one of a chain that verifies, in a file that this module writes.
+fn judge_file(receipt: &Value<'static>) -> Result<()> {
+    judge_sized(receipt, "receipt", Limits::default().max_receipt_bytes)
+}
+
+/// A receipt that could be one of a chain that verifies. One that is given may be in a file that is
+/// smaller than its canonical form, in which é takes six bytes.
 fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
+    judge_sized(receipt, role, u64::MAX)
+}
+
+fn judge_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
     let code = Code::InvalidReceiptSchema;
-    judge(receipt, role, &schema::RECEIPT, code, Limits::default().max_receipt_bytes)?;
+    judge(receipt, role, &schema::RECEIPT, code, limit)?;
     check_order(receipt).map_err(|misfit| refused(code, role, misfit))?;
     let computed = form(receipt).receipt_hash();
     if computed != fields::hash(receipt, "receipt_hash")? {

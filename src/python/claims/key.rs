@@ -36,7 +36,8 @@ impl SigningKey {
 
     /// Read a key from a file that `save` or `compactwire claim key` has written.
     ///
-    /// No more than 256 bytes of it are read, and its secret is never an object of Python.
+    /// It must be a regular file, of which no more than 256 bytes are read. Its secret is never an
+    /// object of Python.
     ///
     /// Parameters
     /// ----------
