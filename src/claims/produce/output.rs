@@ -55,12 +55,13 @@ fn fill_existing(
     last: (&str, &str),
 ) -> Result<()> {
     let failed = |name: &str, error| ProduceError::io(&folder.join(name), error);
-    if folder.read_dir().map_err(|error| failed("", error))?.next().is_some() {
+    let unusable = |error| ProduceError::io(folder, error);
+    if folder.read_dir().map_err(unusable)?.next().is_some() {
         let message = "the folder is not empty; name a new one, or empty it";
         return Err(ProduceError::occupied(folder, message));
     }
     let workshop = folder.join(fresh_name()?);
-    private_folder(&workshop).map_err(|error| failed("", error))?;
+    private_folder(&workshop).map_err(unusable)?;
     let build = || {
         fs::create_dir(workshop.join(inner)).map_err(|error| failed(inner, error))?;
         for (path, text) in files {

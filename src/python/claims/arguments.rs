@@ -4,7 +4,7 @@ use super::super::args::lone_surrogate;
 use super::super::errors::unfit_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyList, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyIterator, PyMapping, PyString};
 use std::path::PathBuf;
 
 /// A path: `str` or path-like, and never `bytes`, which other systems than Unix could not take.
@@ -56,15 +56,16 @@ pub(super) fn iterate<'py>(
 }
 
 /// The entries of a mapping, copied, so that it may change meanwhile.
-pub(super) fn items<'py>(
+pub(super) fn entries<'py>(
     value: &Bound<'py, PyAny>,
     field: &str,
     of: &str,
-) -> PyResult<Bound<'py, PyList>> {
-    match value.cast::<PyMapping>() {
-        Ok(mapping) => mapping.items(),
-        Err(_) => Err(wrong(value, field, of)),
-    }
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong(value, field, of))?;
+    let pair = |entry: Bound<'py, PyAny>| {
+        entry.extract().map_err(|_| wrong(&entry, &format!("an entry of {field}"), "a pair"))
+    };
+    mapping.items()?.iter().map(pair).collect()
 }
 
 /// A `TypeError` that says what an argument must be, and is.

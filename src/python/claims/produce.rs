@@ -3,7 +3,7 @@
 use super::super::args::boolean;
 use super::super::errors::{produce_error, unfit_path};
 use super::super::walk;
-use super::arguments::{items as entries_of, iterate, optional_text, path, text};
+use super::arguments::{entries, iterate, optional_text, path, text};
 use super::key::with_key;
 use crate::claims::{self, Item, Scope, Signing};
 use crate::position::excerpt;
@@ -68,8 +68,7 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
         Item { symbol: false, reference: String::new(), slice: None, text: String::new() };
     let mut missing = vec!["kind", "ref", "text"];
     let unfit = |message: &str| unfit_path(item.py(), place, message);
-    for entry in entries_of(item, place, "a mapping with kind, ref and text")?.iter() {
-        let (name, value) = entry.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+    for (name, value) in entries(item, place, "a mapping with kind, ref and text")? {
         let name = text(&name, &format!("a key of {place}"))?;
         let member = || text(&value, &format!("{place}.{name}"));
         match name.as_str() {
@@ -340,18 +339,18 @@ pub(super) fn make_claim<'py>(
     let components = match components {
         None => DEFAULT_COMPONENTS.map(|(name, included)| (name.to_owned(), included)).to_vec(),
         Some(given) => {
-            let given = entries_of(given, "components", "a mapping of names to bool")?;
-            given.iter().map(|entry| component(&entry)).collect::<PyResult<_>>()?
+            let given = entries(given, "components", "a mapping of names to bool")?;
+            let component = |(name, included)| component(&name, &included);
+            given.into_iter().map(component).collect::<PyResult<_>>()?
         }
     };
     let made = py.detach(|| claims::make_claim(&manifest, &folder, &components, notes.as_deref()));
     dict(py, &made.map_err(|error| produce_error(py, error))?)
 }
 
-fn component(entry: &Bound<'_, PyAny>) -> PyResult<(String, bool)> {
-    let (name, included) = entry.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-    let name = text(&name, "a key of components")?;
-    let included = boolean(&included, &format!("components[{}]", excerpt(&name)))?;
+fn component(name: &Bound<'_, PyAny>, included: &Bound<'_, PyAny>) -> PyResult<(String, bool)> {
+    let name = text(name, "a key of components")?;
+    let included = boolean(included, &format!("components[{}]", excerpt(&name)))?;
     Ok((name, included))
 }
 
