@@ -433,3 +433,19 @@ def test_no_message_is_long_or_shows_much_of_the_input(made: Made) -> None:
 def test_a_secret_is_in_no_report(made: Made) -> None:
     assert SEED.hex() not in made.verify().to_json().decode()
     assert SEED.hex() not in made.verify(limits={"max_depth": 1}).to_json().decode()
+
+
+def test_a_path_that_is_none_is_named(made: Made) -> None:
+    given: dict[str, Any] = {
+        "bundle": made.bundle, "receipts": made.folder / "receipts", "claim": made.claim,
+        "trust_policy": None, "merkle_attestation": None,
+    }  # fmt: skip
+    for name in given:
+        with pytest.raises(TypeError, match=f"{name} must be a str or path-like, not int"):
+            cw.verify_claim(**given | {name: 7})
+        with pytest.raises(TypeError, match=f"{name} must be .* not bytes .os.fsdecode"):
+            cw.verify_claim(**given | {name: b"x"})
+        with pytest.raises(ValueError, match=name):
+            cw.verify_claim(**given | {name: "\ud800"})
+        with pytest.raises(ValueError, match=name):
+            cw.verify_claim(**given | {name: "a\0"})

@@ -145,7 +145,7 @@ fn facts(
 }
 
 /// The attestations of a receipt, whose order and keys are judged here.
-fn attestations<'v, 'a>(
+pub(super) fn attestations<'v, 'a>(
     receipt: &'v Value<'a>,
 ) -> Result<Result<Vec<&'v Value<'a>>, Misfit>, Failure> {
     let single = fields::member(receipt, "attestation")?;

@@ -10,11 +10,11 @@ use crate::claims::make::{hash, number, object, text};
 use crate::claims::merkle;
 use crate::claims::options::Limits;
 use crate::claims::receipt::{self, Receipt};
-use crate::claims::schema::{self, Misfit};
+use crate::claims::schema;
 use crate::claims::signed::Form;
 use crate::value::Value;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 type Checked<T> = std::result::Result<T, Failure>;
@@ -296,7 +296,7 @@ fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
 fn judge_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
     let code = Code::InvalidReceiptSchema;
     judge(receipt, role, &schema::RECEIPT, code, limit)?;
-    check_order(receipt).map_err(|misfit| refused(code, role, misfit))?;
+    receipt::attestations(receipt)?.map_err(|misfit| refused(code, role, misfit))?;
     let computed = form(receipt).receipt_hash();
     if computed != fields::hash(receipt, "receipt_hash")? {
         let message = format!("the receipt has the hash {computed}");
@@ -312,25 +312,6 @@ fn judge_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Section 7D: several attestations stand alone, in their order, each by another key.
-fn check_order(receipt: &Value<'static>) -> std::result::Result<(), Misfit> {
-    let Some(Value::Array(several)) = receipt.get("attestations") else { return Ok(()) };
-    if !matches!(receipt.get("attestation"), Some(Value::Null)) {
-        let message = "attestation must be null where there are attestations";
-        return Err(Misfit::at(message, "/attestation"));
-    }
-    let ranks: Vec<_> = several.iter().map(rank).collect();
-    if !ranks.windows(2).all(|pair| pair[0] < pair[1]) {
-        let message = "attestations must be ordered by validator_id, public_key and build_id";
-        return Err(Misfit::at(message, "/attestations"));
-    }
-    let mut keys = HashSet::new();
-    if !ranks.iter().all(|(_, key, _)| keys.insert(key)) {
-        return Err(Misfit::at("two attestations have one public_key", "/attestations"));
-    }
-    Ok(())
 }
 
 /// What of a receipt is hashed and signed.

@@ -1,14 +1,12 @@
 //! `compactwire.verify_claim`.
 
-#![expect(clippy::needless_pass_by_value, reason = "paths are made of what Python passes")]
-
+use super::arguments;
 use super::report::ClaimReport;
 use crate::claims::{self, Inputs, Limits, Options, Progress};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often Python is asked whether it wants to stop.
@@ -87,11 +85,11 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "the options")]
 pub(super) fn verify_claim(
     py: Python<'_>,
-    bundle: PathBuf,
-    receipts: Option<PathBuf>,
-    claim: PathBuf,
-    trust_policy: Option<PathBuf>,
-    merkle_attestation: Option<PathBuf>,
+    bundle: &Bound<'_, PyAny>,
+    receipts: Option<&Bound<'_, PyAny>>,
+    claim: &Bound<'_, PyAny>,
+    trust_policy: Option<&Bound<'_, PyAny>>,
+    merkle_attestation: Option<&Bound<'_, PyAny>>,
     require_verify_chain: bool,
     require_attestation: bool,
     strict_trust: bool,
@@ -104,6 +102,14 @@ pub(super) fn verify_claim(
     limits: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ClaimReport> {
+    let optional = |value: Option<&Bound<'_, PyAny>>, name| {
+        value.map(|value| arguments::path(value, name)).transpose()
+    };
+    let bundle = arguments::path(bundle, "bundle")?;
+    let receipts = optional(receipts, "receipts")?;
+    let claim = arguments::path(claim, "claim")?;
+    let trust_policy = optional(trust_policy, "trust_policy")?;
+    let merkle_attestation = optional(merkle_attestation, "merkle_attestation")?;
     let options = Options {
         require_verify_chain,
         require_attestation,
