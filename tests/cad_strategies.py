@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any
 
@@ -219,6 +220,42 @@ def documents(draw: DrawFn, *, most: int = 8) -> dict[str, Any]:
     return {"nodes": nodes, **draw(rest)}
 
 
+JSON = st.recursive(
+    st.none() | BOOLS | NUMBERS | TEXTS | st.integers(),
+    lambda inside: st.lists(inside, max_size=2) | st.dictionaries(TEXTS, inside, max_size=2),
+    max_leaves=4,
+)
+
+
+def containers(value: Any) -> list[Any]:
+    """Give every dict and list within a value."""
+    if not isinstance(value, dict | list):
+        return []
+    inside = list(value.values()) if isinstance(value, dict) else value
+    return [value, *itertools.chain.from_iterable(map(containers, inside))]
+
+
+@st.composite
+def damaged(draw: DrawFn) -> dict[str, Any]:
+    """A document of the model after changes anywhere: any JSON object."""
+    document = copy.deepcopy(draw(documents(most=5)))
+    for _ in range(draw(st.integers(1, 4))):
+        found = draw(st.sampled_from(containers(document)))
+        members = list(found) if isinstance(found, dict) else list(range(len(found)))
+        at = draw(st.sampled_from(members)) if members else None
+        change = draw(st.sampled_from(("set", "remove", "add")))
+        if change == "add" or at is None:
+            if isinstance(found, dict):
+                found[draw(TEXTS)] = draw(JSON)
+            else:
+                found.append(draw(JSON))
+        elif change == "set":
+            found[at] = draw(JSON)
+        else:
+            del found[at]
+    return document
+
+
 WORDS = st.sampled_from(
     ("C", "Y", "S", "K", "U", "D", "I", "T", "R", "X", "LP", "CP", "SK", "L", "A", "END", "E", "V",
      "SH", "FI", "CH", "EMPTY", "TX", "STEP", "@MAT", "M", "ROOT", "PDEF", "INST", "JFIX", "JREV",
@@ -227,6 +264,7 @@ WORDS = st.sampled_from(
      "-1", "1.5", "1e3", "_",
      '"a"', '"b c"', "a", "key=k", 'key="k"', "name=n", "state=2", "twist=1",
      "taper=.5", "align=left", "enabled=0", "shadow=1", "enabled=_", "hidden", "shown", "shadow",
+     "XF", "/roots", "/nodes/0/op", '{"a":[1.0]}', "null",
      "studio", "solid", "env", "agX", "scene", "1-3", "#", "# c", '"', "\\", "C1", "007")
 )  # fmt: skip
 LINES = st.lists(WORDS, max_size=14).map(" ".join)
@@ -235,6 +273,7 @@ STATEMENTS = st.sampled_from(
      "E 0 0 0 1", "E 0 0 0 1 twist=1 \"e\"", "$a = S 1", "T $a 1 1 1", "# vcad 0.2",
      "# vcad 0.2 x1", "M a 0 0 0 0 1",
      "ROOT 0 a hidden", "ROOT _", "IDS 3 5-7", "PDEF p _ 0", "INST i p _ _",
+     "XF /nodes/0/op {\"type\": \"A # b\"}", 'XF "/a b" -0.0 ', "XF /roots/0/root 1",
      "JFIX j _ i 0 0 0 0 0 0 state=1", "HAVE scene", "CAM c 0 0 0 1 1 1", "LDIR l 1 1 1 1 0 0 1")
 )  # fmt: skip
 NEARLY_TEXTS = st.lists(STATEMENTS | STATEMENTS | LINES, max_size=12).map("\n".join)

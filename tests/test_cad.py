@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 import compactwire as cw
 from compactwire import cad
 
-from .cad_strategies import NEARLY_TEXTS, documents
+from .cad_strategies import NEARLY_TEXTS, damaged, documents
 from .reference import cad as reference
 from .strategies import share
 
@@ -60,11 +61,55 @@ def exact(value: Any) -> str:
 
 def assembled(items: Any) -> Any:
     nodes = {}
+    extras = []
     for kind, item in items:
         if kind == "end":
-            return {**item, "nodes": nodes}
+            whole: Any = {**item, "nodes": nodes}
+            for extra in extras:
+                whole = reference.put(whole, extra["pointer"], extra["value"])
+            return whole
+        if kind == "extra":
+            extras.append(item)
+            continue
         nodes[str(item["id"])] = item
     raise AssertionError("no end")
+
+
+def canonical(document: Any) -> Any:
+    """Give the canonical form; what is not in the model stays as it is."""
+    try:
+        return cad.canonical(document)
+    except cad.DocumentError:
+        return document
+
+
+DEFAULTS: dict[str, Any] = {
+    "version": "0.1", "materials": {}, "part_materials": {}, "roots": [], "name": None,
+    "parentInstanceId": None, "alignment": "left",
+}  # fmt: skip
+
+
+def survives(before: Any, after: Any, key: str = "") -> bool:
+    """Whether nothing is lost: null may be absent, and what is absent may be spelled out."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        if isinstance(before, list) and isinstance(after, list):
+            return len(before) == len(after) and all(map(survives, before, after))
+        return exact(before) == exact(after)
+    new = {name: after[name] for name in after.keys() - before.keys()}
+    gone = [before[name] for name in before.keys() - after.keys()]
+    null = {name for name in before.keys() & after.keys() if before[name] is None}
+    new |= {name: after[name] for name in null if after[name] is not None}
+    spelled = set(new)
+    if "op" in before and str(new.get("id")) == key:
+        del new["id"]
+    return (
+        all(value is None for value in gone)
+        and all(name in DEFAULTS and DEFAULTS[name] == value for name, value in new.items())
+        and all(
+            survives(before[name], after[name], name)
+            for name in (before.keys() & after.keys()) - spelled
+        )
+    )
 
 
 def outcome(call: Any) -> Any:
@@ -108,6 +153,66 @@ def test_the_reference_reads_what_is_written(document: Any) -> None:
         assert "more than this reader holds" in str(mistake)  # noqa: PT017
         return
     assert exact(cad.canonical(read)) == exact(cad.canonical(document))
+
+
+@given(damaged())
+def test_any_object_survives_where_it_is_kept(document: Any) -> None:
+    text = cad.to_compact(document, "0.2", unknown="keep")
+    again = cad.from_compact(text)
+    assert survives(document, again)
+    assert cad.check(text) == []
+    assert exact(reference.read(text)) == exact(again)
+    assert exact(assembled(cad.iter_compact([text]))) == exact(again)
+    assert cad.to_compact(again, "0.2", unknown="keep") == text
+    assert cad.to_compact(json.dumps(document), "0.2", unknown="keep") == text
+    try:
+        inside = cad.to_compact(document, "0.2")
+    except cad.DocumentError:
+        assert "\nXF " in text
+    else:
+        assert inside == text
+
+
+@given(documents(), st.data())
+def test_a_repaired_document_is_the_one_that_was_meant(document: Any, data: st.DataObject) -> None:
+    wanted = cad.canonical(document)
+    broken = break_it(copy.deepcopy(wanted), data.draw(st.randoms(use_true_random=False)))
+    with warnings.catch_warnings(record=True) as mended:
+        warnings.simplefilter("always")
+        assert exact(cad.load(json.dumps(broken), repair=True)) == exact(wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cad.load(json.dumps(wanted), repair=True) == wanted
+        if not mended:
+            assert exact(broken) == exact(wanted)
+        elif "\\0" not in str(mended[0].message):
+            with pytest.raises(UserWarning, match=re.escape(str(mended[0].message))):
+                cad.load(json.dumps(broken), repair=True)
+
+
+def break_it(document: Any, random: Any) -> Any:
+    """Write ids as texts, keys that are no ids, snake case."""
+    text = lambda n: str(n) if random.random() < 0.5 else n  # noqa: E731
+    nodes = {}
+    for key, node in document["nodes"].items():
+        op = node["op"]
+        for ref in {"child", "left", "right", "sketch"} & op.keys():
+            op[ref] = text(op[ref])
+        node["id"] = text(node["id"])
+        nodes["n" + key if random.random() < 0.5 else key] = node
+    document["nodes"] = nodes
+    for shown in (*document["roots"], *document.get("partDefs", {}).values()):
+        shown["root"] = text(shown["root"])
+    snake = lambda name: re.sub("[A-Z]", lambda c: "_" + c[0].lower(), name)  # noqa: E731
+    for joint in document.get("joints", []):
+        for name in ("parentInstanceId", "childInstanceId", "parentAnchor", "childAnchor"):
+            joint[snake(name) if random.random() < 0.5 else name] = joint.pop(name)
+    for instance in document.get("instances", []):
+        instance["part_def_id"] = instance.pop("partDefId")
+    for name in ("partDefs", "groundInstanceId"):
+        if name in document:
+            document[snake(name)] = document.pop(name)
+    return document
 
 
 @given(documents())
@@ -155,7 +260,7 @@ def test_a_stream_gives_what_the_text_gives(document: Any, size: int, text_chunk
 @given(NEARLY_TEXTS, st.sampled_from(("auto", "0.1", "0.2")))
 def test_text_is_taken_or_refused_as_the_reference_does(text: str, dialect: Any) -> None:
     try:
-        wanted = exact(cad.canonical(reference.read(text, dialect)))
+        wanted = exact(canonical(reference.read(text, dialect)))
     except reference.Mistake:
         with pytest.raises(cad.CompactParseError) as caught:
             cad.from_compact(text, dialect)
@@ -164,10 +269,11 @@ def test_text_is_taken_or_refused_as_the_reference_does(text: str, dialect: Any)
         line = text.split("\n")[error.line - 1]
         assert 1 <= error.column <= len(line) + 1
     else:
-        assert exact(cad.from_compact(text, dialect)) == wanted
+        assert exact(canonical(cad.from_compact(text, dialect))) == wanted
         assert cad.check(text, dialect=dialect) == []
     whole = outcome(lambda: cad.from_compact(text, dialect))
-    assert outcome(lambda: assembled(cad.iter_compact([text], dialect))) == whole
+    if not (isinstance(whole, tuple) and whole[1]["message"].startswith("pointer ")):
+        assert outcome(lambda: assembled(cad.iter_compact([text], dialect))) == whole
     assert outcome(lambda: cad.from_compact("\ufeff" + text, dialect)) == whole
 
 
@@ -258,6 +364,22 @@ MISTAKES = [
     ("SK 0 0 0 1 0 0 0 1 0\nROOT 0 m", 3, 1, "expected L, A or END in sketch, got ROOT"),
     ("CAM c 0 0 0 1 1 1 30 name", 2, 22, 'expected a string, got "name"'),
     ("M a 0 0 0 0 1 key=k\nM b 0 0 0 0 1 key=k", 3, 15, 'material "k" is already defined'),
+    ("XF", 2, 1, "XF expects 2 args, got 0"),
+    ("XF /a # b", 2, 7, "invalid JSON after the pointer"),
+    ("XF a 1", 2, 4, 'invalid pointer "a"'),
+    ("XF /~2 1", 2, 4, 'invalid pointer "/~2"'),
+    ("XF # 1", 2, 4, 'invalid pointer "#"'),
+    ('XF "/a"1', 2, 8, "expected a space after a string"),
+    ('XF /a"b" 1', 2, 6, "unexpected quote inside a word"),
+    ("XF /a [1,]", 2, 7, "invalid JSON after the pointer"),
+    ('XF /a {"b":1,"b":1}', 2, 7, "invalid JSON after the pointer"),
+    ("XF /a NaN", 2, 7, "invalid JSON after the pointer"),
+    ("XF /a " + "[" * 128 + "]" * 128, 2, 7, "invalid JSON after the pointer"),
+    ("XF /nodes/0/op 1", 2, 4, 'pointer "/nodes/0/op" does not match the document'),
+    ("XF /roots/0 1", 2, 4, 'pointer "/roots/0" does not match the document'),
+    ("XF /version/0 1", 2, 4, 'pointer "/version/0" does not match the document'),
+    ("$a = XF /a 1", 2, 6, "only a node can be named, got XF"),
+    ("SK 0 0 0 1 0 0 0 1 0\nXF /a 1", 3, 1, "expected L, A or END in sketch, got XF"),
     ("PMAT a b\nPMAT a c", 3, 6, 'part "a" is already defined'),
 ]  # fmt: skip
 
@@ -357,6 +479,128 @@ def test_a_fault_of_a_document_is_told_with_its_path(
 def test_what_is_no_json_is_told(text: Any) -> None:
     with pytest.raises(cad.DocumentError, match="document: invalid JSON: "):
         cad.canonical(text)
+
+
+# What is not in the model -------------------------------------------------------------------------
+
+
+def test_the_first_dialect_does_not_know_what_is_kept() -> None:
+    with pytest.raises(cad.CompactParseError) as caught:
+        cad.from_compact("XF /a 1")
+    assert caught.value.message == "unknown opcode XF"
+    assert caught.value.suggestion is None
+    for options in ({}, {"lossy": True, "dialect": "0.2"}):
+        with pytest.raises(ValueError, match="unknown='keep'"):
+            cad.to_compact({"nodes": {}}, unknown="keep", **options)  # type: ignore[arg-type]
+
+
+def test_what_is_kept_is_written_where_it_belongs() -> None:
+    sphere = {"type": "Sphere", "radius": 1, "segments": 0}
+    document = {
+        "nodes": {
+            "0": {"op": sphere | {"hue": 1.0}},
+            "1": {"op": {"type": "Torus"}},
+            "2": {"op": {"type": "Shell", "child": "0", "thickness": 1}, "a/b": "#"},
+            "3": {"id": 9, "op": sphere},
+            "4": {"op": {"type": "Extrude", "sketch": 1, "direction": {"x": 0, "y": 0, "z": 1}}},
+            "5": {"op": {"type": "Fillet", "child": 6, "radius": 1}},
+            "6": {"op": {"type": "Fillet", "child": 5, "radius": 1}},
+        },
+        "roots": [{"root": 2, "material": "m", "layer": None}],
+        "materials": {"m": {"color": "red"}},
+        "scene": {"lights": 5},
+        "a b": [],
+    }
+    text = cad.to_compact(document, "0.2", unknown="keep")
+    assert [line for line in text.split("\n") if line.startswith("XF")] == [
+        "XF /nodes/0/op/hue 1.0",
+        'XF /nodes/1/op {"type":"Torus"}',
+        'XF /nodes/2/op {"type":"Shell","child":"0","thickness":1}',
+        'XF /nodes/2/a~1b "#"',
+        'XF /nodes/3 {"id":9,"op":{"type":"Sphere","radius":1,"segments":0}}',
+        'XF /nodes/4/op {"type":"Extrude","sketch":1,"direction":{"x":0,"y":0,"z":1}}',
+        'XF /materials {"m":{"color":"red"}}',
+        "XF /roots/0/layer null",
+        'XF /scene {"lights":5}',
+        'XF "/a b" []',
+        'XF /nodes/5/op {"type":"Fillet","child":6,"radius":1}',
+        'XF /nodes/6/op {"type":"Fillet","child":5,"radius":1}',
+    ]
+    assert survives(document, cad.from_compact(text))
+
+
+def test_an_object_without_nodes_is_kept_whole() -> None:
+    text = cad.to_compact({"a": 1.0, "roots": None}, "0.2", unknown="keep")
+    assert text == '# vcad 0.2 x1\nXF "" {"a":1.0,"roots":null}'
+    assert cad.from_compact(text) == {"a": 1.0, "roots": None}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ([], "document"),
+        ({"nodes": {}, "a": [float("nan")]}, "document.a[0]"),
+        ({"nodes": {}, "a": {1: 2}}, "document.a"),
+        ({"nodes": {}, "a": {1}}, "document.a"),
+        ({"nodes": {}, "a": "\ud800"}, "document.a"),
+    ],
+)
+def test_what_json_does_not_have_is_not_kept(wrong: Any, path: str) -> None:
+    with pytest.raises(cad.DocumentError) as caught:
+        cad.to_compact(wrong, "0.2", unknown="keep")
+    assert caught.value.path == path
+
+
+def test_the_depth_of_what_is_kept_is_bounded() -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(cad.DocumentError, match="nested more than 128 levels"):
+        cad.to_compact({"nodes": {}, "a": deep}, "0.2", unknown="keep")
+    lines = ["# vcad 0.2", "XF /a [0]"]
+    for level in range(1, 200):
+        lines.append("XF /a" + "/0" * level + " [0]")
+    with pytest.raises(cad.CompactParseError, match="line 129, column 261: invalid JSON after"):
+        cad.from_compact("\n".join(lines))
+
+
+def test_many_kept_values_take_no_longer_than_few() -> None:
+    nodes = {str(i): {"op": {"type": "Torus", "i": i}} for i in range(50_000)}
+    text = timed(lambda: cad.to_compact({"nodes": nodes}, "0.2", unknown="keep"), 20)
+    again = timed(lambda: cad.from_compact(text), 20)
+    assert survives({"nodes": nodes}, again)
+
+
+def test_a_hybrid_has_no_lines_of_json() -> None:
+    hybrid = {"compact": "# vcad 0.2\nXF /a 1"}
+    with pytest.raises(cad.CompactParseError, match="line 2, column 4: XF is not allowed in a hyb"):
+        cad.from_hybrid(hybrid)
+
+
+def test_a_repair_tells_what_it_did() -> None:
+    document = {
+        "nodes": {
+            "b\0": {"id": "b\0", "op": {"type": "Shell", "thickness": 1, "child": "a"}},
+            "a": {"op": {"type": "Shell", "thickness": 2, "child": {"type": "Empty"}}},
+        },
+        "roots": [{"root": "b\0", "material": "m"}],
+    }
+    with pytest.warns(UserWarning) as mended:
+        read = cad.load(json.dumps(document), repair=True)
+    assert [str(warning.message) for warning in mended] == [
+        "node b\\0: its id is 0 now",
+        "node a: its id is 1 now",
+        'node 0.child: "a" is 1 now',
+        "node 1.child: its operation is node 2 now",
+        'roots[0].root: "b\\0" is 0 now',
+    ]
+    assert [node["op"].get("child") for node in read["nodes"].values()] == [1, 2, None]
+    assert mended[0].filename == __file__
+    with pytest.raises(cad.DocumentError):
+        cad.load(json.dumps(document))
+    with pytest.raises(cad.DocumentError, match="node 1: id 2 does not match its key"):
+        cad.load('{"nodes":{"1":{"id":2,"op":{}},"2":{"op":{"type":"Empty"}}}}', repair=True)
+    assert cad.load("S 1", repair=True) == cad.from_compact("S 1")
 
 
 # Checking -----------------------------------------------------------------------------------------

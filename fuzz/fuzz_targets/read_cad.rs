@@ -18,6 +18,7 @@ fn stream(data: &[u8], dialect: Dialect) -> Result<(Vec<u64>, cad::Sections), Pa
     while let Some(node) = stream.node()? {
         ids.push(node.id);
     }
+    while stream.extra()?.is_some() {}
     Ok((ids, stream.finish()?.0))
 }
 
@@ -26,6 +27,12 @@ fn survives(document: &Document<'_>) {
     let text = cad::write_second(document).unwrap();
     let again = cad::read_text(&text, Dialect::Auto).unwrap();
     assert_eq!(cad::write_json(&again), json);
+    if !document.extra.is_empty() {
+        // Only text has lines for what is not in the model.
+        assert_eq!(again.extra, document.extra);
+        assert!(cad::write_binary(document).is_err());
+        return;
+    }
     let bytes = cad::write_binary(document).unwrap();
     assert_eq!(cad::write_json(&cad::read_binary(&bytes).unwrap()), json);
     assert_eq!(cad::write_binary(&again).unwrap(), bytes);
@@ -38,7 +45,10 @@ fuzz_target!(|data: &[u8]| {
         match cad::read_bytes(data, dialect) {
             Err(error) => {
                 assert_eq!(errors.first(), Some(&error));
-                assert_eq!(streamed.err(), Some(error));
+                // A stream does not look where pointers lead.
+                if !error.message.starts_with("pointer ") {
+                    assert_eq!(streamed.err(), Some(error));
+                }
             }
             Ok(document) => {
                 assert!(errors.is_empty());

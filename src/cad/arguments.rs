@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 /// What stands on a geometry line besides its arguments.
 #[derive(Default)]
-pub(super) struct Extra<'l> {
+pub(super) struct Aside<'l> {
     /// The arguments without it; where `set_apart`.
     pub(super) args: Vec<Token>,
     pub(super) set_apart: bool,
@@ -31,7 +31,7 @@ pub(super) struct Attribute<'l> {
 /// The attribute of a text's alignment; it comes behind those of its options.
 const ALIGN: usize = 2;
 
-impl<'l> Extra<'l> {
+impl<'l> Aside<'l> {
     /// Sets apart what stands behind the least number of arguments: the attributes that the operation
     /// has, and a string in the last place.
     pub(super) fn of_node(

@@ -5,10 +5,11 @@
 
 use super::arguments::{Attribute, count, flag, number, string, wrong_count};
 use super::error::Cut;
+use super::extra::{is_pointer, room};
 use super::ids::Ids;
 use super::ir::{
-    Background, Camera, Effect, Environment, Instance, Joint, Light, Material, Part, Post, Root,
-    Scene, Surroundings, V3,
+    Background, Camera, Effect, Environment, Extra, Instance, Joint, Light, Material, Part, Post,
+    Root, Scene, Surroundings, V3,
 };
 use super::lex::{Fault, Form, Line, Token};
 use super::ops::{self, Directive, Is, JOINTS, LIGHTS, PRESETS, TONES};
@@ -142,6 +143,7 @@ impl Reader {
             Is::PartMaterial => self.part_material(args),
             Is::Ids => self.original_ids(&args),
             Is::Have => self.have(args),
+            Is::Extra => self.extra(args),
         }
     }
 
@@ -457,6 +459,21 @@ impl Reader {
     fn original_ids(&mut self, args: &Args<'_, '_>) -> Result<(), Fault> {
         let place = (self.number, column(args.line.text, args.opcode.start));
         self.ids = Ids::read(args.line, args.opcode, args.rest, place)?;
+        Ok(())
+    }
+
+    /// `XF pointer json`: set once the whole text is read.
+    fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let (token, json) = (args.next(), args.next());
+        let pointer = args.line.content(token);
+        if !is_pointer(&pointer) {
+            return Err(args.unexpected(token, |word| format!("invalid pointer \"{word}\"")));
+        }
+        let Ok(value) = crate::json::parse(args.line.raw(json), room(&pointer)) else {
+            return Err(Fault::new(json.start, "invalid JSON after the pointer"));
+        };
+        let place = (self.number, column(args.line.text, token.start));
+        self.extra.push_back((place, Extra { pointer: pointer.into_owned(), value }));
         Ok(())
     }
 

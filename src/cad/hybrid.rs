@@ -1,10 +1,11 @@
 //! JSON whose geometry is compact text, and files of any kind: section 8.
 
 use super::binary;
-use super::error::{DocumentError, Error};
+use super::error::{DocumentError, Error, ParseError};
 use super::ir::Document;
-use super::json_read::{read_json, read_sections};
+use super::json_read::{read_json, read_json_kept, read_sections};
 use super::json_write::{parse, tell_sections, tell_version};
+use super::repair::{Repair, repair};
 use super::source::{Shape, Source};
 use super::text_read::{BOM, Dialect, read_bytes, read_lines};
 use super::text_write::write_geometry;
@@ -25,6 +26,10 @@ pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Er
         .into());
     };
     let (nodes, reader) = read_lines(text.as_bytes(), Dialect::Auto)?;
+    if let Some(&((line, column), _)) = reader.extra.front() {
+        let message = "XF is not allowed in a hybrid: its JSON has room for the value".to_owned();
+        return Err(ParseError { line, column, message, suggestion: None }.into());
+    }
     let roots = source.member("roots").filter(|roots| roots.shape() != Shape::Null);
     let mut document = reader.finish(nodes, roots.is_none())?;
     read_sections(source, &document.nodes, &mut document.sections)?;
@@ -58,6 +63,11 @@ pub fn read_json_lossy(
     Ok((document.into_owned(), dropped))
 }
 
+/// Reads any JSON object, and keeps what of it is not in the model.
+pub fn read_json_text_kept(text: &str) -> Result<Document<'static>, DocumentError> {
+    read_json_kept(parse(text)?)
+}
+
 /// Reads a hybrid from JSON text.
 pub fn read_hybrid_text(text: &str) -> Result<Document<'static>, Error> {
     read_hybrid(&parse(text)?)
@@ -77,20 +87,38 @@ fn read_json_value(value: &Value<'_>) -> Result<Document<'static>, Error> {
     Ok(document.into_owned())
 }
 
+/// As [`load`]; JSON is repaired before, and what was done is told. Other forms need no repair.
+pub fn load_repaired(data: &[u8]) -> Result<(Document<'_>, Vec<Repair>), Error> {
+    let Some(text) = json_text(data)? else {
+        return Ok((load(data)?, Vec::new()));
+    };
+    let mut value = parse(text)?;
+    let done = repair(&mut value);
+    Ok((read_json_value(&value)?, done))
+}
+
 /// Reads a document of any kind, which its first bytes tell: binary, JSON, hybrid or compact text.
 pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
     if data.starts_with(&binary::MAGIC) {
         return Ok(binary::read_binary(data)?);
     }
+    match json_text(data)? {
+        None => Ok(read_bytes(data, Dialect::Auto)?),
+        Some(text) => read_json_text(text),
+    }
+}
+
+/// The JSON that a file is, if it is one.
+fn json_text(data: &[u8]) -> Result<Option<&str>, DocumentError> {
     let rest = data.strip_prefix(BOM).unwrap_or(data);
-    if !is_json(rest) {
-        return Ok(read_bytes(data, Dialect::Auto)?);
+    if data.starts_with(&binary::MAGIC) || !is_json(rest) {
+        return Ok(None);
     }
     let text = std::str::from_utf8(rest).map_err(|error| {
         let message = format!("invalid JSON: not UTF-8 at byte {}", error.valid_up_to());
         DocumentError::new("document", message)
     })?;
-    read_json_text(text.trim_start())
+    Ok(Some(text.trim_start()))
 }
 
 /// Whether the first character that is no white space is a brace.

@@ -5,6 +5,7 @@
 //! so that no form has to look up another's ids.
 
 use super::ops::Code;
+use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -24,6 +25,18 @@ pub struct Document<'a> {
     pub nodes: Vec<Node<'a>>,
     /// All the rest.
     pub sections: Sections,
+    /// What the model does not have, set over it in this order. Only a text has any, and a document
+    /// that is read to be kept; the other forms refuse it.
+    pub extra: Vec<Extra>,
+}
+
+/// A value that is not of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extra {
+    /// Where in the JSON document: RFC 6901.
+    pub pointer: String,
+    /// What is there.
+    pub value: Value<'static>,
 }
 
 /// A node of the graph.
@@ -120,7 +133,7 @@ impl Document<'_> {
     /// The same, borrowing nothing.
     pub fn into_owned(self) -> Document<'static> {
         let nodes = self.nodes.into_iter().map(Node::into_owned).collect();
-        Document { nodes, sections: self.sections }
+        Document { nodes, sections: self.sections, extra: self.extra }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every error names its place: section 2.1.
 
 use super::error::{Cut, DocumentError};
+use super::extra::step;
 use super::ops;
 use super::source::{Shape, Source};
 use std::borrow::Cow;
@@ -15,6 +16,8 @@ pub(super) type Result<T> = std::result::Result<T, DocumentError>;
 pub(super) enum Path<'p> {
     Top(&'static str),
     Node(u64),
+    /// The operation of a node: errors name the node.
+    Op(u64),
     Key(&'static str, &'p str),
     Item(&'static str, usize),
     Field(&'p Path<'p>, &'static str),
@@ -31,6 +34,21 @@ impl<'p> Path<'p> {
         DocumentError::new(self.to_string(), message)
     }
 
+    /// The same as an RFC 6901 pointer.
+    pub(super) fn pointer(&self) -> String {
+        match *self {
+            Path::Top("document") => String::new(),
+            Path::Top(name) => format!("/{name}"),
+            Path::Node(id) => format!("/nodes/{id}"),
+            Path::Op(id) => format!("/nodes/{id}/op"),
+            Path::Key("material", key) => format!("/materials/{}", step(key)),
+            Path::Key(list, key) => format!("/{list}/{}", step(key)),
+            Path::Item(list, index) => format!("/{list}/{index}"),
+            Path::Field(parent, name) => format!("{}/{name}", parent.pointer()),
+            Path::Index(parent, index) => format!("{}/{index}", parent.pointer()),
+        }
+    }
+
     #[cold]
     pub(super) fn expected(&self, what: &str) -> DocumentError {
         self.fault(format!("expected {what}"))
@@ -41,7 +59,7 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Path::Top(name) => f.write_str(name),
-            Path::Node(id) => write!(f, "node {id}"),
+            Path::Node(id) | Path::Op(id) => write!(f, "node {id}"),
             Path::Key(list, key) => write!(f, "{list} \"{}\"", Cut(key)),
             Path::Item(list, index) => write!(f, "{list}[{index}]"),
             Path::Field(parent, name) => write!(f, "{parent}.{name}"),

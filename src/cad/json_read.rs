@@ -1,9 +1,11 @@
 //! A JSON document into the model, checked: sections 2 and 2.1.
 //!
 //! What is not in the model is an error that names it; with `lossy`, unknown fields are dropped and
-//! unknown operations become `Empty`, and whoever asks is told that it happened.
+//! unknown operations become `Empty`, and whoever asks is told that it happened. A document that is
+//! kept has the same gaps, and besides the values that belong there.
 
 use super::error::{Cut, DocumentError};
+use super::extra::{self, step};
 use super::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
@@ -12,22 +14,33 @@ use super::json_object::{Object, Path, Result, boolean, count, node_id, text};
 use super::ops::{ALIGNMENTS, Code, Kind};
 use super::order;
 use super::source::{Shape, Source};
+use crate::value::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Reads a document. Says also whether something unknown was dropped.
 pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
-    let mut reader = Reader { lossy, dropped: false };
-    let path = Path::Top("document");
-    let mut object = Object::new(source, &path)?;
-    let nodes = object.need("nodes")?;
-    let (nodes, index) = reader.nodes(nodes, &path)?;
-    let given = reader.sections(&mut object, &index)?;
-    reader.finish(&object)?;
-    order::check(&nodes)?;
-    let mut sections = Sections::default();
-    given.put_into(&mut sections);
-    Ok((Document { nodes, sections }, reader.dropped))
+    let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
+    let document = reader.document(source)?;
+    Ok((document, reader.dropped))
+}
+
+/// Reads any JSON object: what of it is not in the model becomes [`Document::extra`]. Section 12.
+pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
+    let mut reader = Reader::new(Unknown::Keep);
+    let mut document = Document::default();
+    if value.as_object().is_some() && value.get("nodes").is_none() {
+        // What a text is read to has nodes always.
+        reader.kept.push(String::new());
+    } else {
+        document = reader.document(&value)?.into_owned();
+    }
+    let kept: HashSet<_> = reader.kept.iter().map(String::as_str).collect();
+    let within =
+        |pointer: &str| pointer.match_indices('/').any(|(at, _)| kept.contains(&pointer[..at]));
+    let pointers = reader.kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
+    document.extra = extra::take(value, pointers);
+    Ok(document)
 }
 
 /// Reads the sections of a hybrid document over those of its text. Its member `compact` is read
@@ -37,7 +50,7 @@ pub(super) fn read_sections<'a, S: Source<'a>>(
     nodes: &[Node<'_>],
     sections: &mut Sections,
 ) -> Result<()> {
-    let mut reader = Reader { lossy: false, dropped: false };
+    let mut reader = Reader::new(Unknown::Refuse);
     let path = Path::Top("document");
     let mut object = Object::new(source, &path)?;
     object.get("compact");
@@ -55,6 +68,7 @@ pub(super) fn read_sections<'a, S: Source<'a>>(
 }
 
 /// Nodes by id.
+#[derive(Default)]
 pub(super) struct Index(Vec<(u64, usize)>);
 
 impl Index {
@@ -113,12 +127,93 @@ impl Given {
     }
 }
 
+/// What is done about what is not in the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    Refuse,
+    /// Fields and operations are dropped.
+    Drop,
+    /// Everything is kept by its pointer.
+    Keep,
+}
+
 pub(super) struct Reader {
-    lossy: bool,
+    unknown: Unknown,
     dropped: bool,
+    /// Pointers; a later one may be within an earlier one, or the other way round.
+    kept: Vec<String>,
 }
 
 impl Reader {
+    fn new(unknown: Unknown) -> Self {
+        Self { unknown, dropped: false, kept: Vec::new() }
+    }
+
+    fn document<'a, S: Source<'a>>(&mut self, source: S) -> Result<Document<'a>> {
+        let path = Path::Top("document");
+        let mut object = Object::new(source, &path)?;
+        let (mut nodes, index) = self
+            .or_keep(&path.field("nodes"), |reader| reader.nodes(object.need("nodes")?, &path))?
+            .unwrap_or_default();
+        self.fit(&mut nodes)?;
+        let given = self.sections(&mut object, &index)?;
+        self.finish(&object)?;
+        self.break_cycles(&mut nodes)?;
+        let mut sections = Sections::default();
+        given.put_into(&mut sections);
+        Ok(Document { nodes, sections, extra: Vec::new() })
+    }
+
+    /// What `read` gives. Where that does not fit the model and is to be kept: nothing, and the place
+    /// is kept whole.
+    #[inline]
+    fn or_keep<T>(
+        &mut self,
+        path: &Path<'_>,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mark = self.kept.len();
+        match read(self) {
+            Err(_) if self.unknown == Unknown::Keep => {
+                self.kept.truncate(mark);
+                self.kept.push(path.pointer());
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    /// Keeps an operation whole: a solid without a shape stands in its place.
+    fn keep_op(&mut self, node: &mut Node<'_>) {
+        self.kept.push(Path::Op(node.id).pointer());
+        node.op = Op::new(Code::Empty);
+    }
+
+    /// Checks that sketches are where sketches are wanted, and solids where solids are.
+    fn fit(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
+        if self.unknown != Unknown::Keep {
+            return check_kinds(nodes);
+        }
+        for i in 0..nodes.len() {
+            // Only solids use other nodes, so that one more `Empty` is wrong nowhere.
+            if kind_fault(nodes, &nodes[i]).is_some() {
+                self.keep_op(&mut nodes[i]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that references make no cycle.
+    fn break_cycles(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
+        if self.unknown != Unknown::Keep {
+            return order::check(nodes);
+        }
+        for node in order::unsorted(nodes) {
+            self.keep_op(&mut nodes[node]);
+        }
+        Ok(())
+    }
+
     /// Checks that an object had no other members than those that were asked for.
     #[inline]
     pub(super) fn finish<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
@@ -131,12 +226,16 @@ impl Reader {
     #[cold]
     fn unknown<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
         self.dropped = true;
-        if self.lossy {
+        if self.unknown == Unknown::Drop {
             return Ok(());
         }
         object.source.members(|name, _| match name {
             None => Err(object.path.fault("member names must be strings")),
             Some(name) if object.asked[..object.asks].contains(&name) => Ok(()),
+            Some(name) if self.unknown == Unknown::Keep => {
+                self.kept.push(format!("{}/{}", object.path.pointer(), step(name)));
+                Ok(())
+            }
             Some(name) => Err(object.path.fault(format!("unknown field \"{}\"", Cut(name)))),
         })
     }
@@ -195,9 +294,10 @@ impl Reader {
         let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
         let mut nodes = Vec::with_capacity(members.len());
         for (id, value) in members {
-            nodes.push(self.node(id, value, &index)?);
+            let node = self.or_keep(&Path::Node(id), |reader| reader.node(id, value, &index))?;
+            let empty = || Node { id, name: None, op: Op::new(Code::Empty) };
+            nodes.push(node.unwrap_or_else(empty));
         }
-        check_kinds(&nodes)?;
         Ok((nodes, index))
     }
 
@@ -215,9 +315,10 @@ impl Reader {
         if !op.is_object() {
             return Err(path.field("op").expected("an object"));
         }
-        let op = self.op(op, &path, index)?;
+        let path = Path::Op(key);
+        let op = self.or_keep(&path, |reader| reader.op(op, &path, index))?;
         self.finish(&object)?;
-        Ok(Node { id: key, name, op })
+        Ok(Node { id: key, name, op: op.unwrap_or_else(|| Op::new(Code::Empty)) })
     }
 
     fn op<'a, S: Source<'a>>(
@@ -230,7 +331,7 @@ impl Reader {
         let name = object.need("type")?;
         let Some(code) = name.with_text(Code::from_name).flatten() else {
             let name = text(&name, &path.field("type"))?;
-            if self.lossy {
+            if self.unknown == Unknown::Drop {
                 self.dropped = true;
                 return Ok(Op::new(Code::Empty));
             }
@@ -342,36 +443,50 @@ impl Reader {
         object: &mut Object<'_, S>,
         index: &Index,
     ) -> Result<Given> {
-        let top = object.path;
-        let mut given = Given { version: object.optional_string("version")?, ..Given::default() };
-        if let Some(source) = object.get("materials") {
-            let path = top.field("materials");
-            given.materials = Some(self.map(source, &path, Self::material)?);
-        }
-        if let Some(source) = object.get("part_materials") {
+        let mut given = Given::default();
+        given.version = self.section(object, "version", |_, source, path| string(&source, path))?;
+        given.materials = self.section(object, "materials", |reader, source, path| {
+            reader.map(source, path, Self::material)
+        })?;
+        given.part_materials = self.section(object, "part_materials", |reader, source, path| {
             let read = |_: &mut Self, value: S, key: &str| {
-                text(&value, &Path::Key("part_materials", key)).map(Cow::into_owned)
+                string(&value, &Path::Key("part_materials", key))
             };
-            given.part_materials = Some(self.map(source, &top.field("part_materials"), read)?);
-        }
-        if let Some(source) = object.get("roots") {
-            let read = |reader: &mut Self, value, i| reader.root(value, i, index);
-            given.roots = Some(self.array(&source, &top.field("roots"), read)?);
-        }
-        if let Some(source) = object.get("partDefs") {
-            let read = |reader: &mut Self, value, key: &str| reader.part(value, key, index);
-            given.parts = Some(self.map(source, &top.field("partDefs"), read)?);
-        }
-        if let Some(source) = object.get("instances") {
-            given.instances = Some(self.array(&source, &top.field("instances"), Self::instance)?);
-        }
-        if let Some(source) = object.get("joints") {
-            given.joints = Some(self.array(&source, &top.field("joints"), Self::joint)?);
-        }
-        given.ground = object.optional_string("groundInstanceId")?;
-        given.scene = object.get("scene").map(|source| self.scene(source)).transpose()?;
+            reader.map(source, path, read)
+        })?;
+        given.roots = self.section(object, "roots", |reader, source, path| {
+            reader.array(&source, path, |reader, value, i| reader.root(value, i, index))
+        })?;
+        given.parts = self.section(object, "partDefs", |reader, source, path| {
+            reader.map(source, path, |reader, value, key| reader.part(value, key, index))
+        })?;
+        given.instances = self.section(object, "instances", |reader, source, path| {
+            reader.array(&source, path, Self::instance)
+        })?;
+        given.joints = self.section(object, "joints", |reader, source, path| {
+            reader.array(&source, path, Self::joint)
+        })?;
+        given.ground =
+            self.section(object, "groundInstanceId", |_, source, path| string(&source, path))?;
+        given.scene = self.section(object, "scene", |reader, source, _| reader.scene(source))?;
         Ok(given)
     }
+
+    /// A section, if the document has it.
+    fn section<'a, S: Source<'a>, T>(
+        &mut self,
+        object: &mut Object<'_, S>,
+        name: &'static str,
+        read: impl FnOnce(&mut Self, S, &Path<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let path = object.path.field(name);
+        let Some(source) = object.get(name) else { return Ok(None) };
+        self.or_keep(&path, |reader| read(reader, source, &path))
+    }
+}
+
+fn string<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<String> {
+    text(source, path).map(Cow::into_owned)
 }
 
 #[cold]
@@ -381,10 +496,11 @@ pub(super) fn dangling(path: &Path<'_>, field: &str, id: u64) -> DocumentError {
 
 /// Checks that sketches are where sketches are wanted, and solids where solids are.
 pub(super) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
-    for node in nodes {
-        if node.op.refs().is_empty() {
-            continue;
-        }
+    nodes.iter().find_map(|node| kind_fault(nodes, node)).map_or(Ok(()), Err)
+}
+
+fn kind_fault(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
+    if !node.op.refs().is_empty() {
         for field in node.op.code.spec().fields {
             let wanted = match field.kind {
                 Kind::Solid => false,
@@ -396,9 +512,9 @@ pub(super) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
                 let (name, id, what) = (field.name, target.id, target.op.code.name());
                 let wanted = if wanted { "sketch" } else { "solid" };
                 let message = format!("{name} expects a {wanted} but node {id} is {what}");
-                return Err(Path::Node(node.id).fault(message));
+                return Some(Path::Node(node.id).fault(message));
             }
         }
     }
-    Ok(())
+    None
 }

@@ -4,6 +4,7 @@
 //! integers are told as integers, as they are written in the specification.
 
 use super::error::DocumentError;
+use super::extra::whole;
 use super::ir::{
     Background, Camera, Document, Instance, Joint, Light, Material, Node, Op, Part, Post, Root,
     Scene, Sections, Surroundings, V2, V3,
@@ -14,8 +15,13 @@ use crate::json::{Escape, write_text};
 use crate::walk::Sink;
 use std::collections::BTreeMap;
 
-/// Tells a document.
+/// Tells a document, with what is not in the model.
 pub fn tell_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
+    if document.extra.is_empty() { tell_model(document, sink) } else { whole(document).tell(sink) }
+}
+
+/// Tells what of a document is in the model.
+pub(super) fn tell_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
     let id = |node: usize| document.nodes[node].id;
     sink.begin_object()?;
     tell_version(&document.sections, sink)?;
@@ -485,7 +491,7 @@ impl Sink for Text {
 
     fn float(&mut self, value: f64) -> Result<(), Self::Error> {
         // Readers of JSON take `-0` for an integer, which has no sign at zero.
-        if value == 0.0 {
+        if value == 0.0 && value.is_sign_negative() {
             self.raw("-0.0");
             return Ok(());
         }

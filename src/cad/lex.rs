@@ -9,7 +9,7 @@
 //!
 //! Tokens are byte ranges of the line and hold no text, so that one list serves every line.
 
-use super::ops::Directive;
+use super::ops::{Directive, EXTRA};
 use std::borrow::Cow;
 
 /// A byte range of a line, and what it is.
@@ -228,8 +228,29 @@ pub(super) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
         at = token.end;
         tokens.push(token);
         if tokens.len() == 1 && token.form == Form::Word {
-            directive = Directive::from_opcode(&line[token.start..token.end]).is_some();
+            let word = &line[token.start..token.end];
+            if word == EXTRA {
+                return pointer_and_json(line, at, tokens);
+            }
+            directive = Directive::from_opcode(word).is_some();
         }
+    }
+    Ok(())
+}
+
+/// The two tokens behind `XF`: a word or string, and all the rest of the line, comments or not.
+fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+    let Some(start) = token_start(line, at) else { return Ok(()) };
+    let token = match line.as_bytes()[start] {
+        b'"' => Token { start, end: string_end(line, start)?, form: Form::Quoted },
+        _ => word(line, start, true)?,
+    };
+    tokens.push(token);
+    if token.form != Form::Word && token.end < line.len() && space(line, token.end) == 0 {
+        return Err(Fault::new(token.end, "expected a space after a string"));
+    }
+    if let Some(start) = token_start(line, token.end) {
+        tokens.push(Token { start, end: line.trim_end().len(), form: Form::Word });
     }
     Ok(())
 }

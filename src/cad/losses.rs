@@ -14,13 +14,13 @@ pub fn losses(
     dropped: bool,
 ) -> Result<Vec<&'static str>, DocumentError> {
     let mut codes = Vec::new();
-    if dropped {
+    if dropped || (dialect != Dialect::Second && !document.extra.is_empty()) {
         codes.push("unknown");
     }
     if dialect == Dialect::Second {
         return Ok(codes);
     }
-    let Document { nodes, sections } = document;
+    let Document { nodes, sections, .. } = document;
     let root = sections.roots.last();
     let order = order(nodes, |_| false, root.map(|root| root.node))?;
     let used = |root: usize| nodes.iter().any(|node| node.op.refs().contains(&root));

@@ -30,9 +30,10 @@
 //! # Rooms
 //! `ir` is the model and `ops` the one table of operations; `lex` and `text_read` (with `arguments`,
 //! `directives`, `ids` and `suggest`) read text, `text_write` writes it in the order of `order` unless
-//! `refuse` says no; `source`, `json_read` (with `json_object` and `json_sections`) and `json_write`
-//! are JSON, `binary` bytes, `hybrid` JSON with text inside; `stream` reads text of any
-//! size, `losses` says what a dialect would drop. `number` and `error` serve all.
+//! `refuse` says no, and `extra` is what it carries beyond the model; `source`, `json_read` (with
+//! `json_object` and `json_sections`) and `json_write` are JSON, which `repair` mends, `binary` is
+//! bytes, `hybrid` JSON with text inside; `stream` reads text of any size, `losses` says what a
+//! dialect would drop. `number` and `error` serve all.
 //!
 //! # Where we differ
 //! The specification contradicts itself in places; what is settled, and why, is a list in
@@ -43,6 +44,7 @@ mod arguments;
 pub mod binary;
 mod directives;
 mod error;
+mod extra;
 mod hybrid;
 mod ids;
 mod ir;
@@ -56,6 +58,7 @@ mod number;
 mod ops;
 mod order;
 mod refuse;
+mod repair;
 mod source;
 mod stream;
 mod suggest;
@@ -65,16 +68,18 @@ mod text_write;
 pub use binary::{read_binary, write_binary};
 pub use error::{BinaryError, DocumentError, Error, ParseError};
 pub use hybrid::{
-    load, read_hybrid, read_hybrid_text, read_json_lossy, read_json_text, tell_hybrid,
+    load, load_repaired, read_hybrid, read_hybrid_text, read_json_lossy, read_json_text,
+    read_json_text_kept, tell_hybrid,
 };
 pub use ir::{
-    Align, Arc, Background, Camera, Document, Effect, Environment, Instance, Joint, Light,
+    Align, Arc, Background, Camera, Document, Effect, Environment, Extra, Instance, Joint, Light,
     Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2, V3,
 };
-pub use json_read::read_json;
+pub use json_read::{read_json, read_json_kept};
 pub use json_write::{tell_document, tell_node, tell_rest, write_json};
 pub use losses::losses;
 pub use ops::{Code, names};
+pub use repair::{Repair, repair};
 pub use source::{Shape, Source};
 pub use stream::{MAX_LINE, Stream, check};
 pub use text_read::{Dialect, read_bytes, read_text};

@@ -275,6 +275,7 @@ pub(super) enum Is {
     PartMaterial,
     Ids,
     Have,
+    Extra,
 }
 
 const fn directive(opcode: &'static str, is: Is, counts: &'static [usize]) -> Directive {
@@ -298,8 +299,11 @@ const fn directive(opcode: &'static str, is: Is, counts: &'static [usize]) -> Di
     Directive { opcode, is, counts, attributes, once }
 }
 
+/// The opcode whose line ends with JSON.
+pub(super) const EXTRA: &str = "XF";
+
 /// Counts that are not in the table: `INST` with `_` as its transform has 4 or 5, `ROOT _` has 1.
-pub(super) static DIRECTIVES: [Directive; 27] = [
+pub(super) static DIRECTIVES: [Directive; 28] = [
     directive("M", Is::Material, &[6, 7, 8]),
     directive("@MAT", Is::MaterialHeader, &[6, 7, 8]),
     directive("ROOT", Is::Root, &[2, 3]),
@@ -327,6 +331,7 @@ pub(super) static DIRECTIVES: [Directive; 27] = [
     directive("PMAT", Is::PartMaterial, &[2]),
     directive("IDS", Is::Ids, &[]),
     directive("HAVE", Is::Have, &[1]),
+    directive(EXTRA, Is::Extra, &[2]),
 ];
 
 impl Directive {

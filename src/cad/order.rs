@@ -116,6 +116,15 @@ fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
     DocumentError::new(format!("node {first}"), message)
 }
 
+/// The nodes on or behind a cycle.
+pub(super) fn unsorted(nodes: &[Node<'_>]) -> Vec<usize> {
+    let mut left = vec![true; nodes.len()];
+    for node in sort(nodes) {
+        left[node] = false;
+    }
+    (0..nodes.len()).filter(|&node| left[node]).collect()
+}
+
 /// Checks that references make no cycle.
 pub(super) fn check(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
     let backward = |(i, node): (usize, &Node<'_>)| node.op.refs().iter().all(|&target| target < i);

@@ -1,6 +1,6 @@
 //! What dialect 0.1 cannot carry, and so refuses to write: section 4.2.
 
-use super::error::DocumentError;
+use super::error::{Cut, DocumentError};
 use super::ir::{Document, Node, Op, Sections};
 use super::ops::Code;
 use super::order::order;
@@ -16,7 +16,8 @@ pub(super) fn users(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, Docume
 
 /// Raises for what dialect 0.1 would change: section 4.2.
 pub(super) fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
-    let Document { nodes, sections } = document;
+    let Document { nodes, sections, .. } = document;
+    refuse_extra(document, "dialect 0.1")?;
     let fault = |message: String| Err(DocumentError::new("document", message));
     if let Some(name) = assembly(sections, |length| length > 0) {
         return fault(format!("{name} cannot be written in dialect 0.1"));
@@ -44,6 +45,14 @@ pub(super) fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), Doc
         }
     }
     Ok(())
+}
+
+/// Raises for what the model does not have: only dialect 0.2 carries that.
+pub(super) fn refuse_extra(document: &Document<'_>, form: &str) -> Result<(), DocumentError> {
+    let Some(extra) = document.extra.first() else { return Ok(()) };
+    let message =
+        format!("\"{}\" is not in the model, and cannot be written in {form}", Cut(&extra.pointer));
+    Err(DocumentError::new("document", message))
 }
 
 /// The first section of an assembly whose length is as asked.

@@ -1,8 +1,8 @@
 //! Reading text of any size in little memory, and finding all of its mistakes: sections 10 and 11.
 
 use super::error::ParseError;
-use super::ir::{Node, Sections};
-use super::text_read::{BOM, Dialect, Made, Reader};
+use super::ir::{Extra, Node, Sections};
+use super::text_read::{BOM, Dialect, Made, Reader, read_bytes};
 
 /// Longest line that a stream takes, in bytes, unless the caller says otherwise.
 pub const MAX_LINE: usize = 1 << 20;
@@ -93,6 +93,13 @@ impl Stream {
         self.reader.ids.get(node).unwrap_or(node as u64)
     }
 
+    /// The next value that is not of the model, once all nodes are given: the document that is put
+    /// together has it at its pointer, and nobody looked whether that is there.
+    pub fn extra(&mut self) -> Result<Option<Extra>, ParseError> {
+        self.reader.check_end()?;
+        Ok(self.reader.extra.pop_front().map(|(_, extra)| extra))
+    }
+
     /// What is no node, at the end.
     pub fn finish(self) -> Result<(Sections, impl Fn(usize) -> u64), ParseError> {
         let mut reader = self.reader;
@@ -140,6 +147,10 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
         // With nodes in doubt their number is, too.
         Err(error) if !lost || error.message.starts_with("sketch") => errors.push(error),
         _ => {}
+    }
+    if errors.is_empty() && !reader.extra.is_empty() {
+        // Whether pointers match shows only in the whole document.
+        errors.extend(read_bytes(bytes, dialect).err());
     }
     errors
 }

@@ -3,18 +3,19 @@
 //! A [`Reader`] is given lines and gives back nodes; what is no node it keeps. It does not hold the
 //! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
 
-use super::arguments::{Extra, count, flag, integer, is_name, number, string};
+use super::arguments::{Aside, count, flag, integer, is_name, number, string};
 use super::directives::Once;
 use super::error::{Cut, ParseError};
+use super::extra::{self, Place};
 use super::ids::Ids;
-use super::ir::{Arc, Document, Node, Op, Root, Sections, Segment};
+use super::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segment};
 use super::lex::{self, Fault, Form, Line, Token};
 use super::number;
 use super::ops::{self, Code, Directive, Kind, Spec};
 use super::suggest::suggestion;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 
 /// Which grammar a text is read by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,6 +110,8 @@ pub(super) struct Reader {
     pub(super) first_material: Option<String>,
     pub(super) roots: Roots,
     pub(super) once: Once,
+    /// `XF` lines, with the place of each pointer.
+    pub(super) extra: VecDeque<(Place, Extra)>,
 }
 
 /// Which `ROOT` lines there were.
@@ -141,6 +144,7 @@ impl Reader {
             first_material: None,
             roots: Roots::Unsaid,
             once: Once::default(),
+            extra: VecDeque::new(),
         }
     }
 
@@ -275,12 +279,12 @@ impl Reader {
             return Fault::new(opcode.start, format!("{shown} is only allowed inside a sketch"));
         }
         let known = Code::from_opcode(&shown).is_some() || Directive::from_opcode(&shown).is_some();
-        if known && !self.is_second() {
+        if known && !self.is_second() && shown != ops::EXTRA {
             let message =
                 format!("unknown opcode {shown} in dialect 0.1 (add the header \"# vcad 0.2\")");
             return Fault::new(opcode.start, message);
         }
-        let suggestion = suggestion(&shown);
+        let suggestion = suggestion(&shown).filter(|&op| op != ops::EXTRA);
         Fault { suggestion, ..Fault::new(opcode.start, format!("unknown opcode {}", Cut(&shown))) }
     }
 
@@ -296,9 +300,9 @@ impl Reader {
         // Without a string or an attribute behind the arguments there is nothing to set apart.
         let plain = args.iter().all(|token| token.form == Form::Word) && spec.options.is_empty();
         let mut extra = if plain || !self.is_second() {
-            Extra::default()
+            Aside::default()
         } else {
-            Extra::of_node(line, spec, opcode, args)?
+            Aside::of_node(line, spec, opcode, args)?
         };
         let args = if extra.set_apart { &*extra.args } else { args };
         let counts = [spec.min_args, spec.max_args];
@@ -458,11 +462,14 @@ impl Reader {
 
     /// The document of these nodes, with the root and material that a text without any means.
     pub(super) fn finish(
-        self,
+        mut self,
         nodes: Vec<Node<'_>>,
         default_root: bool,
     ) -> Result<Document<'_>, ParseError> {
-        Ok(Document { nodes, sections: self.finish_sections(default_root)? })
+        let (places, extra): (Vec<_>, _) = std::mem::take(&mut self.extra).into_iter().unzip();
+        let document = Document { nodes, sections: self.finish_sections(default_root)?, extra };
+        extra::check(&document, &places)?;
+        Ok(document)
     }
 
     /// What is no node; roots by index.

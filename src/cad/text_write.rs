@@ -5,13 +5,14 @@
 use super::error::DocumentError;
 use super::ids;
 use super::ir::{
-    Background, Document, Effect, Environment, Instance, Joint, Light, Material, Node, Op, Part,
-    Root, Scene, Sections, Surroundings,
+    Background, Document, Effect, Environment, Extra, Instance, Joint, Light, Material, Node, Op,
+    Part, Root, Scene, Sections, Surroundings,
 };
 use super::number;
 use super::ops::{ALIGNMENTS, Code, EFFECTS, JOINTS, Kind, LIGHTS};
 use super::order::order;
-use super::refuse::{refuse, users};
+use super::refuse::{refuse, refuse_extra, users};
+use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
 /// How a text of dialect 0.1 is written.
@@ -53,11 +54,15 @@ pub fn write_second(document: &Document<'_>) -> Result<String, DocumentError> {
     if let Some(scene) = &document.sections.scene {
         writer.scene(scene);
     }
+    for extra in &document.extra {
+        writer.extra(extra);
+    }
     Ok(writer.finish())
 }
 
 /// Writes only what a hybrid document has as text: header, `IDS` and geometry.
 pub(super) fn write_geometry(document: &Document<'_>) -> Result<String, DocumentError> {
+    refuse_extra(document, "a hybrid")?;
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer::new(document.nodes.len(), &order);
     writer.geometry(document, &order);
@@ -553,6 +558,20 @@ impl Writer {
         for x in effect.numbers {
             self.number_or_blank(x);
         }
+    }
+
+    /// `XF pointer json`
+    fn extra(&mut self, extra: &Extra) {
+        self.extended = true;
+        self.line("XF");
+        let special = |c: char| c.is_whitespace() || matches!(c, '"' | '#' | '\\');
+        if extra.pointer.is_empty() || extra.pointer.contains(special) {
+            self.quoted(&extra.pointer);
+        } else {
+            self.word(&extra.pointer);
+        }
+        self.out.push(' ');
+        write_in_order(&extra.value, Escape::Needed, &mut self.out);
     }
 
     fn camera(&mut self, camera: &super::ir::Camera) {

@@ -6,11 +6,13 @@ mod stream;
 use super::args::{Data, Size};
 use super::detached;
 use super::errors::{binary_error, cad_error, document_error, parse_error};
+use super::walk;
 use crate::cad::{self as core, Dialect, Document, Options};
 use objects::{Objects, PyValue};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use std::ffi::CString;
 
 /// vcad documents as compact text and bytes; import `compactwire.cad` instead.
 #[pymodule(submodule, gil_used = false)]
@@ -78,6 +80,27 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> PyResult<(Document<'sta
         core::read_json(PyValue(doc.clone()), lossy)
     };
     read.map_err(|error| document_error(py, &error))
+}
+
+/// Any JSON object, with what of it is not in the model.
+fn read_kept(doc: &Bound<'_, PyAny>) -> PyResult<Document<'static>> {
+    let py = doc.py();
+    let read = if doc.is_instance_of::<PyString>() || Data::is_bytes(doc) {
+        let data = Data::new(doc)?;
+        let text = json_text(py, &data)?;
+        detached(py, text.len(), || core::read_json_text_kept(text))
+    } else {
+        let value = walk::value(doc, "document").map_err(|error| unfit(py, error))?;
+        core::read_json_kept(value)
+    };
+    read.map_err(|error| document_error(py, &error))
+}
+
+/// What JSON does not have is a mistake of the document.
+fn unfit(py: Python<'_>, error: PyErr) -> PyErr {
+    let text = error.value(py).to_string();
+    let (path, message) = text.split_once(": ").unwrap_or(("document", &text));
+    document_error(py, &core::DocumentError::new(path, message))
 }
 
 /// JSON text, which must be UTF-8.
@@ -149,8 +172,9 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> PyResult<Bound<'
 ///     In 0.1: names of nodes as comments. In 0.2 names are data and always written.
 /// lossy : bool
 ///     Write also what the dialect, or the model, does not carry; `losses` says what that is.
-/// unknown : {"error"}
-///     What is done about fields and operations that the model does not have.
+/// unknown : {"error", "keep"}
+///     What is done about fields and operations that the model does not have, and about whatever
+///     does not fit it: an error, or lines `XF pointer json`, which dialect 0.2 reads back.
 ///
 /// Returns
 /// -------
@@ -162,8 +186,10 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> PyResult<Bound<'
 /// DocumentError
 ///     The document is not in the model, or holds what would change in the dialect; `path` says
 ///     where.
+/// ValueError
+///     `unknown="keep"` in dialect 0.1, which has no such lines, or with `lossy`.
 ///
-/// Source: CAD IR "Rust Implementation"; design sections 4 and 7.
+/// Source: CAD IR "Rust Implementation"; design sections 4, 7 and 12.
 #[pyfunction]
 #[pyo3(signature = (doc, /, dialect = "0.1", *, names = true, lossy = false, unknown = "error"))]
 fn to_compact<'py>(
@@ -175,10 +201,21 @@ fn to_compact<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = doc.py();
     let dialect = self::dialect(dialect, false)?;
-    if unknown != "error" {
-        return Err(PyValueError::new_err(format!("unknown must be 'error', not {unknown:?}")));
-    }
-    let (document, _) = read_document(doc, lossy)?;
+    let document = match unknown {
+        "error" => read_document(doc, lossy)?.0,
+        "keep" if dialect != Dialect::Second => {
+            return Err(PyValueError::new_err("unknown='keep' must be with dialect '0.2'"));
+        }
+        "keep" if lossy => {
+            let message = "unknown='keep' keeps what lossy=True drops: one of them must go";
+            return Err(PyValueError::new_err(message));
+        }
+        "keep" => read_kept(doc)?,
+        _ => {
+            let message = format!("unknown must be 'error' or 'keep', not {unknown:?}");
+            return Err(PyValueError::new_err(message));
+        }
+    };
     let text = detached(py, weight(&document), || match dialect {
         Dialect::Second => core::write_second(&document),
         Dialect::Auto | Dialect::First => core::write_first(&document, Options { names, lossy }),
@@ -403,6 +440,9 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// ----------
 /// src : str, bytes, bytearray or memoryview
 ///     The content of the file; its name does not matter.
+/// repair : bool
+///     Mend JSON that is nearly a document: numbers in quotes as ids or references; ids that are
+///     not their keys, or names; an operation in place of a reference; snake case in assemblies.
 ///
 /// Returns
 /// -------
@@ -414,15 +454,26 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// CompactParseError, DocumentError, BinaryError
 ///     As its kind has it.
 ///
-/// Source: design section 8.
+/// Warns
+/// -----
+/// UserWarning
+///     With `repair`, one for each thing that was mended, with its place.
+///
+/// Source: design sections 8 and 12.
 #[pyfunction]
-#[pyo3(signature = (src, /))]
-fn load<'py>(src: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+#[pyo3(signature = (src, /, *, repair = false))]
+fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = src.py();
     let (data, mut copy) = (Data::new(src)?, Vec::new());
     let bytes = text_bytes(&data, &mut copy)?;
-    let document =
-        detached(py, bytes.len(), || core::load(bytes)).map_err(|error| cad_error(py, &error))?;
+    let (document, repairs) = detached(py, bytes.len(), || {
+        if repair { core::load_repaired(bytes) } else { Ok((core::load(bytes)?, Vec::new())) }
+    })
+    .map_err(|error| cad_error(py, &error))?;
+    for repair in repairs {
+        let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+    }
     dict(py, &document)
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -229,8 +230,12 @@ class Reader:
         self.no_roots = False
         self.rest: dict[str, Any] = {"version": "0.1", "materials": {}, "part_materials": {}}
         self.roots: list[dict[str, Any]] = []
+        self.extra: list[tuple[str, Any]] = []
 
     def line(self, line: str) -> None:
+        if self.second and self.sketch is None and re.match(rf"[{SPACE}]*XF([{SPACE}]|$)", line):
+            self.extra.append(extra(line.strip(SPACE)[2:].strip(SPACE)))
+            return
         found = list(tokens(line)) if self.second else words(line)
         if not found:
             return
@@ -548,7 +553,59 @@ class Reader:
                 for key, value in node["op"].items()
             }
             nodes[str(ids[place])] = {"id": ids[place], "name": node["name"], "op": op}
-        return {**self.rest, "nodes": nodes, "roots": roots}
+        whole: Any = {**self.rest, "nodes": nodes, "roots": roots}
+        for pointer, value in self.extra:
+            whole = put(whole, pointer, value)
+        return whole  # type: ignore[no-any-return]
+
+
+def extra(rest: str) -> tuple[str, Any]:
+    """Read a pointer and the JSON that fills the line."""
+    match = re.match(rf'"((?:[^"\\]|\\.)*)"(?=[{SPACE}])|[^{SPACE}"]+(?=[{SPACE}])', rest)
+    check(match, "pointer and JSON")
+    assert match is not None
+    quoted = match[0].startswith('"')
+    pointer = re.sub(r"\\(.)", escape, match[1], flags=re.DOTALL) if quoted else match[0]
+    check(re.fullmatch("(/([^~]|~[01])*)?", pointer, re.DOTALL), "invalid pointer")
+    try:
+        value = json.loads(rest[match.end() :].strip(SPACE), object_pairs_hook=members)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise Mistake("invalid JSON after the pointer") from None
+    check(depth(value) + pointer.count("/") <= 128, "too deep")
+    return pointer, value
+
+
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    check(len(found) == len(pairs), "duplicate key")
+    return found
+
+
+def depth(value: Any) -> int:
+    inside = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(depth, inside), default=0) if isinstance(value, dict | list) else 0
+
+
+def put(whole: Any, pointer: str, value: Any) -> Any:
+    """Set the value at a pointer of RFC 6901."""
+    if not pointer:
+        return value
+    *path, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/"))
+    at = whole
+    for step in path:
+        at = at[place(at, step)]
+    at[place(at, last, new=True)] = value
+    return whole
+
+
+def place(at: Any, step: str, *, new: bool = False) -> Any:
+    if isinstance(at, dict):
+        check(new or step in at, "pointer does not match")
+        return step
+    check(isinstance(at, list) and re.fullmatch("0|[1-9][0-9]*", step), "pointer does not match")
+    check(len(step) < 10 and int(step) < len(at), "pointer does not match")
+    return int(step)
 
 
 def split(

@@ -36,7 +36,7 @@ class CompactIterator:
     """
 
     def __iter__(self) -> CompactIterator: ...
-    def __next__(self) -> tuple[Literal["node", "end"], dict[str, Any]]: ...
+    def __next__(self) -> tuple[Literal["node", "extra", "end"], dict[str, Any]]: ...
 
 def canonical(doc: _Document, /, *, lossy: bool = False) -> dict[str, Any]:
     """Check a document against the model and give its canonical form.
@@ -196,7 +196,8 @@ def iter_compact(
     -------
     CompactIterator
         Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-        `("end", rest)` with the document without its nodes.
+        `("end", rest)` with the document without its nodes. Lines `XF pointer json` come between them
+        as `("extra", {"pointer", "value"})`: what is put together has the value there.
 
     Raises
     ------
@@ -210,13 +211,16 @@ def iter_compact(
     Source: CAD IR "Future Enhancements"; design section 10.
     """
 
-def load(src: _Text, /) -> dict[str, Any]:
+def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
     """Read a document of any kind, as its first bytes tell: binary, JSON, hybrid or compact text.
 
     Parameters
     ----------
     src : str, bytes, bytearray or memoryview
         The content of the file; its name does not matter.
+    repair : bool
+        Mend JSON that is nearly a document: numbers in quotes as ids or references; ids that are
+        not their keys, or names; an operation in place of a reference; snake case in assemblies.
 
     Returns
     -------
@@ -228,7 +232,12 @@ def load(src: _Text, /) -> dict[str, Any]:
     CompactParseError, DocumentError, BinaryError
         As its kind has it.
 
-    Source: design section 8.
+    Warns
+    -----
+    UserWarning
+        With `repair`, one for each thing that was mended, with its place.
+
+    Source: design sections 8 and 12.
     """
 
 def losses(doc: _Document, /, dialect: _Dialect) -> list[str]:
@@ -283,7 +292,7 @@ def to_compact(
     *,
     names: bool = True,
     lossy: bool = False,
-    unknown: Literal["error"] = "error",
+    unknown: Literal["error", "keep"] = "error",
 ) -> str:
     """Write a document as compact text.
 
@@ -297,8 +306,9 @@ def to_compact(
         In 0.1: names of nodes as comments. In 0.2 names are data and always written.
     lossy : bool
         Write also what the dialect, or the model, does not carry; `losses` says what that is.
-    unknown : {"error"}
-        What is done about fields and operations that the model does not have.
+    unknown : {"error", "keep"}
+        What is done about fields and operations that the model does not have, and about whatever
+        does not fit it: an error, or lines `XF pointer json`, which dialect 0.2 reads back.
 
     Returns
     -------
@@ -310,8 +320,10 @@ def to_compact(
     DocumentError
         The document is not in the model, or holds what would change in the dialect; `path` says
         where.
+    ValueError
+        `unknown="keep"` in dialect 0.1, which has no such lines, or with `lossy`.
 
-    Source: CAD IR "Rust Implementation"; design sections 4 and 7.
+    Source: CAD IR "Rust Implementation"; design sections 4, 7 and 12.
     """
 
 def to_hybrid(doc: _Document, /) -> dict[str, Any]:

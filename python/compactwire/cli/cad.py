@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from compactwire import cad
@@ -62,10 +63,18 @@ def add(commands: Commands) -> None:
     compact.add_argument(
         "--lossy", action="store_true", help="write also what the dialect does not carry"
     )
-    _one(group, "expand", _expand, "write a document of any kind as JSON", "part.vcadc")
-    _one(group, "pack", _pack, "write a document as bytes", "part.vcad -o part.vcadb")
+    compact.add_argument(
+        "--unknown", choices=["error", "keep"], default="error",
+        help="keep: write also what is not in the model (dialect 0.2)",
+    )
+    expand = _one(group, "expand", _expand, "write a document of any kind as JSON", "part.vcadc")
+    pack = _one(group, "pack", _pack, "write a document as bytes", "part.vcad -o part.vcadb")
     _one(group, "unpack", _expand, "write a binary document as JSON", "part.vcadb")
-    _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
+    hybrid = _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
+    for parser_ in (compact, expand, pack, hybrid):
+        parser_.add_argument(
+            "--repair", action="store_true", help="mend JSON that is nearly a document"
+        )
     _many(group, "check", _check, "find all mistakes", "part.vcadc")
     _many(group, "stats", _stats, "measure a document in each form", "part.vcad")
 
@@ -79,6 +88,7 @@ def _one(
 ) -> argparse.ArgumentParser:
     parser = add_command(group, name, run, about, f"compactwire cad {name} {example}")
     parser.add_argument("file", metavar="IN", help="a file of any kind, or - for stdin")
+    parser.set_defaults(repair=False)
     add_output(parser)
     return parser
 
@@ -94,19 +104,27 @@ def _many(
     parser.add_argument("files", metavar="IN", nargs="+", help="files of any kind, or - for stdin")
 
 
-def _document(data: bytes, *, lossy: bool = False) -> Any:
-    """Read a document; with `lossy`, JSON also from outside the model."""
-    try:
-        return cad.load(data)
-    except cad.DocumentError:
-        if not lossy:
-            raise
-        return cad.canonical(data, lossy=True)
+def _document(data: bytes, *, repair: bool = False) -> Any:
+    """Read a document, and say what was mended."""
+    with warnings.catch_warnings(record=True) as mended:
+        warnings.simplefilter("always")
+        document = cad.load(data, repair=repair)
+    for repaired in mended:
+        print(one_line(f"compactwire: mended: {repaired.message}"), file=sys.stderr)
+    return document
 
 
 def _compact(args: argparse.Namespace) -> int:
     data = read(args.file)
-    document = _document(data, lossy=args.lossy)
+    if args.unknown == "keep":
+        return _keep(args, data)
+    try:
+        document = _document(data, repair=args.repair)
+    except cad.DocumentError:
+        if not args.lossy:
+            raise
+        # JSON from outside the model.
+        document = cad.canonical(data, lossy=True)
     text = cad.to_compact(document, args.dialect, names=not args.no_names, lossy=args.lossy)
     source = document
     if args.lossy and data.lstrip().startswith(b"{"):
@@ -118,16 +136,41 @@ def _compact(args: argparse.Namespace) -> int:
     return write(text + "\n", args.output)
 
 
+def _keep(args: argparse.Namespace, data: bytes) -> int:
+    if args.repair:
+        raise ValueError("--unknown keep keeps what --repair would mend: leave out one of them")
+    # JSON as it is; whatever else is a document.
+    document: Any = data if _is_plain_json(data) else cad.load(data)
+    text = cad.to_compact(document, args.dialect, lossy=args.lossy, unknown="keep")
+    return write(text + "\n", args.output)
+
+
+def _is_plain_json(data: bytes) -> bool:
+    try:
+        cad.from_hybrid(data)
+    except cad.DocumentError as error:
+        return "invalid JSON" not in error.message
+    except cad.CompactParseError:
+        pass
+    return False
+
+
 def _expand(args: argparse.Namespace) -> int:
-    return write(cad.dumps(_document(read(args.file))) + "\n", args.output)
+    document = _document(read(args.file), repair=args.repair)
+    try:
+        text = cad.dumps(document)
+    except cad.DocumentError:
+        # A text may hold what is not in the model.
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return write(text + "\n", args.output)
 
 
 def _pack(args: argparse.Namespace) -> int:
-    return write_bytes(cad.to_binary(_document(read(args.file))), args.output)
+    return write_bytes(cad.to_binary(_document(read(args.file), repair=args.repair)), args.output)
 
 
 def _hybrid(args: argparse.Namespace) -> int:
-    hybrid = cad.to_hybrid(_document(read(args.file)))
+    hybrid = cad.to_hybrid(_document(read(args.file), repair=args.repair))
     return write(json.dumps(hybrid, ensure_ascii=False, indent=1) + "\n", args.output)
 
 

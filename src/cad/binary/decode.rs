@@ -38,7 +38,7 @@ pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
     if reader.at < data.len() {
         return Err(reader.fault("data after the end"));
     }
-    Ok(Document { nodes, sections })
+    Ok(Document { nodes, sections, extra: Vec::new() })
 }
 
 struct Reader<'a> {
@@ -407,11 +407,15 @@ impl<'a> Reader<'a> {
     fn scene(&mut self) -> Result<Scene> {
         let start = self.at;
         let text = self.text()?;
-        let Document { nodes, mut sections } = read_text(text, Dialect::Second)
+        let Document { nodes, mut sections, extra } = read_text(text, Dialect::Second)
             .map_err(|error| fault_at(start, format!("in the scene: {error}")))?;
         let scene = sections.scene.take();
         match scene {
-            Some(scene) if nodes.is_empty() && sections == Sections::default() => Ok(scene),
+            Some(scene)
+                if nodes.is_empty() && extra.is_empty() && sections == Sections::default() =>
+            {
+                Ok(scene)
+            }
             _ => Err(fault_at(start, "the scene is more or less than one")),
         }
     }

@@ -6,11 +6,13 @@ use crate::cad::ir::{Align, Document, Instance, Joint, Material, Node, Sections,
 use crate::cad::number;
 use crate::cad::ops::{Code, JOINTS, Kind};
 use crate::cad::order::order;
+use crate::cad::refuse::refuse_extra;
 use crate::cad::text_write::write_scene;
 use std::collections::HashMap;
 
 /// Writes a document.
 pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
+    refuse_extra(document, "binary")?;
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer { places: vec![0; order.len()], ..Writer::default() };
     for (place, &node) in order.iter().enumerate() {

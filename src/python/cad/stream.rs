@@ -1,13 +1,14 @@
 //! `iter_compact`.
 
 use super::super::args::Size;
-use super::super::errors::parse_error;
+use super::super::errors::{os_error, parse_error};
+use super::super::walk;
 use super::objects::Objects;
 use super::{dialect, rest, surrogate_bytes};
 use crate::cad::{self, MAX_LINE, Stream};
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -51,17 +52,7 @@ impl Source {
         }
         if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
             let path: PathBuf = source.extract()?;
-            let file = File::open(&path).map_err(|error| {
-                // As Python's own: the number tells the class, the path is in the text.
-                match error.raw_os_error() {
-                    Some(number) => {
-                        let text = error.to_string();
-                        let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-                        PyOSError::new_err((number, text, path.into_os_string()))
-                    }
-                    None => error.into(),
-                }
-            })?;
+            let file = File::open(&path).map_err(|error| os_error(&error, path))?;
             return Ok(Self::Path(Mutex::new(file)));
         }
         if source.hasattr("read")? {
@@ -150,6 +141,20 @@ impl CompactIterator {
             }
             Ok(None) if !stream.has_ended() => Ok(Some(Next::Starved)),
             Ok(None) => {
+                match stream.extra() {
+                    Err(error) => {
+                        *guard = None;
+                        return Err(parse_error(py, &error));
+                    }
+                    Ok(Some(extra)) => {
+                        drop(guard);
+                        let item = PyDict::new(py);
+                        item.set_item("pointer", extra.pointer)?;
+                        item.set_item("value", walk::object(py, &extra.value)?)?;
+                        return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
+                    }
+                    Ok(None) => {}
+                }
                 let finished = guard.take().map(Stream::finish);
                 drop(guard);
                 let Some(finished) = finished else { return Ok(None) };
@@ -181,7 +186,8 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 /// -------
 /// CompactIterator
 ///     Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-///     `("end", rest)` with the document without its nodes.
+///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come between them
+///     as `("extra", {"pointer", "value"})`: what is put together has the value there.
 ///
 /// Raises
 /// ------
