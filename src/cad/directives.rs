@@ -7,12 +7,9 @@ use super::arguments::{Attribute, count, flag, number, string, wrong_count};
 use super::error::Cut;
 use super::extra::{is_pointer, room};
 use super::ids::Ids;
-use super::ir::{
-    Background, Camera, Effect, Environment, Extra, Instance, Joint, Light, Material, Part, Post,
-    Root, Scene, Surroundings, V3,
-};
-use super::lex::{Fault, Form, Line, Token};
-use super::ops::{self, Directive, Is, JOINTS, LIGHTS, PRESETS, TONES};
+use super::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
+use super::lex::{Fault, Line, Token};
+use super::ops::{Directive, Is, JOINTS};
 use super::text_read::{Reader, Roots, column};
 use std::collections::HashMap;
 
@@ -20,37 +17,37 @@ use std::collections::HashMap;
 pub(super) type Once = HashMap<&'static str, usize>;
 
 /// The arguments of a line, from left to right.
-struct Args<'l, 't> {
-    line: Line<'l, 't>,
+pub(super) struct Args<'l, 't> {
+    pub(super) line: Line<'l, 't>,
     opcode: Token,
-    rest: &'t [Token],
+    pub(super) rest: &'t [Token],
 }
 
 impl Args<'_, '_> {
     /// The count is checked before; behind the last argument there is an empty one.
-    fn next(&mut self) -> Token {
+    pub(super) fn next(&mut self) -> Token {
         let (first, rest) = self.rest.split_first().unwrap_or((&self.opcode, &[]));
         self.rest = rest;
         *first
     }
 
-    fn number(&mut self) -> Result<f64, Fault> {
+    pub(super) fn number(&mut self) -> Result<f64, Fault> {
         let token = self.next();
         number(self.line, token)
     }
 
-    fn vector(&mut self) -> Result<V3, Fault> {
+    pub(super) fn vector(&mut self) -> Result<V3, Fault> {
         Ok([self.number()?, self.number()?, self.number()?])
     }
 
     /// A bare word or a string.
-    fn word(&mut self) -> String {
+    pub(super) fn word(&mut self) -> String {
         let token = self.next();
         self.line.content(token).into_owned()
     }
 
     /// Whether the next is a bare `_`, which is then taken.
-    fn blank(&mut self) -> bool {
+    pub(super) fn blank(&mut self) -> bool {
         let blank = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
         if blank {
             self.next();
@@ -59,7 +56,7 @@ impl Args<'_, '_> {
     }
 
     /// A number, a bare `_`, or nothing more.
-    fn optional_number(&mut self) -> Result<Option<f64>, Fault> {
+    pub(super) fn optional_number(&mut self) -> Result<Option<f64>, Fault> {
         if self.rest.is_empty() || self.blank() {
             return Ok(None);
         }
@@ -67,12 +64,12 @@ impl Args<'_, '_> {
     }
 
     /// A number, or nothing more.
-    fn last_number(&mut self) -> Result<Option<f64>, Fault> {
+    pub(super) fn last_number(&mut self) -> Result<Option<f64>, Fault> {
         if self.rest.is_empty() { Ok(None) } else { self.number().map(Some) }
     }
 
     /// A string or a bare `_`.
-    fn optional_string(&mut self) -> Result<Option<String>, Fault> {
+    pub(super) fn optional_string(&mut self) -> Result<Option<String>, Fault> {
         if self.blank() {
             return Ok(None);
         }
@@ -80,23 +77,27 @@ impl Args<'_, '_> {
         string(self.line, token).map(|text| Some(text.into_owned()))
     }
 
-    fn optional_word(&mut self) -> Option<String> {
+    pub(super) fn optional_word(&mut self) -> Option<String> {
         (!self.rest.is_empty()).then(|| self.word())
     }
 
-    fn flag(&mut self) -> Result<bool, Fault> {
+    pub(super) fn flag(&mut self) -> Result<bool, Fault> {
         let token = self.next();
         flag(self.line, token)
     }
 
     /// A word that is none of those that may stand here.
-    fn unexpected(&self, token: Token, message: impl FnOnce(Cut<'_>) -> String) -> Fault {
+    pub(super) fn unexpected(
+        &self,
+        token: Token,
+        message: impl FnOnce(Cut<'_>) -> String,
+    ) -> Fault {
         Fault::new(token.start, message(Cut(&self.line.content(token))))
     }
 }
 
 /// What attributes a line has, by their place in the directive's list.
-type Attributes<'l> = [Option<Attribute<'l>>; 2];
+pub(super) type Attributes<'l> = [Option<Attribute<'l>>; 2];
 
 impl Reader {
     /// A line that makes no node.
@@ -325,118 +326,12 @@ impl Reader {
         Ok(())
     }
 
-    fn scene(&mut self) -> &mut Scene {
+    pub(super) fn scene(&mut self) -> &mut Scene {
         self.sections.scene.get_or_insert_default()
     }
 
-    fn post(&mut self) -> &mut Post {
+    pub(super) fn post(&mut self) -> &mut Post {
         self.scene().post.get_or_insert_default()
-    }
-
-    /// `ENV preset intensity|_`, `ENV "url" intensity|_`
-    fn environment(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
-        let token = args.next();
-        let word = args.line.content(token);
-        let source = match ops::known(&PRESETS, &word) {
-            Some(preset) if token.form == Form::Word => Surroundings::Preset(preset),
-            _ => Surroundings::Custom(word.into_owned()),
-        };
-        let intensity = args.optional_number()?;
-        self.scene().environment = Some(Environment { source, intensity });
-        Ok(())
-    }
-
-    /// `BG solid r g b`, `BG gradient r g b r g b`, `BG env`, `BG transparent`
-    fn background(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
-        let token = args.next();
-        let background = match &*args.line.content(token) {
-            "solid" => Background::Solid(args.vector()?),
-            "gradient" => Background::Gradient([args.vector()?, args.vector()?]),
-            "env" => Background::Environment,
-            _ => Background::Transparent,
-        };
-        self.scene().background = Some(background);
-        Ok(())
-    }
-
-    /// `LSPT id r g b i px py pz dx dy dz [angle|_ [penumbra]] enabled= shadow=`
-    fn light(
-        &mut self,
-        kind: usize,
-        mut args: Args<'_, '_>,
-        attributes: &Attributes<'_>,
-    ) -> Result<(), Fault> {
-        let id = args.word();
-        let color = args.vector()?;
-        let intensity = args.number()?;
-        let mut vectors = [[0.0; 3]; 2];
-        for vector in vectors.iter_mut().take(LIGHTS[kind].vectors.len()) {
-            *vector = args.vector()?;
-        }
-        let mut numbers = [None; 2];
-        let many = LIGHTS[kind].numbers.len();
-        for (i, slot) in numbers.iter_mut().take(many).enumerate() {
-            // `_` holds a place for the next, so it may not be the last.
-            let last = i + 1 == many || LIGHTS[kind].required;
-            *slot = if last { args.last_number()? } else { args.optional_number()? };
-        }
-        let word = shadow_word(&mut args)?;
-        let [enabled, shadow] = attributes;
-        if let Some(again) = shadow.as_ref().filter(|_| word) {
-            let message = format!("{} repeats shadow=", LIGHTS[kind].opcode);
-            return Err(Fault::new(again.at, message));
-        }
-        let enabled = match enabled {
-            None => Some(true),
-            Some(enabled) if &*enabled.value == "_" && !enabled.quoted => None,
-            Some(enabled) => Some(enabled.flag()?),
-        };
-        let shadow = match shadow {
-            None => word.then_some(true),
-            Some(shadow) => Some(shadow.flag()?),
-        };
-        let light = Light { id, kind, vectors, numbers, color, intensity, enabled, shadow };
-        self.scene().lights.get_or_insert_default().push(light);
-        Ok(())
-    }
-
-    /// `AO on int|_ rad|_`
-    fn effect(&mut self, kind: usize, mut args: Args<'_, '_>) -> Result<(), Fault> {
-        let enabled = args.flag()?;
-        let numbers = [args.optional_number()?, args.optional_number()?];
-        self.post().effects[kind] = Some(Effect { enabled, numbers });
-        Ok(())
-    }
-
-    fn tone(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
-        let token = args.next();
-        let Some(tone) = ops::known(&TONES, &args.line.content(token)) else {
-            return Err(args.unexpected(token, |word| format!("unknown tone mapping \"{word}\"")));
-        };
-        self.post().tone = Some(tone);
-        Ok(())
-    }
-
-    fn exposure(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
-        self.post().exposure = Some(args.number()?);
-        Ok(())
-    }
-
-    /// `CAM id px py pz tx ty tz [fov|_] ["name"]`
-    fn camera(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
-        let id = args.word();
-        let (position, target) = (args.vector()?, args.vector()?);
-        let name_only = matches!(args.rest, [token] if token.form == Form::Quoted);
-        let fov = if name_only { None } else { args.optional_number()? };
-        let name = if args.rest.is_empty() {
-            None
-        } else {
-            let token = args.next();
-            Some(string(args.line, token)?.into_owned())
-        };
-        let camera = Camera { id, name, position, target, fov };
-        self.scene().cameras.get_or_insert_default().push(camera);
-        Ok(())
     }
 
     fn version(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
@@ -514,15 +409,6 @@ const ONLY_ROOT: &str = "ROOT _ must be the only ROOT";
 #[cold]
 fn part_defined(key: &str, at: usize) -> Fault {
     Fault::new(at, format!("part \"{}\" is already defined", Cut(key)))
-}
-
-/// The word `shadow`, where a light ends with it.
-fn shadow_word(args: &mut Args<'_, '_>) -> Result<bool, Fault> {
-    let [token, ..] = args.rest else { return Ok(false) };
-    if args.line.is(*token, "shadow") {
-        return Ok(true);
-    }
-    Err(args.unexpected(*token, |word| format!("expected shadow, got \"{word}\"")))
 }
 
 fn check_count(args: &Args<'_, '_>, found: &Directive) -> Result<(), Fault> {

@@ -443,33 +443,33 @@ impl Reader {
         object: &mut Object<'_, S>,
         index: &Index,
     ) -> Result<Given> {
-        let mut given = Given::default();
-        given.version = self.section(object, "version", |_, source, path| string(&source, path))?;
-        given.materials = self.section(object, "materials", |reader, source, path| {
-            reader.map(source, path, Self::material)
-        })?;
-        given.part_materials = self.section(object, "part_materials", |reader, source, path| {
-            let read = |_: &mut Self, value: S, key: &str| {
-                string(&value, &Path::Key("part_materials", key))
-            };
-            reader.map(source, path, read)
-        })?;
-        given.roots = self.section(object, "roots", |reader, source, path| {
-            reader.array(&source, path, |reader, value, i| reader.root(value, i, index))
-        })?;
-        given.parts = self.section(object, "partDefs", |reader, source, path| {
-            reader.map(source, path, |reader, value, key| reader.part(value, key, index))
-        })?;
-        given.instances = self.section(object, "instances", |reader, source, path| {
-            reader.array(&source, path, Self::instance)
-        })?;
-        given.joints = self.section(object, "joints", |reader, source, path| {
-            reader.array(&source, path, Self::joint)
-        })?;
-        given.ground =
-            self.section(object, "groundInstanceId", |_, source, path| string(&source, path))?;
-        given.scene = self.section(object, "scene", |reader, source, _| reader.scene(source))?;
-        Ok(given)
+        Ok(Given {
+            version: self.section(object, "version", |_, source, path| string(&source, path))?,
+            materials: self.section(object, "materials", |reader, source, path| {
+                reader.map(source, path, Self::material)
+            })?,
+            part_materials: self.section(object, "part_materials", |reader, source, path| {
+                let read = |_: &mut Self, value: S, key: &str| {
+                    string(&value, &Path::Key("part_materials", key))
+                };
+                reader.map(source, path, read)
+            })?,
+            roots: self.section(object, "roots", |reader, source, path| {
+                reader.array(&source, path, |reader, value, i| reader.root(value, i, index))
+            })?,
+            parts: self.section(object, "partDefs", |reader, source, path| {
+                reader.map(source, path, |reader, value, key| reader.part(value, key, index))
+            })?,
+            instances: self.section(object, "instances", |reader, source, path| {
+                reader.array(&source, path, Self::instance)
+            })?,
+            joints: self.section(object, "joints", |reader, source, path| {
+                reader.array(&source, path, Self::joint)
+            })?,
+            ground: self
+                .section(object, "groundInstanceId", |_, source, path| string(&source, path))?,
+            scene: self.section(object, "scene", |reader, source, _| reader.scene(source))?,
+        })
     }
 
     /// A section, if the document has it.

@@ -29,11 +29,12 @@
 //!
 //! # Rooms
 //! `ir` is the model and `ops` the one table of operations; `lex` and `text_read` (with `arguments`,
-//! `directives`, `ids` and `suggest`) read text, `text_write` writes it in the order of `order` unless
-//! `refuse` says no, and `extra` is what it carries beyond the model; `source`, `json_read` (with
-//! `json_object` and `json_sections`) and `json_write` are JSON, which `repair` mends, `binary` is
-//! bytes, `hybrid` JSON with text inside; `stream` reads text of any size, `losses` says what a
-//! dialect would drop. `number` and `error` serve all.
+//! `directives`, `scene_lines` and `ids`) read text, `check` (with `suggest`) finds all mistakes of one,
+//! `text_write` and `text_sections` write it in the order of `order` unless `refuse` says no, and
+//! `extra` is what it carries beyond the model; `source`, `json_read` (with `json_object` and
+//! `json_sections`), `json_write` and `json_text` are JSON, which `repair` mends, `binary` is bytes,
+//! `hybrid` JSON with text inside; `stream` reads text of any size, `losses` says what a dialect would
+//! drop. `names`, `number` and `error` serve all.
 //!
 //! # Where we differ
 //! The specification contradicts itself in places; what is settled, and why, is a list in
@@ -42,6 +43,7 @@
 
 mod arguments;
 pub mod binary;
+mod check;
 mod directives;
 mod error;
 mod extra;
@@ -51,21 +53,26 @@ mod ir;
 mod json_object;
 mod json_read;
 mod json_sections;
+mod json_text;
 mod json_write;
 mod lex;
 mod losses;
+mod names;
 mod number;
 mod ops;
 mod order;
 mod refuse;
 mod repair;
+mod scene_lines;
 mod source;
 mod stream;
 mod suggest;
 mod text_read;
+mod text_sections;
 mod text_write;
 
 pub use binary::{read_binary, write_binary};
+pub use check::check;
 pub use error::{BinaryError, DocumentError, Error, ParseError};
 pub use hybrid::{
     load, load_repaired, read_hybrid, read_hybrid_text, read_json_lossy, read_json_text,
@@ -76,11 +83,13 @@ pub use ir::{
     Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2, V3,
 };
 pub use json_read::{read_json, read_json_kept};
-pub use json_write::{tell_document, tell_node, tell_rest, write_json};
+pub use json_text::write_json;
+pub use json_write::{tell_document, tell_node, tell_rest};
 pub use losses::losses;
-pub use ops::{Code, names};
+pub use names::names;
+pub use ops::Code;
 pub use repair::{Repair, repair};
 pub use source::{Shape, Source};
-pub use stream::{MAX_LINE, Stream, check};
+pub use stream::{MAX_LINE, Stream};
 pub use text_read::{Dialect, read_bytes, read_text};
 pub use text_write::{Options, write_first, write_second};

@@ -141,7 +141,7 @@ const fn with(spec: &Spec, args: &'static [Field], options: &'static [Choice]) -
 const EXTRUDE: &[Field] = &[SKETCH, vector("direction", 0)];
 
 /// In the order of their codes.
-static SPECS: [Spec; 21] = [
+pub(super) static SPECS: [Spec; 21] = [
     spec(Code::Cube, "Cube", "C", &[vector("size", 0)]),
     spec(Code::Cylinder, "Cylinder", "Y", &[number("radius", 0), number("height", 1), SEGMENTS]),
     spec(Code::Sphere, "Sphere", "S", &[number("radius", 0), SEGMENTS]),
@@ -437,100 +437,6 @@ pub(super) static ALIGNMENTS: [&str; 3] = ["left", "center", "right"];
 pub(super) fn known(names: &'static [&'static str], name: &str) -> Option<&'static str> {
     names.iter().copied().find(|&known| known == name)
 }
-
-/// Every name that the JSON form can have that is not the user's: for those who keep one object per
-/// name.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    let ops = SPECS.iter().flat_map(|spec| {
-        let options = spec.options.iter().map(|option| option.name);
-        spec.fields.iter().map(|field| field.name).chain(options).chain([spec.name])
-    });
-    let lights = LIGHTS.iter().flat_map(|spec| [spec.vectors, spec.numbers]);
-    let effects = EFFECTS.iter().flat_map(|spec| [spec.name, spec.numbers[0], spec.numbers[1]]);
-    ops.chain(lights.flatten().copied())
-        .chain(effects)
-        .chain(LIGHTS.iter().map(|spec| spec.name))
-        .chain(JOINTS.iter().map(|spec| spec.name))
-        .chain(PRESETS)
-        .chain(TONES)
-        .chain(ALIGNMENTS)
-        .chain(OTHER_NAMES.iter().copied())
-}
-
-const OTHER_NAMES: &[&str] = &[
-    "Arc",
-    "Custom",
-    "Environment",
-    "Gradient",
-    "Line",
-    "Preset",
-    "Solid",
-    "Transparent",
-    "alignment",
-    "axis",
-    "background",
-    "bottom",
-    "cameraPresets",
-    "castShadow",
-    "ccw",
-    "center",
-    "childAnchor",
-    "childInstanceId",
-    "color",
-    "compact",
-    "default",
-    "defaultMaterial",
-    "density",
-    "enabled",
-    "end",
-    "environment",
-    "exposure",
-    "fov",
-    "friction",
-    "groundInstanceId",
-    "id",
-    "instances",
-    "intensity",
-    "joints",
-    "kind",
-    "lights",
-    "limits",
-    "material",
-    "materials",
-    "metallic",
-    "name",
-    "nodes",
-    "op",
-    "parentAnchor",
-    "parentInstanceId",
-    "partDefId",
-    "partDefs",
-    "part_materials",
-    "position",
-    "postProcessing",
-    "preset",
-    "root",
-    "roots",
-    "rotation",
-    "roughness",
-    "scale",
-    "scene",
-    "segments",
-    "start",
-    "state",
-    "target",
-    "toneMapping",
-    "top",
-    "transform",
-    "translation",
-    "type",
-    "url",
-    "version",
-    "visible",
-    "x",
-    "y",
-    "z",
-];
 
 #[cfg(test)]
 mod tests {

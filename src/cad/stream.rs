@@ -2,7 +2,7 @@
 
 use super::error::ParseError;
 use super::ir::{Extra, Node, Sections};
-use super::text_read::{BOM, Dialect, Made, Reader, read_bytes};
+use super::text_read::{BOM, Dialect, Reader};
 
 /// Longest line that a stream takes, in bytes, unless the caller says otherwise.
 pub const MAX_LINE: usize = 1 << 20;
@@ -108,49 +108,4 @@ impl Stream {
         let sections = reader.finish_sections(true)?;
         Ok((sections, move |node| ids.get(node).unwrap_or(node as u64)))
     }
-}
-
-/// All mistakes of a text, at most `limit`, in the order of lines. The first is the one that reading
-/// the text raises; a node whose line is wrong counts as one all the same, so that one mistake is not
-/// reported as many.
-pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
-    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    let mut reader = Reader::new(dialect, true);
-    let mut errors = Vec::new();
-    for line in bytes.split(|&byte| byte == b'\n') {
-        let read = match std::str::from_utf8(line) {
-            Ok(line) => reader.line(line).map(drop).map_err(|error| (error, line)),
-            Err(error) => {
-                let valid = std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default();
-                let error = reader.not_utf8(valid);
-                reader.number += 1;
-                Err((error, valid))
-            }
-        };
-        let Err((error, line)) = read else { continue };
-        errors.push(error);
-        if reader.recover(line) {
-            reader.number -= 1;
-            // The line that shows that a sketch has no end may have a mistake of its own.
-            if let Err(error) = reader.line(line) {
-                errors.push(error);
-                reader.recover(line);
-            }
-        }
-        if errors.len() >= limit {
-            errors.truncate(limit);
-            return errors;
-        }
-    }
-    let lost = reader.made.contains(&Made::Unknown) && !errors.is_empty();
-    match reader.check_end() {
-        // With nodes in doubt their number is, too.
-        Err(error) if !lost || error.message.starts_with("sketch") => errors.push(error),
-        _ => {}
-    }
-    if errors.is_empty() && !reader.extra.is_empty() {
-        // Whether pointers match shows only in the whole document.
-        errors.extend(read_bytes(bytes, dialect).err());
-    }
-    errors
 }

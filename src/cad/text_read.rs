@@ -85,26 +85,26 @@ enum Named {
 
 /// A sketch whose `END` has not come.
 #[derive(Debug)]
-struct Sketch {
-    op: Op<'static>,
-    name: Option<Cow<'static, str>>,
+pub(super) struct Sketch {
+    pub(super) op: Op<'static>,
+    pub(super) name: Option<Cow<'static, str>>,
     /// Line and column of its `SK`.
-    place: (usize, usize),
+    pub(super) place: (usize, usize),
 }
 
 /// Reads a text line by line.
 #[derive(Debug)]
 pub(super) struct Reader {
     /// `None` until the header, or the line in its place.
-    second: Option<bool>,
+    pub(super) second: Option<bool>,
     /// Lines read, so that the present one is this one.
     pub(super) number: usize,
-    tokens: Vec<Token>,
+    pub(super) tokens: Vec<Token>,
     pub(super) made: Vec<Made>,
-    labels: HashMap<Box<str>, usize>,
+    pub(super) labels: HashMap<Box<str>, usize>,
     names: HashMap<Box<str>, Named>,
     track_names: bool,
-    sketch: Option<Sketch>,
+    pub(super) sketch: Option<Sketch>,
     pub(super) ids: Ids,
     pub(super) sections: Sections,
     pub(super) first_material: Option<String>,
@@ -160,7 +160,7 @@ impl Reader {
         node.map_err(|fault| error(self.number, text, fault))
     }
 
-    fn tokenize(&mut self, text: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+    pub(super) fn tokenize(&mut self, text: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
         if self.second.is_none() && !text.trim().is_empty() {
             self.second = Some(header(text)?.unwrap_or(false));
         }
@@ -486,56 +486,9 @@ impl Reader {
         }
         Ok(self.sections)
     }
-
-    /// After an error of this line: goes on as if the line had been right, as far as that can be
-    /// known. Says whether the line should be read again.
-    pub(super) fn recover(&mut self, text: &str) -> bool {
-        let mut tokens = std::mem::take(&mut self.tokens);
-        self.second.get_or_insert(true);
-        // Where that fails, the tokens before the fault are there.
-        let _ = self.tokenize(text, &mut tokens);
-        let again = self.assume(Line { text, tokens: &tokens });
-        self.tokens = tokens;
-        again
-    }
-
-    fn assume(&mut self, line: Line<'_, '_>) -> bool {
-        let Some(&first) = line.tokens.first() else { return false };
-        let raw = line.raw(first);
-        let label = raw.strip_prefix('$').filter(|name| is_name(name));
-        let opcode = if raw.starts_with('$') { line.tokens.get(2) } else { Some(&first) };
-        let word = opcode.map_or("", |&token| line.raw(token));
-        let code = Code::from_opcode(word);
-        if self.sketch.is_some() {
-            // A line that is right elsewhere: the END is what is missing.
-            let elsewhere = code.is_some() || Directive::from_opcode(word).is_some();
-            if elsewhere || label.is_some() {
-                self.sketch = None;
-                return true;
-            }
-            return false;
-        }
-        let code = code.or_else(|| Code::from_opcode(suggestion(word)?));
-        let node = match code {
-            Some(_) => true,
-            None if is_segment(word) || Directive::from_opcode(word).is_some() => false,
-            None => suggestion(word).is_none() && word.contains(char::is_alphabetic),
-        };
-        if node {
-            if let Some(label) = label {
-                self.labels.entry(label.into()).or_insert(self.made.len());
-            }
-            self.made.push(Made::Unknown);
-        }
-        if code == Some(Code::Sketch2D) {
-            let place = (self.number, 1);
-            self.sketch = Some(Sketch { op: Op::new(Code::Sketch2D), name: None, place });
-        }
-        false
-    }
 }
 
-fn is_segment(opcode: &str) -> bool {
+pub(super) fn is_segment(opcode: &str) -> bool {
     matches!(opcode, "L" | "A" | "END")
 }
 

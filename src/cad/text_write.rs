@@ -4,12 +4,9 @@
 
 use super::error::DocumentError;
 use super::ids;
-use super::ir::{
-    Background, Document, Effect, Environment, Extra, Instance, Joint, Light, Material, Node, Op,
-    Part, Root, Scene, Sections, Surroundings,
-};
+use super::ir::{Document, Extra, Node, Op, Scene};
 use super::number;
-use super::ops::{ALIGNMENTS, Code, EFFECTS, JOINTS, Kind, LIGHTS};
+use super::ops::{ALIGNMENTS, Code, Kind};
 use super::order::order;
 use super::refuse::{refuse, refuse_extra, users};
 use crate::json::{Escape, write_in_order};
@@ -76,12 +73,12 @@ pub(super) fn write_scene(scene: &Scene) -> String {
     writer.out
 }
 
-struct Writer {
-    out: String,
+pub(super) struct Writer {
+    pub(super) out: String,
     /// Line number of each node.
     places: Vec<usize>,
     /// Whether anything of extension x1 is used.
-    extended: bool,
+    pub(super) extended: bool,
 }
 
 impl Writer {
@@ -102,54 +99,54 @@ impl Writer {
     }
 
     /// Begins a line.
-    fn line(&mut self, opcode: &str) {
+    pub(super) fn line(&mut self, opcode: &str) {
         if !self.out.is_empty() {
             self.out.push('\n');
         }
         self.out.push_str(opcode);
     }
 
-    fn word(&mut self, word: &str) {
+    pub(super) fn word(&mut self, word: &str) {
         self.out.push(' ');
         self.out.push_str(word);
     }
 
-    fn integer(&mut self, n: u64) {
+    pub(super) fn integer(&mut self, n: u64) {
         // Writing to a `String` cannot fail.
         let _ = write!(self.out, " {n}");
     }
 
-    fn number(&mut self, x: f64) {
+    pub(super) fn number(&mut self, x: f64) {
         self.out.push(' ');
         number::write(&mut self.out, x);
     }
 
-    fn numbers(&mut self, numbers: &[f64]) {
+    pub(super) fn numbers(&mut self, numbers: &[f64]) {
         for &x in numbers {
             self.number(x);
         }
     }
 
     /// ` key=` and the number, where there is one.
-    fn attribute(&mut self, key: &str, x: Option<f64>) {
+    pub(super) fn attribute(&mut self, key: &str, x: Option<f64>) {
         let Some(x) = x else { return };
         self.extended = true;
         self.key(key);
         number::write(&mut self.out, x);
     }
 
-    fn key(&mut self, key: &str) {
+    pub(super) fn key(&mut self, key: &str) {
         self.word(key);
         self.out.push('=');
     }
 
     /// ` "text"`.
-    fn quoted(&mut self, text: &str) {
+    pub(super) fn quoted(&mut self, text: &str) {
         self.out.push(' ');
         self.quotes(text);
     }
 
-    fn quotes(&mut self, text: &str) {
+    pub(super) fn quotes(&mut self, text: &str) {
         self.out.push('"');
         for c in text.chars() {
             match c {
@@ -165,35 +162,35 @@ impl Writer {
     }
 
     /// An id: bare where that reads back.
-    fn id(&mut self, id: &str) {
+    pub(super) fn id(&mut self, id: &str) {
         if is_bare(id) { self.word(id) } else { self.quoted(id) }
     }
 
     /// A bare `_`: an extension.
-    fn blank(&mut self) {
+    pub(super) fn blank(&mut self) {
         self.extended = true;
         self.word("_");
     }
 
-    fn number_or_blank(&mut self, x: Option<f64>) {
+    pub(super) fn number_or_blank(&mut self, x: Option<f64>) {
         match x {
             Some(x) => self.number(x),
             None => self.blank(),
         }
     }
 
-    fn quoted_or_blank(&mut self, text: Option<&String>) {
+    pub(super) fn quoted_or_blank(&mut self, text: Option<&String>) {
         match text {
             Some(text) => self.quoted(text),
             None => self.blank(),
         }
     }
 
-    fn place(&mut self, node: usize) {
+    pub(super) fn place(&mut self, node: usize) {
         self.integer(self.places[node] as u64);
     }
 
-    fn have(&mut self, what: &str) {
+    pub(super) fn have(&mut self, what: &str) {
         self.extended = true;
         self.line("HAVE");
         self.word(what);
@@ -269,50 +266,6 @@ impl Writer {
         }
     }
 
-    /// `VER`, `M`, `PMAT`.
-    fn opening(&mut self, sections: &Sections) {
-        if let Some(version) = sections.version.as_deref().filter(|&version| version != "0.1") {
-            self.extended = true;
-            self.line("VER");
-            self.quoted(version);
-        }
-        for (key, material) in &sections.materials {
-            self.material(key, material);
-        }
-        for (part, material) in &sections.part_materials {
-            self.extended = true;
-            self.line("PMAT");
-            self.id(part);
-            self.id(material);
-        }
-    }
-
-    fn material(&mut self, key: &str, material: &Material) {
-        self.line("M");
-        self.id(&material.name);
-        self.numbers(&material.color);
-        self.number(material.metallic);
-        self.number(material.roughness);
-        match (material.density, material.friction) {
-            (None, None) => {}
-            (density, friction) => {
-                self.number_or_blank(density);
-                if let Some(friction) = friction {
-                    self.number(friction);
-                }
-            }
-        }
-        self.own_key(key, &material.name);
-    }
-
-    fn own_key(&mut self, key: &str, name: &str) {
-        if key != name {
-            self.extended = true;
-            self.key("key");
-            self.quotes(key);
-        }
-    }
-
     fn geometry(&mut self, document: &Document<'_>, order: &[usize]) {
         if let Some(ids) = ids::write(order.iter().map(|&node| document.nodes[node].id)) {
             self.extended = true;
@@ -345,221 +298,6 @@ impl Writer {
         }
     }
 
-    fn roots(&mut self, sections: &Sections, no_nodes: bool) {
-        for Root { node, material, visible } in &sections.roots {
-            self.line("ROOT");
-            self.place(*node);
-            self.id(material);
-            match visible {
-                None => {}
-                Some(false) => self.word("hidden"),
-                Some(true) => {
-                    self.extended = true;
-                    self.word("shown");
-                }
-            }
-        }
-        // Without nodes there is no default root to keep away.
-        if sections.roots.is_empty() && !no_nodes {
-            self.line("ROOT");
-            self.blank();
-        }
-    }
-
-    fn assembly(&mut self, sections: &Sections) {
-        if let Some(parts) = &sections.parts {
-            for (key, part) in parts {
-                self.part(key, part);
-            }
-            if parts.is_empty() {
-                self.have("parts");
-            }
-        }
-        if let Some(instances) = &sections.instances {
-            for instance in instances {
-                self.instance(instance);
-            }
-            if instances.is_empty() {
-                self.have("instances");
-            }
-        }
-        if let Some(joints) = &sections.joints {
-            for joint in joints {
-                self.joint(joint);
-            }
-            if joints.is_empty() {
-                self.have("joints");
-            }
-        }
-        if let Some(ground) = &sections.ground {
-            self.line("GROUND");
-            self.id(ground);
-        }
-    }
-
-    fn part(&mut self, key: &str, part: &Part) {
-        self.line("PDEF");
-        self.id(&part.id);
-        self.quoted_or_blank(part.name.as_ref());
-        self.place(part.node);
-        if let Some(material) = &part.material {
-            self.id(material);
-        }
-        self.own_key(key, &part.id);
-    }
-
-    fn instance(&mut self, instance: &Instance) {
-        self.line("INST");
-        self.id(&instance.id);
-        self.id(&instance.part);
-        self.quoted_or_blank(instance.name.as_ref());
-        match &instance.transform {
-            Some(transform) => self.numbers(transform.as_flattened()),
-            None => self.blank(),
-        }
-        if let Some(material) = &instance.material {
-            self.id(material);
-        }
-    }
-
-    fn joint(&mut self, joint: &Joint) {
-        let spec = &JOINTS[joint.kind];
-        self.line(spec.opcode);
-        self.id(&joint.id);
-        match &joint.parent {
-            Some(parent) => self.id(parent),
-            // Of the shipped dialect: no extension.
-            None => self.word("_"),
-        }
-        self.id(&joint.child);
-        self.numbers(joint.anchors.as_flattened());
-        if spec.axis {
-            self.numbers(&joint.axis);
-        }
-        self.numbers(joint.limits.as_ref().map_or(&[], |limits| &limits[..]));
-        if let Some(name) = &joint.name {
-            self.extended = true;
-            self.key("name");
-            self.quotes(name);
-        }
-        if joint.state.to_bits() != 0 {
-            self.attribute("state", Some(joint.state));
-        }
-    }
-
-    fn scene(&mut self, scene: &Scene) {
-        if scene == &Scene::default() {
-            self.have("scene");
-        }
-        if let Some(environment) = &scene.environment {
-            self.environment(environment);
-        }
-        if let Some(background) = &scene.background {
-            self.background(background);
-        }
-        if let Some(lights) = &scene.lights {
-            for light in lights {
-                self.light(light);
-            }
-            if lights.is_empty() {
-                self.have("lights");
-            }
-        }
-        if let Some(post) = &scene.post {
-            for (spec, effect) in EFFECTS.iter().zip(&post.effects) {
-                if let Some(effect) = effect {
-                    self.effect(spec.opcode, effect);
-                }
-            }
-            if let Some(tone) = post.tone {
-                self.line("TONE");
-                self.word(tone);
-            }
-            if let Some(exposure) = post.exposure {
-                self.line("EXP");
-                self.number(exposure);
-            }
-            if post == &super::ir::Post::default() {
-                self.have("post");
-            }
-        }
-        for camera in scene.cameras.iter().flatten() {
-            self.camera(camera);
-        }
-        if scene.cameras.as_ref().is_some_and(Vec::is_empty) {
-            self.have("cameras");
-        }
-    }
-
-    fn environment(&mut self, environment: &Environment) {
-        self.line("ENV");
-        match &environment.source {
-            Surroundings::Preset(preset) => self.word(preset),
-            Surroundings::Custom(url) => self.quoted(url),
-        }
-        self.number_or_blank(environment.intensity);
-    }
-
-    fn background(&mut self, background: &Background) {
-        self.line("BG");
-        match background {
-            Background::Environment => self.word("env"),
-            Background::Transparent => self.word("transparent"),
-            Background::Solid(color) => {
-                self.word("solid");
-                self.numbers(color);
-            }
-            Background::Gradient(colors) => {
-                self.word("gradient");
-                self.numbers(colors.as_flattened());
-            }
-        }
-    }
-
-    fn light(&mut self, light: &Light) {
-        let spec = &LIGHTS[light.kind];
-        self.line(spec.opcode);
-        self.id(&light.id);
-        self.numbers(&light.color);
-        self.number(light.intensity);
-        for vector in light.vectors.iter().take(spec.vectors.len()) {
-            self.numbers(vector);
-        }
-        match light.numbers {
-            [None, Some(second)] => {
-                self.blank();
-                self.number(second);
-            }
-            [first, second] => {
-                for x in [first, second].into_iter().flatten() {
-                    self.number(x);
-                }
-            }
-        }
-        match light.shadow {
-            // Of the shipped dialect, which knows it for this kind only.
-            Some(true) if light.kind == 0 => self.word("shadow"),
-            Some(shadow) => self.attribute("shadow", Some(f64::from(u8::from(shadow)))),
-            None => {}
-        }
-        match light.enabled {
-            Some(true) => {}
-            Some(false) => self.attribute("enabled", Some(0.0)),
-            None => {
-                self.extended = true;
-                self.word("enabled=_");
-            }
-        }
-    }
-
-    fn effect(&mut self, opcode: &str, effect: &Effect) {
-        self.line(opcode);
-        self.integer(effect.enabled.into());
-        for x in effect.numbers {
-            self.number_or_blank(x);
-        }
-    }
-
     /// `XF pointer json`
     fn extra(&mut self, extra: &Extra) {
         self.extended = true;
@@ -572,21 +310,6 @@ impl Writer {
         }
         self.out.push(' ');
         write_in_order(&extra.value, Escape::Needed, &mut self.out);
-    }
-
-    fn camera(&mut self, camera: &super::ir::Camera) {
-        self.line("CAM");
-        self.id(&camera.id);
-        self.numbers(&camera.position);
-        self.numbers(&camera.target);
-        match (camera.fov, &camera.name) {
-            (None, None) => {}
-            (Some(fov), None) => self.number(fov),
-            (fov, Some(name)) => {
-                self.number_or_blank(fov);
-                self.quoted(name);
-            }
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::detached;
 use super::errors::{binary_error, cad_error, document_error, parse_error};
 use super::walk;
 use crate::cad::{self as core, Dialect, Document, Options};
-use objects::{Objects, PyValue};
+use objects::{Objects, Pause, PyValue};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -122,6 +122,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, String> {
 
 /// A document as a dict.
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let _pause = Pause::new(py, document.nodes.len())?;
     let mut objects = Objects::new(py);
     core::tell_document(document, &mut objects)?;
     Ok(objects.finish())

@@ -7,6 +7,7 @@ use super::super::make_str;
 use crate::cad::{self, Shape, Source};
 use crate::walk::Sink;
 use pyo3::IntoPyObject;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -154,6 +155,42 @@ impl<'a> Source<'a> for PyValue<'_> {
             visit(text, Self(value))?;
         }
         Ok(())
+    }
+}
+
+/// No collection of garbage while a large document is built: what is built is no garbage, and half of
+/// the time would be spent to find that out again and again. The collector is as it was when this is
+/// dropped.
+///
+/// No Python code runs meanwhile that could see it, and the interpreter's lock holds other threads.
+/// From 3.12 on collections wait for Python code by themselves, so that nothing is to be done there,
+/// nor where there is no such lock.
+pub(super) struct Pause<'py>(Option<Bound<'py, PyModule>>);
+
+/// A collection begins after some 700 new containers; a node is two or three.
+const MANY_NODES: usize = 500;
+
+impl<'py> Pause<'py> {
+    pub(super) fn new(py: Python<'py>, nodes: usize) -> PyResult<Self> {
+        if nodes < MANY_NODES || py.version_info() >= (3, 12) {
+            return Ok(Self(None));
+        }
+        let gc = py.import(intern!(py, "gc"))?;
+        if !gc.call_method0(intern!(py, "isenabled"))?.is_truthy()? {
+            return Ok(Self(None));
+        }
+        gc.call_method0(intern!(py, "disable"))?;
+        Ok(Self(Some(gc)))
+    }
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        if let Some(gc) = &self.0 {
+            // It takes nothing and fails never.
+            let enabled = gc.call_method0(intern!(gc.py(), "enable"));
+            debug_assert!(enabled.is_ok());
+        }
     }
 }
 
