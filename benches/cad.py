@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import marshal
 import os
 import random
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ from .speed import Case, Row, same
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = Path(os.environ.get("COMPACTWIRE_VECTORS", ROOT.parent / "shared" / "vectors"))
 PYTHON, JSON = "a Python parser", "json.loads of the document"
+# What CPython itself needs to make the same objects, with nothing to parse: the floor.
+FLOOR = "marshal.loads of the document"
 BRACKET = "C 50 30 5\nY 3 10\nT 1 10 15 0\nD 0 2\nY 3 10\nT 4 40 15 0\nD 3 5"
 
 
@@ -96,6 +99,8 @@ def _many(size: str, texts: list[str]) -> Iterator[Case]:
     read = each(cad.from_compact, texts)
     yield Case("cad.from_compact", size, PYTHON, 50, read, each(parse, texts))
     yield Case("cad.from_compact", size, JSON, 1, read, each(json.loads, minified))
+    made = [marshal.dumps(document) for document in documents]
+    yield Case("cad.from_compact", size, FLOOR, None, read, each(marshal.loads, made))
     put = each(cad.to_compact, documents)
     yield Case("cad.to_compact", size, PYTHON, 50, put, each(write, documents))
     dumped = each(json.dumps, documents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import json
 import pickle
@@ -378,6 +379,7 @@ MISTAKES = [
     ("XF /nodes/0/op 1", 2, 4, 'pointer "/nodes/0/op" does not match the document'),
     ("XF /roots/0 1", 2, 4, 'pointer "/roots/0" does not match the document'),
     ("XF /version/0 1", 2, 4, 'pointer "/version/0" does not match the document'),
+    ('XF "" [1]', 2, 4, 'pointer "" does not match the document'),
     ("$a = XF /a 1", 2, 6, "only a node can be named, got XF"),
     ("SK 0 0 0 1 0 0 0 1 0\nXF /a 1", 3, 1, "expected L, A or END in sketch, got XF"),
     ("PMAT a b\nPMAT a c", 3, 6, 'part "a" is already defined'),
@@ -558,8 +560,7 @@ def test_the_depth_of_what_is_kept_is_bounded() -> None:
     with pytest.raises(cad.DocumentError, match="nested more than 128 levels"):
         cad.to_compact({"nodes": {}, "a": deep}, "0.2", unknown="keep")
     lines = ["# vcad 0.2", "XF /a [0]"]
-    for level in range(1, 200):
-        lines.append("XF /a" + "/0" * level + " [0]")
+    lines += ["XF /a" + "/0" * level + " [0]" for level in range(1, 200)]
     with pytest.raises(cad.CompactParseError, match="line 129, column 261: invalid JSON after"):
         cad.from_compact("\n".join(lines))
 
@@ -585,7 +586,7 @@ def test_a_repair_tells_what_it_did() -> None:
         },
         "roots": [{"root": "b\0", "material": "m"}],
     }
-    with pytest.warns(UserWarning) as mended:
+    with pytest.warns(UserWarning, match=" is ") as mended:
         read = cad.load(json.dumps(document), repair=True)
     assert [str(warning.message) for warning in mended] == [
         "node b\\0: its id is 0 now",
@@ -669,6 +670,14 @@ def test_the_tool_answers_with_the_document_or_the_mistake() -> None:
     assert [error["line"] for error in answer["errors"]] == [2, 3]
     assert answer["errors"][0] == {**mistake, "suggestion": "S"}
     assert not cad.create_cad_compact("S \ud800")["ok"]
+    text = '# vcad 0.2\nEMPTY\nXF /nodes/0/op {"type":"Torus"}'
+    document = cad.create_cad_compact(text)["document"]
+    assert document["nodes"]["0"]["op"] == {"type": "Torus"}
+    for form in ("hybrid", "summary"):
+        assert cad.create_cad_compact(text, format=form)["error"] == {  # type: ignore[arg-type]
+            "line": 3, "column": 1, "message": 'node 0: unknown op type "Torus"',
+            "source": 'XF /nodes/0/op {"type":"Torus"}',
+        }  # fmt: skip
     assert json.loads(json.dumps(cad.TOOL)) == cad.TOOL
 
 
@@ -788,6 +797,15 @@ def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         cad.iter_compact(tmp_path / "none")
     assert caught.value.filename == str(tmp_path / "none")
+    with pytest.raises(IsADirectoryError) as inside:
+        list(cad.iter_compact(tmp_path))
+    assert inside.value.filename == str(tmp_path)
+
+    class Bytes:
+        def __fspath__(self) -> bytes:
+            return bytes(path)
+
+    assert assembled(cad.iter_compact(Bytes())) == wanted  # type: ignore[call-overload]
     half = cad.iter_compact(path)
     assert next(half)[0] == "node"
     del half
@@ -912,6 +930,21 @@ def test_python_code_that_runs_while_a_dict_is_read_may_change_it() -> None:
     assert list(document["nodes"]) == ["0", "9"]
     assert list(read["nodes"]) == ["0", "1"]
     assert read["nodes"]["0"]["op"]["radius"] == 7
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_collector_is_as_it_was(on: bool) -> None:
+    text = "S 1\n" * 2000
+    try:
+        (gc.enable if on else gc.disable)()
+        document = cad.from_compact(text)
+        assert gc.isenabled() == on
+        assert cad.from_binary(cad.to_binary(document)) == document
+        with pytest.raises(cad.CompactParseError):
+            cad.from_compact(text + "Q")
+        assert gc.isenabled() == on
+    finally:
+        gc.enable()
 
 
 def test_documents_share_nothing_that_can_be_changed() -> None:

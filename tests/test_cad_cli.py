@@ -97,6 +97,38 @@ def test_stats_measure_each_form(part: Path) -> None:
     assert "-: 1 nodes" in lines
 
 
+def test_what_is_not_in_the_model_is_kept_on_demand() -> None:
+    document = {"nodes": {"0": {"op": {"type": "Torus"}}}, "units": "mm"}
+    data = json.dumps(document).encode()
+    kept = run("compact", "-", "--dialect", "0.2", "--unknown", "keep", data=data)
+    assert kept.stdout.decode() == cad.to_compact(document, "0.2", unknown="keep") + "\n"
+    back = json.loads(run("expand", "-", data=kept.stdout).stdout)
+    assert (back["nodes"]["0"]["op"], back["units"]) == ({"type": "Torus"}, "mm")
+    again = run("compact", "-", "--dialect", "0.2", "--unknown", "keep", data=kept.stdout)
+    assert again.stdout == kept.stdout
+    assert run("check", "-", data=kept.stdout).returncode == 0
+    hybrid = json.dumps(cad.to_hybrid(DOCUMENT)).encode()
+    text = run("compact", "-", "--dialect", "0.2", "--unknown", "keep", data=hybrid).stdout
+    assert text.decode() == cad.to_compact(DOCUMENT, "0.2") + "\n"
+    for arguments in (["--dialect", "0.1"], ["--dialect", "0.2", "--repair"]):
+        result = run("compact", "-", "--unknown", "keep", *arguments, data=data)
+        assert result.returncode == 1
+        assert b"keep" in result.stderr
+
+
+def test_a_repair_is_asked_for_and_told() -> None:
+    data = b'{"nodes":{"a":{"op":{"type":"Empty"}}},"roots":[{"root":"a","material":"m"}]}'
+    assert run("expand", "-", data=data).returncode == 1
+    result = run("expand", "-", "--repair", data=data)
+    assert json.loads(result.stdout)["roots"] == [{"root": 0, "material": "m"}]
+    assert result.stderr.decode().splitlines() == [
+        "compactwire: mended: node a: its id is 0 now",
+        'compactwire: mended: roots[0].root: "a" is 0 now',
+    ]
+    for command in ("compact", "pack", "hybrid"):
+        assert run(command, "-", "--repair", data=data).returncode == 0
+
+
 def test_usage() -> None:
     assert run().returncode == 2
     assert run("compact").returncode == 2

@@ -6,7 +6,7 @@ Source: CAD IR "For AI Models (MCP)"; design section 11.
 from __future__ import annotations
 
 from . import _core
-from .errors import CompactParseError
+from .errors import CompactParseError, DocumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,28 +91,34 @@ def create_cad_compact(
     try:
         document = _core.cad.from_compact(compact, dialect)
     except CompactParseError as error:
-        answer: dict[str, Any] = {"ok": False, "error": _explain(error, compact)}
+        place = error.line, error.column, error.message
+        answer: dict[str, Any] = {"ok": False, "error": _explain(compact, *place)}
         if all_errors:
             answer["errors"] = [
-                {**_explain(mistake, compact), "suggestion": mistake.suggestion}
+                {
+                    **_explain(compact, mistake.line, mistake.column, mistake.message),
+                    "suggestion": mistake.suggestion,
+                }
                 for mistake in _core.cad.check(compact, dialect=dialect)
             ]
         return answer
-    if format == "summary":
-        return {"ok": True, "summary": _summary(document)}
+    if format == "json":
+        return {"ok": True, "document": document}
+    try:
+        hybrid = _core.cad.to_hybrid(document)
+    except DocumentError as error:
+        # Lines XF put something there that is not in the model.
+        lines = compact.split("\n")
+        line = next((i for i, line in enumerate(lines, 1) if line.split()[:1] == ["XF"]), 1)
+        return {"ok": False, "error": _explain(compact, line, 1, str(error))}
     if format == "hybrid":
-        return {"ok": True, "document": _core.cad.to_hybrid(document)}
-    return {"ok": True, "document": document}
+        return {"ok": True, "document": hybrid}
+    return {"ok": True, "summary": _summary(document)}
 
 
-def _explain(error: CompactParseError, compact: str) -> dict[str, Any]:
-    source = compact.removeprefix("\ufeff").split("\n")[error.line - 1].removesuffix("\r")
-    return {
-        "line": error.line,
-        "column": error.column,
-        "message": error.message,
-        "source": source,
-    }
+def _explain(compact: str, line: int, column: int, message: str) -> dict[str, Any]:
+    source = compact.removeprefix("\ufeff").split("\n")[line - 1].removesuffix("\r")
+    return {"line": line, "column": column, "message": message, "source": source}
 
 
 def _summary(document: dict[str, Any]) -> dict[str, Any]:

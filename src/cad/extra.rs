@@ -125,14 +125,18 @@ impl Tree {
         steps(pointer).try_fold(self, |tree, step| tree.child(&step))
     }
 
-    /// Sets a value: a member may be new, all before it must be there. Says whether it could.
+    /// Sets a value: a member may be new, all before it must be there, and a document is an object.
+    /// Says whether it could.
     fn set(&mut self, pointer: &str, value: &Value<'static>) -> bool {
         let value = Self::Closed(value.clone());
         let (parent, last) = pointer.rsplit_once('/').unwrap_or(("", ""));
         let Some(parent) = self.at(parent) else { return false };
         if pointer.is_empty() {
-            *parent = value;
-            return true;
+            let is_object = matches!(value, Self::Closed(Value::Object(_)));
+            if is_object {
+                *parent = value;
+            }
+            return is_object;
         }
         let Some(last) = steps(&pointer[pointer.len() - last.len() - 1..]).next() else {
             return false;
@@ -187,7 +191,7 @@ mod tests {
     #[test]
     fn a_pointer_sets_what_it_leads_to() {
         for (json, pointer, new, wanted) in [
-            ("{\"a\":1}", "", "[]", "[]"),
+            ("{\"a\":1}", "", "{}", "{}"),
             ("{\"a\":1}", "/a", "2", "{\"a\":2}"),
             ("{\"a\":1}", "/b", "2", "{\"a\":1,\"b\":2}"),
             ("{\"a\":1}", "/", "2", "{\"a\":1,\"\":2}"),
@@ -200,9 +204,14 @@ mod tests {
 
     #[test]
     fn a_pointer_without_a_place_sets_nothing() {
-        for (json, pointer) in
-            [("{\"a\":1}", "/a/b"), ("{}", "/a/b"), ("[1]", "/1"), ("[1]", "/00"), ("[1]", "/-")]
-        {
+        for (json, pointer) in [
+            ("{}", ""),
+            ("{\"a\":1}", "/a/b"),
+            ("{}", "/a/b"),
+            ("[1]", "/1"),
+            ("[1]", "/00"),
+            ("[1]", "/-"),
+        ] {
             assert_eq!(set(json, pointer, "0"), None, "{pointer}");
         }
         for text in ["a", "/~", "/~2", "~0", " /a"] {

@@ -590,6 +590,7 @@ def depth(value: Any) -> int:
 def put(whole: Any, pointer: str, value: Any) -> Any:
     """Set the value at a pointer of RFC 6901."""
     if not pointer:
+        check(isinstance(value, dict), "pointer does not match")
         return value
     *path, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/"))
     at = whole

@@ -196,8 +196,8 @@ def iter_compact(
     -------
     CompactIterator
         Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-        `("end", rest)` with the document without its nodes. Lines `XF pointer json` come between them
-        as `("extra", {"pointer", "value"})`: what is put together has the value there.
+        `("end", rest)` with the document without its nodes. Lines `XF pointer json` come
+        between them as `("extra", {"pointer", "value"})`: what is put together has the value there.
 
     Raises
     ------

@@ -64,7 +64,9 @@ def add(commands: Commands) -> None:
         "--lossy", action="store_true", help="write also what the dialect does not carry"
     )
     compact.add_argument(
-        "--unknown", choices=["error", "keep"], default="error",
+        "--unknown",
+        choices=["error", "keep"],
+        default="error",
         help="keep: write also what is not in the model (dialect 0.2)",
     )
     expand = _one(group, "expand", _expand, "write a document of any kind as JSON", "part.vcadc")

@@ -30,7 +30,7 @@ pub(super) struct CompactIterator {
 /// Where chunks come from.
 enum Source {
     /// A path: a file of ours, which nobody else has to close.
-    Path(Mutex<File>),
+    Path(PathBuf, Mutex<File>),
     /// The `read` of the caller's file.
     File(Py<PyAny>),
     /// An iterator.
@@ -51,9 +51,10 @@ impl Source {
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
         if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
-            let path: PathBuf = source.extract()?;
-            let file = File::open(&path).map_err(|error| os_error(&error, path))?;
-            return Ok(Self::Path(Mutex::new(file)));
+            // The path may be bytes.
+            let path: PathBuf = py.import("os")?.call_method1("fsdecode", (source,))?.extract()?;
+            let file = File::open(&path).map_err(|error| os_error(&error, path.clone()))?;
+            return Ok(Self::Path(path, Mutex::new(file)));
         }
         if source.hasattr("read")? {
             return Ok(Self::File(source.clone().unbind()));
@@ -64,12 +65,13 @@ impl Source {
     /// The next chunk; `None` at the end.
     fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
         let chunk = match self {
-            Self::Path(file) => {
+            Self::Path(path, file) => {
                 let mut bytes = vec![0; CHUNK];
                 let read = py.detach(|| match file.lock() {
                     Ok(mut file) => file.read(&mut bytes),
                     Err(_) => Ok(0),
-                })?;
+                });
+                let read = read.map_err(|error| os_error(&error, path.clone()))?;
                 bytes.truncate(read);
                 return Ok((read > 0).then_some(bytes));
             }
@@ -186,8 +188,8 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 /// -------
 /// CompactIterator
 ///     Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come between them
-///     as `("extra", {"pointer", "value"})`: what is put together has the value there.
+///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come
+///     between them as `("extra", {"pointer", "value"})`: what is put together has the value there.
 ///
 /// Raises
 /// ------
