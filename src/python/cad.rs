@@ -90,14 +90,14 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> PyResult<Document<'static>> {
         let text = json_text(py, &data)?;
         detached(py, text.len(), || core::read_json_text_kept(text))
     } else {
-        let value = walk::value(doc, "document").map_err(|error| unfit(py, error))?;
+        let value = walk::value(doc, "document").map_err(|error| unfit(py, &error))?;
         core::read_json_kept(value)
     };
     read.map_err(|error| document_error(py, &error))
 }
 
 /// What JSON does not have is a mistake of the document.
-fn unfit(py: Python<'_>, error: PyErr) -> PyErr {
+fn unfit(py: Python<'_>, error: &PyErr) -> PyErr {
     let text = error.value(py).to_string();
     let (path, message) = text.split_once(": ").unwrap_or(("document", &text));
     document_error(py, &core::DocumentError::new(path, message))
