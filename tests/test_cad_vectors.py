@@ -266,6 +266,15 @@ def test_a_real_document_outside_the_model_is_refused(entry: Case) -> None:
             write(document)
 
 
+@pytest.mark.parametrize("entry", OUTSIDE, ids=lambda entry: entry["name"])
+def test_a_real_document_outside_the_model_survives_where_it_is_kept(entry: Case) -> None:
+    document = real(entry)
+    text = cad.to_compact(document, "0.2", unknown="keep")
+    again = cad.from_compact(text)
+    assert same(again, reference.read(text))
+    assert {key: again[key] for key in document} == document
+
+
 def test_binary_is_at_most_70_percent_of_the_text() -> None:
     texts = sum(len(cad.to_compact(real(entry), "0.2").encode()) for entry in INSIDE)
     binaries = sum(len(cad.to_binary(real(entry))) for entry in INSIDE)
