@@ -65,6 +65,12 @@ impl<'t> Lines<'t> {
         Ok(())
     }
 
+    /// Goes on with the line that begins at `next`, which no line before does.
+    pub(crate) fn resume(&mut self, next: usize) -> Read<()> {
+        self.next = next;
+        self.advance()
+    }
+
     /// Goes to a line seen before.
     pub(crate) fn jump(&mut self, line: Option<Line>) {
         self.next = line.map_or(self.text.len(), |line| line.next);

@@ -235,14 +235,16 @@ pub fn decode(text: &str) -> Result<Payload, Error> {
         .map_err(|error| Error::at(Code::InvalidJson, error.offset, error.problem.to_string()))?;
     let root = Member { value: Some(&value), path: Path::Root };
     let payload = root.object()?;
-    Ok(Payload {
+    let mut payload = Payload {
         tool: payload.text("tool")?,
         tokens_used: payload.int("tokens_used")?,
         token_budget: payload.int("token_budget")?,
         pack_root: payload.text("pack_root")?,
         symbols: payload.elements("symbols", read_symbol)?,
         edges: payload.elements("edges", read_edge)?,
-    })
+    };
+    payload.share();
+    Ok(payload)
 }
 
 /// [`decode`] of bytes.

@@ -3,7 +3,8 @@
 use super::super::error::{Code, Error};
 use super::super::text::write_quoted;
 use super::header::{write_count, write_field};
-use super::names::{Index, check_counts, check_edge, check_symbol, short};
+use super::names::{Index, check_counts, check_edge, check_symbol, is_word, short};
+use super::page::{Block, Page, Words};
 use super::score;
 use super::table::{Planned, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol};
@@ -42,13 +43,10 @@ impl Default for EncodeOptions {
 /// `invalid_graph_name`, `not_finite`, `out_of_range`, `duplicate_symbol`, `dangling_edge`,
 /// `invalid_header_value`, `invalid_loc_line`, with the path to the symbol or edge.
 pub fn encode(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
-    let order = checked_order(payload, options)?;
-    let mut ids = vec![0; order.len()];
-    for (id, &index) in (0..).zip(&order) {
-        ids[index as usize] = id;
-    }
-    let edges = Lines::new(payload, options, &ids)?;
-    write(payload, options, &order, &Planned { ids, known: Vec::new() }, &edges, false)
+    let mut writer = Writer::new(payload, options);
+    let order = writer.checked_order()?;
+    let ids = ranks(&order).into_iter().map(u64::from).collect();
+    writer.write(&order, &Planned { ids, known: Vec::new() }, false)
 }
 
 /// Writes a payload to a peer with which a session is held: what it has is named by its id alone.
@@ -64,36 +62,16 @@ pub fn encode_in(
     sent: &mut SentSymbols,
     now: Duration,
 ) -> Result<String, Error> {
-    let order = checked_order(payload, options)?;
+    let mut writer = Writer::new(payload, options);
+    let order = writer.checked_order()?;
     let Some(planned) = sent.plan(&payload.symbols, &order, now) else {
         let text = encode(payload, options)?;
         sent.start_over();
         return Ok(text);
     };
-    let edges = Lines::new(payload, options, &planned.ids)?;
-    let text = write(payload, options, &order, &planned, &edges, true)?;
+    let text = writer.write(&order, &planned, true)?;
     sent.commit(&payload.symbols, &planned, now);
     Ok(text)
-}
-
-/// The symbols in the order of the text.
-fn checked_order(payload: &Payload, options: EncodeOptions) -> Result<Vec<u32>, Error> {
-    check_counts(payload)?;
-    let Ok(count) = u32::try_from(payload.symbols.len()) else {
-        let message = "more than 2^32 symbols";
-        return Err(Error::nowhere(Code::LimitExceeded, message));
-    };
-    for (i, symbol) in payload.symbols.iter().enumerate() {
-        check_symbol(symbol, options.allow_unicode, || format!("$.symbols[{i}]"))?;
-    }
-    let key = |(symbol, i): (&Symbol, u32)| {
-        // One number, because it is compared without a branch.
-        let key = u128::from(symbol.distance.unsigned_abs()) << 64;
-        (key | u128::from(descending(symbol.score)), i)
-    };
-    let mut keys: Vec<_> = payload.symbols.iter().zip(0..count).map(key).collect();
-    keys.sort_by_key(|&(key, _)| key);
-    Ok(keys.into_iter().map(|(_, i)| i).collect())
 }
 
 /// A number that is the smaller, the higher a finite score is; both zeros have one.
@@ -102,94 +80,228 @@ fn descending(score: f64) -> u64 {
     if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
 }
 
-/// The edges that are written: ids of source and target as one number, in their order.
-struct Lines<'p>(Vec<(u128, &'p Edge)>);
+/// Where each symbol stands in an order.
+fn ranks(order: &[u32]) -> Vec<u32> {
+    let mut ranks = vec![0; order.len()];
+    for (rank, &index) in (0..).zip(order) {
+        ranks[index as usize] = rank;
+    }
+    ranks
+}
 
-impl<'p> Lines<'p> {
-    fn new(payload: &'p Payload, options: EncodeOptions, ids: &[u64]) -> Result<Self, Error> {
-        let index = Index::new(&payload.symbols)?;
-        let mut lines = Vec::with_capacity(payload.edges.len());
-        for (i, edge) in payload.edges.iter().enumerate() {
-            check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
+/// An edge that is written: the ranks of source and target by their ids, and which it is; as one
+/// number, because that is compared without a branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ends(u128);
+
+impl Ends {
+    fn new(source: u32, target: u32, edge: u32) -> Self {
+        Self(u128::from(source) << 64 | u128::from(target) << 32 | u128::from(edge))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the three parts")]
+    fn parts(self) -> (usize, usize, usize) {
+        ((self.0 >> 64) as u32 as usize, (self.0 >> 32) as u32 as usize, self.0 as u32 as usize)
+    }
+
+    fn same(self, other: Self) -> bool {
+        self.0 >> 32 == other.0 >> 32
+    }
+}
+
+struct Writer<'p> {
+    payload: &'p Payload,
+    options: EncodeOptions,
+    kinds: Words<'p>,
+    provenances: Words<'p>,
+    types: Words<'p>,
+}
+
+impl<'p> Writer<'p> {
+    fn new(payload: &'p Payload, options: EncodeOptions) -> Self {
+        let (kinds, provenances, types) = (Words::kinds(), Words::new("\n"), Words::new(""));
+        Self { payload, options, kinds, provenances, types }
+    }
+
+    /// The symbols, each found fit, in the order of the text.
+    fn checked_order(&mut self) -> Result<Vec<u32>, Error> {
+        check_counts(self.payload)?;
+        let symbols = &self.payload.symbols;
+        let Ok(count) = u32::try_from(symbols.len()) else {
+            let message = "more than 2^32 symbols";
+            return Err(Error::nowhere(Code::LimitExceeded, message));
+        };
+        let unicode = self.options.allow_unicode;
+        let mut keys = Vec::with_capacity(symbols.len());
+        let mut far = false;
+        for (i, symbol) in (0..count).zip(symbols) {
+            let fit = self.kinds.fit(&symbol.kind, unicode)
+                && self.provenances.fit(&symbol.provenance, unicode)
+                && is_word(&symbol.qualified_name, unicode)
+                && symbol.score.is_finite()
+                && symbol.distance >= 0;
+            if !fit {
+                check_symbol(symbol, unicode, || format!("$.symbols[{i}]"))?;
+            }
+            let distance = symbol.distance.unsigned_abs();
+            far |= distance > u64::from(u32::MAX);
+            // One number, as the ends of an edge.
+            let key = u128::from(distance) << 96 | u128::from(descending(symbol.score)) << 32;
+            keys.push(key | u128::from(i));
+        }
+        if far {
+            let key = |&i: &u32| {
+                let symbol = &symbols[i as usize];
+                (symbol.distance, descending(symbol.score))
+            };
+            let mut order: Vec<u32> = (0..count).collect();
+            order.sort_by_key(key);
+            return Ok(order);
+        }
+        keys.sort_unstable();
+        #[expect(clippy::cast_possible_truncation, reason = "the index is the lowest part")]
+        Ok(keys.into_iter().map(|key| key as u32).collect())
+    }
+
+    /// The edges that are written, in the order of the text.
+    fn ends(&mut self, ranks: &[u32]) -> Result<Vec<Ends>, Error> {
+        let index = Index::new(&self.payload.symbols)?;
+        let edges = &self.payload.edges;
+        let Ok(count) = u32::try_from(edges.len()) else {
+            return Err(Error::nowhere(Code::LimitExceeded, "more than 2^32 edges"));
+        };
+        let unicode = self.options.allow_unicode;
+        let mut ends = Vec::with_capacity(edges.len());
+        for (i, edge) in (0..count).zip(edges) {
+            if !(self.types.fit(&edge.edge_type, unicode) && edge.status.is_empty()) {
+                check_edge(edge, unicode, || format!("$.edges[{i}]"))?;
+            }
             let target = index.end(&edge.target, || format!("$.edges[{i}].target"));
             let source = index.end(&edge.source, || format!("$.edges[{i}].source"));
             match (target, source) {
                 (Ok(target), Ok(source)) => {
-                    let source = u128::from(ids[source as usize]) << 64;
-                    lines.push((source | u128::from(ids[target as usize]), edge));
+                    ends.push(Ends::new(ranks[source as usize], ranks[target as usize], i));
                 }
                 (Err(error), _) | (_, Err(error)) => {
                     let dangling = error.code == Code::DanglingEdge;
-                    if !dangling || options.dangling == Dangling::Refuse {
+                    if !dangling || self.options.dangling == Dangling::Refuse {
                         return Err(error);
                     }
                 }
             }
         }
-        lines.sort_by_key(|&(ends, _)| ends);
-        for same in lines.chunk_by_mut(|(a, _), (b, _)| a == b) {
-            same.sort_by(|(_, a), (_, b)| a.edge_type.cmp(&b.edge_type));
+        ends.sort_unstable();
+        for same in ends.chunk_by_mut(|a, b| a.same(*b)) {
+            same.sort_by_key(|ends| &edges[ends.parts().2].edge_type);
         }
-        Ok(Self(lines))
+        Ok(ends)
     }
 
-    /// Targets, sources, and the edges between them.
-    fn iter(&self) -> impl Iterator<Item = (u64, u64, &'p Edge)> {
-        #[expect(clippy::cast_possible_truncation, reason = "the lower of two")]
-        self.0.iter().map(|&(ends, edge)| (ends as u64, (ends >> 64) as u64, edge))
+    fn write(mut self, order: &[u32], planned: &Planned, session: bool) -> Result<String, Error> {
+        let payload = self.payload;
+        let id = |index: &u32| planned.ids[*index as usize];
+        let mut by_id = order.to_vec();
+        by_id.sort_by_key(id);
+        let ranks = ranks(&by_id);
+        let ends = self.ends(&ranks)?;
+        let names = payload.symbols.iter().map(|symbol| symbol.qualified_name.len() + 40);
+        let mut page = Page::new(1024 + names.sum::<usize>() + 32 * ends.len());
+        page.lines(|out| write_header(payload, ends.len(), session, out))?;
+        let ids: Vec<_> = by_id.iter().map(|index| Block::id(id(index))).collect();
+        let mut distance = None;
+        for &index in order {
+            let symbol = &payload.symbols[index as usize];
+            if distance != Some(symbol.distance) {
+                distance = Some(symbol.distance);
+                page.lines(|out| {
+                    write_group(symbol.distance, out);
+                    Ok(())
+                })?;
+            }
+            let known = planned.known.get(index as usize).is_some_and(|&known| known);
+            self.node(&ids[ranks[index as usize] as usize], symbol, known, &mut page);
+        }
+        self.edges(&ends, &ids, &mut page)?;
+        if self.options.locations {
+            let located = payload.symbols.iter().zip(&planned.ids);
+            let located = located.filter_map(|(s, &id)| s.location.as_deref().map(|at| (id, at)));
+            page.lines(|out| write_locations(located.collect(), out))?;
+        }
+        Ok(page.finish())
+    }
+
+    /// The line of a symbol: a reference where the peer knows it.
+    #[inline]
+    fn node(&self, id: &Block, symbol: &Symbol, known: bool, page: &mut Page) {
+        let Symbol { qualified_name, kind, provenance, .. } = symbol;
+        page.line(qualified_name.len() + kind.len() + provenance.len());
+        page.put(id);
+        if known {
+            page.text(KNOWN);
+            return;
+        }
+        self.kinds.put(kind, page);
+        page.text(qualified_name);
+        page.text(" ");
+        page.score(symbol.score);
+        self.provenances.put(provenance, page);
+    }
+
+    /// The section of edges; nothing where there is none.
+    fn edges(&self, ends: &[Ends], ids: &[Block], page: &mut Page) -> Result<(), Error> {
+        if ends.is_empty() {
+            return Ok(());
+        }
+        page.lines(|out| {
+            out.push_str("## edges [");
+            write_id(ends.len() as u64, out);
+            out.push_str("]\n");
+            Ok(())
+        })?;
+        for ends in ends {
+            let (source, target, edge) = ends.parts();
+            let Edge { edge_type, status, .. } = &self.payload.edges[edge];
+            page.line(edge_type.len() + status.len());
+            page.put(&ids[target]);
+            page.text("<");
+            page.put(&ids[source]);
+            self.types.put(edge_type, page);
+            if !status.is_empty() && **status != *"unchanged" {
+                page.text(" ");
+                page.text(status);
+            }
+            page.text("\n");
+        }
+        Ok(())
     }
 }
 
-fn write(
+fn write_header(
     payload: &Payload,
-    options: EncodeOptions,
-    order: &[u32],
-    planned: &Planned,
-    edges: &Lines<'_>,
+    edges: usize,
     session: bool,
-) -> Result<String, Error> {
-    let names = payload.symbols.iter().map(|symbol| symbol.qualified_name.len() + 40);
-    let mut out = String::with_capacity(200 + names.sum::<usize>() + 32 * edges.0.len());
+    out: &mut String,
+) -> Result<(), Error> {
     out.push_str("GCF profile=graph");
-    write_field("tool", &payload.tool, &mut out)?;
-    write_count("budget", payload.token_budget, &mut out);
-    write_count("tokens", payload.tokens_used, &mut out);
+    write_field("tool", &payload.tool, out)?;
+    write_count("budget", payload.token_budget, out);
+    write_count("tokens", payload.tokens_used, out);
     out.push_str(" symbols=");
-    write_id(order.len() as u64, &mut out);
-    if !edges.0.is_empty() {
+    write_id(payload.symbols.len() as u64, out);
+    if edges > 0 {
         out.push_str(" edges=");
-        write_id(edges.0.len() as u64, &mut out);
+        write_id(edges as u64, out);
     }
     if session {
         out.push_str(" session=true");
     }
-    write_field("pack_root", &payload.pack_root, &mut out)?;
+    write_field("pack_root", &payload.pack_root, out)?;
     out.push('\n');
-    let mut distance = None;
-    for &index in order {
-        let symbol = &payload.symbols[index as usize];
-        if distance != Some(symbol.distance) {
-            distance = Some(symbol.distance);
-            write_group(symbol.distance, &mut out);
-        }
-        let known = planned.known.get(index as usize).is_some_and(|&known| known);
-        write_node(planned.ids[index as usize], symbol, known, &mut out);
-    }
-    if !edges.0.is_empty() {
-        out.push_str("## edges [");
-        write_id(edges.0.len() as u64, &mut out);
-        out.push_str("]\n");
-        for (target, source, edge) in edges.iter() {
-            write_edge(target, source, edge, &mut out);
-        }
-    }
-    if options.locations {
-        let located = payload.symbols.iter().zip(&planned.ids);
-        let located = located.filter_map(|(s, &id)| s.location.as_deref().map(|at| (id, at)));
-        write_locations(located.collect(), &mut out)?;
-    }
-    Ok(out)
+    Ok(())
 }
+
+/// Behind the id of a symbol that the peer knows.
+const KNOWN: &str = "  # previously transmitted\n";
 
 pub(super) fn write_id(id: u64, out: &mut String) {
     out.push_str(itoa::Buffer::new().format(id));
@@ -220,7 +332,7 @@ pub(super) fn write_node(id: u64, symbol: &Symbol, known: bool, out: &mut String
     if known {
         out.push('@');
         write_id(id, out);
-        out.push_str("  # previously transmitted\n");
+        out.push_str(KNOWN);
     } else {
         write_declaration(id, symbol, out);
         out.push('\n');

@@ -1,7 +1,7 @@
 //! What a line can hold, and how kinds are abbreviated. GCF 3.6 sections 4 and 16.1.
 
 use super::super::error::{Code, Error, Place};
-use super::types::{Edge, Payload, Symbol};
+use super::types::{Edge, Payload, Symbol, Text};
 use crate::position::excerpt;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
@@ -155,6 +155,8 @@ pub(super) struct Index<'p> {
     symbols: &'p [Symbol],
     /// Positions, found by the hash of the name that stands there.
     positions: HashTable<u32>,
+    /// The same by where the name stands in memory: an edge's end is mostly the very text.
+    places: HashTable<u32>,
     hash: DefaultHashBuilder,
     shared: HashSet<&'p str>,
 }
@@ -184,6 +186,7 @@ impl<'p> Index<'p> {
         let hash = DefaultHashBuilder::default();
         let name = |position: &u32| &*symbols[*position as usize].qualified_name;
         let mut positions = HashTable::with_capacity(symbols.len());
+        let mut places = HashTable::with_capacity(symbols.len());
         let mut shared = HashSet::new();
         for (i, symbol) in (0..).zip(symbols) {
             let new = &*symbol.qualified_name;
@@ -191,14 +194,27 @@ impl<'p> Index<'p> {
             let rehash = |position: &u32| hash_of(&hash, name(position));
             match positions.entry(hash_of(&hash, new), same, rehash) {
                 Entry::Occupied(_) => _ = shared.insert(new),
-                Entry::Vacant(place) => _ = place.insert(i),
+                Entry::Vacant(place) => {
+                    place.insert(i);
+                    // As large as the other table, so that it never grows.
+                    let name = &symbols[i as usize].qualified_name;
+                    places.insert_unique(hash.hash_one(name.address()), i, |_| 0);
+                }
             }
         }
-        Self { symbols, positions, hash, shared }
+        Self { symbols, positions, places, hash, shared }
     }
 
-    fn position(&self, name: &str) -> Option<u32> {
-        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
+    #[inline]
+    fn position(&self, name: &Text) -> Option<u32> {
+        let here = |position: &u32| {
+            let found = &self.symbols[*position as usize].qualified_name;
+            (found.address(), found.len()) == (name.address(), name.len())
+        };
+        if let Some(&position) = self.places.find(self.hash.hash_one(name.address()), here) {
+            return Some(position);
+        }
+        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == **name;
         self.positions.find(hash_of(&self.hash, name), same).copied()
     }
 
@@ -206,13 +222,13 @@ impl<'p> Index<'p> {
     ///
     /// # Errors
     /// `dangling_edge`, `duplicate_symbol`, with the path to the end of the edge that names it.
-    pub(super) fn end(&self, name: &str, path: impl Fn() -> String) -> Result<u32, Error> {
+    pub(super) fn end(&self, name: &Text, path: impl Fn() -> String) -> Result<u32, Error> {
         match self.position(name) {
             None => {
                 let message = format!("{} is not among the symbols", excerpt(name));
                 Err(unfit(Code::DanglingEdge, path(), message))
             }
-            Some(_) if !self.shared.is_empty() && self.shared.contains(name) => {
+            Some(_) if !self.shared.is_empty() && self.shared.contains(&**name) => {
                 let message = format!(
                     "more than one symbol is called {}, and an edge names no kind",
                     excerpt(name)
@@ -226,7 +242,7 @@ impl<'p> Index<'p> {
     /// [`Index::end`], as the symbol.
     pub(super) fn symbol(
         &self,
-        name: &str,
+        name: &Text,
         path: impl Fn() -> String,
     ) -> Result<&'p Symbol, Error> {
         self.end(name, path).map(|index| &self.symbols[index as usize])

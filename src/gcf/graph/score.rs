@@ -21,6 +21,17 @@ pub(super) fn write(score: f64, out: &mut String) {
     out.push(char::from(b'0' + u8::try_from(decimals % 10).unwrap_or(0)));
 }
 
+/// The text of a score from 0 to below 10, as most are.
+#[inline]
+pub(super) fn digits(score: f64) -> Option<[u8; 4]> {
+    if !(score.is_sign_positive() && score < 9.99) {
+        return None;
+    }
+    let hundredths = hundredths(score)?;
+    let digit = |number: u64| b'0' + (number % 10).to_le_bytes()[0];
+    Some([digit(hundredths / 100), b'.', digit(hundredths / 10), digit(hundredths)])
+}
+
 /// The nearest number of hundredths, ties to even, by integers; `None` from 2^46 on.
 fn hundredths(size: f64) -> Option<u64> {
     const BITS: u32 = f64::MANTISSA_DIGITS - 1;
@@ -116,6 +127,15 @@ mod tests {
         }
         assert_eq!(read(&format!("{}.00", "9".repeat(400)), 0).unwrap_err().code, Code::OutOfRange);
         assert_eq!(read("-12.50", 0), Ok(-12.5));
+    }
+
+    #[test]
+    fn the_quick_digits_are_the_same() {
+        for score in (0..2_000).map(|thousandths| f64::from(thousandths) / 1000.0 + 8.5) {
+            assert!(digits(score).is_none_or(|digits| digits == text(score).as_bytes()));
+            assert_eq!(digits(score).is_some(), score < 9.99);
+        }
+        assert_eq!((digits(0.125), digits(-0.0)), (Some(*b"0.12"), None));
     }
 
     proptest! {

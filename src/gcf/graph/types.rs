@@ -2,102 +2,9 @@
 //!
 //! Invariant: none. A payload may hold what a format cannot carry; the format says so.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::ops::Deref;
-use std::sync::Arc;
-
-/// A text that many may hold; an empty one and a word of the vocabulary take no memory.
-#[derive(Clone)]
-pub struct Text(Held);
-
-#[derive(Clone)]
-enum Held {
-    Known(&'static str),
-    Shared(Arc<str>),
-}
-
-impl Text {
-    /// A word that is always there.
-    pub const fn known(word: &'static str) -> Self {
-        Self(Held::Known(word))
-    }
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Self::known("")
-    }
-}
-
-impl Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        match &self.0 {
-            Held::Known(word) => word,
-            Held::Shared(text) => text,
-        }
-    }
-}
-
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        if text.is_empty() { Self::default() } else { Self(Held::Shared(text.into())) }
-    }
-}
-
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        text.as_str().into()
-    }
-}
-
-impl Borrow<str> for Text {
-    fn borrow(&self) -> &str {
-        self
-    }
-}
-
-impl PartialEq for Text {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for Text {}
-
-impl PartialOrd for Text {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Text {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (**self).cmp(&**other)
-    }
-}
-
-impl Hash for Text {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (**self).hash(state);
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl fmt::Display for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+use super::text::Release;
+pub use super::text::Text;
+use hashbrown::HashMap;
 
 /// What a tool answers with: symbols, and the edges between them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -114,6 +21,38 @@ pub struct Payload {
     pub symbols: Vec<Symbol>,
     /// The edges.
     pub edges: Vec<Edge>,
+}
+
+impl Payload {
+    /// Lets the ends of edges be the very texts of the symbols that they name: it takes less memory,
+    /// and who resolves them finds them by where they stand.
+    pub fn share(&mut self) {
+        let names = self.symbols.iter().map(|symbol| (&*symbol.qualified_name, symbol));
+        let names: HashMap<&str, &Symbol> = names.collect();
+        for edge in &mut self.edges {
+            for end in [&mut edge.source, &mut edge.target] {
+                if let Some(symbol) = names.get(&**end) {
+                    *end = symbol.qualified_name.clone();
+                }
+            }
+        }
+    }
+
+    /// Drops it: texts that share a block are counted off together, not each by itself.
+    pub fn release(self) {
+        let mut release = Release::default();
+        for Edge { source, target, edge_type, status } in self.edges {
+            for text in [source, target, edge_type, status] {
+                release.text(text);
+            }
+        }
+        for symbol in self.symbols {
+            let Symbol { qualified_name, kind, provenance, signature, .. } = symbol;
+            for text in [qualified_name, kind, provenance, signature] {
+                release.text(text);
+            }
+        }
+    }
 }
 
 /// A symbol of a program, and why it is here.

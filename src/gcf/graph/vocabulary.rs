@@ -89,11 +89,34 @@ pub(crate) fn id(table: &[&str], word: &str) -> Option<u8> {
     table.iter().position(|entry| *entry == word).and_then(|id| id.try_into().ok())
 }
 
-/// The word itself, if it is one of these.
-pub(super) fn known(word: &str) -> Option<Text> {
-    let tables = [KINDS, PROVENANCES, EDGE_TYPES, STATUSES];
-    let found = tables.into_iter().flatten().find(|known| **known == word);
-    found.map(|known| Text::known(known))
+/// The word itself, if it is of a table.
+fn known(table: &[&'static str], word: &str) -> Option<Text> {
+    table.iter().find(|known| **known == word).map(|known| Text::known(known))
+}
+
+/// A word of any table.
+pub(super) fn word(word: &str) -> Option<Text> {
+    [KINDS, PROVENANCES, EDGE_TYPES, STATUSES].into_iter().find_map(|table| known(table, word))
+}
+
+/// A kind that is known.
+pub(crate) fn kind(word: &str) -> Option<Text> {
+    known(KINDS, word)
+}
+
+/// A provenance that is known.
+pub(crate) fn provenance(word: &str) -> Option<Text> {
+    known(PROVENANCES, word)
+}
+
+/// A type of edge that is known.
+pub(crate) fn edge_type(word: &str) -> Option<Text> {
+    known(EDGE_TYPES, word)
+}
+
+/// A status that is known.
+pub(crate) fn status(word: &str) -> Option<Text> {
+    known(STATUSES, word)
 }
 
 #[cfg(test)]

@@ -39,6 +39,13 @@ fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Tex
     Ok(args::utf8(args::text(value, field)?, field)?.into())
 }
 
+/// Text of a field that is mostly a word of the vocabulary, which takes no memory.
+fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
+    let Some(value) = value else { return Ok(graph::Text::default()) };
+    let word = args::utf8(args::text(value, field)?, field)?;
+    Ok(graph::Text::word(word))
+}
+
 /// Options that are the same wherever a payload is written.
 pub(super) fn options(
     dangling: &str,
@@ -388,7 +395,7 @@ pub(super) fn respond<'py>(
     let base = match &known {
         None => None,
         Some(known) => match known.cast::<Payload>() {
-            Ok(payload) => Some(&*payload.get().core),
+            Ok(payload) => Some(&**payload.get().core),
             Err(_) => return Err(PyTypeError::new_err("snapshots must hold Payload objects")),
         },
     };

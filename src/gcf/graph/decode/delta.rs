@@ -1,0 +1,124 @@
+//! The text of a delta: what goes and what comes. GCF 3.6 section 10.
+
+use super::super::super::error::{Code, Read, fault};
+use super::super::super::header::Header;
+use super::super::super::line::Line;
+use super::super::score;
+use super::super::types::{DeltaPayload, Edge, Symbol, Text};
+use super::super::vocabulary;
+use super::section::Section;
+use super::words::{fields, is_digits};
+use super::{Reader, text_of};
+use crate::position::excerpt;
+
+impl<'t> Reader<'t, '_> {
+    pub(super) fn delta(&mut self, header: &Header<'t>) -> Read<DeltaPayload> {
+        for name in ["base_root", "new_root"] {
+            if header.get(name).is_none_or(str::is_empty) {
+                return fault(Code::MalformedDelta, 0, format!("a delta needs a {name}"));
+            }
+        }
+        let delta_tokens = self.count_of(header, "tokens")?;
+        let mut sections = Vec::new();
+        self.section = Section::Unknown;
+        self.lines.advance()?;
+        while let Some(line) = self.lines.peek() {
+            let text = self.outermost(line)?;
+            match (text.strip_prefix("## "), self.section) {
+                (Some(name), _) => {
+                    self.delta_section(name, line)?;
+                    if sections.contains(&self.section) {
+                        let message = format!("a delta has one section {} only", excerpt(name));
+                        return fault(Code::MalformedDelta, line.start, message);
+                    }
+                    sections.push(self.section);
+                }
+                (None, Section::Removed) => self.removed(text, line)?,
+                (None, Section::Added) => self.added(text, line)?,
+                (None, Section::RemovedEdges) => {
+                    let edge = self.named_edge(text, line)?;
+                    self.removed_edges.push(edge);
+                }
+                (None, Section::AddedEdges) => {
+                    let edge = self.named_edge(text, line)?;
+                    self.edges.push(edge);
+                }
+                (None, Section::Locations) => self.location(text, line)?,
+                (None, _) => {
+                    let message = "a line before the first section of the delta";
+                    return fault(Code::MalformedDelta, line.start, message);
+                }
+            }
+            self.lines.advance()?;
+        }
+        self.close()?;
+        Ok(DeltaPayload {
+            tool: text_of(header, "tool"),
+            base_root: text_of(header, "base_root"),
+            new_root: text_of(header, "new_root"),
+            removed: std::mem::take(&mut self.removed),
+            added: std::mem::take(&mut self.symbols),
+            removed_edges: std::mem::take(&mut self.removed_edges),
+            added_edges: std::mem::take(&mut self.edges),
+            delta_tokens,
+            full_tokens: 0,
+        })
+    }
+
+    /// `kind name`: a symbol that goes.
+    fn removed(&mut self, text: &'t str, line: Line) -> Read<()> {
+        self.seen += 1;
+        let (2, [kind, name]) = fields(text) else {
+            let message = format!("expected kind name, found {}", excerpt(text));
+            return fault(Code::MalformedDelta, line.start, message);
+        };
+        let kind = self.kind(kind);
+        self.removed.push(Symbol { qualified_name: self.part(name), kind, ..Symbol::default() });
+        Ok(())
+    }
+
+    /// `@id kind name score provenance distance`: a symbol that comes.
+    fn added(&mut self, text: &'t str, line: Line) -> Read<()> {
+        let (6, [id, kind, name, score, provenance, distance]) = fields(text) else {
+            let found = excerpt(text);
+            let message =
+                format!("expected @id kind name score provenance distance, found {found}");
+            return fault(Code::MalformedDelta, line.start, message);
+        };
+        self.seen += 1;
+        let Some(digits) = id.strip_prefix('@') else {
+            return fault(Code::MalformedDelta, line.start, "a symbol begins with @id");
+        };
+        let Some(distance) = Some(distance).filter(|d| is_digits(d)).and_then(|d| d.parse().ok())
+        else {
+            let message = format!("{} is no distance", excerpt(distance));
+            return fault(Code::MalformedDelta, line.start, message);
+        };
+        let id = self.new_id(digits)?;
+        let symbol = Symbol {
+            qualified_name: self.part(name),
+            kind: self.kind(kind),
+            score: score::read(score, self.at(score))?,
+            provenance: self.word(vocabulary::provenance, provenance),
+            distance,
+            ..Symbol::default()
+        };
+        self.push(id, symbol);
+        Ok(())
+    }
+
+    /// `source -> target type`
+    fn named_edge(&mut self, text: &'t str, line: Line) -> Read<Edge> {
+        self.seen += 1;
+        let (4, [source, "->", target, edge_type]) = fields(text) else {
+            let message = format!("expected source -> target type, found {}", excerpt(text));
+            return fault(Code::MalformedDelta, line.start, message);
+        };
+        Ok(Edge {
+            source: self.part(source),
+            target: self.part(target),
+            edge_type: self.word(vocabulary::edge_type, edge_type),
+            status: Text::default(),
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! A whole payload: groups of symbols, edges, locations, and the trailer of a stream.
+
+use super::super::super::error::{Code, Read, fault};
+use super::super::super::header::{Header, pairs, words};
+use super::super::super::line::Line;
+use super::super::types::Payload;
+use super::section::Section;
+use super::words::is_digits;
+use super::{Reader, text_of};
+use crate::position::excerpt;
+
+impl<'t> Reader<'t, '_> {
+    pub(super) fn payload(&mut self, header: &Header<'t>) -> Read<Payload> {
+        let (tokens_used, token_budget) =
+            (self.count_of(header, "tokens")?, self.count_of(header, "budget")?);
+        self.reserve(header);
+        self.lines.advance()?;
+        loop {
+            self.quick_lines()?;
+            let Some(line) = self.lines.peek() else { break };
+            let text = self.outermost(line)?;
+            if text.starts_with("##! ") {
+                self.trailer(text, line)?;
+                break;
+            }
+            match (text.strip_prefix("## "), self.section) {
+                (Some(name), _) => self.group(name, line)?,
+                (None, Section::Edges) => self.edge(text, line)?,
+                (None, Section::Locations) => self.location(text, line)?,
+                (None, Section::Group(distance)) => self.node(text, line, distance)?,
+                (None, _) => {}
+            }
+            self.lines.advance()?;
+        }
+        self.close()?;
+        Ok(Payload {
+            tool: text_of(header, "tool"),
+            tokens_used,
+            token_budget,
+            pack_root: text_of(header, "pack_root"),
+            symbols: std::mem::take(&mut self.symbols),
+            edges: std::mem::take(&mut self.edges),
+        })
+    }
+
+    /// Takes memory for what the header counts, as far as the text can hold it.
+    fn reserve(&mut self, header: &Header<'t>) {
+        let counted = |name, least| {
+            let count = header.get(name).and_then(|digits| digits.parse().ok()).unwrap_or(0);
+            usize::min(count, self.text.len() / least)
+        };
+        let symbols = counted("symbols", "@0 f f 0.00 l\n".len());
+        let edges = counted("edges", "@0<@0 c\n".len());
+        self.symbols.reserve_exact(symbols);
+        self.edges.reserve_exact(edges);
+    }
+
+    /// `##! summary symbols=S edges=E …`, the last line. Its `counts` are not checked.
+    fn trailer(&mut self, text: &'t str, line: Line) -> Read<()> {
+        let mut words = words(text).skip(1).peekable();
+        if words.next_if(|(_, word)| *word == "summary").is_none() {
+            let message = "a trailer begins with ##! summary";
+            return fault(Code::InvalidLine, line.start, message);
+        }
+        for (at, (name, value)) in pairs(words, line.start)? {
+            let read = match name {
+                "symbols" => self.symbols.len(),
+                "edges" => self.edges.len(),
+                _ => continue,
+            };
+            if !is_digits(value) || value.parse() != Ok(read) {
+                let message = format!("{read} {name} were read, not {}", excerpt(value));
+                return fault(Code::CountMismatch, at, message);
+            }
+        }
+        self.lines.advance()?;
+        match self.lines.peek() {
+            None => Ok(()),
+            Some(line) => {
+                fault(Code::TrailingCharacters, line.start, "nothing may follow the trailer")
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! An edge, as a Python object.
+
+use super::super::{text_of, word_of};
+use super::held::Held;
+use super::{NewArgs, new_args, replaced, repr};
+use crate::gcf::graph;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// A directed edge between two symbols of a payload, by their names.
+///
+/// Immutable; equal when all fields are.
+///
+/// Parameters
+/// ----------
+/// source, target : str
+///     The qualified names of its ends.
+/// edge_type : str
+///     calls, imports, implements, ...
+/// status : str
+///     added, removed, unchanged in a difference; else empty.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     Text with a lone surrogate.
+///
+/// Source: wire codecs, "Edge".
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq, Hash)]
+pub(in crate::python) struct Edge(pub(in super::super) Held<graph::Edge>);
+
+const EDGE: &[&str] = &["source", "target", "edge_type", "status"];
+
+#[pymethods]
+impl Edge {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
+        ("source", "target", "edge_type", "status")
+    }
+
+    #[new]
+    #[pyo3(signature = (source, target, edge_type, status = None))]
+    #[pyo3(text_signature = "(source, target, edge_type, status='')")]
+    fn new(
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+        edge_type: &Bound<'_, PyAny>,
+        status: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self(Held::own(graph::Edge {
+            source: text_of(Some(source), "source")?,
+            target: text_of(Some(target), "target")?,
+            edge_type: word_of(Some(edge_type), "edge_type")?,
+            status: word_of(status, "status")?,
+        })))
+    }
+
+    /// The name of where it begins.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// The name of where it ends.
+    #[getter]
+    fn target(&self) -> &str {
+        &self.0.target
+    }
+
+    /// What kind of edge.
+    #[getter]
+    fn edge_type(&self) -> &str {
+        &self.0.edge_type
+    }
+
+    /// What a difference says of it.
+    #[getter]
+    fn status(&self) -> &str {
+        &self.0.status
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr("Edge", slf.as_any(), EDGE.iter().copied())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
+        new_args(slf.as_any(), EDGE)
+    }
+
+    /// An edge with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), EDGE, changes)
+    }
+}
+
+pub(super) fn edges_of(py: Python<'_>, edges: &[graph::Edge]) -> PyResult<Py<PyTuple>> {
+    Ok(PyTuple::new(py, edges.iter().cloned().map(|edge| Edge(Held::own(edge))))?.unbind())
+}
