@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import pickle
 import random
 import string
@@ -84,6 +85,51 @@ def test_values_are_equal_hashable_and_travel(value: Any) -> None:
     assert value != "something else"
     with pytest.raises(AttributeError):
         value.tool = "other"
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_everything_is_pickled_with_every_protocol(protocol: int) -> None:
+    odd = gcf.Payload(symbols=[gcf.Symbol("a b\n", "", -0.0, components=gcf.Components(-0.0))])
+    for value in (*VALUES, odd):
+        again = pickle.loads(pickle.dumps(value, protocol))
+        assert again == value
+        assert repr(again) == repr(value)
+    lone = gcf.Payload(symbols=[gcf.Symbol("a", "type", math.nan)])
+    assert math.isnan(pickle.loads(pickle.dumps(lone, protocol)).symbols[0].score)
+    assert math.copysign(1, pickle.loads(pickle.dumps(odd, protocol)).symbols[0].score) == -1
+
+
+@pytest.mark.parametrize("value", [FULL, DELTA], ids=lambda value: type(value).__name__)
+def test_a_damaged_pickle_is_an_error_that_says_where(value: Any) -> None:
+    restore, (state,) = value.__reduce__()
+    assert restore(state) == value
+    for end in range(len(state)):
+        with pytest.raises(ValueError, match=r"^a damaged state: .* at byte \d+$"):
+            restore(state[:end])
+    with pytest.raises(ValueError, match="1 bytes too many"):
+        restore(state + b"x")
+    for at in range(len(state)):
+        for byte in (0, 0x7F, 0x80, 0xFF):
+            changed = bytes([*state[:at], byte, *state[at + 1 :]])
+            with contextlib.suppress(ValueError):
+                assert isinstance(restore(changed), type(value))
+    for wrong in ("text", None, 1):
+        with pytest.raises(TypeError):
+            restore(wrong)
+    with pytest.raises(ValueError, match="4294967295 texts, more than what follows can be"):
+        restore(state[:5] + b"\xff\xff\xff\xff\x0f")
+
+
+def test_a_large_payload_is_kept_once_each_text_and_copied_for_nothing() -> None:
+    names = [f"github.com/acme/service.Symbol{i}" for i in range(10_000)]
+    symbols = [gcf.Symbol(name, "function", 0.5, "lsp_resolved") for name in names]
+    edges = [gcf.Edge(name, names[0], "calls") for name in names]
+    payload = gcf.Payload("t", symbols=symbols, edges=edges)
+    state = pickle.dumps(payload)
+    assert len(state) < sum(map(len, names)) + 10_000 * 25
+    assert pickle.loads(state) == payload
+    assert copy.copy(payload) is payload
+    assert copy.deepcopy([payload])[0] is payload
 
 
 def test_reprs_are_readable() -> None:

@@ -41,6 +41,8 @@ class Delta:
     outcome: str
     full: Size
     sent: Size
+    header: Size
+    """Of what is sent, the first line."""
 
     @property
     def overlap(self) -> float:
@@ -66,7 +68,9 @@ def deltas(payload: gcf.Payload, changes: tuple[int, ...] = (1, 2, 3, 6, 9, 12, 
         assert isinstance(read, gcf.Payload)
         same(gcf.pack_root(read), snapshot.pack_root)
         full = gcf.encode(snapshot)
-        found.append(Delta(len(symbols), changed, outcome, size(full), size(text)))
+        header = text[: text.index("\n") + 1]
+        sizes = size(full), size(text), size(header)
+        found.append(Delta(len(symbols), changed, outcome, *sizes))
     return found
 
 

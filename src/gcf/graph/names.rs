@@ -156,7 +156,7 @@ pub(super) struct Index<'p> {
     /// Positions, found by the hash of the name that stands there.
     positions: HashTable<u32>,
     /// The same by where the name stands in memory: an edge's end is mostly the very text.
-    places: HashTable<u32>,
+    places: Places,
     hash: DefaultHashBuilder,
     shared: HashSet<&'p str>,
 }
@@ -186,9 +186,9 @@ impl<'p> Index<'p> {
         let hash = DefaultHashBuilder::default();
         let name = |position: &u32| &*symbols[*position as usize].qualified_name;
         let mut positions = HashTable::with_capacity(symbols.len());
-        let mut places = HashTable::with_capacity(symbols.len());
+        let mut places = Places::new(symbols.len(), hash.hash_one(0));
         let mut shared = HashSet::new();
-        for (i, symbol) in (0..).zip(symbols) {
+        for (i, symbol) in (0_u32..).zip(symbols) {
             let new = &*symbol.qualified_name;
             let same = |position: &u32| name(position) == new;
             let rehash = |position: &u32| hash_of(&hash, name(position));
@@ -196,9 +196,7 @@ impl<'p> Index<'p> {
                 Entry::Occupied(_) => _ = shared.insert(new),
                 Entry::Vacant(place) => {
                     place.insert(i);
-                    // As large as the other table, so that it never grows.
-                    let name = &symbols[i as usize].qualified_name;
-                    places.insert_unique(hash.hash_one(name.address()), i, |_| 0);
+                    places.insert(symbol.qualified_name.address(), i);
                 }
             }
         }
@@ -207,11 +205,9 @@ impl<'p> Index<'p> {
 
     #[inline]
     fn position(&self, name: &Text) -> Option<u32> {
-        let here = |position: &u32| {
-            let found = &self.symbols[*position as usize].qualified_name;
-            (found.address(), found.len()) == (name.address(), name.len())
-        };
-        if let Some(&position) = self.places.find(self.hash.hash_one(name.address()), here) {
+        if let Some(position) = self.places.find(name.address())
+            && self.symbols[position as usize].qualified_name.len() == name.len()
+        {
             return Some(position);
         }
         let same = |position: &u32| *self.symbols[*position as usize].qualified_name == **name;
@@ -246,6 +242,43 @@ impl<'p> Index<'p> {
         path: impl Fn() -> String,
     ) -> Result<&'p Symbol, Error> {
         self.end(name, path).map(|index| &self.symbols[index as usize])
+    }
+}
+
+/// Positions by addresses, which only few compare: no more than a product and a look or two.
+struct Places {
+    /// Address and position; 0 is no address. More than half of them stay empty.
+    table: Vec<(usize, u32)>,
+    /// Odd and random, so that nobody can make addresses that meet.
+    factor: u64,
+    shift: u32,
+}
+
+impl Places {
+    fn new(count: usize, random: u64) -> Self {
+        let size = (2 * count).next_power_of_two().max(2);
+        Self { table: vec![(0, 0); size], factor: random | 1, shift: 64 - size.ilog2() }
+    }
+
+    /// The place of an address, and those that follow.
+    #[inline]
+    fn probe(&self, address: usize) -> impl Iterator<Item = usize> + use<> {
+        #[expect(clippy::cast_possible_truncation, reason = "below the size of the table")]
+        let first = ((address as u64).wrapping_mul(self.factor) >> self.shift) as usize;
+        let last = self.table.len() - 1;
+        (first..).map(move |place| place & last)
+    }
+
+    fn insert(&mut self, address: usize, position: u32) {
+        if let Some(free) = self.probe(address).find(|&place| self.table[place].0 == 0) {
+            self.table[free] = (address, position);
+        }
+    }
+
+    #[inline]
+    fn find(&self, address: usize) -> Option<u32> {
+        let mut found = self.probe(address).map(|place| self.table[place]);
+        found.find(|&(at, _)| at == address || at == 0).filter(|&(at, _)| at != 0).map(|(_, p)| p)
     }
 }
 

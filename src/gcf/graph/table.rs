@@ -61,6 +61,7 @@ impl Default for Epoch {
     }
 }
 
+/// Texts of its own: a part of a payload's would keep all of that payload's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     kind: Text,
@@ -158,7 +159,7 @@ impl SentSymbols {
             let (kind, name) = identity(symbol);
             let key = match self.ids.get_key_value(&KeyRef { kind, name }) {
                 Some((key, _)) => key.clone(),
-                None => Key { kind: kind.into(), name: symbol.qualified_name.clone() },
+                None => Key { kind: kind.into(), name: symbol.qualified_name.apart() },
             };
             self.last.push(key.clone());
             self.ids.insert(key, Entry { id, delivered: true });
@@ -192,7 +193,7 @@ impl SentSymbols {
         let id = self.next;
         self.next += 1;
         if self.ids.len() < self.limits.max_ids {
-            let key = Key { kind: kind.into(), name: symbol.qualified_name.clone() };
+            let key = Key { kind: kind.into(), name: symbol.qualified_name.apart() };
             self.ids.insert(key, Entry { id, delivered: false });
         }
         Some((id, false))
