@@ -183,13 +183,11 @@ def _held(first: Delta) -> str:
         for unit, share in zip(units, shares, strict=True)
         if share < DELTA_TARGET
     ]
-    headers = [
-        f"{percent(1 - _share(first, unit, 'header'))} of the {unit}" for unit in units
-    ]
+    headers = [f"{percent(1 - _share(first, unit, 'header'))} of the {unit}" for unit in units]
     return (
-        f"At {percent(first.overlap)} overlap, {percent(DELTA_TARGET)} saved: holds in "
-        f"{', '.join(held) or 'no unit'}; missed in {', '.join(missed) or 'none'}. Of the full "
-        f"text the\nheader of that delta alone takes {', '.join(headers)}.\n"
+        f"{percent(DELTA_TARGET)} at {percent(first.overlap)} overlap: met in "
+        f"{', '.join(held) or 'no unit'}; missed in {', '.join(missed) or 'none'}.\n"
+        f"The header of that delta alone is {', '.join(headers)} of the full text.\n"
     )
 
 
@@ -244,10 +242,13 @@ DELTAS = """\
 The first 29 symbols of case 02, of which the last are swapped for others; edges of those that go,
 go with them. `respond` sends the smallest that the peer can use; a delta that has 0.6 of the full
 text's tokens or more is not sent. What is saved of the full text's tokens (heuristic), bytes and
-real tokens. The published 81.2 % at 96.6 % overlap is a figure of the heuristic, and holds by it
-for both cases. The other units pay for the header, whose two roots of 64 digits are one word each
-to the heuristic and some forty tokens to a tokenizer; what that weighs depends on how long the
-full text is, and ours has shorter names. The case is not chosen to pass.
+real tokens.
+
+The published 81.2 % at 96.6 % overlap holds in the heuristic's tokens, for both cases; in bytes and
+real tokens for the published case only. A delta pays for its header, whose two roots of 64 digits
+are a word each to the heuristic and some forty tokens each to a tokenizer. Our names are shorter,
+so that our full text is, and the same header weighs more; and our swapped symbol has two edges
+that go, not one. The case is not chosen to pass.
 """
 
 SESSIONS = """\
