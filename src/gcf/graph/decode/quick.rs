@@ -245,8 +245,55 @@ fn blanks(block: &[u8; 64]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decode;
     use super::*;
     use proptest::prelude::*;
+
+    /// A text of lines that are mostly right, with something put where it may not belong.
+    fn texts() -> impl Strategy<Value = String> {
+        let line = (0..4_usize, 0..4_usize, 0..5_usize, 0..4_usize);
+        let odd =
+            prop::sample::select(vec![" ", "", "\t", "@", "\n", "é", "0", "<", "#", "\0", "-"]);
+        let lines = prop::collection::vec(line, 0..24);
+        (lines, prop::collection::vec((any::<prop::sample::Index>(), odd), 0..3)).prop_map(
+            |(lines, odds)| {
+                let mut parts = vec!["GCF profile=graph\n".to_owned()];
+                for (id, (form, a, b, c)) in lines.into_iter().enumerate() {
+                    let kind = ["fn", "widget", "type", "a_kind_of_many_letters"][a];
+                    let score = ["0.50", "-1.25", "12.00", "0.5", "9.99"][b];
+                    let provenance = ["lsp_resolved", "x", "ast_inferred", "é"][c];
+                    let name = "github.com/acme/service.".repeat(a) + &id.to_string();
+                    parts.push(match form {
+                        0 | 1 => format!("@{id} {kind} {name} {score} {provenance}\n"),
+                        2 => format!(
+                            "@{a}<@{b} {} {}\n",
+                            ["calls", "t"][c % 2],
+                            ["added", ""][c / 2]
+                        ),
+                        _ => ["## related\n", "## edges\n", "## targets\n", "# note\n"][a].into(),
+                    });
+                }
+                let mut text = parts.concat();
+                for (at, odd) in odds {
+                    let at = at.index(text.len());
+                    if text.is_char_boundary(at) {
+                        text.insert_str(at, odd);
+                    }
+                }
+                text
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn a_line_means_the_same_whoever_reads_it(text in texts()) {
+            // Of lines that end in CR LF none is read here.
+            prop_assert_eq!(decode(&text), decode(&text.replace('\n', "\r\n")));
+        }
+    }
 
     proptest! {
         #[test]
