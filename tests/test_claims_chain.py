@@ -109,6 +109,29 @@ def quorum(made: Made, receipts: list[Receipt], count: int) -> cw.ClaimReport:
     return made.verify(receipt_quorum=count, require_merkle_attestation=False)
 
 
+def test_a_chain_with_a_bad_signature_is_not_gone_on_with(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    attestation = made.receipts[-1]["attestation"]
+    bad = made.receipts[-1] | {"attestation": attestation | {"signature": "0" * 128}}
+    with pytest.raises(cw.ClaimRejected, match=r"ATTESTATION_INVALID.*parent"):
+        claims.make_receipt(made.manifest, bad)
+    with pytest.raises(cw.ClaimRejected, match=r"ATTESTATION_INVALID.*chain\[2\]"):
+        claims.merkle_attestation([*made.receipts[:-1], bad], SEED)
+
+
+@pytest.mark.parametrize("run_id", ["", "r" * 201, "é" * 121, "a/b", "a\0"])
+def test_a_run_that_cannot_name_its_receipts_is_refused(run_id: str, tmp_path: Path) -> None:
+    with pytest.raises(cw.EncodeError, match="run_id") as caught:
+        claims.build_bundle(tmp_path / "out", run_id, "job", "message", ITEMS)
+    assert caught.value.field == "run_id"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("run_id", ["r" * 200, "é" * 120])
+def test_the_longest_name_of_a_run_names_its_receipts(run_id: str, tmp_path: Path) -> None:
+    assert make(tmp_path, run_id=run_id).verify()
+
+
 def test_a_second_signature_is_added_and_counts(tmp_path: Path) -> None:
     made = make(tmp_path)
     both = [claims.sign_receipt(r, OTHER_SEED, "other", BUILD, add=True) for r in made.receipts]

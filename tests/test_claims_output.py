@@ -18,6 +18,7 @@ import compactwire as cw
 from compactwire import claims
 
 from .claims_data import ITEMS, OTHER_SEED, SEED, entry, make
+from .reference import claims as reference
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, FIFOs and permissions")
 
@@ -123,7 +124,12 @@ def test_nothing_is_left_of_what_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="missing"):
         claims.write_json(tmp_path / "missing" / "claim.json", {})
     with tempfile.TemporaryDirectory() as other:
-        manifest = claims.build_bundle(f"{other}/b", "ß" * 200, "job", "message", ITEMS)
+        manifest = build(Path(other) / "b")
+    hashes = manifest["hashes"]
+    # A name that a bundle may have, and no file.
+    manifest |= {"run_id": "ß" * 200, "bundle_id": "", "hashes": {"root_hash": ""}}
+    manifest["bundle_id"] = reference.sha256(reference.canon(manifest))
+    manifest["hashes"] = hashes
     with pytest.raises(OSError, match="ß"):
         claims.write_receipt(tmp_path / "new" / "receipts", claims.make_receipt(manifest))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

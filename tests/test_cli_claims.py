@@ -17,6 +17,7 @@ from compactwire import claims
 from compactwire.cli import main
 
 from .claims_data import make
+from .reference import claims as reference
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -66,7 +67,7 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     assert lines[46:] == [
         "  receipts: 1 in a chain that names this bundle",
         "  signatures: all of each receipt by validators of the trust policy; their builds, too",
-        "  Merkle root: signed by a validator of the trust policy, so no receipt is missing",
+        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
     ]
     report = run(*verify, "--json")
     assert json.loads(report.stdout)["ok"] is True
@@ -245,7 +246,7 @@ REACHES: dict[str, list[str]] = {
     f"--merkle-attestation merkle.json {MERKLE} --trust-policy policy.json --strict-identity": [
         CHAIN,
         "  signatures: all of each receipt by validators of the trust policy; their builds, too",
-        "  Merkle root: signed by a validator of the trust policy, so no receipt is missing",
+        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
     ],
 }  # fmt: skip
 
@@ -377,6 +378,79 @@ def test_what_is_planted_among_receipts_holds_nobody_up(planted: str, tmp_path: 
     failed = sign(tmp_path / "out", tmp_path / "key", "me")
     assert failed.returncode == 1
     assert failed.stderr.count(b"\n") == 1
+
+
+def signable(tmp_path: Path) -> tuple[Path, Path]:
+    make(tmp_path / "out", signed=False)
+    (tmp_path / "key").write_text("ab" * 32)
+    return tmp_path / "out", tmp_path / "key"
+
+
+def test_a_receipt_is_signed_in_its_file_whatever_that_is_called(tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    first = out / "receipts" / "run_00000000.json"
+    first.rename(out / "receipts" / "run_a.json")
+    assert sign(out, key, "me").returncode == 0
+    assert len(list((out / "receipts").iterdir())) == 3
+    merkle = ("--merkle-attestation", out / "merkle_attestation.json")
+    verify = (
+        "verify",
+        out / "bundle",
+        out / "receipts",
+        out / "claim.json",
+        "--require-attestation",
+    )
+    assert run(*verify, *merkle, "--require-merkle-attestation").returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+@pytest.mark.parametrize("planted", ["merkle_attestation.json", "receipts"])
+def test_nothing_is_signed_where_a_link_is_in_the_way(planted: str, tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    if planted == "receipts":
+        (out / planted).rename(tmp_path / "victim")
+        (out / planted).symlink_to(tmp_path / "victim")
+    else:
+        (out / planted).symlink_to(tmp_path / "elsewhere")
+    files = [path for path in tmp_path.rglob("*.json") if path.exists()]
+    before = {path: path.read_bytes() for path in files}
+    failed = sign(out, key, "me")
+    assert (failed.returncode, b"link" in failed.stderr) == (1, True)
+    assert {path: path.read_bytes() for path in files} == before
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_merkle_attestation_that_is_kept_is_good(tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    (tmp_path / "other").write_text("cd" * 32)
+    assert sign(out, key, "me").returncode == 0
+    path = out / "merkle_attestation.json"
+    merkle = claims.parse_json(path.read_bytes())
+    assert claims.verify_merkle_signature(merkle)
+    merkle["signature"] = merkle["signature"][::-1]
+    assert not claims.verify_merkle_signature(merkle)
+    claims.write_json(path, merkle)
+    failed = sign(out, tmp_path / "other", "you", "--add")
+    assert (failed.returncode, b"signature is not good" in failed.stderr) == (1, True)
+
+
+def test_a_receipt_that_grows_too_large_is_not_signed(tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    path = out / "receipts" / "run_00000002.json"
+    receipt = claims.parse_json(path.read_bytes())
+    receipt["steps"][0]["result"] = {"x": "é" * 200_000}
+    receipt["receipt_hash"] = reference.receipt_hash(receipt)
+    path.write_text(json.dumps(receipt, ensure_ascii=False), encoding="utf-8")
+    failed = sign(out, key, "me")
+    assert (failed.returncode, b"signed, it takes 1,20" in failed.stderr) == (1, True)
+    assert not (out / "merkle_attestation.json").exists()
+
+
+def test_wrong_usage_does_not_speak_to_the_terminal() -> None:
+    failed = run("verify", "a", "b", "c", "d\x1b[31mred")
+    assert failed.returncode == 2
+    assert b"\x1b" not in failed.stderr
+    assert b"d\\x1b[31mred" in failed.stderr
 
 
 def test_what_cannot_be_claimed_leaves_nothing(tmp_path: Path) -> None:

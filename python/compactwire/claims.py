@@ -25,6 +25,7 @@ from ._core.claims import (
     parse_json,
     sign_receipt,
     verify_claim,
+    verify_merkle_signature,
     write_json,
     write_receipt,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "sign_merkle",
     "sign_receipt",
     "verify_claim",
+    "verify_merkle_signature",
     "write_json",
     "write_receipt",
 ]

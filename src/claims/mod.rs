@@ -57,7 +57,8 @@ pub use metrics::{Computed, estimate as estimate_tokens};
 pub use options::{Inputs, Limits, Options};
 pub use produce::{
     Item, Signing, build_bundle, canonical_json, make_claim, make_receipt, make_trust_policy,
-    merkle_attestation, merkle_root, parse_json, sign_receipt, write_json, write_receipt,
+    merkle_attestation, merkle_root, parse_json, sign_receipt, verify_merkle_signature, write_json,
+    write_receipt,
 };
 pub use report::{Problem, Report, Status};
 pub use verify::{CHECKS, Check, Progress, verify};

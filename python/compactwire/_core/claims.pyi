@@ -21,6 +21,7 @@ __all__ = [
     "parse_json",
     "sign_receipt",
     "verify_claim",
+    "verify_merkle_signature",
     "write_json",
     "write_receipt",
 ]
@@ -456,6 +457,29 @@ def merkle_attestation(
         which, such as "chain[2]#/parent_receipt_hash".
     EncodeError, TypeError, ValueError
         There is none, or an argument is not like that.
+
+    Source: Compression Claims section 3.6.
+    """
+
+def verify_merkle_signature(attestation: dict[str, Any], /) -> bool:
+    """Say whether a Merkle attestation is signed by the key that it names.
+
+    Whose key that is, and whether its root is that of any receipts, `verify_claim` says.
+
+    Parameters
+    ----------
+    attestation : dict
+        The Merkle attestation.
+
+    Returns
+    -------
+    bool
+        Whether its signature is good.
+
+    Raises
+    ------
+    ClaimRejected, EncodeError, TypeError
+        It is no Merkle attestation.
 
     Source: Compression Claims section 3.6.
     """

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import compactwire as cw
 
 from . import cad, claims, gcf, messages, verify
-from ._shell import complain, drop_stdout
+from ._shell import complain, drop_stdout, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,8 +64,14 @@ def _flush_stdout() -> None:
         raise
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        # It quotes arguments, which may be names of files that a shell has put there.
+        super().error(one_line(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="compactwire", description=_ABOUT)
+    parser = _Parser(prog="compactwire", description=_ABOUT)
     parser.add_argument("--version", action="version", version=f"compactwire {cw.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for system in _SYSTEMS:

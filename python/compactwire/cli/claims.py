@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ._shell import Commands
 
 # How much of a file is read: what a verification reads of JSON and of an artifact, in bytes.
-_MAX_JSON, _MAX_TEXT = 16 << 20, 64 << 20
+_MAX_JSON, _MAX_RECEIPT, _MAX_TEXT = 16 << 20, 1 << 20, 64 << 20
+
+_MERKLE = "merkle_attestation.json"
 
 
 def _run_key(args: argparse.Namespace) -> int:
@@ -89,36 +91,62 @@ def _text(path: str) -> str:
 def _run_sign(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     key = _key(args.key)
-    receipts = sorted(_receipts(folder), key=lambda receipt: receipt["receipt_index"])
+    found = sorted(_receipts(folder), key=lambda entry: int(entry[1]["receipt_index"]))
     names = (args.validator_id, args.build_id)
     # Everything is made, and so judged, before anything is written.
-    merkle = claims.merkle_attestation(receipts, key, *names)
+    merkle = claims.merkle_attestation([receipt for _, receipt in found], key, *names)
     signed = [
-        claims.sign_receipt(receipt, key, *names, args.scope, add=args.add) for receipt in receipts
+        (path, claims.sign_receipt(receipt, key, *names, args.scope, add=args.add))
+        for path, receipt in found
     ]
-    for receipt in signed:
-        claims.write_receipt(folder / "receipts", receipt)
-    path = folder / "merkle_attestation.json"
-    kept = args.add and path.exists() and _load(path).get("merkle_root") == merkle["merkle_root"]
+    for path, receipt in signed:
+        _check_size(path, receipt)
+    # First, because it may be what cannot be written; the receipts' signatures do not change it.
+    kept = args.add and _keep(folder / _MERKLE, merkle)
     if not kept:
-        claims.write_json(path, merkle)
+        claims.write_json(folder / _MERKLE, merkle)
+    for path, receipt in signed:
+        claims.write_json(path, receipt)
     root = "; the Merkle attestation is kept" if kept else ""
     tell(f"{len(signed):,} receipts signed by {key.public_key}{root}")
     return OK
 
 
-def _receipts(folder: Path) -> list[dict[str, Any]]:
-    manifest = _load(folder / "bundle" / "bundle.json")
-    run_id = str(manifest.get("run_id"))
+def _receipts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Find the receipts of the run, under whatever names, each with its file."""
+    run_id = str(_load(folder / "bundle" / "bundle.json").get("run_id"))
+    receipts = folder / "receipts"
+    if receipts.is_symlink():
+        raise ValueError(f"{receipts}: a link; sign in the folder that it leads to")
     found = [
-        _load(path)
-        for path in sorted((folder / "receipts").iterdir())
+        (path, _load(path))
+        for path in sorted(receipts.iterdir())
         if path.name.startswith(f"{run_id}_") and path.name.endswith(".json")
     ]
-    receipts = [receipt for receipt in found if receipt.get("run_id") == run_id]
-    if any(type(receipt.get("receipt_index")) is not int for receipt in receipts):
-        raise ValueError("a receipt has no receipt_index to be ordered by")
-    return receipts
+    of_run = [(path, receipt) for path, receipt in found if receipt.get("run_id") == run_id]
+    for path, receipt in of_run:
+        if type(receipt.get("receipt_index")) is not int:
+            raise ValueError(f"{path}: no receipt_index for the receipts to be ordered by")
+    return of_run
+
+
+def _check_size(path: Path, receipt: dict[str, Any]) -> None:
+    size = len(claims.canonical_json(receipt)) + 1
+    if size > _MAX_RECEIPT:
+        message = f"signed, it takes {size:,} bytes, and a verification reads {_MAX_RECEIPT:,}"
+        raise ValueError(f"{path}: {message}")
+
+
+def _keep(path: Path, merkle: dict[str, Any]) -> bool:
+    """Whether there is an attestation of the same root, which must be good."""
+    if not (path.exists() or path.is_symlink()):
+        return False
+    there = _load(path)
+    if there.get("merkle_root") != merkle["merkle_root"]:
+        return False
+    if not claims.verify_merkle_signature(there):
+        raise ValueError(f"{path}: its signature is not good; remove it, or sign without --add")
+    return True
 
 
 def _load(path: Path) -> dict[str, Any]:

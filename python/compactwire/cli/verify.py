@@ -144,7 +144,8 @@ def _merkle_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask:
         return f"Merkle root: {given}, so the last receipts may be missing; {need} asks for it"
     if not strict:
         return f"Merkle root: signed by its own key only, not against a policy; {ask} asks whose"
-    return "Merkle root: signed by a validator of the trust policy, so no receipt is missing"
+    signed = "signed by a validator of the trust policy"
+    return f"Merkle root: {signed}; none that it signed is missing"
 
 
 def _plain(text: str) -> str:
@@ -180,7 +181,7 @@ class _Bar:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    about = "verify a compression claim and show each check"
+    about = "verify a compression claim and show each check; options go before or behind the files"
     example = (
         "compactwire verify out/bundle out/receipts out/claim.json"
         " --trust-policy policy.json --strict-trust"

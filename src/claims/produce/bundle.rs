@@ -13,6 +13,12 @@ use std::path::Path;
 /// The folder of the artifacts in a bundle.
 const ARTIFACTS: &str = "artifacts";
 
+/// Section 5A, in characters.
+const MAX_RUN_ID: usize = 200;
+
+/// What most file systems take as the name of a file, in bytes.
+const MAX_NAME: usize = 255;
+
 /// A piece of text to be put in a bundle.
 #[derive(Debug, Clone)]
 pub struct Item {
@@ -53,6 +59,14 @@ fn manifest(
 ) -> Result<(Value<'static>, Vec<(String, String)>)> {
     if run_id.contains(['/', '\\', '\0']) {
         let message = "it begins the names of files, so it may not have '/', '\\' or NUL";
+        return Err(ProduceError::argument("run_id", message));
+    }
+    if !(1..=MAX_RUN_ID).contains(&run_id.chars().count()) {
+        let message = format!("it has 1 to {MAX_RUN_ID} characters");
+        return Err(ProduceError::argument("run_id", message));
+    }
+    if run_id.len() + "_00000000.json".len() > MAX_NAME {
+        let message = format!("it takes {} bytes, too many for the names of files", run_id.len());
         return Err(ProduceError::argument("run_id", message));
     }
     let mut pieces: Vec<Piece<'_>> = items.iter().map(Piece::new).collect();

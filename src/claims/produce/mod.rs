@@ -16,7 +16,8 @@ mod receipts;
 pub use bundle::{Item, build_bundle};
 pub use claim::{make_claim, make_trust_policy};
 pub use receipts::{
-    Signing, make_receipt, merkle_attestation, merkle_root, sign_receipt, write_receipt,
+    Signing, make_receipt, merkle_attestation, merkle_root, sign_receipt, verify_merkle_signature,
+    write_receipt,
 };
 
 use super::bundle::Manifest;

@@ -85,6 +85,7 @@ fn members<const N: usize>(
 /// The hash of a parent, and the number of the receipt that follows it.
 fn follow(parent: &Value<'static>, manifest: &Value<'static>, root: Hash) -> Result<(Hash, u64)> {
     judge_receipt(parent, "parent")?;
+    check_signatures(parent, "parent")?;
     let fail = |code, message: &str, member| {
         Err(Failure::new(code, message).at(format!("parent#/{member}")).into())
     };
@@ -222,6 +223,16 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf>
     Ok(path)
 }
 
+/// Whether a Merkle attestation is signed by the key that it names.
+///
+/// # Errors
+/// [`ProduceError`]: it is no Merkle attestation.
+pub fn verify_merkle_signature(attestation: &Value<'static>) -> Result<bool> {
+    let (code, limit) = (Code::MerkleAttestationInvalid, Limits::default().max_json_bytes);
+    judge(attestation, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
+    Ok(merkle::Attestation::new(attestation)?.check_signature().is_ok())
+}
+
 /// Signs the Merkle root of a chain of receipts.
 ///
 /// # Errors
@@ -351,6 +362,7 @@ fn judge_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
     for (at, value) in chain.iter().enumerate() {
         let role = format!("chain[{at}]");
         judge_receipt(value, &role)?;
+        check_signatures(value, &role)?;
         let facts = facts(value, &role)?;
         if fields::text(value, "run_id")? != fields::text(&chain[0], "run_id")? {
             let message = "the receipt is of another run than chain[0]";

@@ -7,7 +7,7 @@ use super::arguments::{iterate, path, text};
 use crate::claims::{self, estimate_tokens as estimate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 /// Compute the Merkle root over receipt hashes.
 ///
@@ -112,13 +112,12 @@ pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'
 #[pyo3(signature = (data, /))]
 pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let data = Data::new(data)?;
-    let bytes = match data.bytes() {
-        Ok(bytes) => bytes,
-        Err(_) => data.text(py)?.as_bytes(),
+    let value = if data.is_instance_of::<PyString>() {
+        claims::parse_json(text(data, "data")?.as_bytes())
+    } else {
+        claims::parse_json(Data::new(data)?.bytes()?)
     };
-    let value = claims::parse_json(bytes).map_err(|error| produce_error(py, error))?;
-    walk::object(py, &value)
+    walk::object(py, &value.map_err(|error| produce_error(py, error))?)
 }
 
 /// Say how many tokens a text of so many UTF-8 bytes is taken for: a quarter, half to even.

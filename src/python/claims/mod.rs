@@ -19,7 +19,7 @@ pub(super) mod claims {
     #[pymodule_export]
     use super::produce::{
         build_bundle, make_claim, make_receipt, make_trust_policy, merkle_attestation,
-        sign_receipt, write_receipt,
+        sign_receipt, verify_merkle_signature, write_receipt,
     };
     #[pymodule_export]
     use super::report::{Check, ClaimReport, Problem};

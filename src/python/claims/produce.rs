@@ -298,6 +298,34 @@ pub(super) fn merkle_attestation<'py>(
     dict(chain.py(), &made?)
 }
 
+/// Say whether a Merkle attestation is signed by the key that it names.
+///
+/// Whose key that is, and whether its root is that of any receipts, `verify_claim` says.
+///
+/// Parameters
+/// ----------
+/// attestation : dict
+///     The Merkle attestation.
+///
+/// Returns
+/// -------
+/// bool
+///     Whether its signature is good.
+///
+/// Raises
+/// ------
+/// ClaimRejected, EncodeError, TypeError
+///     It is no Merkle attestation.
+///
+/// Source: Compression Claims section 3.6.
+#[pyfunction]
+#[pyo3(signature = (attestation, /))]
+pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let value = walk::value(attestation, "attestation")?;
+    let verified = claims::verify_merkle_signature(&value);
+    verified.map_err(|error| produce_error(attestation.py(), error))
+}
+
 /// Claim what the artifacts of a bundle give.
 ///
 /// Parameters
