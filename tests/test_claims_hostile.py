@@ -259,6 +259,38 @@ def test_a_file_that_memory_does_not_hold_is_refused(name: str, made: Made) -> N
     assert "does not fit into memory" in report.error.message
 
 
+MEASURED = """
+import sys
+import compactwire as cw
+
+def peak():
+    lines = open("/proc/self/status")
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+before = peak()
+report = cw.verify_claim(*sys.argv[1:])
+print(report.error.code, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("entry", ["[],", "[0],", '{"":0},', "0,", "[[[[]]]],", '"\\n",', "names"])
+def test_memory_is_a_small_multiple_of_a_file(entry: str, made: Made) -> None:
+    size = 4 << 20
+    if entry == "names":
+        text = "{" + ",".join(f'"{number:x}":0' for number in range(size // 10)) + "}"
+    else:
+        text = "[" + entry * (size // len(entry)) + "0]"
+    (made.bundle / "bundle.json").write_text(text)
+    paths = (made.bundle, made.folder / "receipts", made.claim)
+    told = subprocess.run(
+        [sys.executable, "-c", MEASURED, *paths], capture_output=True, text=True, check=True
+    )
+    verdict, kibibytes = told.stdout.split()
+    assert verdict == "INVALID_BUNDLE_SCHEMA"
+    assert int(kibibytes) * 1024 < 30 * size
+
+
 DEEP = 100_000
 
 
