@@ -5,9 +5,9 @@
 #![no_main]
 
 use compactwire::claims::{
-    Code, Inputs, Item, Options, Scope, SigningKey, build_bundle, canonical_json, make_claim,
-    make_receipt, make_trust_policy, merkle_attestation, parse_json, sign_receipt, verify,
-    write_json, write_receipt,
+    Code, Inputs, Item, Options, Scope, Signing, SigningKey, build_bundle, canonical_json,
+    make_claim, make_receipt, make_trust_policy, merkle_attestation, parse_json, sign_receipt,
+    verify, write_json, write_receipt,
 };
 use compactwire::value::Value;
 use libfuzzer_sys::fuzz_target;
@@ -40,7 +40,9 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let manifest = build_bundle(&bundle, "run", "job", "message", &[item]).unwrap();
     let key = SigningKey::new(&[7; 32]);
     let receipt = make_receipt(&manifest, None).unwrap();
-    let receipt = sign_receipt(&receipt, &key, Some("me"), None, Scope::Spec).unwrap();
+    let (validator_id, build_id) = (Some("me"), None);
+    let signing = Signing { validator_id, build_id, scope: Scope::Spec, add: false };
+    let receipt = sign_receipt(&receipt, &key, &signing).unwrap();
     write_receipt(&folder.join("receipts"), &receipt).unwrap();
     let components = [("vector_db_only".to_owned(), true), ("symbol_lang".to_owned(), true)];
     let claim = make_claim(&manifest, &bundle, &components, None).unwrap();
