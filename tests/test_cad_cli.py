@@ -129,6 +129,74 @@ def test_a_repair_is_asked_for_and_told() -> None:
         assert run(command, "-", "--repair", data=data).returncode == 0
 
 
+def test_what_was_mended_and_lost_is_told_together() -> None:
+    data = (
+        b'{"nodes":{"a":{"id":"a","name":"n","op":{"type":"Sphere","radius":1,"segments":0}}},'
+        b'"roots":[{"root":"a","material":"m"}]}'
+    )
+    result = run("compact", "-", "--repair", "--lossy", data=data)
+    assert (result.returncode, result.stdout) == (0, b"S 1 # n\n")
+    assert result.stderr.decode().splitlines() == [
+        "compactwire: mended: node a: its id is 0 now",
+        'compactwire: mended: roots[0].root: "a" is 0 now',
+        "compactwire: not carried: names as data (names)",
+        "compactwire: not carried: the material of the root (root_material)",
+    ]
+
+
+def test_what_was_mended_is_told_where_it_does_not_suffice() -> None:
+    data = b'{"nodes":{"plate":{"op":{"type":"Sphere","radius":1}}}}'
+    result = run("expand", "-", "--repair", data=data)
+    assert result.returncode == 1
+    assert result.stderr.decode().splitlines() == [
+        "compactwire: mended: node plate: its id is 0 now",
+        'compactwire: error: -: node 0: missing field "segments"',
+    ]
+
+
+def test_json_begins_behind_a_mark_and_white_space() -> None:
+    for before in ("\ufeff", "\u00a0", "\ufeff\u2003\n"):
+        hybrid = (before + json.dumps({"compact": "S 1\nS"})).encode()
+        result = run("check", "-", data=hybrid)
+        assert result.stdout.decode() == "-:2:1: S expects 1 or 2 args, got 0\n"
+        unknown = (before + json.dumps({"nodes": {}, "units": "mm"})).encode()
+        assert run("compact", "-", "--lossy", data=unknown).returncode == 0
+        kept = run("compact", "-", "--dialect", "0.2", "--unknown", "keep", data=unknown)
+        assert kept.stdout == b'# vcad 0.2 x1\nXF /units "mm"\n'
+
+
+def test_a_hybrid_names_what_lossy_does_not_drop() -> None:
+    result = run("compact", "-", "--lossy", data=b'{"compact":"S 1","holes":1}')
+    assert result.returncode == 1
+    assert result.stderr == b'compactwire: error: -: document: unknown field "holes"\n'
+
+
+def test_each_file_has_its_own_mistakes(part: Path, tmp_path: Path) -> None:
+    bad, none = tmp_path / "bad.vcadc", tmp_path / "none"
+    bad.write_text("C 1 1\n", encoding="utf-8")
+    result = run("check", none, bad)
+    assert result.returncode == 1
+    assert str(none) in result.stderr.decode()
+    assert result.stdout.decode() == f"{bad}:1:1: C expects 3 args, got 2\n"
+    result = run("stats", none, bad, part)
+    assert result.returncode == 1
+    errors = result.stderr.decode().splitlines()
+    assert str(none) in errors[0]
+    mistake = f"{bad}: line 1, column 1: C expects 3 args, got 2"
+    assert errors[1] == f"compactwire: error: {mistake}"
+    assert result.stdout.decode().startswith(f"{part}: 4 nodes\n")
+    for command in ("compact", "expand"):
+        assert mistake in run(command, bad).stderr.decode()
+
+
+def test_check_says_that_there_are_more_mistakes() -> None:
+    for lines, more in ((100, b""), (101, b"more than 100 mistakes")):
+        result = run("check", "-", data=b"Q\n" * lines)
+        assert result.stdout.count(b"\n") == 100
+        assert more in result.stderr
+        assert bool(more) == bool(result.stderr)
+
+
 def test_usage() -> None:
     assert run().returncode == 2
     assert run("compact").returncode == 2

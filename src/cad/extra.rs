@@ -57,18 +57,23 @@ pub(super) fn whole(document: &Document<'_>) -> Value<'static> {
 
 /// Checks that each extra has a place in the document.
 pub(super) fn check(document: &Document<'_>, places: &[Place]) -> Result<(), ParseError> {
+    faults(document, places, 1).pop().map_or(Ok(()), Err)
+}
+
+/// The extras without a place in the document, at most `limit`; later ones are set without them.
+pub(super) fn faults(document: &Document<'_>, places: &[Place], limit: usize) -> Vec<ParseError> {
     if document.extra.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
     let mut tree = Tree::of(document);
-    for (extra, &(line, column)) in document.extra.iter().zip(places) {
-        if !tree.set(&extra.pointer, &extra.value) {
-            let pointer = super::error::Cut(&extra.pointer);
-            let message = format!("pointer \"{pointer}\" does not match the document");
-            return Err(ParseError { line, column, message, suggestion: None });
-        }
-    }
-    Ok(())
+    let extras = document.extra.iter().zip(places);
+    let lost = extras.filter(|(extra, _)| !tree.set(&extra.pointer, &extra.value));
+    let told = lost.map(|(extra, &(line, column))| {
+        let pointer = super::error::Cut(&extra.pointer);
+        let message = format!("pointer \"{pointer}\" does not match the document");
+        ParseError { line, column, message, suggestion: None }
+    });
+    told.take(limit).collect()
 }
 
 /// The values at these pointers, none of which is within another.

@@ -88,14 +88,19 @@ fn read_json_value(value: &Value<'_>) -> Result<Document<'static>, Error> {
     Ok(document.into_owned())
 }
 
-/// As [`load`]; JSON is repaired before, and what was done is told. Other forms need no repair.
-pub fn load_repaired(data: &[u8]) -> Result<(Document<'_>, Vec<Repair>), Error> {
-    let Some(text) = json_text(data)? else {
-        return Ok((load(data)?, Vec::new()));
-    };
+/// As [`load`]; JSON is repaired before. What was done is told even where it did not suffice, because
+/// the error speaks of what it was done to. Other forms need no repair.
+pub fn load_repaired(data: &[u8]) -> (Vec<Repair>, Result<Document<'_>, Error>) {
+    let mut done = Vec::new();
+    let document = load_json_repaired(data, &mut done);
+    (done, document)
+}
+
+fn load_json_repaired<'a>(data: &'a [u8], done: &mut Vec<Repair>) -> Result<Document<'a>, Error> {
+    let Some(text) = json_text(data)? else { return load(data) };
     let mut value = parse(text)?;
-    let done = repair(&mut value);
-    Ok((read_json_value(&value)?, done))
+    *done = repair(&mut value);
+    read_json_value(&value)
 }
 
 /// Reads a document of any kind, which its first bytes tell: binary, JSON, hybrid or compact text.
@@ -119,7 +124,7 @@ fn json_text(data: &[u8]) -> Result<Option<&str>, DocumentError> {
         let message = format!("invalid JSON: not UTF-8 at byte {}", error.valid_up_to());
         DocumentError::new("document", message)
     })?;
-    Ok(Some(text.trim_start()))
+    Ok(Some(text))
 }
 
 /// Whether the first character that is no white space is a brace.

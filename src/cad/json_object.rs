@@ -5,7 +5,7 @@
 use super::error::{Cut, DocumentError};
 use super::extra::step;
 use super::ops;
-use super::source::{Shape, Source};
+use super::source::{Shape, Source, double};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -164,11 +164,22 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     }
 }
 
+/// Up to here every integer is a double.
+const EXACT: u64 = 1 << 53;
+
+/// A number may not become another one.
+#[cold]
+fn inexact(path: &Path<'_>) -> DocumentError {
+    path.expected("a number that a double holds exactly")
+}
+
 pub(super) fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f64> {
     let x = match source.shape() {
-        Shape::Float(x) | Shape::Big(_, x) => x,
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is meant")]
-        Shape::Int(n) => n as f64,
+        Shape::Float(x) => x,
+        #[expect(clippy::cast_precision_loss, reason = "up to there is none")]
+        Shape::Int(n) if n.unsigned_abs() <= EXACT => n as f64,
+        Shape::Int(n) => double(&n.to_string()).ok_or_else(|| inexact(path))?,
+        Shape::Big(_, x) => x.ok_or_else(|| inexact(path))?,
         _ => return Err(path.expected("a number")),
     };
     if x.is_finite() { Ok(x) } else { Err(path.expected("a finite number")) }

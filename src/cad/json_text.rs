@@ -103,9 +103,11 @@ impl Sink for Text {
     }
 }
 
-/// Reads JSON text into a value, with the errors of a document.
+/// Reads JSON text into a value, with the errors of a document. A byte order mark and white space of
+/// any kind may stand before it: section 8.
 pub(super) fn parse(text: &str) -> Result<crate::value::Value<'static>, DocumentError> {
     use crate::json::{Limits, Problem, parse};
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     parse(text, Limits::default()).map_err(|error| {
         let message = match &error.problem {
             // Quoted, and cut where it is long.

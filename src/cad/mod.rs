@@ -89,7 +89,7 @@ pub use losses::losses;
 pub use names::names;
 pub use ops::Code;
 pub use repair::{Repair, repair};
-pub use source::{Shape, Source};
+pub use source::{Shape, Source, double};
 pub use stream::{MAX_LINE, Stream};
 pub use text_read::{Dialect, read_bytes, read_text};
 pub use text_write::{Options, write_first, write_second};

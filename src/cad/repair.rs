@@ -97,14 +97,20 @@ impl Repairer {
 
     /// Keys and ids become numbers, and equal.
     fn ids(&mut self, document: &mut Object) {
+        let numbered = highest_reference(document).is_some();
         let Some(Value::Object(nodes)) = get(document, "nodes") else { return };
+        let all_named = nodes.iter().all(|(key, node)| is_called_by_name(key, node));
+        if all_named && numbered {
+            // A number means none of the names, and would mean a place once they are numbers.
+            return;
+        }
         for (key, node) in nodes.iter_mut() {
             let Value::Object(node) = node else { continue };
             if let Some(id) = get(node, "id") {
                 self.number(id, || format!("node {}.id", Cut(key)));
             }
         }
-        if nodes.iter().all(|(key, node)| is_called_by_name(key, node)) {
+        if all_named {
             for (id, (key, node)) in (0..).zip(nodes) {
                 self.tell(format!("node {}", Cut(key)), format!("its id is {id} now"));
                 if let Some(slot) = object(node).and_then(|node| get(node, "id")) {
@@ -114,30 +120,29 @@ impl Repairer {
             }
             return;
         }
-        let mut taken: HashSet<_> = nodes.iter().map(|(key, _)| key.clone()).collect();
-        for (key, node) in nodes {
-            let id = object(node).and_then(|node| get(node, "id")).and_then(|id| natural(id));
+        let ids: Vec<_> = nodes.iter_mut().map(|(_, node)| integer_id(node)).collect();
+        let mut taken = HashSet::with_capacity(ids.len());
+        let mut after = nodes.iter().zip(&ids).map(|((key, _), id)| match id {
+            Some(id) => id.to_string().into(),
+            None => key.clone(),
+        });
+        if !after.all(|key| taken.insert(key)) {
+            // Which of two nodes an id means, nobody knows.
+            return;
+        }
+        for ((key, _), id) in nodes.iter_mut().zip(ids) {
             let Some(id) = id.filter(|id| id.to_string() != **key) else { continue };
-            if taken.insert(id.to_string().into()) {
-                self.tell(format!("node {}", Cut(key)), format!("its key is its id {id} now"));
-                let before = std::mem::replace(key, id.to_string().into());
-                if plain(&before).is_none() {
-                    self.ids.insert(before, id);
-                }
+            self.tell(format!("node {}", Cut(key)), format!("its key is its id {id} now"));
+            let before = std::mem::replace(key, id.to_string().into());
+            if plain(&before).is_none() {
+                self.ids.insert(before, id);
             }
         }
     }
 
     /// Whatever stands where a reference should: a number as a text, a name, or the node itself.
     fn references(&mut self, document: &mut Object) {
-        let mut next = 0;
-        if let Some(Value::Object(nodes)) = get(document, "nodes") {
-            next = nodes.iter().filter_map(|(key, _)| plain(key)).max().map_or(0, |id| {
-                // At the end of all numbers nothing is free.
-                id.saturating_add(1)
-            });
-        }
-        let mut made = Made { next, ops: Vec::new() };
+        let mut made = Made { next: next_free(document), ops: Vec::new() };
         if let Some(Value::Object(nodes)) = get(document, "nodes") {
             for (key, node) in nodes {
                 let Some(node) = object(node) else { continue };
@@ -197,13 +202,11 @@ impl Repairer {
                 self.tell(path(), format!("\"{}\" is {id} now", Cut(text)));
                 *value = number(id);
             }
-            Value::Object(op)
-                if made.next < u64::MAX && op.iter().any(|(name, _)| name == "type") =>
-            {
-                let id = made.next;
+            Value::Object(op) if op.iter().any(|(name, _)| name == "type") => {
+                let Some(id) = made.next else { return };
                 self.tell(path(), format!("its operation is node {id} now"));
                 made.ops.push((id, std::mem::take(op)));
-                made.next += 1;
+                made.next = id.checked_add(1);
                 *value = number(id);
             }
             _ => {}
@@ -223,8 +226,56 @@ impl Repairer {
 
 /// The operations that stood in the place of references, as nodes of their own.
 struct Made {
-    next: u64,
+    /// The next free id; `None` where no node can be added.
+    next: Option<u64>,
     ops: Vec<(u64, Object)>,
+}
+
+/// The id of a new node: above all ids there are, and all that are spoken of, so that a reference to
+/// nothing stays one. The nodes of a hybrid are its text, to which none can be added.
+fn next_free(document: &mut Object) -> Option<u64> {
+    if get(document, "compact").is_some_and(|compact| *compact != Value::Null) {
+        return None;
+    }
+    let spoken = highest_reference(document);
+    let Some(Value::Object(nodes)) = get(document, "nodes") else { return None };
+    let highest = nodes.iter().filter_map(|(key, _)| plain(key)).max().max(spoken);
+    highest.map_or(Some(0), |id| id.checked_add(1))
+}
+
+/// The highest number, in quotes or not, that stands where a reference should.
+fn highest_reference(document: &mut Object) -> Option<u64> {
+    let mut highest = None;
+    if let Some(Value::Object(nodes)) = get(document, "nodes") {
+        let ops = nodes.iter().filter_map(|(_, node)| node.get("op"));
+        highest = ops.filter_map(highest_operand).max();
+    }
+    if let Some(Value::Array(roots)) = get(document, "roots") {
+        let roots = roots.iter().filter_map(|root| root.get("root"));
+        highest = highest.max(roots.filter_map(highest_in).max());
+    }
+    if let Some(Value::Object(parts)) = get(document, "partDefs") {
+        let roots = parts.iter().filter_map(|(_, part)| part.get("root"));
+        highest = highest.max(roots.filter_map(highest_in).max());
+    }
+    highest
+}
+
+/// Of a reference, or of the operation in its place: as deep as JSON may nest, and no deeper.
+fn highest_in(reference: &Value<'_>) -> Option<u64> {
+    match reference {
+        Value::Text(text) => plain(text),
+        Value::Object(_) => highest_operand(reference),
+        _ => natural(reference),
+    }
+}
+
+fn highest_operand(op: &Value<'_>) -> Option<u64> {
+    REFS.iter().filter_map(|name| op.get(name).and_then(highest_in)).max()
+}
+
+fn integer_id(node: &mut Value<'static>) -> Option<u64> {
+    object(node).and_then(|node| get(node, "id")).and_then(|id| natural(id))
 }
 
 /// Whether a node's key and id are the same word that is no number.
@@ -234,7 +285,9 @@ fn is_called_by_name(key: &str, node: &Value<'_>) -> bool {
         Some(Value::Text(id)) => id == key,
         Some(_) => false,
     };
-    same && node.as_object().is_some() && plain(key).is_none()
+    // `01` and `+1` are no names, and no ids.
+    let numeric = super::number::parse(key.trim()) != Err(super::number::Fault::Invalid);
+    same && node.as_object().is_some() && !numeric
 }
 
 fn get<'o>(object: &'o mut Object, name: &str) -> Option<&'o mut Value<'static>> {
@@ -296,14 +349,63 @@ mod tests {
     #[test]
     fn a_number_as_id_wins_over_the_key() {
         let (json, done) = repaired(
-            r#"{"nodes":{"a":{"id":7,"op":{}},"1":{"id":"2","op":{"child":"a"}},"9":{"id":7}}}"#,
+            r#"{"nodes":{"a":{"id":7,"op":{}},"1":{"id":"2","op":{"child":"a"}},"9":{}}}"#,
         );
         assert_eq!(
             json,
-            r#"{"nodes":{"7":{"id":7,"op":{}},"2":{"id":2,"op":{"child":7}},"9":{"id":7}}}"#
+            r#"{"nodes":{"7":{"id":7,"op":{}},"2":{"id":2,"op":{"child":7}},"9":{}}}"#
         );
         assert_eq!(done.len(), 4, "{done:?}");
         assert_eq!(done[1], "node a: its key is its id 7 now");
+    }
+
+    #[test]
+    fn ids_win_though_they_are_keys_of_other_nodes() {
+        for (before, after) in [
+            (
+                r#"{"nodes":{"1":{"id":0},"2":{"id":1},"3":{"id":2}}}"#,
+                r#"{"nodes":{"0":{"id":0},"1":{"id":1},"2":{"id":2}}}"#,
+            ),
+            (
+                r#"{"nodes":{"0":{"id":1},"1":{"id":2},"2":{"id":3}}}"#,
+                r#"{"nodes":{"1":{"id":1},"2":{"id":2},"3":{"id":3}}}"#,
+            ),
+            (
+                r#"{"nodes":{"1":{"id":2},"2":{"id":1},"3":{}}}"#,
+                r#"{"nodes":{"2":{"id":2},"1":{"id":1},"3":{}}}"#,
+            ),
+        ] {
+            assert_eq!(repaired(before).0, after);
+        }
+    }
+
+    #[test]
+    fn an_id_of_two_nodes_wins_over_no_key() {
+        for json in [
+            r#"{"nodes":{"1":{"id":2},"2":{}}}"#,
+            r#"{"nodes":{"a":{"id":7},"9":{"id":7},"1":{"id":3}}}"#,
+        ] {
+            assert_eq!(repaired(json), (json.to_owned(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn keys_of_digits_and_numbers_as_references_are_no_names() {
+        for json in [
+            r#"{"nodes":{"01":{},"02":{"op":{"child":"01"}}}}"#,
+            r#"{"nodes":{" 1":{},"a":{}}}"#,
+            r#"{"nodes":{"+3":{}}}"#,
+            r#"{"nodes":{"2 ":{}}}"#,
+            r#"{"nodes":{"a":{},"b":{"op":{"child":0}}}}"#,
+            r#"{"nodes":{"a":{},"b":{"op":{"child":"0"}}}}"#,
+            r#"{"nodes":{"a":{},"b":{"op":{"left":{"type":"T","child":1}}}}}"#,
+            r#"{"nodes":{"a":{}},"roots":[{"root":0}]}"#,
+            r#"{"nodes":{"a":{}},"partDefs":{"p":{"root":0}}}"#,
+        ] {
+            let (same, _) = repaired(json);
+            let first_key = |json: &str| json.split('"').nth(3).map(str::to_owned);
+            assert_eq!(first_key(&same), first_key(json));
+        }
     }
 
     #[test]
@@ -330,6 +432,28 @@ mod tests {
         assert_eq!(done[1], "node 5.child: its operation is node 6 now");
         let full = r#"{"nodes":{"18446744073709551615":{"op":{"child":{"type":"C"}}}}}"#;
         assert_eq!(repaired(full), (full.to_owned(), Vec::new()));
+    }
+
+    #[test]
+    fn an_operation_in_place_of_a_reference_stays_where_no_node_can_be_added() {
+        for json in [
+            r#"{"compact":"S 1","roots":[{"root":{"type":"Empty"}}]}"#,
+            r#"{"compact":"S 1","nodes":{},"partDefs":{"p":{"root":{"type":"Empty"}}}}"#,
+            r#"{"roots":[{"root":{"type":"Empty"}}]}"#,
+        ] {
+            assert_eq!(repaired(json), (json.to_owned(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn a_reference_to_nothing_stays_one_beside_a_new_node() {
+        let (json, _) = repaired(
+            r#"{"nodes":{"0":{"op":{"left":1,"right":{"type":"Empty"}}}},"roots":[{"root":2}]}"#,
+        );
+        assert_eq!(
+            json,
+            r#"{"nodes":{"0":{"op":{"left":1,"right":3}},"3":{"id":3,"op":{"type":"Empty"}}},"roots":[{"root":2}]}"#
+        );
     }
 
     #[test]

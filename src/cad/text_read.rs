@@ -462,14 +462,24 @@ impl Reader {
 
     /// The document of these nodes, with the root and material that a text without any means.
     pub(super) fn finish(
-        mut self,
+        self,
         nodes: Vec<Node<'_>>,
         default_root: bool,
     ) -> Result<Document<'_>, ParseError> {
-        let (places, extra): (Vec<_>, _) = std::mem::take(&mut self.extra).into_iter().unzip();
-        let document = Document { nodes, sections: self.finish_sections(default_root)?, extra };
+        let (document, places) = self.finish_unchecked(nodes, default_root)?;
         extra::check(&document, &places)?;
         Ok(document)
+    }
+
+    /// As [`Self::finish`], with the places of pointers that nobody followed yet.
+    pub(super) fn finish_unchecked(
+        mut self,
+        nodes: Vec<Node<'_>>,
+        default_root: bool,
+    ) -> Result<(Document<'_>, Vec<Place>), ParseError> {
+        let (places, extra) = std::mem::take(&mut self.extra).into_iter().unzip();
+        let sections = self.finish_sections(default_root)?;
+        Ok((Document { nodes, sections, extra }, places))
     }
 
     /// What is no node; roots by index.

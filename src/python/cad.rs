@@ -300,7 +300,8 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 /// list of CompactParseError
 ///     In the order of lines, empty for a good text. The first is what `from_compact` raises. A
 ///     wrong line counts as a node all the same, so that one mistake is not reported as many.
-///     `suggestion` names the opcode that was probably meant.
+///     `suggestion` names the opcode that was probably meant. Where pointers of lines `XF` lead is
+///     looked at once there is no other mistake.
 ///
 /// Source: CAD IR "Error Handling"; design section 3.3.
 #[pyfunction]
@@ -458,7 +459,9 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Warns
 /// -----
 /// UserWarning
-///     With `repair`, one for each thing that was mended, with its place.
+///     With `repair`, one for each thing that was mended, with its place; also before an error.
+///     Python shows the same text once for each line of code, unless
+///     `warnings.simplefilter("always")` asks for all.
 ///
 /// Source: design sections 8 and 12.
 #[pyfunction]
@@ -467,15 +470,14 @@ fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> PyResult<Bound<'py, PyAny
     let py = src.py();
     let (data, mut copy) = (Data::new(src)?, Vec::new());
     let bytes = text_bytes(&data, &mut copy)?;
-    let (document, repairs) = detached(py, bytes.len(), || {
-        if repair { core::load_repaired(bytes) } else { Ok((core::load(bytes)?, Vec::new())) }
-    })
-    .map_err(|error| cad_error(py, &error))?;
+    let (repairs, document) = detached(py, bytes.len(), || {
+        if repair { core::load_repaired(bytes) } else { (Vec::new(), core::load(bytes)) }
+    });
     for repair in repairs {
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }
-    dict(py, &document)
+    dict(py, &document.map_err(|error| cad_error(py, &error))?)
 }
 
 /// Write a document as canonical JSON.

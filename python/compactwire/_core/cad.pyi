@@ -32,6 +32,9 @@ _AnyDialect = Literal["auto", "0.1", "0.2"]
 class CompactIterator:
     """The items of a compact text, one after the other; `iter_compact` makes it.
 
+    As with a generator, asking for the next item while another thread, or the source itself, waits
+    for one is a `ValueError`.
+
     Source: design section 10.
     """
 
@@ -80,7 +83,8 @@ def check(
     list of CompactParseError
         In the order of lines, empty for a good text. The first is what `from_compact` raises. A
         wrong line counts as a node all the same, so that one mistake is not reported as many.
-        `suggestion` names the opcode that was probably meant.
+        `suggestion` names the opcode that was probably meant. Where pointers of lines `XF` lead is
+        looked at once there is no other mistake.
 
     Source: CAD IR "Error Handling"; design section 3.3.
     """
@@ -176,7 +180,7 @@ def from_hybrid(obj: _Document, /) -> dict[str, Any]:
     """
 
 def iter_compact(
-    source: str | PathLike[str] | BinaryIO | Iterable[bytes | str],
+    source: str | PathLike[str] | _Bytes | BinaryIO | Iterable[_Text],
     /,
     dialect: _AnyDialect = "auto",
     max_line: int = 1048576,
@@ -185,8 +189,9 @@ def iter_compact(
 
     Parameters
     ----------
-    source : str, path-like, binary file or iterable of bytes or str
-        A path, a file (read to its end), or chunks, which may end anywhere, even in a character.
+    source : str, path-like, bytes, bytearray, memoryview, binary file or iterable of bytes or str
+        A path, the text as bytes, a file (read to its end), or chunks, which may end anywhere, even
+        in a character.
     dialect : {"auto", "0.1", "0.2"}
         The grammar, as in `from_compact`.
     max_line : int
@@ -196,8 +201,9 @@ def iter_compact(
     -------
     CompactIterator
         Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-        `("end", rest)` with the document without its nodes. Lines `XF pointer json` come
-        between them as `("extra", {"pointer", "value"})`: what is put together has the value there.
+        `("end", rest)` with the document without its nodes. Lines `XF pointer json` come after all
+        nodes and before the end as `("extra", {"pointer", "value"})`: what is put together has the
+        value there. Whether the pointer leads anywhere is not looked at: the nodes are gone.
 
     Raises
     ------
@@ -235,7 +241,9 @@ def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
     Warns
     -----
     UserWarning
-        With `repair`, one for each thing that was mended, with its place.
+        With `repair`, one for each thing that was mended, with its place; also before an error.
+        Python shows the same text once for each line of code, unless
+        `warnings.simplefilter("always")` asks for all.
 
     Source: design sections 8 and 12.
     """

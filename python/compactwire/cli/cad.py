@@ -14,8 +14,10 @@ from ._shell import (
     OK,
     add_command,
     add_output,
+    complain,
     one_line,
     read,
+    tell,
     token_counter,
     write,
     write_bytes,
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from ._shell import Commands
 
 _BAD = 1
+
+# So many mistakes of one file are shown.
+_MOST = 100
 
 _WHAT = {
     "assembly": "the assembly",
@@ -88,7 +93,13 @@ def _one(
     about: str,
     example: str,
 ) -> argparse.ArgumentParser:
-    parser = add_command(group, name, run, about, f"compactwire cad {name} {example}")
+    def named(args: argparse.Namespace) -> int:
+        try:
+            return run(args)
+        except (cad.CompactParseError, cad.DocumentError, cad.BinaryError) as error:
+            raise ValueError(f"{args.file}: {error}") from None
+
+    parser = add_command(group, name, named, about, f"compactwire cad {name} {example}")
     parser.add_argument("file", metavar="IN", help="a file of any kind, or - for stdin")
     parser.set_defaults(repair=False)
     add_output(parser)
@@ -110,29 +121,27 @@ def _document(data: bytes, *, repair: bool = False) -> Any:
     """Read a document, and say what was mended."""
     with warnings.catch_warnings(record=True) as mended:
         warnings.simplefilter("always")
-        document = cad.load(data, repair=repair)
-    for repaired in mended:
-        print(one_line(f"compactwire: mended: {repaired.message}"), file=sys.stderr)
-    return document
+        try:
+            return cad.load(data, repair=repair)
+        finally:
+            # An error speaks of the document as it is mended.
+            for repaired in mended:
+                tell(f"compactwire: mended: {repaired.message}")
 
 
 def _compact(args: argparse.Namespace) -> int:
     data = read(args.file)
     if args.unknown == "keep":
         return _keep(args, data)
+    source: Any
     try:
-        document = _document(data, repair=args.repair)
+        source = document = _document(data, repair=args.repair)
     except cad.DocumentError:
-        if not args.lossy:
+        if not args.lossy or not _is_plain_json(data):
             raise
-        # JSON from outside the model.
-        document = cad.canonical(data, lossy=True)
+        # JSON from outside the model; as it is, what is not in the model is lost, too.
+        source, document = data, cad.canonical(data, lossy=True)
     text = cad.to_compact(document, args.dialect, names=not args.no_names, lossy=args.lossy)
-    source = document
-    if args.lossy and data.lstrip().startswith(b"{"):
-        # As it was: what is not in the model is lost, too.
-        source = json.loads(data)
-        source = document if "compact" in source else source
     for code in cad.losses(source, args.dialect):
         print(f"compactwire: not carried: {_WHAT[code]} ({code})", file=sys.stderr)
     return write(text + "\n", args.output)
@@ -148,13 +157,25 @@ def _keep(args: argparse.Namespace, data: bytes) -> int:
 
 
 def _is_plain_json(data: bytes) -> bool:
+    """Tell JSON from text and bytes, and from a hybrid."""
     try:
         cad.from_hybrid(data)
     except cad.DocumentError as error:
-        return "invalid JSON" not in error.message
+        return error.message == 'missing field "compact"'
     except cad.CompactParseError:
         pass
     return False
+
+
+def _is_text(data: bytes) -> bool:
+    """Tell text from a hybrid, where one of both has a mistake."""
+    try:
+        cad.from_hybrid(data)
+    except cad.CompactParseError:
+        return False
+    except cad.DocumentError:
+        pass
+    return True
 
 
 def _expand(args: argparse.Namespace) -> int:
@@ -179,10 +200,18 @@ def _hybrid(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     result = OK
     for path in args.files:
-        data = read(path)
-        for place, message in _mistakes(data):
+        try:
+            mistakes = _mistakes(read(path))
+        except OSError as error:
+            # The other files have mistakes of their own.
+            complain(error)
+            result = _BAD
+            continue
+        for place, message in mistakes[:_MOST]:
             result = _BAD
             print(one_line(f"{path}:{place}: {message}"))
+        if len(mistakes) > _MOST:
+            tell(f"compactwire: {path}: more than {_MOST} mistakes, of which these are the first")
     return result
 
 
@@ -191,7 +220,7 @@ def _mistakes(data: bytes) -> list[tuple[str, str]]:
         cad.load(data)
     except cad.CompactParseError as error:
         # Of a hybrid there is one; its lines are those of the text inside.
-        errors = [error] if data.lstrip().startswith(b"{") else cad.check(data)
+        errors = cad.check(data, limit=_MOST + 1) if _is_text(data) else [error]
         return [(f"{e.line}:{e.column}", e.message + _hint(e)) for e in errors]
     except (cad.DocumentError, cad.BinaryError) as error:
         return [("1:1", str(error))]
@@ -205,21 +234,39 @@ def _hint(error: cad.CompactParseError) -> str:
 def _stats(args: argparse.Namespace) -> int:
     tokens = token_counter()
     lines = []
+    result = OK
     for path in args.files:
-        document = _document(read(path))
-        lines.append(f"{path}: {len(document['nodes'])} nodes")
-        baseline = None
-        for name, form in _forms(document):
-            data = form if isinstance(form, bytes) else form.encode()
-            line = f"  {name:<18}{len(data):>10} bytes"
-            if tokens is not None and isinstance(form, str):
-                count = tokens(form)
-                baseline = baseline or count
-                line += f"{count:>10} tokens{1 - count / baseline:>9.1%} fewer"
-            lines.append(line)
+        measured = _measure(path, tokens)
+        lines += measured
+        result = result if measured else _BAD
     if tokens is None:
         lines.append("(no tokens: pip install bpe-openai)")
-    return write("".join(line + "\n" for line in lines), "-")
+    write("".join(line + "\n" for line in lines), "-")
+    return result
+
+
+def _measure(path: str, tokens: Callable[[str], int] | None) -> list[str]:
+    """Measure a file; of one that cannot be read, say so and give nothing."""
+    try:
+        document = _document(read(path))
+        forms = _forms(document)
+    except OSError as error:
+        complain(error)
+        return []
+    except (cad.CompactParseError, cad.DocumentError, cad.BinaryError) as error:
+        complain(ValueError(f"{path}: {error}"))
+        return []
+    lines = [f"{path}: {len(document['nodes'])} nodes"]
+    baseline = None
+    for name, form in forms:
+        data = form if isinstance(form, bytes) else form.encode()
+        line = f"  {name:<18}{len(data):>10} bytes"
+        if tokens is not None and isinstance(form, str):
+            count = tokens(form)
+            baseline = baseline or count
+            line += f"{count:>10} tokens{1 - count / baseline:>9.1%} fewer"
+        lines.append(line)
+    return lines
 
 
 def _forms(document: Any) -> list[tuple[str, str | bytes]]:

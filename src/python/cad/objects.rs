@@ -70,6 +70,17 @@ fn hash(name: &[u8]) -> usize {
 /// A Python object to read a document from.
 pub(super) struct PyValue<'py>(pub Bound<'py, PyAny>);
 
+/// An integer beyond 64 bits as a number, if it is one.
+fn double(value: &Bound<'_, PyInt>) -> Option<f64> {
+    // Of the class: a subclass may have its own, and no Python code is to run here.
+    let int = value.py().get_type::<PyInt>();
+    match int.call_method1(intern!(value.py(), "__repr__"), (value,)) {
+        Ok(digits) => cad::double(digits.cast::<PyString>().ok()?.to_str().ok()?),
+        // Python writes no integers of thousands of digits.
+        Err(_) => Some(f64::INFINITY),
+    }
+}
+
 impl<'a> Source<'a> for PyValue<'_> {
     fn shape(&self) -> Shape<'a> {
         let object = &self.0;
@@ -85,9 +96,7 @@ impl<'a> Source<'a> for PyValue<'_> {
         } else if let Ok(value) = object.cast::<PyInt>() {
             match value.extract::<i64>() {
                 Ok(n) => Shape::Int(n),
-                Err(_) => {
-                    Shape::Big(value.extract().ok(), value.extract().unwrap_or(f64::INFINITY))
-                }
+                Err(_) => Shape::Big(value.extract().ok(), double(value)),
             }
         } else if object.is_none() {
             Shape::Null

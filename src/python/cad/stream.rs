@@ -1,23 +1,27 @@
 //! `iter_compact`.
 
-use super::super::args::Size;
+use super::super::args::{Data, Size};
 use super::super::errors::{os_error, parse_error};
 use super::super::walk;
 use super::objects::Objects;
 use super::{dialect, rest, surrogate_bytes};
 use crate::cad::{self, MAX_LINE, Stream};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many bytes are asked of a file at once.
 const CHUNK: usize = 1 << 16;
 
 /// The items of a compact text, one after the other; `iter_compact` makes it.
+///
+/// As with a generator, asking for the next item while another thread, or the source itself, waits
+/// for one is a `ValueError`.
 ///
 /// Source: design section 10.
 #[pyclass(frozen, module = "compactwire.cad")]
@@ -25,6 +29,27 @@ pub(super) struct CompactIterator {
     source: Source,
     /// `None` once it has ended or failed. No Python code runs under the lock.
     stream: Mutex<Option<Stream>>,
+    /// Whether somebody asks for the next item: chunks must come to the stream in their order, and
+    /// Python code runs while one is fetched.
+    busy: AtomicBool,
+}
+
+/// Nobody else asks until this is dropped.
+struct Turn<'i>(&'i AtomicBool);
+
+impl<'i> Turn<'i> {
+    fn take(busy: &'i AtomicBool) -> PyResult<Self> {
+        if busy.swap(true, Ordering::Acquire) {
+            return Err(PyValueError::new_err("CompactIterator is already executing"));
+        }
+        Ok(Self(busy))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 /// Where chunks come from.
@@ -46,7 +71,7 @@ enum Next<'py> {
 impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = source.py();
-        if source.is_instance_of::<PyBytes>() {
+        if Data::is_bytes(source) {
             let chunks = PyTuple::new(py, [source])?;
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
@@ -92,8 +117,8 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(text) = chunk.cast::<PyString>() {
         return text.to_str().map_or_else(|_| surrogate_bytes(text), |text| Ok(text.into()));
     }
-    if let Ok(bytes) = chunk.extract::<Vec<u8>>() {
-        return Ok(bytes);
+    if let Ok(data) = Data::new(chunk) {
+        return Ok(data.bytes()?.to_vec());
     }
     let found = chunk.get_type().name()?;
     Err(PyTypeError::new_err(format!("a chunk must be bytes or str, not {found}")))
@@ -106,6 +131,7 @@ impl CompactIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let _turn = Turn::take(&self.busy)?;
         loop {
             match self.step(py)? {
                 None => return Ok(None),
@@ -177,8 +203,9 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 ///
 /// Parameters
 /// ----------
-/// source : str, path-like, binary file or iterable of bytes or str
-///     A path, a file (read to its end), or chunks, which may end anywhere, even in a character.
+/// source : str, path-like, bytes, bytearray, memoryview, binary file or iterable of bytes or str
+///     A path, the text as bytes, a file (read to its end), or chunks, which may end anywhere, even
+///     in a character.
 /// dialect : {"auto", "0.1", "0.2"}
 ///     The grammar, as in `from_compact`.
 /// max_line : int
@@ -188,8 +215,9 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 /// -------
 /// CompactIterator
 ///     Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come
-///     between them as `("extra", {"pointer", "value"})`: what is put together has the value there.
+///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come after all
+///     nodes and before the end as `("extra", {"pointer", "value"})`: what is put together has the
+///     value there. Whether the pointer leads anywhere is not looked at: the nodes are gone.
 ///
 /// Raises
 /// ------
@@ -211,5 +239,6 @@ pub(super) fn iter_compact(
 ) -> PyResult<CompactIterator> {
     let dialect = self::dialect(dialect, true)?;
     let source = Source::new(source)?;
-    Ok(CompactIterator { source, stream: Mutex::new(Some(Stream::new(dialect, max_line.0))) })
+    let stream = Mutex::new(Some(Stream::new(dialect, max_line.0)));
+    Ok(CompactIterator { source, stream, busy: AtomicBool::new(false) })
 }
