@@ -756,6 +756,9 @@ def test_the_tool_answers_with_the_document_or_the_mistake() -> None:
     assert [error["line"] for error in answer["errors"]] == [2, 3]
     assert answer["errors"][0] == {**mistake, "suggestion": "S"}
     assert not cad.create_cad_compact("S \ud800")["ok"]
+    for data in (b"S 1", b"S", None):
+        with pytest.raises(TypeError, match="compact must be a str, not"):
+            cad.create_cad_compact(data)  # type: ignore[arg-type]
     text = '# vcad 0.2\nEMPTY\nXF /nodes/0/op {"type":"Torus"}'
     document = cad.create_cad_compact(text)["document"]
     assert document["nodes"]["0"]["op"] == {"type": "Torus"}

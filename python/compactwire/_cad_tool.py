@@ -84,8 +84,15 @@ def create_cad_compact(
         ``{"ok": False, "error": {"line", "column", "message", "source"}}``, where `source` is the
         line with the mistake.
 
+    Raises
+    ------
+    TypeError, ValueError
+        `compact` is no str, or an option does not exist.
+
     Source: CAD IR "For AI Models (MCP)"; design section 11.
     """
+    if not isinstance(compact, str):
+        raise TypeError(f"compact must be a str, not {type(compact).__name__}")
     if format not in ("json", "hybrid", "summary"):
         raise ValueError(f"format must be 'json', 'hybrid' or 'summary', not {format!r}")
     try:
