@@ -186,14 +186,20 @@ def test_a_repaired_document_is_the_one_that_was_meant(document: Any, data: st.D
         assert cad.load(json.dumps(wanted), repair=True) == wanted
         if not mended:
             assert exact(broken) == exact(wanted)
-        elif "\\0" not in str(mended[0].message):
+        else:
             with pytest.raises(UserWarning, match=re.escape(str(mended[0].message))):
                 cad.load(json.dumps(broken), repair=True)
 
 
 def break_it(document: Any, random: Any) -> Any:
     """Write ids as texts, keys that are no ids, snake case."""
-    text = lambda n: str(n) if random.random() < 0.5 else n  # noqa: E731
+
+    def text(number: Any) -> Any:
+        return str(number) if random.random() < 0.5 else number
+
+    def snake(name: str) -> str:
+        return re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name)
+
     nodes = {}
     for key, node in document["nodes"].items():
         op = node["op"]
@@ -204,7 +210,6 @@ def break_it(document: Any, random: Any) -> Any:
     document["nodes"] = nodes
     for shown in (*document["roots"], *document.get("partDefs", {}).values()):
         shown["root"] = text(shown["root"])
-    snake = lambda name: re.sub("[A-Z]", lambda c: "_" + c[0].lower(), name)  # noqa: E731
     for joint in document.get("joints", []):
         for name in ("parentInstanceId", "childInstanceId", "parentAnchor", "childAnchor"):
             joint[snake(name) if random.random() < 0.5 else name] = joint.pop(name)

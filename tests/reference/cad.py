@@ -556,7 +556,7 @@ class Reader:
         whole: Any = {**self.rest, "nodes": nodes, "roots": roots}
         for pointer, value in self.extra:
             whole = put(whole, pointer, value)
-        return whole  # type: ignore[no-any-return]
+        return dict(whole)
 
 
 def extra(rest: str) -> tuple[str, Any]:
