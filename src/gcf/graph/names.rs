@@ -1,7 +1,7 @@
 //! What a line can hold, and how kinds are abbreviated. GCF 3.6 sections 4 and 16.1.
 
 use super::super::error::{Code, Error, Place};
-use super::types::{Edge, Payload, Symbol, Text};
+use super::types::{Edge, Payload, Symbol};
 use crate::position::excerpt;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
@@ -155,8 +155,6 @@ pub(super) struct Index<'p> {
     symbols: &'p [Symbol],
     /// Positions, found by the hash of the name that stands there.
     positions: HashTable<u32>,
-    /// The same by where the name stands in memory: an edge's end is mostly the very text.
-    places: Places,
     hash: DefaultHashBuilder,
     shared: HashSet<&'p str>,
 }
@@ -186,7 +184,6 @@ impl<'p> Index<'p> {
         let hash = DefaultHashBuilder::default();
         let name = |position: &u32| &*symbols[*position as usize].qualified_name;
         let mut positions = HashTable::with_capacity(symbols.len());
-        let mut places = Places::new(symbols.len(), hash.hash_one(0));
         let mut shared = HashSet::new();
         for (i, symbol) in (0_u32..).zip(symbols) {
             let new = &*symbol.qualified_name;
@@ -194,37 +191,34 @@ impl<'p> Index<'p> {
             let rehash = |position: &u32| hash_of(&hash, name(position));
             match positions.entry(hash_of(&hash, new), same, rehash) {
                 Entry::Occupied(_) => _ = shared.insert(new),
-                Entry::Vacant(place) => {
-                    place.insert(i);
-                    places.insert(symbol.qualified_name.address(), i);
-                }
+                Entry::Vacant(place) => _ = place.insert(i),
             }
         }
-        Self { symbols, positions, places, hash, shared }
+        Self { symbols, positions, hash, shared }
     }
 
-    #[inline]
-    fn position(&self, name: &Text) -> Option<u32> {
-        if let Some(position) = self.places.find(name.address())
-            && self.symbols[position as usize].qualified_name.len() == name.len()
-        {
-            return Some(position);
-        }
-        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == **name;
+    /// The first symbol of a name.
+    pub(super) fn position(&self, name: &str) -> Option<u32> {
+        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
         self.positions.find(hash_of(&self.hash, name), same).copied()
+    }
+
+    /// Whether no two symbols have one name.
+    pub(super) fn distinct(&self) -> bool {
+        self.shared.is_empty()
     }
 
     /// The only symbol of a name.
     ///
     /// # Errors
     /// `dangling_edge`, `duplicate_symbol`, with the path to the end of the edge that names it.
-    pub(super) fn end(&self, name: &Text, path: impl Fn() -> String) -> Result<u32, Error> {
+    pub(super) fn end(&self, name: &str, path: impl Fn() -> String) -> Result<u32, Error> {
         match self.position(name) {
             None => {
                 let message = format!("{} is not among the symbols", excerpt(name));
                 Err(unfit(Code::DanglingEdge, path(), message))
             }
-            Some(_) if !self.shared.is_empty() && self.shared.contains(&**name) => {
+            Some(_) if !self.shared.is_empty() && self.shared.contains(name) => {
                 let message = format!(
                     "more than one symbol is called {}, and an edge names no kind",
                     excerpt(name)
@@ -238,47 +232,10 @@ impl<'p> Index<'p> {
     /// [`Index::end`], as the symbol.
     pub(super) fn symbol(
         &self,
-        name: &Text,
+        name: &str,
         path: impl Fn() -> String,
     ) -> Result<&'p Symbol, Error> {
         self.end(name, path).map(|index| &self.symbols[index as usize])
-    }
-}
-
-/// Positions by addresses, which only few compare: no more than a product and a look or two.
-struct Places {
-    /// Address and position; 0 is no address. More than half of them stay empty.
-    table: Vec<(usize, u32)>,
-    /// Odd and random, so that nobody can make addresses that meet.
-    factor: u64,
-    shift: u32,
-}
-
-impl Places {
-    fn new(count: usize, random: u64) -> Self {
-        let size = (2 * count).next_power_of_two().max(2);
-        Self { table: vec![(0, 0); size], factor: random | 1, shift: 64 - size.ilog2() }
-    }
-
-    /// The place of an address, and those that follow.
-    #[inline]
-    fn probe(&self, address: usize) -> impl Iterator<Item = usize> + use<> {
-        #[expect(clippy::cast_possible_truncation, reason = "below the size of the table")]
-        let first = ((address as u64).wrapping_mul(self.factor) >> self.shift) as usize;
-        let last = self.table.len() - 1;
-        (first..).map(move |place| place & last)
-    }
-
-    fn insert(&mut self, address: usize, position: u32) {
-        if let Some(free) = self.probe(address).find(|&place| self.table[place].0 == 0) {
-            self.table[free] = (address, position);
-        }
-    }
-
-    #[inline]
-    fn find(&self, address: usize) -> Option<u32> {
-        let mut found = self.probe(address).map(|place| self.table[place]);
-        found.find(|&(at, _)| at == address || at == 0).filter(|&(at, _)| at != 0).map(|(_, p)| p)
     }
 }
 

@@ -105,11 +105,6 @@ impl Text {
         if self.offset == 0 { self.uncounted() } else { (&**self).into() }
     }
 
-    /// Where it begins: texts of one place and length are equal.
-    pub(super) fn address(&self) -> usize {
-        self.start.as_ptr() as usize
-    }
-
     fn block(&self) -> Option<NonNull<Block>> {
         // SAFETY: not static, so that its block begins so far before.
         (self.offset > 0).then(|| unsafe { self.start.sub(self.offset as usize).cast() })

@@ -2,9 +2,9 @@
 //!
 //! Invariant: none. A payload may hold what a format cannot carry; the format says so.
 
+use super::linked::Links;
 use super::text::Release;
 pub use super::text::Text;
-use hashbrown::HashMap;
 
 /// What a tool answers with: symbols, and the edges between them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,19 +27,11 @@ impl Payload {
     /// Lets the ends of edges be the very texts of the symbols that they name: it takes less memory,
     /// and who resolves them finds them by where they stand.
     pub fn share(&mut self) {
-        let names = self.symbols.iter().map(|symbol| (&*symbol.qualified_name, symbol));
-        let names: HashMap<&str, &Symbol> = names.collect();
-        for edge in &mut self.edges {
-            for end in [&mut edge.source, &mut edge.target] {
-                if let Some(symbol) = names.get(&**end) {
-                    *end = symbol.qualified_name.clone();
-                }
-            }
-        }
+        Links::new(self).share(self);
     }
 
     /// Drops it: texts that share a block are counted off together, not each by itself.
-    pub fn release(self) {
+    pub(super) fn release(self) {
         let mut release = Release::default();
         for Edge { source, target, edge_type, status } in self.edges {
             for text in [source, target, edge_type, status] {

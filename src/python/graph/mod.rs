@@ -126,8 +126,8 @@ pub(super) fn encode<'py>(
     let options = options(dangling, allow_unicode, locations)?;
     let core = payload.core.clone();
     let size = 64 * (core.symbols.len() + core.edges.len());
-    let text = super::detached(py, size, || graph::encode(&core, options));
-    Ok(PyString::new(py, &text.map_err(|error| gcf_error(py, &error))?))
+    let text = super::detached(py, size, || core.encode(options));
+    super::make_str(py, &text.map_err(|error| gcf_error(py, &error))?)
 }
 
 /// Read a text of the graph profile.

@@ -2,40 +2,16 @@
 //!
 //! Invariant: what is held never changes, and lives as long as anyone holds it.
 
-use crate::gcf::graph;
+use crate::gcf::graph::{self, Linked};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A payload that is given back all at once.
-#[derive(PartialEq)]
-pub(in crate::python) struct Core(graph::Payload);
-
-impl From<graph::Payload> for Core {
-    fn from(payload: graph::Payload) -> Self {
-        Self(payload)
-    }
-}
-
-impl Deref for Core {
-    type Target = graph::Payload;
-
-    fn deref(&self) -> &graph::Payload {
-        &self.0
-    }
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        std::mem::take(&mut self.0).release();
-    }
-}
-
 /// A payload as Python counts its holders, which with a lock of the interpreter costs next to nothing.
 #[pyclass(frozen, module = "compactwire.gcf")]
-pub(in crate::python) struct Owner(Arc<Core>);
+pub(in crate::python) struct Owner(Arc<Linked>);
 
 /// A value of its own, or a part of a payload, which lives as long then: nothing is copied.
 pub(in crate::python) enum Held<T> {
@@ -69,7 +45,7 @@ impl Part for graph::Edge {
 /// A tuple of the parts of a payload.
 pub(super) fn parts<T: Part, C>(
     py: Python<'_>,
-    core: &Arc<Core>,
+    core: &Arc<Linked>,
     part: impl Fn(Held<T>) -> C,
 ) -> PyResult<Py<PyTuple>>
 where

@@ -2,10 +2,10 @@
 
 use super::super::text_of;
 use super::edge::Edge;
-use super::held::{Core, parts};
+use super::held::parts;
 use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, elements, replaced, restored};
-use crate::gcf::graph;
+use crate::gcf::graph::{self, Linked};
 use crate::python::args::int64;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -39,14 +39,20 @@ use std::sync::Arc;
 /// Source: wire codecs, "Payload".
 #[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
 pub(in crate::python) struct Payload {
-    pub(in crate::python) core: Arc<Core>,
+    pub(in crate::python) core: Arc<Linked>,
     symbols: PyOnceLock<Py<PyTuple>>,
     edges: PyOnceLock<Py<PyTuple>>,
 }
 
 impl From<graph::Payload> for Payload {
     fn from(core: graph::Payload) -> Self {
-        Self { core: Arc::new(core.into()), symbols: PyOnceLock::new(), edges: PyOnceLock::new() }
+        Linked::from(core).into()
+    }
+}
+
+impl From<Linked> for Payload {
+    fn from(core: Linked) -> Self {
+        Self { core: Arc::new(core), symbols: PyOnceLock::new(), edges: PyOnceLock::new() }
     }
 }
 
@@ -88,15 +94,14 @@ impl Payload {
     ) -> PyResult<Self> {
         let count =
             |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
-        let mut core = graph::Payload {
+        let core = Linked::new(graph::Payload {
             tool: text_of(tool, "tool")?,
             tokens_used: count(tokens_used, "tokens_used")?,
             token_budget: count(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
             symbols: elements(symbols, |symbol: &Symbol| (*symbol.0).clone())?,
             edges: elements(edges, |edge: &Edge| (*edge.0).clone())?,
-        };
-        core.share();
+        });
         Ok(core.into())
     }
 

@@ -1,0 +1,339 @@
+//! The writer: `rules` checks everything and says what is wrong; `quick` writes the payloads that nearly
+//! all are, and leaves all others to it. GCF 3.6 sections 9 and 16.1.
+
+mod lines;
+mod page;
+mod quick;
+mod rules;
+
+use super::super::error::Error;
+use super::linked::{Linked, Links};
+use super::table::{Planned, SentSymbols};
+use super::types::Payload;
+pub(super) use lines::{
+    write_declaration, write_edge, write_group, write_id, write_label, write_locations, write_node,
+};
+use quick::Quick;
+use std::time::Duration;
+
+/// What happens to an edge whose end is not among the symbols.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dangling {
+    /// `dangling_edge`.
+    #[default]
+    Refuse,
+    /// It is left out.
+    Drop,
+}
+
+/// How a payload is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeOptions {
+    /// What happens to an edge whose end is not among the symbols.
+    pub dangling: Dangling,
+    /// Whether names may be other than ASCII. Readers take them; the grammar forbids to write them.
+    pub allow_unicode: bool,
+    /// Whether locations are written. Readers of GCF before 3.6 refuse them.
+    pub locations: bool,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self { dangling: Dangling::default(), allow_unicode: false, locations: true }
+    }
+}
+
+/// Writes a payload.
+///
+/// # Errors
+/// `invalid_graph_name`, `not_finite`, `out_of_range`, `duplicate_symbol`, `dangling_edge`,
+/// `invalid_header_value`, `invalid_loc_line`, with the path to the symbol or edge.
+pub fn encode(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
+    let quick = Quick::new(payload);
+    let text = quick.and_then(|quick| quick.write(&Links::new(payload), options, None));
+    text.map_or_else(|| by_rules(payload, options), Ok)
+}
+
+impl Linked {
+    /// [`encode`], by the names that were looked up.
+    ///
+    /// # Errors
+    /// As [`encode`].
+    pub fn encode(&self, options: EncodeOptions) -> Result<String, Error> {
+        let text = Quick::new(self).and_then(|quick| quick.write(self.links(), options, None));
+        text.map_or_else(|| by_rules(self, options), Ok)
+    }
+}
+
+fn by_rules(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
+    let order = rules::order(payload, options)?;
+    let mut ids = vec![0; order.len()];
+    for (id, &position) in (0..).zip(&order) {
+        ids[position as usize] = id;
+    }
+    rules::write(payload, options, &order, &Planned { ids, known: Vec::new() }, false)
+}
+
+/// Writes a payload to a peer with which a session is held: what it has is named by its id alone.
+///
+/// `now` is the time since any fixed moment, by a clock that does not go back. Beyond a limit of the
+/// session the payload is written in full, without `session=true`, and the session starts over.
+///
+/// # Errors
+/// As [`encode`]; then the session is as it was.
+pub fn encode_in(
+    payload: &Payload,
+    options: EncodeOptions,
+    sent: &mut SentSymbols,
+    now: Duration,
+) -> Result<String, Error> {
+    let quick = Quick::new(payload);
+    let order = match &quick {
+        Some(quick) => quick.order(),
+        None => rules::order(payload, options)?,
+    };
+    let Some(planned) = sent.plan(&payload.symbols, &order, now) else {
+        let text = encode(payload, options)?;
+        sent.start_over();
+        return Ok(text);
+    };
+    let text = quick.and_then(|quick| quick.write(&Links::new(payload), options, Some(&planned)));
+    let text = match text {
+        Some(text) => text,
+        None => rules::write(payload, options, &rules::order(payload, options)?, &planned, true)?,
+    };
+    sent.commit(&payload.symbols, &planned, now);
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::{Content, decode};
+    use super::super::types::{Edge, Location, Symbol};
+    use super::*;
+    use crate::gcf::Code;
+    use proptest::prelude::*;
+
+    fn symbol(name: &str, score: f64, distance: i64) -> Symbol {
+        Symbol {
+            qualified_name: name.into(),
+            kind: "function".into(),
+            score,
+            provenance: "lsp".into(),
+            distance,
+            ..Symbol::default()
+        }
+    }
+
+    fn encoded(payload: &Payload) -> Result<String, Code> {
+        encode(payload, EncodeOptions::default()).map_err(|error| error.code)
+    }
+
+    #[test]
+    fn groups_go_outwards_and_scores_down() {
+        let payload = Payload {
+            tool: "t".into(),
+            symbols: vec![
+                symbol("far", 0.9, 7),
+                symbol("low", 0.101, 0),
+                symbol("high", 0.104, 0),
+                symbol("tie", 0.104, 0),
+            ],
+            edges: vec![Edge::new("high", "far", "b"), Edge::new("high", "far", "a")],
+            ..Payload::default()
+        };
+        let text = "GCF profile=graph tool=t symbols=4 edges=2\n## targets\n@0 fn high 0.10 lsp\n\
+                    @1 fn tie 0.10 lsp\n@2 fn low 0.10 lsp\n## distance_7\n@3 fn far 0.90 lsp\n\
+                    ## edges [2]\n@3<@0 a\n@3<@0 b\n";
+        assert_eq!(encoded(&payload).as_deref(), Ok(text));
+        let quick = Quick::new(&payload).unwrap();
+        let text = Some(text.to_owned());
+        assert_eq!(quick.write(&Links::new(&payload), EncodeOptions::default(), None), text);
+    }
+
+    #[test]
+    fn what_a_line_cannot_hold_is_refused() {
+        let with = |change: fn(&mut Payload)| {
+            let mut payload = Payload {
+                symbols: vec![symbol("a", 0.5, 0), symbol("b", 0.5, 0)],
+                edges: vec![Edge::new("a", "b", "calls")],
+                ..Payload::default()
+            };
+            change(&mut payload);
+            encoded(&payload).unwrap_err()
+        };
+        assert_eq!(with(|p| p.symbols[0].kind = "a b".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.symbols[0].provenance = "".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.edges[0].edge_type = "é".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.edges[0].status = "a\n".into()), Code::InvalidGraphName);
+        assert_eq!(with(|p| p.symbols[1].score = f64::NAN), Code::NotFinite);
+        assert_eq!(with(|p| p.symbols[1].distance = -1), Code::OutOfRange);
+        assert_eq!(with(|p| p.tokens_used = -1), Code::OutOfRange);
+        assert_eq!(with(|p| p.symbols[1].qualified_name = "a".into()), Code::DuplicateSymbol);
+        assert_eq!(with(|p| p.edges[0].target = "c".into()), Code::DanglingEdge);
+        assert_eq!(with(|p| p.tool = "my tool".into()), Code::InvalidHeaderValue);
+        let twins = |p: &mut Payload| {
+            p.symbols[1].qualified_name = "a".into();
+            p.symbols[1].kind = "type".into();
+            p.edges[0].target = "a".into();
+        };
+        assert_eq!(with(twins), Code::DuplicateSymbol);
+    }
+
+    #[test]
+    fn dangling_edges_are_dropped_where_that_is_asked_for() {
+        let payload = Payload {
+            symbols: vec![symbol("a", 0.5, 0)],
+            edges: vec![Edge::new("a", "c", "calls")],
+            ..Payload::default()
+        };
+        let options = EncodeOptions { dangling: Dangling::Drop, ..EncodeOptions::default() };
+        let text = encode(&payload, options).unwrap();
+        assert_eq!(text, "GCF profile=graph symbols=1\n## targets\n@0 fn a 0.50 lsp\n");
+    }
+
+    #[test]
+    fn what_is_written_by_the_rules_is_no_less() {
+        let mut payload = Payload {
+            symbols: vec![symbol("a", 0.5, 0), symbol("b", 12.345, 64), symbol("c", -0.004, 1)],
+            edges: vec![Edge::new("a", "b", "calls"), Edge::new("b", "c", "calls")],
+            ..Payload::default()
+        };
+        payload.symbols[0].location =
+            Some(Location { file: "a b.rs".into(), line: 3, column: 1, end: None }.into());
+        payload.edges[1].status = "added".into();
+        let text = "GCF profile=graph symbols=3 edges=2\n## targets\n@0 fn a 0.50 lsp\n## related\n\
+                    @1 fn c -0.00 lsp\n## distance_64\n@2 fn b 12.35 lsp\n## edges [2]\n\
+                    @2<@0 calls\n@1<@2 calls added\n## loc [1]\n@0 \"a b.rs\" 3 1\n";
+        assert_eq!(encoded(&payload).as_deref(), Ok(text));
+    }
+
+    #[test]
+    fn a_name_that_the_peer_knows_must_be_fit_all_the_same() {
+        let payload = Payload { symbols: vec![symbol("é", 0.5, 0)], ..Payload::default() };
+        let mut sent = SentSymbols::default();
+        let mut write = |allow_unicode| {
+            let options = EncodeOptions { allow_unicode, ..EncodeOptions::default() };
+            encode_in(&payload, options, &mut sent, Duration::ZERO).map_err(|error| error.code)
+        };
+        write(true).unwrap();
+        assert!(write(true).unwrap().ends_with("@0  # previously transmitted\n"));
+        assert_eq!(write(false), Err(Code::InvalidGraphName));
+    }
+
+    /// Payloads that are written at once, and others that break a rule or are unusual.
+    fn payloads() -> impl Strategy<Value = Payload> {
+        prop::bool::weighted(0.4).prop_flat_map(|wild| payloads_that_are(u32::from(wild)))
+    }
+
+    fn payloads_that_are(wild: u32) -> impl Strategy<Value = Payload> {
+        let name = prop_oneof![
+            60 => "[ab]{1,3}(/[a-z]{1,80})?",
+            wild => Just(String::new()),
+            wild => "[a ~\u{7F}é]{1,40}",
+        ];
+        let score = prop_oneof![
+            40 => (0..1000_u32).prop_map(|thousandths| f64::from(thousandths) / 1000.0),
+            5 => 0.0..0.000_000_001,
+            5 => (0..20_u32).prop_map(|i| f64::from_bits(0.5_f64.to_bits() + u64::from(i))),
+            wild => -1.0..100.0,
+            wild => Just(f64::NAN),
+        ];
+        let word =
+            prop_oneof![40 => "function|type|method|[a-z]{1,20}", wild => "[a b]?|[a-z]{25}"];
+        let distance = prop_oneof![40 => 0..4_i64, wild => -1..100_i64];
+        let symbol =
+            (name, word, score, distance, "lsp|ast", prop::option::weighted(0.1, 1..3_u64));
+        let symbols = prop::collection::vec(symbol, 0..24).prop_map(|symbols| {
+            let made = |(name, kind, score, distance, provenance, line)| Symbol {
+                qualified_name: String::into(name),
+                kind: String::into(kind),
+                score,
+                distance,
+                provenance: String::into(provenance),
+                location: Option::map(line, |line| {
+                    Location { file: "f".into(), line, column: 1, end: None }.into()
+                }),
+                ..Symbol::default()
+            };
+            symbols.into_iter().map(made).collect::<Vec<_>>()
+        });
+        let ends = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
+        let status = prop_oneof![60 => Just(""), wild => Just("added"), wild => Just("a b")];
+        let edge_type = prop_oneof![60 => "calls|[a-c]", wild => "x[ é]?y{20}"];
+        let edges = prop::collection::vec((ends, edge_type, status), 0..24);
+        let gone = prop_oneof![20 => Just(None), wild => Just(Some("gone"))];
+        let tool = prop_oneof![40 => Just("tool"), wild => Just("a tool"), wild => Just("")];
+        let tokens = prop_oneof![40 => 0..100_i64, wild => Just(-1)];
+        (symbols, edges, gone, tool, tokens).prop_map(|(symbols, edges, gone, tool, tokens)| {
+            let tool = tool.into();
+            let mut payload = Payload { tool, tokens_used: tokens, symbols, ..Payload::default() };
+            for ((source, target), edge_type, status) in edges {
+                if !payload.symbols.is_empty() {
+                    let name = |at: prop::sample::Index| &*at.get(&payload.symbols).qualified_name;
+                    let target = gone.unwrap_or_else(|| name(target));
+                    let edge = Edge::new(name(source), target, &edge_type);
+                    payload.edges.push(Edge { status: status.into(), ..edge });
+                }
+            }
+            payload
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn both_writers_say_the_same(
+            mut payload in payloads(),
+            allow_unicode: bool,
+            locations: bool,
+            drop: bool,
+            distinct in prop::bool::weighted(0.9),
+        ) {
+            if distinct {
+                for (i, symbol) in payload.symbols.iter_mut().enumerate() {
+                    let name = format!("{}{i}", symbol.qualified_name);
+                    for edge in &mut payload.edges {
+                        for end in [&mut edge.source, &mut edge.target] {
+                            if **end == *symbol.qualified_name {
+                                *end = name.as_str().into();
+                            }
+                        }
+                    }
+                    symbol.qualified_name = name.into();
+                }
+            }
+            let dangling = if drop { Dangling::Drop } else { Dangling::Refuse };
+            let options = EncodeOptions { dangling, allow_unicode, locations };
+            let expected = by_rules(&payload, options);
+            prop_assert_eq!(&encode(&payload, options), &expected);
+            prop_assert_eq!(&Linked::new(payload.clone()).encode(options), &expected);
+            prop_assert_eq!(&Linked::from(payload.clone()).encode(options), &expected);
+            if let Ok(text) = expected {
+                let read = decode(&text).map(|decoded| decoded.content);
+                let Ok(Content::Payload(read)) = read else { panic!("{read:?}") };
+                prop_assert_eq!(read.symbols.len(), payload.symbols.len());
+                prop_assert_eq!(encode(&read, options), Ok(text));
+            }
+        }
+
+        #[test]
+        fn both_writers_say_the_same_in_a_session(
+            payloads in prop::collection::vec((payloads(), any::<bool>()), 1..4),
+        ) {
+            let mut sent = SentSymbols::default();
+            let mut by_rules = SentSymbols::default();
+            for (payload, allow_unicode) in &payloads {
+                let options = EncodeOptions { allow_unicode: *allow_unicode, ..EncodeOptions::default() };
+                let text = encode_in(payload, options, &mut sent, Duration::ZERO);
+                let expected = rules::order(payload, options).and_then(|order| {
+                    let planned = by_rules.plan(&payload.symbols, &order, Duration::ZERO).unwrap();
+                    let text = rules::write(payload, options, &order, &planned, true)?;
+                    by_rules.commit(&payload.symbols, &planned, Duration::ZERO);
+                    Ok(text)
+                });
+                prop_assert_eq!(text, expected);
+            }
+            prop_assert_eq!(sent.state(), by_rules.state());
+        }
+    }
+}
