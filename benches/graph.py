@@ -9,6 +9,8 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat, starmap
 from typing import Any
 
 from compactwire import gcf, wire
@@ -40,32 +42,32 @@ def payload(count: int) -> gcf.Payload:
     return gcf.Payload("context_for_task", 1847, 5000, "", symbols, edges)
 
 
-def theirs(ours: gcf.Payload) -> tuple[Any, Any]:
-    """Give the package and its object for our payload."""
-    import gcf as package  # type: ignore[import-not-found,unused-ignore]
+@dataclass(frozen=True)
+class Fields:
+    """What a payload is made of, before anything is made."""
 
-    symbols = [
-        package.Symbol(
-            qualified_name=symbol.qualified_name,
-            kind=symbol.kind,
-            score=symbol.score,
-            provenance=symbol.provenance,
-            distance=symbol.distance,
+    symbols: list[dict[str, object]]
+    edges: list[dict[str, str]]
+
+    def make(self, package: Any) -> Any:
+        """Make the objects of a package."""
+        return package.Payload(
+            tool="context_for_task",
+            tokens_used=1847,
+            token_budget=5000,
+            symbols=[package.Symbol(**symbol) for symbol in self.symbols],
+            edges=[package.Edge(**edge) for edge in self.edges],
         )
-        for symbol in ours.symbols
-    ]
-    edges = [
-        package.Edge(source=edge.source, target=edge.target, edge_type=edge.edge_type)
-        for edge in ours.edges
-    ]
-    made = package.Payload(
-        tool=ours.tool,
-        tokens_used=ours.tokens_used,
-        token_budget=ours.token_budget,
-        symbols=symbols,
-        edges=edges,
+
+
+def fields(ours: gcf.Payload) -> Fields:
+    """Take a payload apart."""
+    names = ["qualified_name", "kind", "score", "provenance", "distance"]
+    ends = ["source", "target", "edge_type"]
+    return Fields(
+        [{name: getattr(symbol, name) for name in names} for symbol in ours.symbols],
+        [{name: getattr(edge, name) for name in ends} for edge in ours.edges],
     )
-    return package, made
 
 
 def everything(text: str) -> tuple[object, object]:
@@ -77,8 +79,11 @@ def everything(text: str) -> tuple[object, object]:
 
 def cases() -> Iterator[speed.Case]:
     """Give the comparisons; both sides write the same symbols, or there is no figure."""
+    import gcf as package  # type: ignore[import-not-found,unused-ignore]
+
     ours = payload(SYMBOLS)
-    package, peer = theirs(ours)
+    parts = fields(ours)
+    peer = parts.make(package)
     text = gcf.encode(ours)
     theirs_text = package.encode(peer)
     speed.same(text, theirs_text)
@@ -106,6 +111,23 @@ def cases() -> Iterator[speed.Case]:
         40,
         lambda: everything(text),
         lambda: package.decode(theirs_text),
+    )
+    yield speed.Case(
+        "graph decode, with objects",
+        size,
+        "1,000 bare objects",
+        None,
+        lambda: everything(text),
+        lambda: tuple(starmap(object, repeat((), 2 * SYMBOLS))),
+    )
+    speed.same(gcf.encode(parts.make(gcf)), text)
+    yield speed.Case(
+        "graph made and encoded",
+        size,
+        "gcf-python",
+        None,
+        lambda: gcf.encode(parts.make(gcf)),
+        lambda: package.encode(parts.make(package)),
     )
     data = wire.encode_gcb(ours)
     speed.same(wire.decode_gcb(data), ours)

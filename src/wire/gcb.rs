@@ -14,9 +14,10 @@
 
 use super::error::{Code, Error};
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
-use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text};
+use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text, Whole};
 use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
+use std::ops::Range;
 
 const MAGIC: &[u8; 4] = b"GCB1";
 const VERSION: u8 = 1;
@@ -235,8 +236,9 @@ impl Writer {
 
 /// The shortest decimal that rounds to this binary32, as a double.
 fn shortest(narrow: f32) -> f64 {
-    let hundredths = f64::from(narrow) * 100.0;
-    let rounded = hundredths.round() / 100.0;
+    // 1.5 * 2^52: added to a small number it leaves no bits for a fraction.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let rounded = (f64::from(narrow) * 100.0 + WHOLE - WHOLE) / 100.0;
     // Two decimals, as scores mostly have: up to six digits, they are the shortest.
     #[expect(clippy::cast_possible_truncation, reason = "that it rounds back is the question")]
     if rounded.abs() < 1000.0 && (rounded as f32).to_bits() == narrow.to_bits() {
@@ -261,7 +263,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
         let message = format!("version {} is unknown; 1 is known", bytes[MAGIC.len()]);
         return Err(Error::at(Code::BadVersion, MAGIC.len(), message));
     }
-    let mut reader = Reader { bytes, at: MAGIC.len() + 1, options };
+    let mut reader = Reader { at: MAGIC.len() + 1, ..Reader::new(bytes, options) };
     let tool = reader.text()?.into();
     let tokens_used = reader.count()?;
     let token_budget = reader.count()?;
@@ -275,11 +277,20 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
         );
         return Err(Error::at(Code::Truncated, reader.at, message));
     }
-    let mut symbols = Vec::new();
+    let (mut symbols, mut places) = (Vec::new(), Vec::new());
     for _ in 0..symbol_count {
-        symbols.push(reader.symbol()?);
+        let (symbol, texts) = reader.symbol()?;
+        symbols.push(symbol);
+        places.push(texts);
     }
-    let edges = reader.edges(edge_count, &symbols)?;
+    // All texts are parts of one, which takes one allocation.
+    let texts = std::mem::take(&mut reader.texts);
+    let whole = Whole::new(&texts, true);
+    for (symbol, [name, signature]) in symbols.iter_mut().zip(places) {
+        symbol.qualified_name = whole.part(name.start, name.end);
+        symbol.signature = whole.part(signature.start, signature.end);
+    }
+    let edges = reader.edges(edge_count, &symbols, &whole)?;
     if reader.at < bytes.len() {
         let message = format!("{} bytes are left over", bytes.len() - reader.at);
         return Err(Error::at(Code::TrailingData, reader.at, message));
@@ -299,30 +310,51 @@ struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
     options: DecodeOptions,
+    /// Names and signatures, one behind the other.
+    texts: String,
 }
 
 impl<'b> Reader<'b> {
-    fn symbol(&mut self) -> Result<Symbol, Error> {
-        Ok(Symbol {
-            qualified_name: self.text()?.into(),
+    fn new(bytes: &'b [u8], options: DecodeOptions) -> Self {
+        Self { bytes, at: 0, options, texts: String::new() }
+    }
+
+    /// A symbol, and where among the texts its name and its signature stand.
+    fn symbol(&mut self) -> Result<(Symbol, [Range<usize>; 2]), Error> {
+        let name = self.kept_text()?;
+        let mut symbol = Symbol {
             kind: self.word(KINDS, Code::UnknownKind)?,
             score: self.number()?,
             provenance: self.word(PROVENANCES, Code::UnknownProvenance)?,
             distance: self.byte()?.into(),
-            signature: self.text()?.into(),
-            components: [self.number()?, self.number()?, self.number()?, self.number()?].into(),
-            location: None,
-        })
+            ..Symbol::default()
+        };
+        let signature = self.kept_text()?;
+        symbol.components = [self.number()?, self.number()?, self.number()?, self.number()?].into();
+        Ok((symbol, [name, signature]))
     }
 
-    fn edges(&mut self, count: u64, symbols: &[Symbol]) -> Result<Vec<Edge>, Error> {
+    fn kept_text(&mut self) -> Result<Range<usize>, Error> {
+        let start = self.texts.len();
+        let text = self.text()?;
+        self.texts.push_str(text);
+        Ok(start..self.texts.len())
+    }
+
+    fn edges(
+        &mut self,
+        count: u64,
+        symbols: &[Symbol],
+        whole: &Whole<'_>,
+    ) -> Result<Vec<Edge>, Error> {
         let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
         let mut edges = Vec::new();
         for _ in 0..count {
             let at = self.at;
-            let edge = self.edge(symbols)?;
+            let edge = self.edge(symbols, whole)?;
             let ends = [&*edge.source, &*edge.target];
-            if let Some(end) = ends.into_iter().find(|end| shared.contains(end)) {
+            let is_shared = |end: &&str| !shared.is_empty() && shared.contains(*end);
+            if let Some(end) = ends.into_iter().find(is_shared) {
                 let message = format!("more than one symbol is called {}", excerpt(end));
                 return Err(Error::at(Code::DuplicateSymbol, at, message));
             }
@@ -331,20 +363,20 @@ impl<'b> Reader<'b> {
         Ok(edges)
     }
 
-    fn edge(&mut self, symbols: &[Symbol]) -> Result<Edge, Error> {
+    fn edge(&mut self, symbols: &[Symbol], whole: &Whole<'_>) -> Result<Edge, Error> {
         Ok(Edge {
-            source: self.end(symbols)?,
-            target: self.end(symbols)?,
+            source: self.end(symbols, whole)?,
+            target: self.end(symbols, whole)?,
             edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
             status: self.word(STATUSES, Code::UnknownStatus)?,
         })
     }
 
-    fn end(&mut self, symbols: &[Symbol]) -> Result<Text, Error> {
+    fn end(&mut self, symbols: &[Symbol], whole: &Whole<'_>) -> Result<Text, Error> {
         let at = self.at;
         let index = self.varint()?;
         let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
-        symbol.map(|symbol| symbol.qualified_name.clone()).ok_or_else(|| {
+        symbol.map(|symbol| whole.again(&symbol.qualified_name)).ok_or_else(|| {
             let message = format!("the edge goes to symbol {index} of {}", symbols.len());
             Error::at(Code::EdgeIndex, at, message)
         })
@@ -502,7 +534,7 @@ mod tests {
     #[test]
     fn numbers_have_one_form() {
         let read = |bytes: &[u8]| {
-            let mut reader = Reader { bytes, at: 0, options: DecodeOptions::default() };
+            let mut reader = Reader::new(bytes, DecodeOptions::default());
             reader.varint().map_err(|error| error.code)
         };
         assert_eq!(read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]), Ok(u64::MAX));

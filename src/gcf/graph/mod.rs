@@ -82,4 +82,5 @@ pub use root::{canonical_bytes, pack_root};
 pub use state::StateError;
 pub use stream::{StreamEncoder, StreamOptions};
 pub use table::{KnownSymbol, SentState, SentSymbols, SymbolTable, TableLimits};
+pub(crate) use text::Whole;
 pub use types::{Components, DeltaPayload, Edge, Location, Payload, Symbol, Text};

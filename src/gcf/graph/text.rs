@@ -180,7 +180,7 @@ impl From<String> for Text {
 
 /// A copy of a text, of which parts are handed out: not one by one are their holders counted, but
 /// taken from a stock that the block has from the start.
-pub(super) struct Whole<'t> {
+pub(crate) struct Whole<'t> {
     text: &'t str,
     /// Of the copy; `None` where each part is copied: of 4 GiB or more, and where that is asked for.
     start: Option<NonNull<u8>>,
@@ -192,7 +192,7 @@ const STOCK: usize = isize::MAX as usize / 2;
 
 impl<'t> Whole<'t> {
     /// Parts keep the whole in memory, unless they are not `shared`.
-    pub(super) fn new(text: &'t str, shared: bool) -> Self {
+    pub(crate) fn new(text: &'t str, shared: bool) -> Self {
         let small = u32::try_from(HEAD.saturating_add(text.len())).is_ok_and(|end| end < LONG);
         let start = (shared && small && !text.is_empty()).then(|| Block::copy(text, STOCK));
         Self { text, start, handed_out: Cell::new(0) }
@@ -208,7 +208,7 @@ impl<'t> Whole<'t> {
 
     /// A part of the text, from one place to another.
     #[inline]
-    pub(super) fn part(&self, from: usize, to: usize) -> Text {
+    pub(crate) fn part(&self, from: usize, to: usize) -> Text {
         let part = &self.text[from..to];
         match self.start {
             Some(start) if !part.is_empty() && self.take() => {
@@ -229,7 +229,7 @@ impl<'t> Whole<'t> {
 
     /// The clone of a text: of its own parts, from the stock.
     #[inline]
-    pub(super) fn again(&self, text: &Text) -> Text {
+    pub(crate) fn again(&self, text: &Text) -> Text {
         // SAFETY: the head stands before the copy.
         let block = self.start.map(|start| unsafe { start.sub(HEAD).cast() });
         if block.is_some() && text.block() == block && self.take() {
