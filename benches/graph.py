@@ -59,6 +59,10 @@ class Fields:
             edges=[package.Edge(**edge) for edge in self.edges],
         )
 
+    def of_dicts(self) -> gcf.Payload:
+        """Make our payload, which takes dicts."""
+        return gcf.Payload("context_for_task", 1847, 5000, "", self.symbols, self.edges)
+
 
 def fields(ours: gcf.Payload) -> Fields:
     """Take a payload apart."""
@@ -79,7 +83,7 @@ def everything(text: str) -> tuple[object, object]:
 
 def cases() -> Iterator[speed.Case]:
     """Give the comparisons; both sides write the same symbols, or there is no figure."""
-    import gcf as package  # type: ignore[import-not-found,unused-ignore]
+    import gcf as package  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     ours = payload(SYMBOLS)
     parts = fields(ours)
@@ -127,6 +131,15 @@ def cases() -> Iterator[speed.Case]:
         "gcf-python",
         None,
         lambda: gcf.encode(parts.make(gcf)),
+        lambda: package.encode(parts.make(package)),
+    )
+    speed.same(gcf.encode(parts.of_dicts()), text)
+    yield speed.Case(
+        "graph made of dicts and encoded",
+        size,
+        "gcf-python",
+        None,
+        lambda: gcf.encode(parts.of_dicts()),
         lambda: package.encode(parts.make(package)),
     )
     data = wire.encode_gcb(ours)

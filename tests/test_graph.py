@@ -10,6 +10,7 @@ import random
 import string
 import time
 import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -151,6 +152,47 @@ def test_what_is_no_value_of_a_field_is_refused() -> None:
         gcf.Location("a", 0, 1)
     with pytest.raises(ValueError, match="go together"):
         gcf.Location("a", 1, 1, 1)
+
+
+def outcome(make: Callable[[], object]) -> tuple[type, str] | object:
+    try:
+        return make()
+    except Exception as error:
+        return type(error), str(error)
+
+
+class Dict(dict[str, Any]):
+    """A dict with manners of its own."""
+
+
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-1, 2)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["a", "é"])
+)
+FIELDS: dict[str, tuple[type, str]] = {
+    "symbols": (gcf.Symbol, "qualified_name kind score provenance distance signature components"),
+    "edges": (gcf.Edge, "source target edge_type status"),
+}
+
+
+@given(st.data(), st.sampled_from(["symbols", "edges"]), st.sampled_from([dict, Dict]))
+def test_a_dict_is_what_the_class_makes_of_it(
+    data: st.DataObject, field: str, kind: type[dict[str, Any]]
+) -> None:
+    class_, names = FIELDS[field]
+    required = names.split()[: 2 if class_ is gcf.Symbol else 3]
+    fields: dict[Any, Any] = dict.fromkeys(required, "a")
+    keys = st.sampled_from([*names.split(), *names.split(), "location", "unknown", 1])
+    fields.update(data.draw(st.dictionaries(keys, VALUES, max_size=4)))
+    for missing in data.draw(st.sets(st.sampled_from(required)) | st.just(set())):
+        fields.pop(missing)
+    whole: dict[str, Any] = {field: [kind(fields)]}
+    made = outcome(lambda: getattr(gcf.Payload(**whole), field)[0])
+    assert made == outcome(lambda: class_(**fields))
+    assert repr(made) == repr(outcome(lambda: class_(**fields)))
 
 
 @given(payloads())

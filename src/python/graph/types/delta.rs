@@ -2,8 +2,9 @@
 
 use super::super::text_of;
 use super::edge::{Edge, edges_of};
+use super::element::elements;
 use super::symbol::{Symbol, hash_symbol, symbols_of};
-use super::{Reduced, elements, replaced, restored};
+use super::{Reduced, replaced, restored};
 use crate::gcf::graph;
 use crate::python::args::int64;
 use pyo3::intern;
@@ -84,16 +85,14 @@ impl DeltaPayload {
     ) -> PyResult<Self> {
         let count =
             |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
-        let symbol = |symbol: &Symbol| (*symbol.0).clone();
-        let edge = |edge: &Edge| (*edge.0).clone();
         Ok(Self(graph::DeltaPayload {
             tool: text_of(tool, "tool")?,
             base_root: text_of(base_root, "base_root")?,
             new_root: text_of(new_root, "new_root")?,
-            removed: elements(removed, symbol)?,
-            added: elements(added, symbol)?,
-            removed_edges: elements(removed_edges, edge)?,
-            added_edges: elements(added_edges, edge)?,
+            removed: elements::<Symbol, _>(removed)?,
+            added: elements::<Symbol, _>(added)?,
+            removed_edges: elements::<Edge, _>(removed_edges)?,
+            added_edges: elements::<Edge, _>(added_edges)?,
             delta_tokens: count(delta_tokens, "delta_tokens")?,
             full_tokens: count(full_tokens, "full_tokens")?,
         }))

@@ -1,6 +1,7 @@
 //! An edge, as a Python object.
 
 use super::super::{text_of, word_of};
+use super::element::{Element, Names};
 use super::held::Held;
 use super::{NewArgs, new_args, replaced, repr};
 use crate::gcf::graph;
@@ -30,7 +31,32 @@ use pyo3::types::{PyDict, PyTuple};
 #[derive(PartialEq, Hash)]
 pub(in crate::python) struct Edge(pub(in super::super) Held<graph::Edge>);
 
-const EDGE: &[&str] = &["source", "target", "edge_type", "status"];
+impl Element<4> for Edge {
+    type Core = graph::Edge;
+
+    const FIELDS: [&'static str; 4] = ["source", "target", "edge_type", "status"];
+    const REQUIRED: usize = 3;
+
+    fn names() -> &'static Names {
+        static NAMES: Names = Names::new();
+        &NAMES
+    }
+
+    fn core(&self) -> graph::Edge {
+        (*self.0).clone()
+    }
+
+    fn of(
+        [source, target, edge_type, status]: [Option<&Bound<'_, PyAny>>; 4],
+    ) -> PyResult<graph::Edge> {
+        Ok(graph::Edge {
+            source: text_of(source, "source")?,
+            target: text_of(target, "target")?,
+            edge_type: word_of(edge_type, "edge_type")?,
+            status: word_of(status, "status")?,
+        })
+    }
+}
 
 #[pymethods]
 impl Edge {
@@ -48,12 +74,8 @@ impl Edge {
         edge_type: &Bound<'_, PyAny>,
         status: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(Self(Held::own(graph::Edge {
-            source: text_of(Some(source), "source")?,
-            target: text_of(Some(target), "target")?,
-            edge_type: word_of(Some(edge_type), "edge_type")?,
-            status: word_of(status, "status")?,
-        })))
+        let fields = [Some(source), Some(target), Some(edge_type), status];
+        Ok(Self(Held::own(Self::of(fields)?)))
     }
 
     /// The name of where it begins.
@@ -81,7 +103,7 @@ impl Edge {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        repr("Edge", slf.as_any(), EDGE.iter().copied())
+        repr("Edge", slf.as_any(), Self::FIELDS.iter().copied())
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
@@ -93,7 +115,7 @@ impl Edge {
     }
 
     fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), EDGE)
+        new_args(slf.as_any(), &Self::FIELDS)
     }
 
     /// An edge with some fields changed (`copy.replace`).
@@ -102,7 +124,7 @@ impl Edge {
         slf: &Bound<'py, Self>,
         changes: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), EDGE, changes)
+        replaced(slf.as_any(), &Self::FIELDS, changes)
     }
 }
 

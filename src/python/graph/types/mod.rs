@@ -4,6 +4,7 @@
 mod components;
 mod delta;
 mod edge;
+mod element;
 mod held;
 mod location;
 mod payload;
@@ -12,10 +13,9 @@ mod unchanged;
 
 use crate::gcf::graph::StateError;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString, PyTuple};
-use pyo3::{PyClass, intern};
 
 pub(in crate::python) use components::Components;
 pub(in crate::python) use delta::DeltaPayload;
@@ -76,39 +76,6 @@ pub(super) fn repr<'n>(
         }
     }
     Ok(format!("{class}({})", parts.join(", ")))
-}
-
-/// An object of a class, or made of a dict with its fields.
-pub(super) fn element<'py, T: PyClass + pyo3::PyTypeInfo>(
-    object: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, T>> {
-    if let Ok(element) = object.cast::<T>() {
-        return Ok(element.clone());
-    }
-    let class = object.py().get_type::<T>();
-    let Ok(fields) = object.cast::<PyDict>() else {
-        let found = object.get_type().name()?;
-        return Err(PyTypeError::new_err(format!(
-            "expected {} or dict, not {found}",
-            class.name()?
-        )));
-    };
-    Ok(class.call((), Some(fields))?.cast_into()?)
-}
-
-pub(super) fn elements<T, C>(
-    list: Option<&Bound<'_, PyAny>>,
-    take: impl Fn(&T) -> C,
-) -> PyResult<Vec<C>>
-where
-    T: PyClass<Frozen = True> + pyo3::PyTypeInfo + Sync,
-{
-    let Some(list) = list else { return Ok(Vec::new()) };
-    let mut taken = Vec::new();
-    for object in list.try_iter()? {
-        taken.push(take(element::<T>(&object?)?.get()));
-    }
-    Ok(taken)
 }
 
 /// A number of a field; 0 where there is none.

@@ -2,9 +2,10 @@
 
 use super::super::text_of;
 use super::edge::Edge;
+use super::element::elements;
 use super::held::parts;
 use super::symbol::{Symbol, hash_symbol};
-use super::{Reduced, elements, replaced, restored};
+use super::{Reduced, replaced, restored};
 use crate::gcf::graph::{self, Linked};
 use crate::python::args::int64;
 use pyo3::intern;
@@ -99,8 +100,8 @@ impl Payload {
             tokens_used: count(tokens_used, "tokens_used")?,
             token_budget: count(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
-            symbols: elements(symbols, |symbol: &Symbol| (*symbol.0).clone())?,
-            edges: elements(edges, |edge: &Edge| (*edge.0).clone())?,
+            symbols: elements::<Symbol, _>(symbols)?,
+            edges: elements::<Edge, _>(edges)?,
         });
         Ok(core.into())
     }

@@ -2,9 +2,10 @@
 
 use super::super::{text_of, word_of};
 use super::components::Components;
+use super::element::{Element, Names, element};
 use super::held::Held;
 use super::location::Location;
-use super::{NewArgs, bits, element, new_args, number, replaced, repr};
+use super::{NewArgs, bits, new_args, number, replaced, repr};
 use crate::gcf::graph;
 use crate::python::args::int64;
 use pyo3::prelude::*;
@@ -50,16 +51,47 @@ impl Hash for Symbol {
     }
 }
 
-const SYMBOL: &[&str] = &[
-    "qualified_name",
-    "kind",
-    "score",
-    "provenance",
-    "distance",
-    "signature",
-    "components",
-    "location",
-];
+impl Element<8> for Symbol {
+    type Core = graph::Symbol;
+
+    const FIELDS: [&'static str; 8] = [
+        "qualified_name",
+        "kind",
+        "score",
+        "provenance",
+        "distance",
+        "signature",
+        "components",
+        "location",
+    ];
+    const REQUIRED: usize = 2;
+
+    fn names() -> &'static Names {
+        static NAMES: Names = Names::new();
+        &NAMES
+    }
+
+    fn core(&self) -> graph::Symbol {
+        (*self.0).clone()
+    }
+
+    fn of(fields: [Option<&Bound<'_, PyAny>>; 8]) -> PyResult<graph::Symbol> {
+        let [qualified_name, kind, score, provenance, distance, signature, components, location] =
+            fields;
+        let components = components.map(element::<Components>).transpose()?;
+        let location = location.map(element::<Location>).transpose()?;
+        Ok(graph::Symbol {
+            qualified_name: text_of(qualified_name, "qualified_name")?,
+            kind: word_of(kind, "kind")?,
+            score: number(score, "score")?,
+            provenance: word_of(provenance, "provenance")?,
+            distance: distance.map_or(Ok(0), |distance| int64(distance, "distance"))?,
+            signature: text_of(signature, "signature")?,
+            components: components.map(|components| components.get().0).unwrap_or_default(),
+            location: location.map(|location| Box::new(location.get().0.clone())),
+        })
+    }
+}
 
 #[pymethods]
 impl Symbol {
@@ -86,18 +118,10 @@ impl Symbol {
         components: Option<&Bound<'_, PyAny>>,
         location: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let components = components.map(element::<Components>).transpose()?;
-        let location = location.map(element::<Location>).transpose()?;
-        Ok(Self(Held::own(graph::Symbol {
-            qualified_name: text_of(Some(qualified_name), "qualified_name")?,
-            kind: word_of(Some(kind), "kind")?,
-            score: number(score, "score")?,
-            provenance: word_of(provenance, "provenance")?,
-            distance: distance.map_or(Ok(0), |distance| int64(distance, "distance"))?,
-            signature: text_of(signature, "signature")?,
-            components: components.map(|components| components.get().0).unwrap_or_default(),
-            location: location.map(|location| Box::new(location.get().0.clone())),
-        })))
+        let (qualified_name, kind) = (Some(qualified_name), Some(kind));
+        let fields =
+            [qualified_name, kind, score, provenance, distance, signature, components, location];
+        Ok(Self(Held::own(Self::of(fields)?)))
     }
 
     /// The name, with its package.
@@ -150,7 +174,7 @@ impl Symbol {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let plain = slf.get().0.components == graph::Components::default();
-        let fields = SYMBOL.iter().copied().filter(|&name| !(plain && name == "components"));
+        let fields = Self::FIELDS.iter().copied().filter(|&name| !(plain && name == "components"));
         repr("Symbol", slf.as_any(), fields)
     }
 
@@ -163,7 +187,7 @@ impl Symbol {
     }
 
     fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), SYMBOL)
+        new_args(slf.as_any(), &Self::FIELDS)
     }
 
     /// A symbol with some fields changed (`copy.replace`).
@@ -172,7 +196,7 @@ impl Symbol {
         slf: &Bound<'py, Self>,
         changes: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), SYMBOL, changes)
+        replaced(slf.as_any(), &Self::FIELDS, changes)
     }
 }
 
