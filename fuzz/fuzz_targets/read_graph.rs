@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use compactwire::gcf::graph::{self, Content, EncodeOptions, Payload, SentSymbols, SymbolTable};
+use compactwire::gcf::graph::{self, Content, EncodeOptions, Linked, Payload, SentSymbols, SymbolTable};
 use compactwire::gcf::{self, Code, Place};
 use compactwire::wire::{gcb, json};
 use libfuzzer_sys::fuzz_target;
@@ -23,12 +23,14 @@ fn written_again(payload: &Payload) {
         }
     };
     let Content::Payload(again) = graph::decode(&text).unwrap().content else { panic!("{text}") };
+    let linked = Linked::new(again.clone());
+    assert_eq!(linked.encode(OPTIONS).unwrap(), text);
     assert_eq!(graph::encode(&again, OPTIONS).unwrap(), text);
     let roots = (graph::pack_root(payload), graph::pack_root(&again));
     assert_eq!(roots.0.unwrap(), roots.1.unwrap());
     let (mut sent, mut received) = (SentSymbols::default(), SymbolTable::default());
     for _ in 0..2 {
-        let told = graph::encode_in(&again, OPTIONS, &mut sent, Duration::ZERO).unwrap();
+        let told = graph::encode_in(&linked, OPTIONS, &mut sent, Duration::ZERO).unwrap();
         let heard = graph::decode_in(&told, &mut received).unwrap().content;
         assert_eq!(heard, Content::Payload(again.clone()), "{told}");
     }

@@ -201,8 +201,8 @@ impl Session {
     ) -> PyResult<String> {
         let options = graph::options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
-        let size = 64 * (payload.symbols.len() + payload.edges.len());
-        let text = self.work(py, size, |core| core.encode_graph(&payload, options, now()));
+        let text =
+            self.work(py, payload.size(), |core| core.encode_graph(&payload, options, now()));
         text.map_err(|error| gcf_error(py, &error))
     }
 

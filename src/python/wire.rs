@@ -82,8 +82,7 @@ pub(super) fn encode_gcb<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let lossy = self::lossy(lossy)?;
     let core = payload.core.clone();
-    let size = 64 * (core.symbols.len() + core.edges.len());
-    let bytes = super::detached(py, size, || gcb::encode(&core, lossy));
+    let bytes = super::detached(py, core.size(), || gcb::encode(&core, lossy));
     Ok(PyBytes::new(py, &bytes.map_err(|error| wire_error(py, &error))?))
 }
 
@@ -159,10 +158,9 @@ pub(super) fn encode_json<'py>(
     html_escape: bool,
 ) -> PyResult<Bound<'py, PyString>> {
     let core = payload.core.clone();
-    let size = 256 * (core.symbols.len() + core.edges.len());
     let style = json::Style { compact, html_escape };
-    let text = super::detached(py, size, || json::encode(&core, style));
-    Ok(PyString::new(py, &text.map_err(|error| wire_error(py, &error))?))
+    let text = super::detached(py, core.size(), || json::encode(&core, style));
+    super::make_str(py, &text.map_err(|error| wire_error(py, &error))?)
 }
 
 /// Read a payload of JSON.

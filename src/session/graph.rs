@@ -3,7 +3,7 @@
 use super::Session;
 use crate::gcf;
 use crate::gcf::graph::{
-    self, Decoded, EncodeOptions, Payload, SentSymbols, StreamEncoder, StreamOptions,
+    self, Decoded, EncodeOptions, Linked, Payload, SentSymbols, StreamEncoder, StreamOptions,
 };
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Session {
     /// As [`graph::encode`]; then the session is as it was.
     pub fn encode_graph(
         &mut self,
-        payload: &Payload,
+        payload: &Linked,
         options: EncodeOptions,
         now: Duration,
     ) -> Result<String, gcf::Error> {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::gcf::graph::{Content, Symbol};
 
-    fn payload(names: &[&str]) -> Payload {
+    fn payload(names: &[&str]) -> Linked {
         let symbol = |name: &&str| Symbol {
             qualified_name: (**name).into(),
             kind: "function".into(),
@@ -73,7 +73,7 @@ mod tests {
             provenance: "lsp".into(),
             ..Symbol::default()
         };
-        Payload { symbols: names.iter().map(symbol).collect(), ..Payload::default() }
+        Payload { symbols: names.iter().map(symbol).collect(), ..Payload::default() }.into()
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
         let text = ours.encode_graph(&payload(&["a", "b"]), options, 2 * second).unwrap();
         assert!(text.contains("@0  # previously transmitted\n@1 fn b 0.50 lsp\n"), "{text}");
         let read = theirs.decode_graph(&text).unwrap().content;
-        assert_eq!(read, Content::Payload(payload(&["a", "b"])));
+        assert_eq!(read, Content::Payload(Payload::clone(&payload(&["a", "b"]))));
         ours.forget_graph();
         let text = ours.encode_graph(&payload(&["b"]), options, 2 * second).unwrap();
         assert!(text.contains("@1 fn b"), "{text}");

@@ -40,8 +40,8 @@ impl Links {
     }
 }
 
-/// A payload that does not change any more: its names are looked up once, however often it is
-/// written.
+/// A payload that does not change any more, so that the ends of its edges are looked up once, however
+/// often it is written.
 #[derive(Debug, Default)]
 pub struct Linked {
     payload: Payload,

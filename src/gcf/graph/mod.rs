@@ -48,10 +48,11 @@
 //!   apart: an error that names them, never a line less.
 //!
 //! # Rooms
-//! `types` is what all know; `encode` and `decode` are mirror images; `names` says what a line can
-//! hold; `root` hashes, `delta` compares and applies, `respond` chooses between them; `table` is what
-//! two sides of a session have in common; `stream` writes symbol by symbol; `vocabulary` has the words
-//! of the specification.
+//! `types` is what all know, `linked` a payload that does not change any more; `encode` and `decode` are
+//! mirror images, each with a quick way for what is usual and the rules for the rest; `names` says what
+//! a line can hold; `root` hashes, `delta` compares and applies, `respond` chooses between them; `table`
+//! is what two sides of a session have in common; `stream` writes symbol by symbol; `vocabulary` has the
+//! words of the specification.
 //!
 //! # Where we differ
 //! Where GCF 3.6 is silent: two symbols may share a name until an edge has to tell them apart; new ids

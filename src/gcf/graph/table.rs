@@ -395,7 +395,7 @@ mod tests {
 
     fn sent(table: &mut SentSymbols, names: &[&str], seconds: u64) -> String {
         let now = Duration::from_secs(seconds);
-        encode_in(&payload(names), EncodeOptions::default(), table, now).unwrap()
+        encode_in(&payload(names).into(), EncodeOptions::default(), table, now).unwrap()
     }
 
     fn received(table: &mut SymbolTable, text: &str) -> Result<Payload, Code> {

@@ -30,6 +30,12 @@ impl Payload {
         Links::new(self).share(self);
     }
 
+    /// About how many bytes its texts are, or are written in.
+    pub fn size(&self) -> usize {
+        let texts = |symbol: &Symbol| symbol.qualified_name.len() + symbol.signature.len() + 64;
+        self.symbols.iter().map(texts).sum::<usize>() + 64 * self.edges.len()
+    }
+
     /// Drops it: texts that share a block are counted off together, not each by itself.
     pub(super) fn release(self) {
         let mut release = Release::default();

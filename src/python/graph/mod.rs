@@ -125,8 +125,7 @@ pub(super) fn encode<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
     let core = payload.core.clone();
-    let size = 64 * (core.symbols.len() + core.edges.len());
-    let text = super::detached(py, size, || core.encode(options));
+    let text = super::detached(py, core.size(), || core.encode(options));
     super::make_str(py, &text.map_err(|error| gcf_error(py, &error))?)
 }
 

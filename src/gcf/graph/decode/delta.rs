@@ -3,7 +3,6 @@
 use super::super::super::error::{Code, Read, fault};
 use super::super::super::header::Header;
 use super::super::super::line::Line;
-use super::super::score;
 use super::super::types::{DeltaPayload, Edge, Symbol, Text};
 use super::super::vocabulary;
 use super::section::Section;
@@ -95,14 +94,7 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::MalformedDelta, line.start, message);
         };
         let id = self.new_id(digits)?;
-        let symbol = Symbol {
-            qualified_name: self.part(name),
-            kind: self.kind(kind),
-            score: score::read(score, self.at(score))?,
-            provenance: self.word(vocabulary::provenance, provenance),
-            distance,
-            ..Symbol::default()
-        };
+        let symbol = self.symbol([kind, name, score, provenance], distance)?;
         self.push(id, symbol);
         Ok(())
     }

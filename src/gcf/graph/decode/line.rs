@@ -29,20 +29,26 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::InvalidNodeLine, line.start, message);
         }
         let id = self.new_id(digits)?;
-        let symbol = Symbol {
-            qualified_name: self.part(name),
-            kind: self.kind(kind),
-            score: score::read(score, self.at(score))?,
-            provenance: self.word(vocabulary::provenance, provenance),
-            distance,
-            ..Symbol::default()
-        };
+        let symbol = self.symbol([kind, name, score, provenance], distance)?;
         if let Some(table) = self.table {
             table.check(id, &symbol, line.start)?;
             self.declared.push((id, self.symbols.len()));
         }
         self.push(id, symbol);
         Ok(())
+    }
+
+    /// A symbol of its fields: kind, name, score, provenance.
+    pub(super) fn symbol(&mut self, fields: [&'t str; 4], distance: i64) -> Read<Symbol> {
+        let [kind, name, score, provenance] = fields;
+        Ok(Symbol {
+            qualified_name: self.part(name),
+            kind: self.kind(kind),
+            score: score::read(score, self.at(score))?,
+            provenance: self.word(vocabulary::provenance, provenance),
+            distance,
+            ..Symbol::default()
+        })
     }
 
     fn reference(&mut self, id: u64, line: Line, distance: i64) -> Read<()> {

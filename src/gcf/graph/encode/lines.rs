@@ -33,6 +33,8 @@ pub(super) fn write_header(
 
 /// Behind the id of a symbol that the peer knows.
 pub(super) const KNOWN: &str = "  # previously transmitted\n";
+/// Spaces and the end of a symbol's line, whether or not the peer knows it.
+pub(super) const NODE_BLANKS: usize = 5;
 
 pub(in super::super) fn write_id(id: u64, out: &mut String) {
     out.push_str(itoa::Buffer::new().format(id));
@@ -149,4 +151,22 @@ pub(in super::super) fn write_locations(
         out.push('\n');
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_symbol_has_so_many_blanks() {
+        let words = ["n", "function", "lsp"].map(Into::into);
+        let [qualified_name, kind, provenance] = words;
+        let symbol = Symbol { qualified_name, kind, provenance, ..Symbol::default() };
+        for known in [false, true] {
+            let mut line = String::new();
+            write_node(0, &symbol, known, &mut line);
+            let blanks = line.bytes().filter(|byte| !byte.is_ascii_graphic()).count();
+            assert_eq!(blanks, NODE_BLANKS, "{line}");
+        }
+    }
 }

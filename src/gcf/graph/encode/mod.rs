@@ -22,7 +22,7 @@ pub enum Dangling {
     /// `dangling_edge`.
     #[default]
     Refuse,
-    /// It is left out.
+    /// It is left out, whatever its other end is.
     Drop,
 }
 
@@ -47,7 +47,8 @@ impl Default for EncodeOptions {
 ///
 /// # Errors
 /// `invalid_graph_name`, `not_finite`, `out_of_range`, `duplicate_symbol`, `dangling_edge`,
-/// `invalid_header_value`, `invalid_loc_line`, with the path to the symbol or edge.
+/// `invalid_header_value`, `invalid_loc_line`, `limit_exceeded` (2^32 symbols), with the path to the
+/// symbol or edge.
 pub fn encode(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
     let quick = Quick::new(payload);
     let text = quick.and_then(|quick| quick.write(&Links::new(payload), options, None));
@@ -82,7 +83,7 @@ fn by_rules(payload: &Payload, options: EncodeOptions) -> Result<String, Error> 
 /// # Errors
 /// As [`encode`]; then the session is as it was.
 pub fn encode_in(
-    payload: &Payload,
+    payload: &Linked,
     options: EncodeOptions,
     sent: &mut SentSymbols,
     now: Duration,
@@ -93,11 +94,11 @@ pub fn encode_in(
         None => rules::order(payload, options)?,
     };
     let Some(planned) = sent.plan(&payload.symbols, &order, now) else {
-        let text = encode(payload, options)?;
+        let text = payload.encode(options)?;
         sent.start_over();
         return Ok(text);
     };
-    let text = quick.and_then(|quick| quick.write(&Links::new(payload), options, Some(&planned)));
+    let text = quick.and_then(|quick| quick.write(payload.links(), options, Some(&planned)));
     let text = match text {
         Some(text) => text,
         None => rules::write(payload, options, &rules::order(payload, options)?, &planned, true)?,
@@ -190,6 +191,13 @@ mod tests {
         let options = EncodeOptions { dangling: Dangling::Drop, ..EncodeOptions::default() };
         let text = encode(&payload, options).unwrap();
         assert_eq!(text, "GCF profile=graph symbols=1\n## targets\n@0 fn a 0.50 lsp\n");
+        let twins =
+            vec![symbol("a", 0.5, 0), Symbol { kind: "type".into(), ..symbol("a", 0.5, 0) }];
+        for edge in [Edge::new("a", "c", "calls"), Edge::new("c", "a", "calls")] {
+            let payload =
+                Payload { symbols: twins.clone(), edges: vec![edge], ..Payload::default() };
+            assert!(!encode(&payload, options).unwrap().contains("edges"));
+        }
     }
 
     #[test]
@@ -210,7 +218,8 @@ mod tests {
 
     #[test]
     fn a_name_that_the_peer_knows_must_be_fit_all_the_same() {
-        let payload = Payload { symbols: vec![symbol("é", 0.5, 0)], ..Payload::default() };
+        let symbols = vec![symbol("é", 0.5, 0)];
+        let payload = Linked::new(Payload { symbols, ..Payload::default() });
         let mut sent = SentSymbols::default();
         let mut write = |allow_unicode| {
             let options = EncodeOptions { allow_unicode, ..EncodeOptions::default() };
@@ -324,7 +333,8 @@ mod tests {
             let mut by_rules = SentSymbols::default();
             for (payload, allow_unicode) in &payloads {
                 let options = EncodeOptions { allow_unicode: *allow_unicode, ..EncodeOptions::default() };
-                let text = encode_in(payload, options, &mut sent, Duration::ZERO);
+                let linked = Linked::from(payload.clone());
+                let text = encode_in(&linked, options, &mut sent, Duration::ZERO);
                 let expected = rules::order(payload, options).and_then(|order| {
                     let planned = by_rules.plan(&payload.symbols, &order, Duration::ZERO).unwrap();
                     let text = rules::write(payload, options, &order, &planned, true)?;

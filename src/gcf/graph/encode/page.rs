@@ -199,7 +199,8 @@ impl<'p> Words<'p> {
 
 /// What a page is made of.
 pub(super) struct Scan {
-    /// How many bytes are none of the 94 characters of ASCII that print.
+    /// How many bytes are none of the 94 characters of ASCII that print: spaces, line ends, and all
+    /// that a fit word does not have.
     pub(super) blanks: usize,
     pub(super) is_ascii: bool,
 }

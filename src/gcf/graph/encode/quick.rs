@@ -1,9 +1,13 @@
-//! Payloads as they nearly all are: names of printable ASCII, each once, scores below 10, edges without
-//! a status. No text is looked at byte by byte, and hardly one twice.
+//! Payloads as they nearly all are. No text is looked at byte by byte, and hardly one twice.
 //!
-//! Invariant: the text is the one that `rules` writes, or there is none. Whether all names were fit is
-//! seen at the end: a fit name has no blank, so that a page with no more blanks than its lines need, and
-//! nothing beyond ASCII, is made of fit names.
+//! These are: names of printable ASCII, each once; scores from 0 to below 9.99, and no -0.0; distances
+//! below 64; fewer than 2^20 symbols, and in a session ids below 10^6; edges without a status, whose ends
+//! are symbols; of each other field at most 64 words, none longer than 22 bytes as it is written.
+//!
+//! Invariant: the text is the one that `rules` writes, or there is none. Other words are checked when
+//! they are seen first, and names that a session does not write one by one. Whether all names on the
+//! page are fit is seen at its end: they are not empty, and a fit one has no blank, no control character
+//! and nothing beyond ASCII, so that a page with no more of these than its lines need has fit names only.
 
 use super::super::linked::Links;
 use super::super::names::{check_counts, is_word};
@@ -11,7 +15,9 @@ use super::super::score;
 use super::super::table::Planned;
 use super::super::types::{Payload, Symbol};
 use super::EncodeOptions;
-use super::lines::{KNOWN, located, write_edges_label, write_group, write_header, write_locations};
+use super::lines::{
+    KNOWN, NODE_BLANKS, located, write_edges_label, write_group, write_header, write_locations,
+};
 use super::page::{Id, Line, Words, scan};
 
 /// The symbols of a payload, in order.
@@ -97,8 +103,8 @@ impl<'p> Quick<'p> {
         let (line, groups) = self.nodes(&ids, &ranks, planned, line);
         let end = edges(&ends, &ids, &types, line).end()?;
         page.truncate(end);
-        let needed =
-            5 * self.rows.len() + 2 * (groups + ends.len()) + 3 * usize::from(!ends.is_empty());
+        let label = 3 * usize::from(!ends.is_empty());
+        let needed = NODE_BLANKS * self.rows.len() + 2 * (groups + ends.len()) + label;
         let found = scan(&page);
         if found.blanks != needed + scan(header.as_bytes()).blanks || !found.is_ascii {
             return None;
@@ -220,8 +226,8 @@ fn edges<'b>(ends: &[Ends], ids: &[Id], types: &Words<'_>, mut line: Line<'b>) -
     line
 }
 
-/// Room for the label of a group, or of the edges.
-const GROUP: usize = 40;
+/// Room for the label of a group, or of the edges: at most 8 letters, and a number.
+const GROUP: usize = "## edges []\n".len() + 20;
 
 /// What a symbol is put into order by: 6 bits of distance, 38 of descent, 20 of position; as one
 /// number, because that is compared without a branch.
@@ -258,6 +264,8 @@ impl Key {
 /// An edge: 24 bits each for the ranks of source and target by their ids, 16 for the word of its type.
 #[derive(Clone, Copy)]
 struct Ends(u64);
+
+const _: () = assert!(Key::POSITION_BITS <= 24);
 
 impl Ends {
     fn new(source: u32, target: u32, edge_type: u16) -> Self {

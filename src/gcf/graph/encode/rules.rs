@@ -1,6 +1,7 @@
 //! The writer by the rules: everything is checked and put into order first, then written.
 //!
-//! Invariant: an error names the first symbol or edge, in the order of the payload, that breaks a rule.
+//! Invariant: what is checked first is told first: counts, each symbol by itself, two of one name, edges,
+//! the header, locations; within these, the first in the order of the payload.
 
 use super::super::super::error::{Code, Error};
 use super::super::names::{Index, check_counts, check_edge, check_symbol};
@@ -51,18 +52,15 @@ fn ends<'p>(
         check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
         let target = index.end(&edge.target, || format!("$.edges[{i}].target"));
         let source = index.end(&edge.source, || format!("$.edges[{i}].source"));
-        match (target, source) {
-            (Ok(target), Ok(source)) => {
-                let [source, target] = [source, target].map(|position| ids[position as usize]);
-                ends.push(Ends { source, target, edge });
-            }
-            (Err(error), _) | (_, Err(error)) => {
-                let dangling = error.code == Code::DanglingEdge;
-                if !dangling || options.dangling == Dangling::Refuse {
-                    return Err(error);
-                }
-            }
+        let ends_nowhere = |end: &Result<u32, Error>| {
+            end.as_ref().is_err_and(|error| error.code == Code::DanglingEdge)
+        };
+        let left_out = options.dangling == Dangling::Drop;
+        if left_out && (ends_nowhere(&target) || ends_nowhere(&source)) {
+            continue;
         }
+        let (target, source) = (ids[target? as usize], ids[source? as usize]);
+        ends.push(Ends { source, target, edge });
     }
     ends.sort_by_key(|ends| (ends.source, ends.target, &ends.edge.edge_type));
     Ok(ends)
