@@ -165,7 +165,7 @@ class Dict(dict[str, Any]):
     """A dict with manners of its own."""
 
 
-VALUES = (
+ANYTHING = (
     st.none()
     | st.booleans()
     | st.integers(-1, 2)
@@ -186,7 +186,7 @@ def test_a_dict_is_what_the_class_makes_of_it(
     required = names.split()[: 2 if class_ is gcf.Symbol else 3]
     fields: dict[Any, Any] = dict.fromkeys(required, "a")
     keys = st.sampled_from([*names.split(), *names.split(), "location", "unknown", 1])
-    fields.update(data.draw(st.dictionaries(keys, VALUES, max_size=4)))
+    fields.update(data.draw(st.dictionaries(keys, ANYTHING, max_size=4)))
     for missing in data.draw(st.sets(st.sampled_from(required)) | st.just(set())):
         fields.pop(missing)
     whole: dict[str, Any] = {field: [kind(fields)]}
