@@ -277,7 +277,9 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
         );
         return Err(Error::at(Code::Truncated, reader.at, message));
     }
-    let (mut symbols, mut places) = (Vec::new(), Vec::new());
+    // As many as the bytes can hold.
+    let capacity = usize::try_from(symbol_count).unwrap_or(0);
+    let (mut symbols, mut places) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
     for _ in 0..symbol_count {
         let (symbol, texts) = reader.symbol()?;
         symbols.push(symbol);
@@ -330,8 +332,18 @@ impl<'b> Reader<'b> {
             ..Symbol::default()
         };
         let signature = self.kept_text()?;
-        symbol.components = [self.number()?, self.number()?, self.number()?, self.number()?].into();
+        symbol.components = self.components()?;
         Ok((symbol, [name, signature]))
+    }
+
+    fn components(&mut self) -> Result<Components, Error> {
+        // Mostly there are none.
+        const NONE: &[u8] = &[0; 16];
+        if self.bytes[self.at..].starts_with(NONE) {
+            self.at += NONE.len();
+            return Ok(Components::default());
+        }
+        Ok([self.number()?, self.number()?, self.number()?, self.number()?].into())
     }
 
     fn kept_text(&mut self) -> Result<Range<usize>, Error> {
@@ -441,19 +453,26 @@ impl<'b> Reader<'b> {
         Err(Error::at(Code::BadVarint, at, "the number is above 2^64 - 1"))
     }
 
+    #[inline]
     fn byte(&mut self) -> Result<u8, Error> {
         self.take(1).map(|bytes| bytes[0])
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'b [u8], Error> {
         let left = self.bytes.len() - self.at;
         if length > left {
-            let message = format!("{length} bytes are needed, {left} are left");
-            return Err(Error::at(Code::Truncated, self.at, message));
+            return Err(self.truncated(length, left));
         }
         let taken = &self.bytes[self.at..self.at + length];
         self.at += length;
         Ok(taken)
+    }
+
+    #[cold]
+    fn truncated(&self, length: usize, left: usize) -> Error {
+        let message = format!("{length} bytes are needed, {left} are left");
+        Error::at(Code::Truncated, self.at, message)
     }
 }
 
