@@ -1,0 +1,263 @@
+//! The reader: all texts become parts of one.
+//!
+//! Invariant: no memory is taken for more than the bytes that are left can hold.
+
+use super::super::error::{Code, Error};
+use super::{DecodeOptions, MAGIC, VERSION, shortest};
+use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
+use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text, Whole};
+use crate::position::excerpt;
+use hashbrown::HashSet;
+use std::ops::Range;
+
+const SMALLEST_SYMBOL: u64 = 25;
+const SMALLEST_EDGE: u64 = 4;
+
+/// Reads a payload.
+///
+/// # Errors
+/// With the offset of what is wrong. Memory is never more than a small multiple of the input.
+pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
+    if bytes.len() <= MAGIC.len() {
+        let message = format!("{} bytes are no GCB, which begins with GCB1", bytes.len());
+        return Err(Error::at(Code::Truncated, bytes.len(), message));
+    }
+    if !bytes.starts_with(MAGIC) {
+        return Err(Error::at(Code::BadMagic, 0, "the bytes do not begin with GCB1"));
+    }
+    if bytes[MAGIC.len()] != VERSION {
+        let message = format!("version {} is unknown; 1 is known", bytes[MAGIC.len()]);
+        return Err(Error::at(Code::BadVersion, MAGIC.len(), message));
+    }
+    let mut reader = Reader { at: MAGIC.len() + 1, ..Reader::new(bytes, options) };
+    let tool = reader.text()?.into();
+    let tokens_used = reader.count()?;
+    let token_budget = reader.count()?;
+    let (symbol_count, edge_count) = (reader.varint()?, reader.varint()?);
+    let least = u128::from(symbol_count) * u128::from(SMALLEST_SYMBOL)
+        + u128::from(edge_count) * u128::from(SMALLEST_EDGE);
+    let left = bytes.len() - reader.at;
+    if least > left as u128 {
+        let message = format!(
+            "{symbol_count} symbols and {edge_count} edges need {least} bytes, {left} are left"
+        );
+        return Err(Error::at(Code::Truncated, reader.at, message));
+    }
+    // As many as the bytes can hold.
+    let capacity = usize::try_from(symbol_count).unwrap_or(0);
+    let (mut symbols, mut places) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+    for _ in 0..symbol_count {
+        let (symbol, texts) = reader.symbol()?;
+        symbols.push(symbol);
+        places.push(texts);
+    }
+    // All texts are parts of one, which takes one allocation.
+    let texts = std::mem::take(&mut reader.texts);
+    let whole = Whole::new(&texts, true);
+    for (symbol, [name, signature]) in symbols.iter_mut().zip(places) {
+        symbol.qualified_name = whole.part(name.start, name.end);
+        symbol.signature = whole.part(signature.start, signature.end);
+    }
+    let edges = reader.edges(edge_count, &symbols, &whole)?;
+    if reader.at < bytes.len() {
+        let message = format!("{} bytes are left over", bytes.len() - reader.at);
+        return Err(Error::at(Code::TrailingData, reader.at, message));
+    }
+    Ok(Payload { tool, tokens_used, token_budget, pack_root: Text::default(), symbols, edges })
+}
+
+/// Names that more than one symbol has, if that is `asked`.
+fn shared_names(symbols: &[Symbol], asked: bool) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    let asked = if asked { symbols } else { &[] };
+    names.reserve(asked.len());
+    asked.iter().map(|symbol| &*symbol.qualified_name).filter(|name| !names.insert(*name)).collect()
+}
+
+struct Reader<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    options: DecodeOptions,
+    /// Names and signatures, one behind the other.
+    texts: String,
+}
+
+impl<'b> Reader<'b> {
+    fn new(bytes: &'b [u8], options: DecodeOptions) -> Self {
+        Self { bytes, at: 0, options, texts: String::new() }
+    }
+
+    /// A symbol, and where among the texts its name and its signature stand.
+    fn symbol(&mut self) -> Result<(Symbol, [Range<usize>; 2]), Error> {
+        let name = self.kept_text()?;
+        let mut symbol = Symbol {
+            kind: self.word(KINDS, Code::UnknownKind)?,
+            score: self.number()?,
+            provenance: self.word(PROVENANCES, Code::UnknownProvenance)?,
+            distance: self.byte()?.into(),
+            ..Symbol::default()
+        };
+        let signature = self.kept_text()?;
+        symbol.components = self.components()?;
+        Ok((symbol, [name, signature]))
+    }
+
+    fn components(&mut self) -> Result<Components, Error> {
+        // Mostly there are none.
+        const NONE: &[u8] = &[0; 16];
+        if self.bytes[self.at..].starts_with(NONE) {
+            self.at += NONE.len();
+            return Ok(Components::default());
+        }
+        Ok([self.number()?, self.number()?, self.number()?, self.number()?].into())
+    }
+
+    fn kept_text(&mut self) -> Result<Range<usize>, Error> {
+        let start = self.texts.len();
+        let text = self.text()?;
+        self.texts.push_str(text);
+        Ok(start..self.texts.len())
+    }
+
+    fn edges(
+        &mut self,
+        count: u64,
+        symbols: &[Symbol],
+        whole: &Whole<'_>,
+    ) -> Result<Vec<Edge>, Error> {
+        let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
+        let mut edges = Vec::new();
+        for _ in 0..count {
+            let at = self.at;
+            let edge = self.edge(symbols, whole)?;
+            let ends = [&*edge.source, &*edge.target];
+            let is_shared = |end: &&str| !shared.is_empty() && shared.contains(*end);
+            if let Some(end) = ends.into_iter().find(is_shared) {
+                let message = format!("more than one symbol is called {}", excerpt(end));
+                return Err(Error::at(Code::DuplicateSymbol, at, message));
+            }
+            edges.push(edge);
+        }
+        Ok(edges)
+    }
+
+    fn edge(&mut self, symbols: &[Symbol], whole: &Whole<'_>) -> Result<Edge, Error> {
+        Ok(Edge {
+            source: self.end(symbols, whole)?,
+            target: self.end(symbols, whole)?,
+            edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
+            status: self.word(STATUSES, Code::UnknownStatus)?,
+        })
+    }
+
+    fn end(&mut self, symbols: &[Symbol], whole: &Whole<'_>) -> Result<Text, Error> {
+        let at = self.at;
+        let index = self.varint()?;
+        let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
+        symbol.map(|symbol| whole.again(&symbol.qualified_name)).ok_or_else(|| {
+            let message = format!("the edge goes to symbol {index} of {}", symbols.len());
+            Error::at(Code::EdgeIndex, at, message)
+        })
+    }
+
+    fn word(&mut self, table: &[&'static str], code: Code) -> Result<Text, Error> {
+        let at = self.at;
+        let id = self.byte()?;
+        match table.get(usize::from(id)) {
+            Some(word) => Ok(Text::known(word)),
+            None if self.options.unknown_ids => Ok(format!("unknown_{id}").into()),
+            None => Err(Error::at(code, at, format!("the id {id} has no word"))),
+        }
+    }
+
+    fn number(&mut self) -> Result<f64, Error> {
+        let at = self.at;
+        let mut bits = [0; 4];
+        bits.copy_from_slice(self.take(4)?);
+        let narrow = f32::from_le_bytes(bits);
+        if !narrow.is_finite() {
+            return Err(Error::at(Code::NotFinite, at, format!("the number is {narrow}")));
+        }
+        Ok(if self.options.raw_float32 { narrow.into() } else { shortest(narrow) })
+    }
+
+    fn count(&mut self) -> Result<i64, Error> {
+        let at = self.at;
+        let count = self.varint()?;
+        i64::try_from(count).map_err(|_| {
+            Error::at(Code::CountRange, at, format!("the count {count} is above 2^63 - 1"))
+        })
+    }
+
+    fn text(&mut self) -> Result<&'b str, Error> {
+        let length = self.varint()?;
+        let at = self.at;
+        let bytes = self.take(usize::try_from(length).unwrap_or(usize::MAX))?;
+        std::str::from_utf8(bytes).map_err(|error| {
+            let at = at + error.valid_up_to();
+            Error::at(Code::InvalidUtf8, at, "a text is not UTF-8")
+        })
+    }
+
+    fn varint(&mut self) -> Result<u64, Error> {
+        let at = self.at;
+        let mut value = 0;
+        for shift in (0..70).step_by(7) {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                break;
+            }
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                if byte == 0 && shift > 0 {
+                    let message = "the number is not in its shortest form";
+                    return Err(Error::at(Code::BadVarint, at, message));
+                }
+                return Ok(value);
+            }
+        }
+        Err(Error::at(Code::BadVarint, at, "the number is above 2^64 - 1"))
+    }
+
+    #[inline]
+    fn byte(&mut self) -> Result<u8, Error> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    #[inline]
+    fn take(&mut self, length: usize) -> Result<&'b [u8], Error> {
+        let left = self.bytes.len() - self.at;
+        if length > left {
+            return Err(self.truncated(length, left));
+        }
+        let taken = &self.bytes[self.at..self.at + length];
+        self.at += length;
+        Ok(taken)
+    }
+
+    #[cold]
+    fn truncated(&self, length: usize, left: usize) -> Error {
+        let message = format!("{length} bytes are needed, {left} are left");
+        Error::at(Code::Truncated, self.at, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_form() {
+        let read = |bytes: &[u8]| {
+            let mut reader = Reader::new(bytes, DecodeOptions::default());
+            reader.varint().map_err(|error| error.code)
+        };
+        assert_eq!(read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]), Ok(u64::MAX));
+        assert_eq!(read(&[0x80; 11]), Err(Code::BadVarint));
+        assert_eq!(
+            read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2]),
+            Err(Code::BadVarint)
+        );
+        assert_eq!(read(&[0x80, 0]), Err(Code::BadVarint));
+    }
+}

@@ -1,0 +1,175 @@
+//! The writer: what the layout cannot carry is an error that names it.
+
+use super::super::error::{Code, Error};
+use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
+use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
+use crate::gcf::graph::{Components, Edge, Payload, Symbol};
+use crate::position::excerpt;
+use hashbrown::{HashMap, HashSet};
+
+/// Writes a payload.
+///
+/// # Errors
+/// What the layout cannot carry, with the path to it.
+pub fn encode(payload: &Payload, lossy: Lossy) -> Result<Vec<u8>, Error> {
+    if !payload.pack_root.is_empty() && !lossy.pack_root {
+        let message = "GCB has no place for a root; give up pack_root";
+        return Err(Error::of(Code::PackRoot, "$.pack_root", message));
+    }
+    let edges = Writer::ends(payload, lossy)?;
+    let texts = payload.symbols.iter().map(|s| s.qualified_name.len() + s.signature.len() + 28);
+    let mut out = Vec::with_capacity(64 + texts.sum::<usize>() + 8 * edges.len());
+    out.extend_from_slice(MAGIC);
+    out.push(VERSION);
+    let mut writer = Writer { out, lossy };
+    writer.text(&payload.tool);
+    writer.count(payload.tokens_used, "$.tokens_used")?;
+    writer.count(payload.token_budget, "$.token_budget")?;
+    writer.varint(payload.symbols.len() as u64);
+    writer.varint(edges.len() as u64);
+    for (i, symbol) in payload.symbols.iter().enumerate() {
+        writer.symbol(symbol, i)?;
+    }
+    for (i, source, target) in edges {
+        writer.edge(&payload.edges[i], i, source, target)?;
+    }
+    Ok(writer.out)
+}
+
+struct Writer {
+    out: Vec<u8>,
+    lossy: Lossy,
+}
+
+impl Writer {
+    /// The edges that are written: which, and the positions of source and target.
+    fn ends(payload: &Payload, lossy: Lossy) -> Result<Vec<(usize, u64, u64)>, Error> {
+        if payload.edges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut by_name = HashMap::with_capacity(payload.symbols.len());
+        let mut shared = HashSet::new();
+        for (i, symbol) in (0_u64..).zip(&payload.symbols) {
+            if by_name.insert(&*symbol.qualified_name, i).is_some() {
+                shared.insert(&*symbol.qualified_name);
+            }
+        }
+        let end = |name: &str, i: usize, which: &str| match by_name.get(name) {
+            Some(_) if !lossy.duplicates && !shared.is_empty() && shared.contains(name) => {
+                let message = format!("more than one symbol is called {}", excerpt(name));
+                Err(Error::of(Code::DuplicateSymbol, format!("$.edges[{i}].{which}"), message))
+            }
+            Some(&index) => Ok(Some(index)),
+            None => match lossy.dangling {
+                Dangling::Zero => Ok(Some(0)),
+                Dangling::Drop => Ok(None),
+                Dangling::Refuse => {
+                    let message = format!("{} is not among the symbols", excerpt(name));
+                    Err(Error::of(Code::DanglingEdge, format!("$.edges[{i}].{which}"), message))
+                }
+            },
+        };
+        let mut edges = Vec::with_capacity(payload.edges.len());
+        for (i, edge) in payload.edges.iter().enumerate() {
+            let source = end(&edge.source, i, "source")?;
+            let target = end(&edge.target, i, "target")?;
+            if let (Some(source), Some(target)) = (source, target) {
+                edges.push((i, source, target));
+            }
+        }
+        Ok(edges)
+    }
+
+    fn symbol(&mut self, symbol: &Symbol, i: usize) -> Result<(), Error> {
+        let path = |field: &str| format!("$.symbols[{i}].{field}");
+        if symbol.location.is_some() && !self.lossy.location {
+            let message = "GCB has no place for a location; give up location";
+            return Err(Error::of(Code::Location, path("location"), message));
+        }
+        self.text(&symbol.qualified_name);
+        self.word(KINDS, &symbol.kind, Code::UnknownKind, || path("kind"))?;
+        self.number(symbol.score, || path("score"))?;
+        let code = Code::UnknownProvenance;
+        self.word(PROVENANCES, &symbol.provenance, code, || path("provenance"))?;
+        match u8::try_from(symbol.distance) {
+            Ok(distance) => self.out.push(distance),
+            Err(_) if self.lossy.distance => self.out.push(symbol.distance.to_le_bytes()[0]),
+            Err(_) => {
+                let message = format!("the distance {} is not 0 to 255", symbol.distance);
+                return Err(Error::of(Code::DistanceRange, path("distance"), message));
+            }
+        }
+        self.text(&symbol.signature);
+        for (name, value) in Components::NAMES.iter().zip(symbol.components.values()) {
+            self.number(value, || path(&format!("components.{name}")))?;
+        }
+        Ok(())
+    }
+
+    fn edge(&mut self, edge: &Edge, i: usize, source: u64, target: u64) -> Result<(), Error> {
+        self.varint(source);
+        self.varint(target);
+        let path = |field: &str| format!("$.edges[{i}].{field}");
+        self.word(EDGE_TYPES, &edge.edge_type, Code::UnknownEdgeType, || path("edge_type"))?;
+        // That an edge is unchanged is said by saying nothing.
+        let status = if &*edge.status == "unchanged" { "" } else { &edge.status };
+        self.word(STATUSES, status, Code::UnknownStatus, || path("status"))
+    }
+
+    fn word(
+        &mut self,
+        table: &[&str],
+        word: &str,
+        code: Code,
+        path: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
+        match id(table, word) {
+            Some(id) => self.out.push(id),
+            None if self.lossy.ids => self.out.push(0),
+            None => {
+                let message = format!("{} has no id; give up ids", excerpt(word));
+                return Err(Error::of(code, path(), message));
+            }
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "what is lost is looked at")]
+    fn number(&mut self, value: f64, path: impl FnOnce() -> String) -> Result<(), Error> {
+        let narrow = value as f32;
+        if !narrow.is_finite() {
+            let message = format!("{value} is no finite binary32");
+            return Err(Error::of(Code::NotFinite, path(), message));
+        }
+        // Most are quick to see: widened back, they are the value or near it.
+        #[expect(clippy::float_cmp, reason = "whether exactly this value is read back")]
+        if !self.lossy.precision && shortest(narrow) != value {
+            let message = format!("binary32 gives back {} for {value}", shortest(narrow));
+            return Err(Error::of(Code::Precision, path(), message));
+        }
+        self.out.extend_from_slice(&narrow.to_le_bytes());
+        Ok(())
+    }
+
+    fn count(&mut self, count: i64, path: &str) -> Result<(), Error> {
+        let Ok(count) = u64::try_from(count) else {
+            let message = format!("the count {count} is negative");
+            return Err(Error::of(Code::CountRange, path, message));
+        };
+        self.varint(count);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) {
+        self.varint(text.len() as u64);
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.out.push(value.to_le_bytes()[0] | 0x80);
+            value >>= 7;
+        }
+        self.out.push(value.to_le_bytes()[0]);
+    }
+}

@@ -1,0 +1,178 @@
+//! GCB: a payload as bytes, positions instead of names, words as numbers (version 1).
+//!
+//! ```text
+//! GCB1 01  tool tokens_used token_budget symbols edges
+//! symbol:  qualified_name kind:u8 score:f32 provenance:u8 distance:u8 signature 4 * f32
+//! edge:    source target type:u8 status:u8
+//! ```
+//! A text is its length in bytes and UTF-8; lengths, counts and positions are LEB128; f32 is
+//! little-endian. Symbols and edges keep their order.
+//!
+//! # What it cannot carry
+//! A root, locations, words without an id, distances beyond one byte, more than some seven digits, an
+//! edge whose end is no symbol or two. Each is an error that names it, unless [`Lossy`] gives it up.
+
+mod decode;
+mod encode;
+
+pub use decode::decode;
+pub use encode::encode;
+
+const MAGIC: &[u8; 4] = b"GCB1";
+const VERSION: u8 = 1;
+
+/// What a caller gives up; by default, nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a set of losses")]
+pub struct Lossy {
+    /// Words without an id are written as 0, and read as empty.
+    pub ids: bool,
+    /// The root is left out.
+    pub pack_root: bool,
+    /// Locations are left out.
+    pub location: bool,
+    /// Of a distance, the lowest byte is written.
+    pub distance: bool,
+    /// Numbers are rounded to binary32.
+    pub precision: bool,
+    /// An edge that names two symbols goes to the last.
+    pub duplicates: bool,
+    /// What happens to an edge that names no symbol.
+    pub dangling: Dangling,
+}
+
+/// What happens to an edge that names no symbol.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dangling {
+    /// `gcb_dangling_edge`.
+    #[default]
+    Refuse,
+    /// It is left out.
+    Drop,
+    /// It goes to the first symbol, as the original codec writes it.
+    Zero,
+}
+
+/// How bytes are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DecodeOptions {
+    /// Whether numbers are the widened binary32, not the shortest decimal that rounds to it.
+    pub raw_float32: bool,
+    /// Whether an id without a word is read as `unknown_N`.
+    pub unknown_ids: bool,
+    /// Whether an edge may go to a symbol whose name another has: which one is then lost.
+    pub duplicates: bool,
+}
+
+/// The shortest decimal that rounds to this binary32, as a double.
+fn shortest(narrow: f32) -> f64 {
+    // 1.5 * 2^52: added to a small number it leaves no bits for a fraction.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let rounded = (f64::from(narrow) * 100.0 + WHOLE - WHOLE) / 100.0;
+    // Two decimals, as scores mostly have: up to six digits, they are the shortest.
+    #[expect(clippy::cast_possible_truncation, reason = "that it rounds back is the question")]
+    if rounded.abs() < 1000.0 && (rounded as f32).to_bits() == narrow.to_bits() {
+        return rounded;
+    }
+    zmij::Buffer::new().format_finite(narrow).parse().unwrap_or(f64::from(narrow))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::error::Code;
+    use super::*;
+    use crate::gcf::graph::{Edge, Payload, Symbol, Text};
+    use proptest::prelude::*;
+
+    fn payload() -> Payload {
+        let symbol = |name: &str| Symbol {
+            qualified_name: name.into(),
+            kind: "function".into(),
+            score: 0.78,
+            provenance: "lsp_resolved".into(),
+            distance: 255,
+            signature: "func()".into(),
+            components: [0.4, 0.25, 0.06, 1e-7].into(),
+            location: None,
+        };
+        Payload {
+            tool: "t".into(),
+            tokens_used: 300,
+            token_budget: i64::MAX,
+            pack_root: Text::default(),
+            symbols: vec![symbol("a"), symbol("é")],
+            edges: vec![Edge { status: "added".into(), ..Edge::new("é", "a", "calls") }],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_every_prefix_is_too_short() {
+        let bytes = encode(&payload(), Lossy::default()).unwrap();
+        assert_eq!(decode(&bytes, DecodeOptions::default()).unwrap(), payload());
+        for end in 0..bytes.len() {
+            let error = decode(&bytes[..end], DecodeOptions::default()).unwrap_err();
+            assert_eq!(error.code, Code::Truncated, "{end}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_the_layout_cannot_carry_is_refused_or_given_up() {
+        type Change = fn(&mut Payload);
+        let all = Lossy {
+            ids: true,
+            pack_root: true,
+            location: true,
+            distance: true,
+            precision: true,
+            duplicates: true,
+            dangling: Dangling::Drop,
+        };
+        let cases: [(Change, Code, bool); 12] = [
+            (|p| p.pack_root = "x".into(), Code::PackRoot, true),
+            (|p| p.symbols[0].location = Some(Box::default()), Code::Location, true),
+            (|p| p.symbols[0].kind = "widget".into(), Code::UnknownKind, true),
+            (|p| p.symbols[0].provenance = "x".into(), Code::UnknownProvenance, true),
+            (|p| p.edges[0].edge_type = "x".into(), Code::UnknownEdgeType, true),
+            (|p| p.edges[0].status = "x".into(), Code::UnknownStatus, true),
+            (|p| p.symbols[0].distance = 256, Code::DistanceRange, true),
+            (|p| p.symbols[0].score = 0.123_456_789, Code::Precision, true),
+            (|p| p.symbols[0].score = 1e300, Code::NotFinite, false),
+            (|p| p.symbols[1].qualified_name = "a".into(), Code::DanglingEdge, true),
+            (|p| p.edges[0].target = "z".into(), Code::DanglingEdge, true),
+            (|p| p.tokens_used = -1, Code::CountRange, false),
+        ];
+        for (change, code, can_be_given_up) in cases {
+            let mut payload = payload();
+            change(&mut payload);
+            assert_eq!(encode(&payload, Lossy::default()).unwrap_err().code, code);
+            assert_eq!(encode(&payload, all).is_ok(), can_be_given_up, "{code}");
+        }
+        let mut twins = payload();
+        twins.edges[0].source = "a".into();
+        twins.symbols[1].qualified_name = "a".into();
+        assert_eq!(encode(&twins, Lossy::default()).unwrap_err().code, Code::DuplicateSymbol);
+    }
+
+    proptest! {
+        #[test]
+        fn the_shortest_decimal_is_the_formatters(bits: u32, cents in -20_000..20_000_i16) {
+            for narrow in [f32::from_bits(bits), f32::from(cents) / 100.0] {
+                prop_assume!(narrow.is_finite());
+                // Between two that are equally short and near, the standard library takes the upper.
+                let expected: f64 = zmij::Buffer::new().format_finite(narrow).parse().unwrap();
+                prop_assert_eq!(shortest(narrow).to_bits(), expected.to_bits());
+                let text = format!("{}", shortest(narrow));
+                prop_assert_eq!(text.parse::<f32>().unwrap().to_bits(), narrow.to_bits());
+                prop_assert_eq!(text.len(), format!("{narrow}").len());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+            let with_magic = [&b"GCB1\x01"[..], &bytes].concat();
+            if let Ok(payload) = decode(&with_magic, DecodeOptions::default()) {
+                prop_assert_eq!(encode(&payload, Lossy::default()).ok(), Some(with_magic));
+            }
+        }
+    }
+}
