@@ -1,7 +1,7 @@
 //! Payloads as they nearly all are. No text is looked at byte by byte, and hardly one twice.
 //!
 //! These are: names of printable ASCII, each once; scores from 0 to below 9.99, and no -0.0; distances
-//! below 64; fewer than 2^20 symbols, and in a session ids below 10^6; edges without a status, whose ends
+//! below 64; at most 2^20 symbols, and in a session ids below 10^6; edges without a status, whose ends
 //! are symbols; of each other field at most 64 words, none longer than 22 bytes as it is written.
 //!
 //! Invariant: the text is the one that `rules` writes, or there is none. Other words are checked when
@@ -49,6 +49,9 @@ impl<'p> Quick<'p> {
         check_counts(payload).ok()?;
         let symbols = &payload.symbols;
         let (mut kinds, mut provenances) = (Words::kinds(), Words::new("\n"));
+        if symbols.len() > Key::POSITIONS {
+            return None;
+        }
         let mut rows: Vec<Row<'p>> = Vec::with_capacity(symbols.len());
         let mut keys: Vec<Key> = Vec::with_capacity(symbols.len());
         let mut located = false;
@@ -237,13 +240,14 @@ struct Key(u64);
 impl Key {
     const DISTANCES: usize = 1 << 6;
     const POSITION_BITS: u32 = 20;
+    const POSITIONS: usize = 1 << Self::POSITION_BITS;
 
     /// `None` where it has no room.
     fn new(distance: i64, descent: u64, position: usize) -> Option<Self> {
         let distance = usize::try_from(distance).ok().filter(|&d| d < Self::DISTANCES)? as u64;
         // The highest bit of a descent is 0.
         let descent = descent >> 25 << Self::POSITION_BITS;
-        let fits = position < 1 << Self::POSITION_BITS;
+        let fits = position < Self::POSITIONS;
         fits.then_some(Self(distance << 58 | descent | position as u64))
     }
 
@@ -253,7 +257,7 @@ impl Key {
 
     #[expect(clippy::cast_possible_truncation, reason = "20 bits")]
     fn position(self) -> usize {
-        self.0 as usize & ((1 << Self::POSITION_BITS) - 1)
+        self.0 as usize % Self::POSITIONS
     }
 
     fn is_like(self, other: Self) -> bool {
