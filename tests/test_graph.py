@@ -162,7 +162,7 @@ def outcome(make: Callable[[], object]) -> tuple[type, str] | object:
 
 
 class Dict(dict[str, Any]):
-    """A dict with manners of its own."""
+    """Not the very class, so that the class of elements is called with it."""
 
 
 ANYTHING = (

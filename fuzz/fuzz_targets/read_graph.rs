@@ -3,7 +3,9 @@
 
 #![no_main]
 
-use compactwire::gcf::graph::{self, Content, EncodeOptions, Linked, Payload, SentSymbols, SymbolTable};
+use compactwire::gcf::graph::{
+    self, Content, EncodeOptions, Linked, Payload, SentSymbols, SymbolTable,
+};
 use compactwire::gcf::{self, Code, Place};
 use compactwire::wire::{gcb, json};
 use libfuzzer_sys::fuzz_target;

@@ -159,7 +159,9 @@ pub(super) fn encode_json<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let core = payload.core.clone();
     let style = json::Style { compact, html_escape };
-    let text = super::detached(py, core.size(), || json::encode(&core, style));
+    // With the names of all fields, and of both ends of each edge.
+    let size = 4 * core.size();
+    let text = super::detached(py, size, || json::encode(&core, style));
     super::make_str(py, &text.map_err(|error| wire_error(py, &error))?)
 }
 

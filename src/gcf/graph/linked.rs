@@ -42,7 +42,7 @@ impl Links {
 
 /// A payload that does not change any more, so that the ends of its edges are looked up once, however
 /// often it is written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Linked {
     payload: Payload,
     links: OnceLock<Links>,

@@ -167,10 +167,12 @@ impl StreamEncoder {
         self.refuse_closed()?;
         let index = self.edges;
         check_edge(edge, self.options.encode.allow_unicode, || format!("$.edges[{index}]"))?;
-        let (Some(target), Some(source)) = (self.end(&edge.target)?, self.end(&edge.source)?)
-        else {
+        let is_missing = |end: &Text| !self.names.contains_key(end);
+        let drop = self.options.encode.dangling == Dangling::Drop;
+        if drop && (is_missing(&edge.source) || is_missing(&edge.target)) {
             return Ok(());
-        };
+        }
+        let (target, source) = (self.end(&edge.target)?, self.end(&edge.source)?);
         if !self.in_edges {
             out.push_str("## edges [?]\n");
             self.in_edges = true;
@@ -180,15 +182,14 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// The id of a symbol; `None` for an edge that is to be left out.
-    fn end(&self, name: &str) -> Result<Option<u64>, Error> {
+    /// The id of the only symbol of a name.
+    fn end(&self, name: &str) -> Result<u64, Error> {
         match self.names.get(name) {
-            Some(Some(id)) => Ok(Some(*id)),
+            Some(Some(id)) => Ok(*id),
             Some(None) => {
                 let message = format!("more than one symbol is called {}", excerpt(name));
                 Err(Error::nowhere(Code::DuplicateSymbol, message))
             }
-            None if self.options.encode.dangling == Dangling::Drop => Ok(None),
             None => {
                 let message = format!("{} was not written", excerpt(name));
                 Err(Error::nowhere(Code::DanglingEdge, message))
@@ -295,6 +296,24 @@ mod tests {
         assert!(out.ends_with(end), "{out}");
         let payload = Payload { symbols: symbols.into(), edges: vec![edge], ..Payload::default() };
         assert_eq!(decode(&out).unwrap().content, Content::Payload(payload));
+    }
+
+    #[test]
+    fn an_edge_with_a_missing_end_is_dropped_whatever_its_other_end_is() {
+        let encode = EncodeOptions { dangling: Dangling::Drop, ..EncodeOptions::default() };
+        let options = StreamOptions { encode, ..StreamOptions::default() };
+        let mut out = String::new();
+        let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
+        let twin = Symbol { kind: "type".into(), ..symbol("a", 0) };
+        for symbol in [symbol("a", 0), twin] {
+            stream.symbol(&symbol, None, &mut out).unwrap();
+        }
+        for edge in [Edge::new("a", "z", "calls"), Edge::new("z", "a", "calls")] {
+            stream.edge(&edge, &mut out).unwrap();
+        }
+        assert!(!out.contains("edges"), "{out}");
+        let ambiguous = stream.edge(&Edge::new("a", "a", "calls"), &mut out).unwrap_err();
+        assert_eq!(ambiguous.code, Code::DuplicateSymbol);
     }
 
     #[test]

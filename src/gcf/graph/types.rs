@@ -30,7 +30,7 @@ impl Payload {
         Links::new(self).share(self);
     }
 
-    /// About how many bytes its texts are, or are written in.
+    /// About how many bytes it is as text or GCB.
     pub fn size(&self) -> usize {
         let texts = |symbol: &Symbol| symbol.qualified_name.len() + symbol.signature.len() + 64;
         self.symbols.iter().map(texts).sum::<usize>() + 64 * self.edges.len()

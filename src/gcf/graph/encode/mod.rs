@@ -98,10 +98,12 @@ pub fn encode_in(
         sent.start_over();
         return Ok(text);
     };
-    let text = quick.and_then(|quick| quick.write(payload.links(), options, Some(&planned)));
-    let text = match text {
-        Some(text) => text,
-        None => rules::write(payload, options, &rules::order(payload, options)?, &planned, true)?,
+    let by_rules = |order: &[u32]| rules::write(payload, options, order, &planned, true);
+    let text = match quick.map(|quick| quick.write(payload.links(), options, Some(&planned))) {
+        Some(Some(text)) => text,
+        // Its order was found, but nothing is checked yet.
+        Some(None) => by_rules(&rules::order(payload, options)?)?,
+        None => by_rules(&order)?,
     };
     sent.commit(&payload.symbols, &planned, now);
     Ok(text)

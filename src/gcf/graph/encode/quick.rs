@@ -49,11 +49,9 @@ impl<'p> Quick<'p> {
         check_counts(payload).ok()?;
         let symbols = &payload.symbols;
         let (mut kinds, mut provenances) = (Words::kinds(), Words::new("\n"));
-        if symbols.len() > Key::POSITIONS {
-            return None;
-        }
-        let mut rows: Vec<Row<'p>> = Vec::with_capacity(symbols.len());
-        let mut keys: Vec<Key> = Vec::with_capacity(symbols.len());
+        let capacity = symbols.len().min(Key::POSITIONS);
+        let mut rows: Vec<Row<'p>> = Vec::with_capacity(capacity);
+        let mut keys: Vec<Key> = Vec::with_capacity(capacity);
         let mut located = false;
         for (position, symbol) in symbols.iter().enumerate() {
             let Symbol { qualified_name, kind, score, provenance, distance, .. } = symbol;
@@ -106,6 +104,7 @@ impl<'p> Quick<'p> {
         let (line, groups) = self.nodes(&ids, &ranks, planned, line);
         let end = edges(&ends, &ids, &types, line).end()?;
         page.truncate(end);
+        // Two of a group's label and of an edge's line, three of the label of edges.
         let label = 3 * usize::from(!ends.is_empty());
         let needed = NODE_BLANKS * self.rows.len() + 2 * (groups + ends.len()) + label;
         let found = scan(&page);

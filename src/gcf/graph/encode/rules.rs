@@ -7,7 +7,7 @@ use super::super::super::error::{Code, Error};
 use super::super::names::{Index, check_counts, check_edge, check_symbol};
 use super::super::score;
 use super::super::table::Planned;
-use super::super::types::{Edge, Payload};
+use super::super::types::{Edge, Payload, Text};
 use super::lines::{
     located, write_edge, write_edges_label, write_group, write_header, write_locations, write_node,
 };
@@ -50,16 +50,13 @@ fn ends<'p>(
     let mut ends = Vec::with_capacity(payload.edges.len());
     for (i, edge) in payload.edges.iter().enumerate() {
         check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
-        let target = index.end(&edge.target, || format!("$.edges[{i}].target"));
-        let source = index.end(&edge.source, || format!("$.edges[{i}].source"));
-        let ends_nowhere = |end: &Result<u32, Error>| {
-            end.as_ref().is_err_and(|error| error.code == Code::DanglingEdge)
-        };
-        let left_out = options.dangling == Dangling::Drop;
-        if left_out && (ends_nowhere(&target) || ends_nowhere(&source)) {
+        let is_missing = |end: &Text| index.position(end).is_none();
+        let Edge { source, target, .. } = edge;
+        if options.dangling == Dangling::Drop && (is_missing(source) || is_missing(target)) {
             continue;
         }
-        let (target, source) = (ids[target? as usize], ids[source? as usize]);
+        let target = ids[index.end(target, || format!("$.edges[{i}].target"))? as usize];
+        let source = ids[index.end(source, || format!("$.edges[{i}].source"))? as usize];
         ends.push(Ends { source, target, edge });
     }
     ends.sort_by_key(|ends| (ends.source, ends.target, &ends.edge.edge_type));
