@@ -2,14 +2,14 @@
 
 use super::binary;
 use super::error::{DocumentError, Error, ParseError};
-use super::ir::Document;
-use super::json_read::{read_json, read_json_kept, read_sections};
-use super::json_text::parse;
-use super::json_write::{tell_sections, tell_version};
-use super::repair::{Repair, repair};
-use super::source::{Shape, Source};
-use super::text_read::{BOM, Dialect, read_bytes, read_lines};
-use super::text_write::write_geometry;
+use super::json::read::{read_json, read_json_kept, read_sections};
+use super::json::repair::{Repair, repair};
+use super::json::source::{Shape, Source};
+use super::json::write::{tell_sections, tell_version};
+use super::json::write_text::parse;
+use super::model::ir::Document;
+use super::text::read::{BOM, Dialect, read_bytes, read_lines};
+use super::text::write::write_geometry;
 use crate::value::Value;
 use crate::walk::Sink;
 

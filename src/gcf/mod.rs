@@ -3,39 +3,25 @@
 //! The same value has one text, and what is read is what was written, or it is an error with a code, a
 //! line and a column.
 //!
-//! # Rooms
-//! `error`, `header`, `line`, `text`, `scalar` and `number` serve both profiles. Of the generic one,
-//! `tree` holds a value flat, `columns`, `table` and `row` decide and write its tables, `encode` and
-//! `decode` go both ways, `block` and `declare` read the heads of tables; [`stream`] writes rows as they
-//! come, [`rows`] reads them so, [`keyed`] are sets with deltas. [`graph`] is the graph profile.
+//! # Modules
+//! `syntax` holds what both profiles share: lines, headers, strings, numbers, scalars and column
+//! declarations. `generic` reads and writes whole values, [`rows`] the same text row by row, and
+//! [`keyed`] row sets with a primary key and their deltas. [`graph`] is the graph profile. `error` serves
+//! all of them.
 
-mod block;
-mod columns;
-mod declare;
-mod decode;
-mod encode;
 mod error;
+mod generic;
 pub mod graph;
-mod header;
 pub mod keyed;
-mod line;
-mod number;
-mod row;
 pub mod rows;
-mod scalar;
-pub mod stream;
-mod table;
-mod text;
-mod tree;
+mod syntax;
 
-pub use decode::{ReadError, decode, read, to_json, utf8};
-pub use encode::{EncodeOptions, encode, from_json};
 pub use error::{Code, Error, Place};
+pub use generic::{EncodeOptions, ReadError, decode, encode, from_json, read, to_json, utf8};
 #[cfg(feature = "python")]
 pub(crate) use {
     bumpalo::Bump,
-    encode::write,
-    tree::{Builder, KeyId, Node, ShapeId, too_large},
+    generic::{Builder, KeyId, Node, ShapeId, too_large, write},
 };
 
 /// What a value or text may ask for.

@@ -2,13 +2,13 @@
 
 use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
 use crate::cad::error::{BinaryError, Cut};
-use crate::cad::ir::{
+use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
 };
-use crate::cad::number;
-use crate::cad::ops::{Code, JOINTS, Kind};
-use crate::cad::text_read::{Dialect, read_text};
+use crate::cad::model::number;
+use crate::cad::model::ops::{Code, JOINTS, Kind};
+use crate::cad::text::read::{Dialect, read_text};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -2,12 +2,12 @@
 
 use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
 use crate::cad::error::DocumentError;
-use crate::cad::ir::{Align, Document, Instance, Joint, Material, Node, Sections, Segment};
-use crate::cad::number;
-use crate::cad::ops::{Code, JOINTS, Kind};
-use crate::cad::order::order;
-use crate::cad::refuse::refuse_extra;
-use crate::cad::text_write::write_scene;
+use crate::cad::model::ir::{Align, Document, Instance, Joint, Material, Node, Sections, Segment};
+use crate::cad::model::number;
+use crate::cad::model::ops::{Code, JOINTS, Kind};
+use crate::cad::model::order::order;
+use crate::cad::model::refuse::refuse_extra;
+use crate::cad::text::write::write_scene;
 use std::collections::HashMap;
 
 /// Writes a document.

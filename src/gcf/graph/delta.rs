@@ -3,7 +3,6 @@
 //! Invariant: a delta is applied whole, to exactly the base that it names, and leads to exactly the
 //! result that it names; else the base is as it was.
 
-use super::super::error::{Code, Error, Place};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
 use super::header::{write_count, write_field};
 use super::names::{
@@ -12,6 +11,7 @@ use super::names::{
 use super::root::{is_root, pack_root};
 use super::score;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
+use crate::gcf::error::{Code, Error, Place};
 use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
 
@@ -304,8 +304,8 @@ fn changed_edges(base: &[Edge], delta: &DeltaPayload) -> Result<Vec<Edge>, Error
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Content, decode};
     use super::*;
+    use crate::gcf::graph::{Content, decode};
 
     fn symbol(name: &str, score: f64) -> Symbol {
         Symbol {

@@ -1,6 +1,6 @@
 //! Pairs of the header, as they are written. GCF 3.6 section 3.
 
-use super::super::error::{Code, Error};
+use crate::gcf::error::{Code, Error};
 use crate::position::excerpt;
 
 /// Appends a pair; nothing where the value is empty.

@@ -1,10 +1,10 @@
 //! Three outcomes: nothing changed, what changed, or everything. GCF 3.6 section 10.
 
-use super::super::error::{Code, Error};
 use super::delta::{apply, diff, encode_delta, snapshot};
 use super::encode::{EncodeOptions, encode, write_id};
 use super::header::write_field;
 use super::types::{DeltaPayload, Payload};
+use crate::gcf::error::{Code, Error};
 
 /// What a peer is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,8 +116,8 @@ pub fn count_tokens(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Edge, Symbol};
     use super::*;
+    use crate::gcf::graph::{Edge, Symbol};
 
     #[test]
     fn words_and_punctuation_are_counted() {

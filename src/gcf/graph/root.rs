@@ -1,9 +1,9 @@
 //! The identity of a graph: a hash over its records, whatever their order (`gcf-pack-root-v1`).
 
-use super::super::error::{Code, Error};
-use super::super::number::write_float;
 use super::names::{Index, check_identity, is_word, short, unfit};
 use super::types::{Edge, Payload, Symbol};
+use crate::gcf::error::{Code, Error};
+use crate::gcf::syntax::number::write_float;
 use crate::position::excerpt;
 use sha2::{Digest, Sha256};
 

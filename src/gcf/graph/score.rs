@@ -1,6 +1,6 @@
 //! Scores as a line shows them: two decimals, the exact double rounded half to even.
 
-use super::super::error::{Code, Read, fault};
+use crate::gcf::error::{Code, Read, fault};
 use crate::position::excerpt;
 
 /// Appends a finite score as `%.2f` has it.

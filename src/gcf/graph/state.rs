@@ -9,7 +9,7 @@
 //! that are not of this form are an error that says where, and never cost more memory than a small
 //! multiple of their own.
 
-use super::text::Whole;
+use super::shared_text::Whole;
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol, Text};
 use super::vocabulary;
 use hashbrown::HashMap;

@@ -6,15 +6,15 @@
 //! In a session, what the peer has is named by its id. New ids are taken as they are written, so that
 //! none means two symbols even if the stream never ends; the symbols count as delivered when it does.
 
-use super::super::error::{Code, Error};
 use super::encode::{
     Dangling, EncodeOptions, write_edge, write_group, write_id, write_label, write_locations,
     write_node,
 };
 use super::header::{write_count, write_field};
 use super::names::{check_edge, check_symbol, short};
-use super::table::{Epoch, SentSymbols};
+use super::session_table::{Epoch, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol, Text};
+use crate::gcf::error::{Code, Error};
 use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
 use std::time::Duration;
@@ -252,8 +252,8 @@ impl StreamEncoder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Content, SymbolTable, TableLimits, decode, decode_in};
     use super::*;
+    use crate::gcf::graph::{Content, SymbolTable, TableLimits, decode, decode_in};
 
     fn symbol(name: &str, distance: i64) -> Symbol {
         Symbol {

@@ -2,9 +2,9 @@
 //!
 //! Invariant: none. A payload may hold what a format cannot carry; the format says so.
 
-use super::linked::Links;
-use super::text::Release;
-pub use super::text::Text;
+use super::resolved::Links;
+use super::shared_text::Release;
+pub use super::shared_text::Text;
 
 /// What a tool answers with: symbols, and the edges between them.
 #[derive(Debug, Clone, Default, PartialEq)]

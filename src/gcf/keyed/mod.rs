@@ -23,8 +23,8 @@ pub use delta::{Delta, Parts};
 pub use read::{receive, receive_by};
 
 use super::error::{Code, Error};
-use super::number::{EXACT, write_float, write_int};
-use super::text::{is_bare_key, write_quoted, write_value};
+use super::syntax::number::{EXACT, write_float, write_int};
+use super::syntax::string::{is_bare_key, write_quoted, write_value};
 use crate::position::excerpt;
 use hashbrown::HashMap;
 use sha2::{Digest, Sha256};

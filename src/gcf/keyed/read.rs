@@ -2,13 +2,13 @@
 
 use super::delta::Parts;
 use super::{Delta, KeyedSet, Row, Scalar};
-use crate::gcf::declare::{Count, Field, braces, brackets};
-use crate::gcf::decode::{is_index, row_id};
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
-use crate::gcf::header::{self, Header, Profile};
-use crate::gcf::line::{Line, Lines};
-use crate::gcf::scalar::{self, Token, skip_blanks};
-use crate::gcf::text::read_key;
+use crate::gcf::generic::decode::{is_index, row_id};
+use crate::gcf::syntax::declare::{Count, Field, braces, brackets};
+use crate::gcf::syntax::header::{self, Header, Profile};
+use crate::gcf::syntax::line::{Line, Lines};
+use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
+use crate::gcf::syntax::string::read_key;
 use crate::position::excerpt;
 
 /// The set that a peer means: `text` is a full set, or a delta or "unchanged" to `base`.

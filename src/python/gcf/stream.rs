@@ -3,7 +3,7 @@
 use super::error;
 use super::keyed::scalar_at;
 use crate::gcf::keyed::Scalar;
-use crate::gcf::{Error, stream};
+use crate::gcf::{Error, rows};
 use crate::python::make_str;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -32,7 +32,7 @@ use std::sync::{Mutex, PoisonError};
 /// Source: GCF 3.6 section 8.3.
 #[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
 pub(crate) struct StreamEncoder {
-    encoder: Mutex<stream::StreamEncoder>,
+    encoder: Mutex<rows::StreamEncoder>,
     target: Py<PyAny>,
     is_file: bool,
 }
@@ -49,7 +49,7 @@ impl StreamEncoder {
             let message = format!("expected a file open for writing or a callable, not {found}");
             return Err(PyTypeError::new_err(message));
         }
-        let encoder = Mutex::new(stream::StreamEncoder::new());
+        let encoder = Mutex::new(rows::StreamEncoder::new());
         let made = Self { encoder, target: target.clone().unbind(), is_file };
         made.with(py, |_| Ok(()))?;
         Ok(made)
@@ -158,7 +158,7 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, stream::StreamEncoder::end)
+        self.with(py, rows::StreamEncoder::end)
     }
 
     /// End the text, with the counts of its tables. Doing it again changes nothing.
@@ -193,7 +193,7 @@ impl StreamEncoder {
     fn with(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut stream::StreamEncoder) -> Result<(), Error>,
+        work: impl FnOnce(&mut rows::StreamEncoder) -> Result<(), Error>,
     ) -> PyResult<()> {
         let done = {
             let mut encoder =

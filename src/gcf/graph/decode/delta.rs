@@ -1,13 +1,13 @@
 //! The text of a delta: what goes and what comes. GCF 3.6 section 10.
 
-use super::super::super::error::{Code, Read, fault};
-use super::super::super::header::Header;
-use super::super::super::line::Line;
-use super::super::types::{DeltaPayload, Edge, Symbol, Text};
-use super::super::vocabulary;
 use super::section::Section;
 use super::words::{fields, is_digits};
 use super::{Reader, text_of};
+use crate::gcf::error::{Code, Read, fault};
+use crate::gcf::graph::types::{DeltaPayload, Edge, Symbol, Text};
+use crate::gcf::graph::vocabulary;
+use crate::gcf::syntax::header::Header;
+use crate::gcf::syntax::line::Line;
 use crate::position::excerpt;
 
 impl<'t> Reader<'t, '_> {

@@ -6,24 +6,24 @@
 //! `line`; `words` takes lines apart.
 
 mod delta;
+mod entry;
+mod fast;
 mod ids;
-mod line;
 mod payload;
-mod quick;
 mod section;
 mod words;
 
-use super::super::error::{Code, Error, Read, fault};
-use super::super::header::{Header, Profile};
-use super::super::line::{Line, Lines};
 use super::names::long;
-use super::table::SymbolTable;
-use super::text::Whole;
+use super::session_table::SymbolTable;
+use super::shared_text::Whole;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
 use super::vocabulary;
+use crate::gcf::error::{Code, Error, Read, fault};
+use crate::gcf::syntax::header::{Header, Profile};
+use crate::gcf::syntax::line::{Line, Lines};
 use crate::position::excerpt;
+use fast::Words;
 use ids::Ids;
-use quick::Words;
 use section::Section;
 use words::{is_digits, trimmed};
 
@@ -223,8 +223,8 @@ fn text_of(header: &Header<'_>, name: &str) -> Text {
 
 #[cfg(test)]
 mod tests {
-    use super::super::types::Location;
     use super::*;
+    use crate::gcf::graph::types::Location;
 
     fn payload(body: &str) -> Result<Payload, Code> {
         match decode(&format!("GCF profile=graph {body}")).map(|decoded| decoded.content) {

@@ -1,12 +1,12 @@
 //! A whole payload: groups of symbols, edges, locations, and the trailer of a stream.
 
-use super::super::super::error::{Code, Read, fault};
-use super::super::super::header::{Header, pairs, words};
-use super::super::super::line::Line;
-use super::super::types::Payload;
 use super::section::Section;
 use super::words::is_digits;
 use super::{Reader, text_of};
+use crate::gcf::error::{Code, Read, fault};
+use crate::gcf::graph::types::Payload;
+use crate::gcf::syntax::header::{Header, pairs, words};
+use crate::gcf::syntax::line::Line;
 use crate::position::excerpt;
 
 impl<'t> Reader<'t, '_> {

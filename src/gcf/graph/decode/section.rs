@@ -2,11 +2,11 @@
 //!
 //! Invariant: what a section counted has been seen when the next begins.
 
-use super::super::super::declare::brackets;
-use super::super::super::error::{Code, Read, fault};
-use super::super::super::line::Line;
 use super::Reader;
 use super::words::is_digits;
+use crate::gcf::error::{Code, Read, fault};
+use crate::gcf::syntax::declare::brackets;
+use crate::gcf::syntax::line::Line;
 use crate::position::excerpt;
 
 /// Which lines follow.

@@ -1,6 +1,6 @@
 //! A line taken apart: words between spaces.
 
-use super::super::super::line::is_blank;
+use crate::gcf::syntax::line::is_blank;
 
 pub(super) fn is_digits(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())

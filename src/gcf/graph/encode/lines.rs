@@ -1,11 +1,11 @@
 //! Lines of a text, each as the grammar has it. GCF 3.6 sections 9 and 16.1.
 
-use super::super::super::error::{Code, Error};
-use super::super::super::text::write_quoted;
-use super::super::header::{write_count, write_field};
-use super::super::names::short;
-use super::super::score;
-use super::super::types::{Edge, Location, Payload, Symbol};
+use crate::gcf::error::{Code, Error};
+use crate::gcf::graph::header::{write_count, write_field};
+use crate::gcf::graph::names::short;
+use crate::gcf::graph::score;
+use crate::gcf::graph::types::{Edge, Location, Payload, Symbol};
+use crate::gcf::syntax::string::write_quoted;
 
 pub(super) fn write_header(
     payload: &Payload,

@@ -6,10 +6,10 @@ mod page;
 mod quick;
 mod rules;
 
-use super::super::error::Error;
-use super::linked::{Linked, Links};
-use super::table::{Planned, SentSymbols};
+use super::resolved::{Linked, Links};
+use super::session_table::{Planned, SentSymbols};
 use super::types::Payload;
+use crate::gcf::error::Error;
 pub(super) use lines::{
     write_declaration, write_edge, write_group, write_id, write_label, write_locations, write_node,
 };
@@ -111,10 +111,10 @@ pub fn encode_in(
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::{Content, decode};
-    use super::super::types::{Edge, Location, Symbol};
     use super::*;
     use crate::gcf::Code;
+    use crate::gcf::graph::decode::{Content, decode};
+    use crate::gcf::graph::types::{Edge, Location, Symbol};
     use proptest::prelude::*;
 
     fn symbol(name: &str, score: f64, distance: i64) -> Symbol {

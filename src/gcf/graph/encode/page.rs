@@ -4,7 +4,7 @@
 //! Invariant: what a [`Line`] has put stands before its end, nothing else; what finds no room is not
 //! put, and then there is no end.
 
-use super::super::names::{is_word, short};
+use crate::gcf::graph::names::{is_word, short};
 
 /// Where a page is written on.
 pub(super) struct Line<'b> {

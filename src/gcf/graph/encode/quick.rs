@@ -9,16 +9,16 @@
 //! page are fit is seen at its end: they are not empty, and a fit one has no blank, no control character
 //! and nothing beyond ASCII, so that a page with no more of these than its lines need has fit names only.
 
-use super::super::linked::Links;
-use super::super::names::{check_counts, is_word};
-use super::super::score;
-use super::super::table::Planned;
-use super::super::types::{Payload, Symbol};
 use super::EncodeOptions;
 use super::lines::{
     KNOWN, NODE_BLANKS, located, write_edges_label, write_group, write_header, write_locations,
 };
 use super::page::{Id, Line, Words, scan};
+use crate::gcf::graph::names::{check_counts, is_word};
+use crate::gcf::graph::resolved::Links;
+use crate::gcf::graph::score;
+use crate::gcf::graph::session_table::Planned;
+use crate::gcf::graph::types::{Payload, Symbol};
 
 /// The symbols of a payload, in order.
 pub(super) struct Quick<'p> {

@@ -3,15 +3,15 @@
 //! Invariant: what is checked first is told first: counts, each symbol by itself, two of one name, edges,
 //! the header, locations; within these, the first in the order of the payload.
 
-use super::super::super::error::{Code, Error};
-use super::super::names::{Index, check_counts, check_edge, check_symbol};
-use super::super::score;
-use super::super::table::Planned;
-use super::super::types::{Edge, Payload, Text};
 use super::lines::{
     located, write_edge, write_edges_label, write_group, write_header, write_locations, write_node,
 };
 use super::{Dangling, EncodeOptions};
+use crate::gcf::error::{Code, Error};
+use crate::gcf::graph::names::{Index, check_counts, check_edge, check_symbol};
+use crate::gcf::graph::score;
+use crate::gcf::graph::session_table::Planned;
+use crate::gcf::graph::types::{Edge, Payload, Text};
 
 /// The positions of the symbols, each found fit, in the order of the text.
 pub(super) fn order(payload: &Payload, options: EncodeOptions) -> Result<Vec<u32>, Error> {

@@ -1,0 +1,239 @@
+//! An object of a document, whose members are taken by name, and values as what they should be.
+//!
+//! Every error names its place: section 2.1.
+
+use super::source::{Shape, Source, double};
+use crate::cad::error::{Cut, DocumentError};
+use crate::cad::model::extra::step;
+use crate::cad::model::ops;
+use std::borrow::Cow;
+use std::fmt;
+
+pub(crate) type Result<T> = std::result::Result<T, DocumentError>;
+
+/// Where in a document something is; shown only in errors.
+#[derive(Clone, Copy)]
+pub(crate) enum Path<'p> {
+    Top(&'static str),
+    Node(u64),
+    /// The operation of a node: errors name the node.
+    Op(u64),
+    Key(&'static str, &'p str),
+    Item(&'static str, usize),
+    Field(&'p Path<'p>, &'static str),
+    Index(&'p Path<'p>, usize),
+}
+
+impl<'p> Path<'p> {
+    pub(crate) fn field(&'p self, name: &'static str) -> Path<'p> {
+        Path::Field(self, name)
+    }
+
+    #[cold]
+    pub(crate) fn fault(&self, message: impl Into<String>) -> DocumentError {
+        DocumentError::new(self.to_string(), message)
+    }
+
+    /// The same as an RFC 6901 pointer.
+    pub(crate) fn pointer(&self) -> String {
+        match *self {
+            Path::Top("document") => String::new(),
+            Path::Top(name) => format!("/{name}"),
+            Path::Node(id) => format!("/nodes/{id}"),
+            Path::Op(id) => format!("/nodes/{id}/op"),
+            Path::Key("material", key) => format!("/materials/{}", step(key)),
+            Path::Key(list, key) => format!("/{list}/{}", step(key)),
+            Path::Item(list, index) => format!("/{list}/{index}"),
+            Path::Field(parent, name) => format!("{}/{name}", parent.pointer()),
+            Path::Index(parent, index) => format!("{}/{index}", parent.pointer()),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn expected(&self, what: &str) -> DocumentError {
+        self.fault(format!("expected {what}"))
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Path::Top(name) => f.write_str(name),
+            Path::Node(id) | Path::Op(id) => write!(f, "node {id}"),
+            Path::Key(list, key) => write!(f, "{list} \"{}\"", Cut(key)),
+            Path::Item(list, index) => write!(f, "{list}[{index}]"),
+            Path::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// Most fields that an object of the model has.
+const MOST_FIELDS: usize = 12;
+
+/// An object whose members are taken by name; what is left at the end is unknown.
+pub(crate) struct Object<'p, S> {
+    pub(crate) source: S,
+    pub(crate) path: &'p Path<'p>,
+    pub(crate) asked: [&'static str; MOST_FIELDS],
+    pub(crate) asks: usize,
+    pub(crate) found: usize,
+}
+
+impl<'a, 'p, S: Source<'a>> Object<'p, S> {
+    pub(crate) fn new(source: S, path: &'p Path<'p>) -> Result<Self> {
+        if !source.is_object() {
+            return Err(path.expected("an object"));
+        }
+        Ok(Self { source, path, asked: [""; MOST_FIELDS], asks: 0, found: 0 })
+    }
+
+    /// The member, unless it is absent or null.
+    pub(crate) fn get(&mut self, name: &'static str) -> Option<S> {
+        if let Some(slot) = self.asked.get_mut(self.asks) {
+            *slot = name;
+            self.asks += 1;
+        }
+        let member = self.source.member(name)?;
+        self.found += 1;
+        Some(member).filter(|member| !member.is_null())
+    }
+
+    pub(crate) fn need(&mut self, name: &'static str) -> Result<S> {
+        let path = self.path;
+        self.get(name).ok_or_else(|| path.fault(format!("missing field \"{name}\"")))
+    }
+
+    pub(crate) fn number(&mut self, name: &'static str) -> Result<f64> {
+        number(&self.need(name)?, &self.path.field(name))
+    }
+
+    pub(crate) fn numbers<const N: usize>(&mut self, names: [&'static str; N]) -> Result<[f64; N]> {
+        let mut numbers = [0.0; N];
+        for (slot, name) in numbers.iter_mut().zip(names) {
+            *slot = self.number(name)?;
+        }
+        Ok(numbers)
+    }
+
+    pub(crate) fn optional_number(&mut self, name: &'static str) -> Result<Option<f64>> {
+        self.get(name).map(|source| number(&source, &self.path.field(name))).transpose()
+    }
+
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<Cow<'a, str>> {
+        text(&self.need(name)?, &self.path.field(name))
+    }
+
+    pub(crate) fn string(&mut self, name: &'static str) -> Result<String> {
+        self.text(name).map(Cow::into_owned)
+    }
+
+    pub(crate) fn optional_string(&mut self, name: &'static str) -> Result<Option<String>> {
+        self.optional_text(name).map(|text| text.map(Cow::into_owned))
+    }
+
+    pub(crate) fn optional_text(&mut self, name: &'static str) -> Result<Option<Cow<'a, str>>> {
+        self.get(name).map(|source| text(&source, &self.path.field(name))).transpose()
+    }
+
+    pub(crate) fn optional_bool(&mut self, name: &'static str) -> Result<Option<bool>> {
+        self.get(name).map(|source| boolean(&source, &self.path.field(name))).transpose()
+    }
+
+    pub(crate) fn optional_word(
+        &mut self,
+        name: &'static str,
+        words: &'static [&'static str],
+        what: &str,
+    ) -> Result<Option<&'static str>> {
+        let Some(source) = self.get(name) else { return Ok(None) };
+        let path = self.path.field(name);
+        let known = source.with_text(|text| ops::known(words, text)).flatten();
+        known.map(Some).ok_or_else(|| path.expected(what))
+    }
+
+    /// The place of its `type` in a list of kinds.
+    pub(crate) fn kind<T>(
+        &mut self,
+        kinds: &[T],
+        name: impl Fn(&T) -> &'static str,
+    ) -> Result<usize> {
+        let found = self.text("type")?;
+        let place = kinds.iter().position(|kind| name(kind) == found);
+        place.ok_or_else(|| self.path.fault(format!("unknown type \"{}\"", Cut(&found))))
+    }
+}
+
+/// Up to here every integer is a double.
+const EXACT: u64 = 1 << 53;
+
+/// A number may not become another one.
+#[cold]
+fn inexact(path: &Path<'_>) -> DocumentError {
+    path.expected("a number that a double holds exactly")
+}
+
+pub(crate) fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f64> {
+    let x = match source.shape() {
+        Shape::Float(x) => x,
+        #[expect(clippy::cast_precision_loss, reason = "up to there is none")]
+        Shape::Int(n) if n.unsigned_abs() <= EXACT => n as f64,
+        Shape::Int(n) => double(&n.to_string()).ok_or_else(|| inexact(path))?,
+        Shape::Big(_, x) => x.ok_or_else(|| inexact(path))?,
+        _ => return Err(path.expected("a number")),
+    };
+    if x.is_finite() { Ok(x) } else { Err(path.expected("a finite number")) }
+}
+
+pub(crate) fn count<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<u32> {
+    match source.shape() {
+        Shape::Int(n) => u32::try_from(n).ok(),
+        _ => None,
+    }
+    .ok_or_else(|| path.expected("an unsigned 32-bit integer"))
+}
+
+pub(crate) fn node_id<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<u64> {
+    match source.shape() {
+        Shape::Int(n) => u64::try_from(n).ok(),
+        Shape::Big(id, _) => id,
+        _ => None,
+    }
+    .ok_or_else(|| path.expected("a node id"))
+}
+
+pub(crate) fn text<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<Cow<'a, str>> {
+    match source.shape() {
+        Shape::Text(text) => Ok(text),
+        _ => Err(path.expected("a string")),
+    }
+}
+
+pub(crate) fn boolean<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<bool> {
+    match source.shape() {
+        Shape::Bool(value) => Ok(value),
+        _ => Err(path.expected("true or false")),
+    }
+}
+
+/// An array of exactly `N` numbers.
+pub(crate) fn numbers<'a, S: Source<'a>, const N: usize>(
+    source: &S,
+    path: &Path<'_>,
+) -> Result<[f64; N]> {
+    let mut numbers = [0.0; N];
+    let expected = || path.expected(&format!("an array of {N} numbers"));
+    if source.shape() != Shape::Array || source.size() != N {
+        return Err(expected());
+    }
+    for (i, slot) in numbers.iter_mut().enumerate() {
+        let element = source.element(i).ok_or_else(expected)?;
+        *slot = match element.shape() {
+            Shape::Int(_) | Shape::Float(_) | Shape::Big(..) => {
+                number(&element, &Path::Index(path, i))?
+            }
+            _ => return Err(expected()),
+        };
+    }
+    Ok(numbers)
+}

@@ -1,0 +1,520 @@
+//! A JSON document into the model, checked: sections 2 and 2.1.
+//!
+//! What is not in the model is an error that names it; with `lossy`, unknown fields are dropped and
+//! unknown operations become `Empty`, and whoever asks is told that it happened. A document that is
+//! kept has the same gaps, and besides the values that belong there.
+
+use super::object::{Object, Path, Result, boolean, count, node_id, text};
+use super::source::{Shape, Source};
+use crate::cad::error::{Cut, DocumentError};
+use crate::cad::model::extra::{self, step};
+use crate::cad::model::ir::{
+    Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
+    Segment, V2, V3,
+};
+use crate::cad::model::ops::{ALIGNMENTS, Code, Kind};
+use crate::cad::model::order;
+use crate::value::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+
+/// Reads a document. Says also whether something unknown was dropped.
+pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
+    let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
+    let document = reader.document(source)?;
+    Ok((document, reader.dropped))
+}
+
+/// Reads any JSON object: what of it is not in the model becomes [`Document::extra`]. Section 12.
+pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
+    let mut reader = Reader::new(Unknown::Keep);
+    let mut document = Document::default();
+    if value.as_object().is_some() && value.get("nodes").is_none() {
+        // What a text is read to has nodes always.
+        reader.kept.push(String::new());
+    } else {
+        document = reader.document(&value)?.into_owned();
+    }
+    let kept: HashSet<_> = reader.kept.iter().map(String::as_str).collect();
+    let within =
+        |pointer: &str| pointer.match_indices('/').any(|(at, _)| kept.contains(&pointer[..at]));
+    let pointers = reader.kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
+    document.extra = extra::take(value, pointers);
+    Ok(document)
+}
+
+/// Reads the sections of a hybrid document over those of its text. Its member `compact` is read
+/// before, and gave these nodes.
+pub(crate) fn read_sections<'a, S: Source<'a>>(
+    source: S,
+    nodes: &[Node<'_>],
+    sections: &mut Sections,
+) -> Result<()> {
+    let mut reader = Reader::new(Unknown::Refuse);
+    let path = Path::Top("document");
+    let mut object = Object::new(source, &path)?;
+    object.get("compact");
+    if let Some(nodes) = object.get("nodes") {
+        let empty = Object::new(nodes, &path.field("nodes"))?.source.size() == 0;
+        if !empty {
+            return Err(path.fault("has both \"nodes\" and \"compact\""));
+        }
+    }
+    let index = Index::new(nodes.iter().map(|node| node.id));
+    let given = reader.sections(&mut object, &index)?;
+    reader.finish(&object)?;
+    given.put_into(sections);
+    Ok(())
+}
+
+/// Nodes by id.
+#[derive(Default)]
+pub(crate) struct Index(Vec<(u64, usize)>);
+
+impl Index {
+    fn new(ids: impl Iterator<Item = u64>) -> Self {
+        let mut pairs: Vec<_> = ids.zip(0..).collect();
+        pairs.sort_unstable();
+        Self(pairs)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u64) -> Option<usize> {
+        // Ids usually follow each other.
+        let first = self.0.first()?.0;
+        let guess = usize::try_from(id.checked_sub(first)?).ok()?;
+        match self.0.get(guess) {
+            Some(&(found, node)) if found == id => Some(node),
+            _ => {
+                let place = self.0.binary_search_by_key(&id, |pair| pair.0).ok()?;
+                Some(self.0[place].1)
+            }
+        }
+    }
+}
+
+/// The sections that a document has.
+#[derive(Default)]
+struct Given {
+    version: Option<String>,
+    materials: Option<BTreeMap<String, Material>>,
+    part_materials: Option<BTreeMap<String, String>>,
+    roots: Option<Vec<Root>>,
+    parts: Option<BTreeMap<String, Part>>,
+    instances: Option<Vec<Instance>>,
+    joints: Option<Vec<Joint>>,
+    ground: Option<String>,
+    scene: Option<Scene>,
+}
+
+impl Given {
+    /// Replaces the sections that are given.
+    fn put_into(self, sections: &mut Sections) {
+        fn put<T>(slot: &mut T, given: Option<T>) {
+            if let Some(given) = given {
+                *slot = given;
+            }
+        }
+        put(&mut sections.version, self.version.map(Some));
+        put(&mut sections.materials, self.materials);
+        put(&mut sections.part_materials, self.part_materials);
+        put(&mut sections.roots, self.roots);
+        put(&mut sections.parts, self.parts.map(Some));
+        put(&mut sections.instances, self.instances.map(Some));
+        put(&mut sections.joints, self.joints.map(Some));
+        put(&mut sections.ground, self.ground.map(Some));
+        put(&mut sections.scene, self.scene.map(Some));
+    }
+}
+
+/// What is done about what is not in the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    Refuse,
+    /// Fields and operations are dropped.
+    Drop,
+    /// Everything is kept by its pointer.
+    Keep,
+}
+
+pub(crate) struct Reader {
+    unknown: Unknown,
+    dropped: bool,
+    /// Pointers; a later one may be within an earlier one, or the other way round.
+    kept: Vec<String>,
+}
+
+impl Reader {
+    fn new(unknown: Unknown) -> Self {
+        Self { unknown, dropped: false, kept: Vec::new() }
+    }
+
+    fn document<'a, S: Source<'a>>(&mut self, source: S) -> Result<Document<'a>> {
+        let path = Path::Top("document");
+        let mut object = Object::new(source, &path)?;
+        let (mut nodes, index) = self
+            .or_keep(&path.field("nodes"), |reader| reader.nodes(object.need("nodes")?, &path))?
+            .unwrap_or_default();
+        self.fit(&mut nodes)?;
+        let given = self.sections(&mut object, &index)?;
+        self.finish(&object)?;
+        self.break_cycles(&mut nodes)?;
+        let mut sections = Sections::default();
+        given.put_into(&mut sections);
+        Ok(Document { nodes, sections, extra: Vec::new() })
+    }
+
+    /// What `read` gives. Where that does not fit the model and is to be kept: nothing, and the place
+    /// is kept whole.
+    #[inline]
+    fn or_keep<T>(
+        &mut self,
+        path: &Path<'_>,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mark = self.kept.len();
+        match read(self) {
+            Err(_) if self.unknown == Unknown::Keep => {
+                self.kept.truncate(mark);
+                self.kept.push(path.pointer());
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    /// Keeps an operation whole: a solid without a shape stands in its place.
+    fn keep_op(&mut self, node: &mut Node<'_>) {
+        self.kept.push(Path::Op(node.id).pointer());
+        node.op = Op::new(Code::Empty);
+    }
+
+    /// Checks that sketches are where sketches are wanted, and solids where solids are.
+    fn fit(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
+        if self.unknown != Unknown::Keep {
+            return check_kinds(nodes);
+        }
+        for i in 0..nodes.len() {
+            // Only solids use other nodes, so that one more `Empty` is wrong nowhere.
+            if kind_fault(nodes, &nodes[i]).is_some() {
+                self.keep_op(&mut nodes[i]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that references make no cycle.
+    fn break_cycles(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
+        if self.unknown != Unknown::Keep {
+            return order::check(nodes);
+        }
+        for node in order::unsorted(nodes) {
+            self.keep_op(&mut nodes[node]);
+        }
+        Ok(())
+    }
+
+    /// Checks that an object had no other members than those that were asked for.
+    #[inline]
+    pub(crate) fn finish<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+        if object.found == object.source.size() {
+            return Ok(());
+        }
+        self.unknown(object)
+    }
+
+    #[cold]
+    fn unknown<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+        self.dropped = true;
+        if self.unknown == Unknown::Drop {
+            return Ok(());
+        }
+        object.source.members(|name, _| match name {
+            None => Err(object.path.fault("member names must be strings")),
+            Some(name) if object.asked[..object.asks].contains(&name) => Ok(()),
+            Some(name) if self.unknown == Unknown::Keep => {
+                self.kept.push(format!("{}/{}", object.path.pointer(), step(name)));
+                Ok(())
+            }
+            Some(name) => Err(object.path.fault(format!("unknown field \"{}\"", Cut(name)))),
+        })
+    }
+
+    /// A vector of numbers called by these names.
+    #[inline]
+    fn vector<'a, S: Source<'a>, const N: usize>(
+        &mut self,
+        source: S,
+        names: [&'static str; N],
+        path: &Path<'_>,
+    ) -> Result<[f64; N]> {
+        let mut object = Object::new(source, path)?;
+        let vector = object.numbers(names)?;
+        self.finish(&object)?;
+        Ok(vector)
+    }
+
+    pub(crate) fn v3<'a, S: Source<'a>>(
+        &mut self,
+        o: &mut Object<'_, S>,
+        name: &'static str,
+    ) -> Result<V3> {
+        self.vector(o.need(name)?, ["x", "y", "z"], &o.path.field(name))
+    }
+
+    fn v2<'a, S: Source<'a>>(&mut self, o: &mut Object<'_, S>, name: &'static str) -> Result<V2> {
+        self.vector(o.need(name)?, ["x", "y"], &o.path.field(name))
+    }
+
+    /// All nodes by ascending id, and their index.
+    fn nodes<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+    ) -> Result<(Vec<Node<'a>>, Index)> {
+        let object = Object::new(source, &path.field("nodes"))?.source;
+        let mut members = Vec::with_capacity(object.size());
+        object.members(|key, value| {
+            let id = key.and_then(|key| {
+                let plain = key == "0" || !key.starts_with('0');
+                crate::cad::model::number::parse_u64(key).ok().flatten().filter(|_| plain)
+            });
+            members.push((
+                id.ok_or_else(|| {
+                    let path = format!("node {}", Cut(key.unwrap_or("?")));
+                    DocumentError::new(path, "node keys must be unsigned integers")
+                })?,
+                value,
+            ));
+            Ok(())
+        })?;
+        if !members.is_sorted_by_key(|(id, _)| *id) {
+            members.sort_by_key(|(id, _)| *id);
+        }
+        let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
+        let mut nodes = Vec::with_capacity(members.len());
+        for (id, value) in members {
+            let node = self.or_keep(&Path::Node(id), |reader| reader.node(id, value, &index))?;
+            let empty = || Node { id, name: None, op: Op::new(Code::Empty) };
+            nodes.push(node.unwrap_or_else(empty));
+        }
+        Ok((nodes, index))
+    }
+
+    fn node<'a, S: Source<'a>>(&mut self, key: u64, source: S, index: &Index) -> Result<Node<'a>> {
+        let path = Path::Node(key);
+        let mut object = Object::new(source, &path)?;
+        if let Some(id) = object.get("id") {
+            let id = node_id(&id, &path.field("id"))?;
+            if id != key {
+                return Err(path.fault(format!("id {id} does not match its key")));
+            }
+        }
+        let name = object.optional_text("name")?;
+        let op = object.need("op")?;
+        if !op.is_object() {
+            return Err(path.field("op").expected("an object"));
+        }
+        let path = Path::Op(key);
+        let op = self.or_keep(&path, |reader| reader.op(op, &path, index))?;
+        self.finish(&object)?;
+        Ok(Node { id: key, name, op: op.unwrap_or_else(|| Op::new(Code::Empty)) })
+    }
+
+    fn op<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+        index: &Index,
+    ) -> Result<Op<'a>> {
+        let mut object = Object::new(source, path)?;
+        let name = object.need("type")?;
+        let Some(code) = name.with_text(Code::from_name).flatten() else {
+            let name = text(&name, &path.field("type"))?;
+            if self.unknown == Unknown::Drop {
+                self.dropped = true;
+                return Ok(Op::new(Code::Empty));
+            }
+            return Err(path.fault(format!("unknown op type \"{}\"", Cut(&name))));
+        };
+        let (spec, mut op) = (code.spec(), Op::new(code));
+        for field in spec.fields {
+            let (name, at) = (field.name, field.at);
+            match field.kind {
+                Kind::Number => op.numbers[at] = object.number(name)?,
+                Kind::Vector => {
+                    let vector = self.v3(&mut object, name)?;
+                    op.numbers[at..at + 3].copy_from_slice(&vector);
+                }
+                Kind::Count | Kind::Segments => {
+                    op.count = count(&object.need(name)?, &path.field(name))?;
+                }
+                Kind::Solid | Kind::Profile => {
+                    let id = node_id(&object.need(name)?, &path.field(name))?;
+                    op.refs[at] = index.get(id).ok_or_else(|| dangling(path, name, id))?;
+                }
+                Kind::Text => op.more().texts[at] = object.text(name)?,
+            }
+        }
+        for (slot, option) in spec.options.iter().enumerate() {
+            if let Some(value) = object.optional_number(option.name)? {
+                op.more().options[slot] = Some(value);
+            }
+        }
+        match code {
+            Code::Sketch2D => op.more().segments = self.segments(&mut object)?,
+            Code::Text2D => {
+                let what = "\"left\", \"center\" or \"right\"";
+                let found = object.optional_word("alignment", &ALIGNMENTS, what)?;
+                op.more().align = match found {
+                    Some("center") => Align::Center,
+                    Some("right") => Align::Right,
+                    _ => Align::Left,
+                };
+            }
+            _ => {}
+        }
+        self.finish(&object)?;
+        Ok(op)
+    }
+
+    fn segments<'a, S: Source<'a>>(&mut self, object: &mut Object<'_, S>) -> Result<Vec<Segment>> {
+        let path = object.path.field("segments");
+        self.array(&object.need("segments")?, &path, |reader, source, i| {
+            let path = Path::Index(&path, i);
+            let mut object = Object::new(source, &path)?;
+            let kind = object.text("type")?;
+            let (start, end) = match &*kind {
+                "Line" | "Arc" => {
+                    (reader.v2(&mut object, "start")?, reader.v2(&mut object, "end")?)
+                }
+                _ => return Err(path.fault(format!("unknown segment type \"{}\"", Cut(&kind)))),
+            };
+            let arc = match &*kind {
+                "Arc" => Some(Arc {
+                    center: reader.v2(&mut object, "center")?,
+                    ccw: boolean(&object.need("ccw")?, &path.field("ccw"))?,
+                }),
+                _ => None,
+            };
+            reader.finish(&object)?;
+            Ok(Segment { start, end, arc })
+        })
+    }
+
+    /// An array, element by element.
+    pub(crate) fn array<'a, S: Source<'a>, T>(
+        &mut self,
+        source: &S,
+        path: &Path<'_>,
+        mut read: impl FnMut(&mut Self, S, usize) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        if source.shape() != Shape::Array {
+            return Err(path.expected("an array"));
+        }
+        let size = source.size();
+        let mut items = Vec::with_capacity(size);
+        for i in 0..size {
+            let element = source.element(i).ok_or_else(|| path.expected("an array"))?;
+            items.push(read(self, element, i)?);
+        }
+        Ok(items)
+    }
+
+    /// An object whose keys are the caller's.
+    fn map<'a, S: Source<'a>, T>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+        mut read: impl FnMut(&mut Self, S, &str) -> Result<T>,
+    ) -> Result<BTreeMap<String, T>> {
+        let object = Object::new(source, path)?;
+        let mut map = BTreeMap::new();
+        object.source.members(|key, value| {
+            let key = key.ok_or_else(|| path.fault("member names must be strings"))?;
+            map.insert(key.to_owned(), read(self, value, key)?);
+            Ok(())
+        })?;
+        Ok(map)
+    }
+
+    fn sections<'a, S: Source<'a>>(
+        &mut self,
+        object: &mut Object<'_, S>,
+        index: &Index,
+    ) -> Result<Given> {
+        Ok(Given {
+            version: self.section(object, "version", |_, source, path| string(&source, path))?,
+            materials: self.section(object, "materials", |reader, source, path| {
+                reader.map(source, path, Self::material)
+            })?,
+            part_materials: self.section(object, "part_materials", |reader, source, path| {
+                let read = |_: &mut Self, value: S, key: &str| {
+                    string(&value, &Path::Key("part_materials", key))
+                };
+                reader.map(source, path, read)
+            })?,
+            roots: self.section(object, "roots", |reader, source, path| {
+                reader.array(&source, path, |reader, value, i| reader.root(value, i, index))
+            })?,
+            parts: self.section(object, "partDefs", |reader, source, path| {
+                reader.map(source, path, |reader, value, key| reader.part(value, key, index))
+            })?,
+            instances: self.section(object, "instances", |reader, source, path| {
+                reader.array(&source, path, Self::instance)
+            })?,
+            joints: self.section(object, "joints", |reader, source, path| {
+                reader.array(&source, path, Self::joint)
+            })?,
+            ground: self
+                .section(object, "groundInstanceId", |_, source, path| string(&source, path))?,
+            scene: self.section(object, "scene", |reader, source, _| reader.scene(source))?,
+        })
+    }
+
+    /// A section, if the document has it.
+    fn section<'a, S: Source<'a>, T>(
+        &mut self,
+        object: &mut Object<'_, S>,
+        name: &'static str,
+        read: impl FnOnce(&mut Self, S, &Path<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let path = object.path.field(name);
+        let Some(source) = object.get(name) else { return Ok(None) };
+        self.or_keep(&path, |reader| read(reader, source, &path))
+    }
+}
+
+fn string<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<String> {
+    text(source, path).map(Cow::into_owned)
+}
+
+#[cold]
+pub(crate) fn dangling(path: &Path<'_>, field: &str, id: u64) -> DocumentError {
+    path.fault(format!("{field} references node {id}, which does not exist"))
+}
+
+/// Checks that sketches are where sketches are wanted, and solids where solids are.
+pub(crate) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
+    nodes.iter().find_map(|node| kind_fault(nodes, node)).map_or(Ok(()), Err)
+}
+
+fn kind_fault(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
+    if !node.op.refs().is_empty() {
+        for field in node.op.code.spec().fields {
+            let wanted = match field.kind {
+                Kind::Solid => false,
+                Kind::Profile => true,
+                _ => continue,
+            };
+            let target = &nodes[node.op.refs[field.at]];
+            if target.op.code.is_profile() != wanted {
+                let (name, id, what) = (field.name, target.id, target.op.code.name());
+                let wanted = if wanted { "sketch" } else { "solid" };
+                let message = format!("{name} expects a {wanted} but node {id} is {what}");
+                return Some(Path::Node(node.id).fault(message));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,267 @@
+//! The sections of a document besides its nodes, out of JSON: sections 2 and 2.1.
+
+use super::object::{Object, Path, Result, boolean, node_id, numbers};
+use super::read::{Index, Reader, dangling};
+use super::source::Source;
+use crate::cad::model::ir::{
+    Background, Camera, Effect, Environment, Instance, Joint, Light, Material, Part, Post, Root,
+    Scene, Surroundings, V3,
+};
+use crate::cad::model::ops::{EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
+
+impl Reader {
+    pub(crate) fn material<'a, S: Source<'a>>(&mut self, source: S, key: &str) -> Result<Material> {
+        let path = Path::Key("material", key);
+        let mut object = Object::new(source, &path)?;
+        let material = Material {
+            name: object.string("name")?,
+            color: numbers(&object.need("color")?, &path.field("color"))?,
+            metallic: object.number("metallic")?,
+            roughness: object.number("roughness")?,
+            density: object.optional_number("density")?,
+            friction: object.optional_number("friction")?,
+        };
+        self.finish(&object)?;
+        Ok(material)
+    }
+
+    pub(crate) fn root<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        i: usize,
+        index: &Index,
+    ) -> Result<Root> {
+        let path = Path::Item("roots", i);
+        let mut object = Object::new(source, &path)?;
+        let root = Root {
+            node: shown_node(&mut object, index)?,
+            material: object.string("material")?,
+            visible: object.optional_bool("visible")?,
+        };
+        self.finish(&object)?;
+        Ok(root)
+    }
+
+    pub(crate) fn part<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        key: &str,
+        index: &Index,
+    ) -> Result<Part> {
+        let path = Path::Key("partDefs", key);
+        let mut object = Object::new(source, &path)?;
+        let part = Part {
+            id: object.string("id")?,
+            name: object.optional_string("name")?,
+            node: shown_node(&mut object, index)?,
+            material: object.optional_string("defaultMaterial")?,
+        };
+        self.finish(&object)?;
+        Ok(part)
+    }
+
+    pub(crate) fn instance<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Instance> {
+        let path = Path::Item("instances", i);
+        let mut object = Object::new(source, &path)?;
+        let transform = match object.get("transform") {
+            None => None,
+            Some(source) => {
+                let path = path.field("transform");
+                let mut object = Object::new(source, &path)?;
+                let names = ["translation", "rotation", "scale"];
+                let mut transform = [[0.0; 3]; 3];
+                for (slot, name) in transform.iter_mut().zip(names) {
+                    *slot = self.v3(&mut object, name)?;
+                }
+                self.finish(&object)?;
+                Some(transform)
+            }
+        };
+        let instance = Instance {
+            id: object.string("id")?,
+            part: object.string("partDefId")?,
+            name: object.optional_string("name")?,
+            transform,
+            material: object.optional_string("material")?,
+        };
+        self.finish(&object)?;
+        Ok(instance)
+    }
+
+    pub(crate) fn joint<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Joint> {
+        let path = Path::Item("joints", i);
+        let mut object = Object::new(source, &path)?;
+        let (kind, axis, limits) = self.joint_kind(object.need("kind")?, &path.field("kind"))?;
+        let joint = Joint {
+            id: object.string("id")?,
+            name: object.optional_string("name")?,
+            parent: object.optional_string("parentInstanceId")?,
+            child: object.string("childInstanceId")?,
+            anchors: [self.v3(&mut object, "parentAnchor")?, self.v3(&mut object, "childAnchor")?],
+            kind,
+            axis,
+            limits,
+            state: object.number("state")?,
+        };
+        self.finish(&object)?;
+        Ok(joint)
+    }
+
+    fn joint_kind<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+    ) -> Result<(usize, V3, Option<[f64; 2]>)> {
+        let mut object = Object::new(source, path)?;
+        let kind = object.kind(&JOINTS, |spec| spec.name)?;
+        let axis = if JOINTS[kind].axis { self.v3(&mut object, "axis")? } else { [0.0; 3] };
+        let limits = if JOINTS[kind].limits { object.get("limits") } else { None };
+        let limits = limits.map(|source| numbers(&source, &path.field("limits"))).transpose()?;
+        self.finish(&object)?;
+        Ok((kind, axis, limits))
+    }
+
+    pub(crate) fn scene<'a, S: Source<'a>>(&mut self, source: S) -> Result<Scene> {
+        let path = Path::Top("scene");
+        let mut object = Object::new(source, &path)?;
+        let mut scene = Scene::default();
+        if let Some(source) = object.get("environment") {
+            scene.environment = Some(self.environment(source, &path.field("environment"))?);
+        }
+        if let Some(source) = object.get("background") {
+            scene.background = Some(self.background(source, &path.field("background"))?);
+        }
+        if let Some(source) = object.get("lights") {
+            scene.lights = Some(self.array(&source, &path.field("lights"), Self::light)?);
+        }
+        if let Some(source) = object.get("postProcessing") {
+            scene.post = Some(self.post(source, &path.field("postProcessing"))?);
+        }
+        if let Some(source) = object.get("cameraPresets") {
+            scene.cameras =
+                Some(self.array(&source, &path.field("cameraPresets"), Self::camera)?);
+        }
+        self.finish(&object)?;
+        Ok(scene)
+    }
+
+    fn environment<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+    ) -> Result<Environment> {
+        let mut object = Object::new(source, path)?;
+        let kinds = ["Preset", "Custom"];
+        let source = if object.kind(&kinds, |name| name)? == 0 {
+            let found = object.optional_word("preset", &PRESETS, "an environment preset")?;
+            Surroundings::Preset(found.ok_or_else(|| path.fault("missing field \"preset\""))?)
+        } else {
+            Surroundings::Custom(object.string("url")?)
+        };
+        let intensity = object.optional_number("intensity")?;
+        self.finish(&object)?;
+        Ok(Environment { source, intensity })
+    }
+
+    fn background<'a, S: Source<'a>>(&mut self, source: S, path: &Path<'_>) -> Result<Background> {
+        let mut object = Object::new(source, path)?;
+        let color =
+            |object: &mut Object<'_, S>, name| numbers(&object.need(name)?, &path.field(name));
+        let kinds = ["Environment", "Transparent", "Solid", "Gradient"];
+        let background = match object.kind(&kinds, |name| name)? {
+            0 => Background::Environment,
+            1 => Background::Transparent,
+            2 => Background::Solid(color(&mut object, "color")?),
+            _ => Background::Gradient([color(&mut object, "top")?, color(&mut object, "bottom")?]),
+        };
+        self.finish(&object)?;
+        Ok(background)
+    }
+
+    fn light<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Light> {
+        let scene = Path::Top("scene");
+        let lights = scene.field("lights");
+        let path = Path::Index(&lights, i);
+        let mut object = Object::new(source, &path)?;
+        let (kind, vectors, numbers) =
+            self.light_kind(object.need("kind")?, &path.field("kind"))?;
+        let light = Light {
+            id: object.string("id")?,
+            kind,
+            vectors,
+            numbers,
+            color: self::numbers(&object.need("color")?, &path.field("color"))?,
+            intensity: object.number("intensity")?,
+            enabled: object.optional_bool("enabled")?,
+            shadow: object.optional_bool("castShadow")?,
+        };
+        self.finish(&object)?;
+        Ok(light)
+    }
+
+    fn light_kind<'a, S: Source<'a>>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+    ) -> Result<(usize, [V3; 2], [Option<f64>; 2])> {
+        let mut object = Object::new(source, path)?;
+        let kind = object.kind(&LIGHTS, |spec| spec.name)?;
+        let spec = &LIGHTS[kind];
+        let mut vectors = [[0.0; 3]; 2];
+        for (slot, name) in vectors.iter_mut().zip(spec.vectors) {
+            *slot = self.v3(&mut object, name)?;
+        }
+        let mut numbers = [None; 2];
+        for (slot, name) in numbers.iter_mut().zip(spec.numbers) {
+            *slot = if spec.required {
+                Some(object.number(name)?)
+            } else {
+                object.optional_number(name)?
+            };
+        }
+        self.finish(&object)?;
+        Ok((kind, vectors, numbers))
+    }
+
+    fn post<'a, S: Source<'a>>(&mut self, source: S, path: &Path<'_>) -> Result<Post> {
+        let mut object = Object::new(source, path)?;
+        let mut post = Post::default();
+        for (slot, spec) in post.effects.iter_mut().zip(&EFFECTS) {
+            let Some(source) = object.get(spec.name) else { continue };
+            let path = path.field(spec.name);
+            let mut effect = Object::new(source, &path)?;
+            let enabled = boolean(&effect.need("enabled")?, &path.field("enabled"))?;
+            let [first, second] = spec.numbers;
+            let numbers = [effect.optional_number(first)?, effect.optional_number(second)?];
+            self.finish(&effect)?;
+            *slot = Some(Effect { enabled, numbers });
+        }
+        post.tone = object.optional_word("toneMapping", &TONES, "a tone mapping")?;
+        post.exposure = object.optional_number("exposure")?;
+        self.finish(&object)?;
+        Ok(post)
+    }
+
+    fn camera<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Camera> {
+        let scene = Path::Top("scene");
+        let cameras = scene.field("cameraPresets");
+        let path = Path::Index(&cameras, i);
+        let mut object = Object::new(source, &path)?;
+        let camera = Camera {
+            id: object.string("id")?,
+            name: object.optional_string("name")?,
+            position: self.v3(&mut object, "position")?,
+            target: self.v3(&mut object, "target")?,
+            fov: object.optional_number("fov")?,
+        };
+        self.finish(&object)?;
+        Ok(camera)
+    }
+}
+
+/// The node that a root or a part shows.
+fn shown_node<'a, S: Source<'a>>(object: &mut Object<'_, S>, index: &Index) -> Result<usize> {
+    let path = object.path;
+    let id = node_id(&object.need("root")?, &path.field("root"))?;
+    index.get(id).ok_or_else(|| dangling(path, "root", id))
+}

@@ -1,0 +1,328 @@
+//! Numbers in text: read as strictly as the grammar says, written as ECMAScript does.
+//!
+//! Invariant: what [`write`] writes, [`parse`] reads back to the same bits. Sections 3.2 and 4.3.
+
+use std::fmt::Write;
+
+/// 10^0 to 10^22, all of them exact.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Up to here every integer is a double, and a double no other integer.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A decimal of at most 15 digits is the only one of that length for its double.
+const FIFTEEN_DIGITS: f64 = 1e15;
+
+/// Why a token is not a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is not written like one.
+    Invalid,
+    /// It is one that the type cannot hold.
+    OutOfRange,
+}
+
+/// Reads `[sign] (digits [. [digits]] | . digits) [e [sign] digits]` to the nearest finite double.
+#[inline]
+pub(crate) fn parse(token: &str) -> Result<f64, Fault> {
+    match parse_short(token.as_bytes()) {
+        Some(x) => Ok(x),
+        None => parse_any(token),
+    }
+}
+
+/// The usual case: no exponent and at most 15 digits, so that two exact doubles and one division
+/// give the nearest one.
+#[inline]
+fn parse_short(token: &[u8]) -> Option<f64> {
+    let (negative, digits) = match token {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, token),
+    };
+    // The point is one more byte.
+    if digits.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    let (mut mantissa, mut point) = (0u64, None);
+    for (i, &byte) in digits.iter().enumerate() {
+        match byte.wrapping_sub(b'0') {
+            digit @ 0..=9 => mantissa = mantissa * 10 + u64::from(digit),
+            _ if byte == b'.' && point.is_none() => point = Some(i),
+            _ => return None,
+        }
+    }
+    let decimals = match point {
+        None if digits.len() == 16 => return None,
+        None => 0,
+        Some(_) if digits.len() == 1 => return None,
+        Some(i) => digits.len() - 1 - i,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "below 10^15 there is none")]
+    let x = mantissa as f64 / POWERS[decimals];
+    Some(if negative { -x } else { x })
+}
+
+#[cold]
+fn parse_any(token: &str) -> Result<f64, Fault> {
+    let plain = |c: u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    // The standard library reads the same grammar, and words besides.
+    if !token.bytes().all(plain) {
+        return Err(Fault::Invalid);
+    }
+    match token.parse::<f64>() {
+        Err(_) => Err(Fault::Invalid),
+        Ok(x) if x.is_infinite() => Err(Fault::OutOfRange),
+        Ok(x) => Ok(x),
+    }
+}
+
+/// Reads ASCII digits as a number of at most 32 bits.
+#[inline]
+pub(crate) fn parse_u32(token: &str) -> Result<u32, Fault> {
+    match parse_u64(token)?.map(u32::try_from) {
+        Some(Ok(n)) => Ok(n),
+        _ => Err(Fault::OutOfRange),
+    }
+}
+
+/// Reads ASCII digits of any length; `None` is above 64 bits.
+#[inline]
+pub(crate) fn parse_u64(token: &str) -> Result<Option<u64>, Fault> {
+    if token.is_empty() || !token.bytes().all(|c| c.is_ascii_digit()) {
+        return Err(Fault::Invalid);
+    }
+    Ok(token.bytes().try_fold(0u64, |n, c| n.checked_mul(10)?.checked_add(u64::from(c - b'0'))))
+}
+
+/// Writes the shortest decimal that reads back to `x`, in ECMAScript's layout; `-0` keeps its sign.
+pub(crate) fn write(out: &mut String, x: f64) {
+    if let Some((m, decimals)) = short_decimal(x) {
+        write_decimal(out, x.is_sign_negative(), m, decimals);
+    } else {
+        write_any(out, x);
+    }
+}
+
+/// `|x|` as `m / 10^decimals` with the fewest decimals, where three of them and 15 digits suffice.
+#[inline]
+fn short_decimal(x: f64) -> Option<(u64, usize)> {
+    let x = x.abs();
+    for (decimals, power) in POWERS.iter().enumerate().take(4) {
+        let m = (x * power).round_ties_even();
+        if m >= FIFTEEN_DIGITS {
+            return None;
+        }
+        #[expect(clippy::float_cmp, reason = "exactness is the question")]
+        if m / power == x {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked"
+            )]
+            return Some((m as u64, decimals));
+        }
+    }
+    None
+}
+
+fn write_decimal(out: &mut String, negative: bool, mut m: u64, decimals: usize) {
+    // Sign, point, and at most 20 digits.
+    let mut buffer = [b'0'; 24];
+    let mut at = buffer.len();
+    let mut written = 0;
+    while m > 0 || written <= decimals {
+        if written == decimals && decimals > 0 {
+            at -= 1;
+            buffer[at] = b'.';
+        }
+        at -= 1;
+        buffer[at] = b'0' + u8::try_from(m % 10).unwrap_or_default();
+        m /= 10;
+        written += 1;
+    }
+    if negative {
+        at -= 1;
+        buffer[at] = b'-';
+    }
+    out.extend(buffer[at..].iter().map(|&byte| char::from(byte)));
+}
+
+fn write_any(out: &mut String, x: f64) {
+    let (digits, exponent) = shortest_digits(x);
+    if x.is_sign_negative() {
+        out.push('-');
+    }
+    let n = exponent + 1;
+    let zeros = |out: &mut String, count: i32| out.extend((0..count).map(|_| '0'));
+    let k = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    match usize::try_from(n) {
+        Ok(_) if k <= n && n <= 21 => {
+            out.push_str(&digits);
+            zeros(out, n - k);
+        }
+        Ok(point @ 1..=21) => {
+            out.push_str(&digits[..point]);
+            out.push('.');
+            out.push_str(&digits[point..]);
+        }
+        _ if -6 < n && n <= 0 => {
+            out.push_str("0.");
+            zeros(out, -n);
+            out.push_str(&digits);
+        }
+        _ => {
+            out.push_str(&digits[..1]);
+            if k > 1 {
+                out.push('.');
+                out.push_str(&digits[1..]);
+            }
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "e{exponent}");
+        }
+    }
+}
+
+/// The shortest digits of `|x|`, and the exponent of the first.
+fn shortest_digits(x: f64) -> (String, i32) {
+    let mut text = format!("{:e}", x.abs());
+    let exponent = match text.find('e') {
+        None => 0,
+        Some(at) => {
+            let exponent = text[at + 1..].parse().unwrap_or_default();
+            text.truncate(at);
+            exponent
+        }
+    };
+    text.retain(|c| c != '.');
+    (text, exponent)
+}
+
+/// `x` as `m / 10^scale` of its shortest decimal, where that is exact: `|m|` below 2^53 and at most
+/// 22 decimals. Not for `-0`, nor for what is written with an exponent. Section 9.
+pub(crate) fn scaled(x: f64) -> Option<(i64, u32)> {
+    if x == 0.0 {
+        return x.is_sign_positive().then_some((0, 0));
+    }
+    let signed = |m: u64| {
+        let m = i64::try_from(m).ok()?;
+        Some(if x < 0.0 { -m } else { m })
+    };
+    if let Some((m, decimals)) = short_decimal(x) {
+        return Some((signed(m)?, u32::try_from(decimals).ok()?));
+    }
+    if !(1e-6..1e21).contains(&x.abs()) {
+        return None;
+    }
+    let (mut digits, exponent) = shortest_digits(x);
+    let decimals = i32::try_from(digits.len()).ok()? - 1 - exponent;
+    for _ in decimals..0 {
+        digits.push('0');
+    }
+    let m: u64 = digits.parse().ok().filter(|m: &u64| m >> 53 == 0)?;
+    let scale = u32::try_from(decimals.max(0)).ok().filter(|&scale| scale <= MAX_SCALE)?;
+    Some((signed(m)?, scale))
+}
+
+/// Most decimals of a scaled number: 10^22 is the last power of ten that is a double.
+pub(crate) const MAX_SCALE: u32 = 22;
+
+/// `m / 10^scale`, exactly rounded; `None` where [`scaled`] could not have given it.
+pub(crate) fn unscaled(m: i64, scale: u32) -> Option<f64> {
+    let power = POWERS.get(usize::try_from(scale).ok()?)?;
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53 there is none")]
+    (m.unsigned_abs() >> 53 == 0).then(|| m as f64 / power)
+}
+
+/// `x` as an integer, where it is one that a double tells from its neighbours; `-0` is none.
+#[inline]
+pub(crate) fn integer(x: f64) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
+    let n = x as i64;
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exactness is the question")]
+    let whole = x.abs() < EXACT && n as f64 == x && (n != 0 || x.is_sign_positive());
+    whole.then_some(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(x: f64) -> String {
+        let mut out = String::new();
+        write(&mut out, x);
+        out
+    }
+
+    #[test]
+    fn layout_is_that_of_ecmascript() {
+        for (x, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (50.0, "50"),
+            (-0.5, "-0.5"),
+            (4.35, "4.35"),
+            (1e-6, "0.000001"),
+            (1.5e-6, "0.0000015"),
+            (1e-7, "1e-7"),
+            (-2.5e-10, "-2.5e-10"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e21"),
+            (1.5e21, "1.5e21"),
+            (123_456_789.125, "123456789.125"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e308"),
+        ] {
+            assert_eq!(written(x), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for token in [
+            "", ".", "-", "+", "e5", "1e", "1e+", "NaN", "inf", "1_0", "0x1", "1,5", "--1", "1.2.3",
+        ] {
+            assert_eq!(parse(token), Err(Fault::Invalid), "{token}");
+        }
+        for token in ["1e999", "-1.8e308", "+1e400"] {
+            assert_eq!(parse(token), Err(Fault::OutOfRange), "{token}");
+        }
+        for (token, x) in [("5.", 5.0), (".5", 0.5), ("+007", 7.0), ("1E3", 1e3), ("1e-999", 0.0)] {
+            assert_eq!(parse(token), Ok(x));
+        }
+        assert!(parse("-0").unwrap().is_sign_negative());
+        assert!(parse("-1e-999").unwrap().is_sign_negative());
+    }
+
+    proptest! {
+        #[test]
+        fn every_double_comes_back(bits: u64) {
+            let x = f64::from_bits(bits);
+            prop_assume!(x.is_finite());
+            prop_assert_eq!(parse(&written(x)).unwrap().to_bits(), bits);
+            if let Some((m, scale)) = scaled(x) {
+                prop_assert_eq!(unscaled(m, scale).unwrap().to_bits(), bits);
+            }
+        }
+
+        #[test]
+        fn the_short_way_agrees_with_the_long_one(m in 0u64..10_000_000_000_000_000, s in 0usize..16) {
+            let digits = format!("{m:016}");
+            let text = format!("{}.{}", &digits[..16 - s], &digits[16 - s..]);
+            let x: f64 = text.parse().unwrap();
+            prop_assert_eq!(parse(&text).unwrap().to_bits(), x.to_bits());
+            let mut long = String::new();
+            write_any(&mut long, x);
+            if x != 0.0 {
+                prop_assert_eq!(written(x), long);
+            }
+            if let Some(short) = parse_short(text.as_bytes()) {
+                prop_assert_eq!(short.to_bits(), x.to_bits());
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! In which order nodes are written: section 4.1.
+//!
+//! Among the nodes whose references are all written the one with the smallest id comes next. Ids that
+//! are in that order already stay in it, which is the usual case and costs one pass.
+
+use super::ir::Node;
+use crate::cad::error::DocumentError;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How many nodes of a cycle its message shows.
+const SHOWN: usize = 100;
+
+/// Indexes in writing order, without the nodes that `skip` says; `last` is held back to the end.
+pub(crate) fn order(
+    nodes: &[Node<'_>],
+    skip: impl Fn(usize) -> bool,
+    last: Option<usize>,
+) -> Result<Vec<usize>, DocumentError> {
+    let wanted = |&node: &usize| !skip(node) && Some(node) != last;
+    if is_ordered(nodes) {
+        return Ok((0..nodes.len()).filter(wanted).chain(last).collect());
+    }
+    let sorted = sort(nodes);
+    if sorted.len() < nodes.len() {
+        return Err(cycle(nodes, &sorted));
+    }
+    // What depends on the one that is held back is skipped, so the others keep their order.
+    Ok(sorted.into_iter().filter(wanted).chain(last).collect())
+}
+
+/// Whether nodes stand by ascending id, each behind those that it uses.
+fn is_ordered(nodes: &[Node<'_>]) -> bool {
+    let ascending = nodes.windows(2).all(|pair| pair[0].id < pair[1].id);
+    ascending
+        && nodes.iter().enumerate().all(|(i, node)| node.op.refs().iter().all(|&target| target < i))
+}
+
+/// Kahn's order; nodes on or behind a cycle are left out.
+fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
+    let (mut waiting, users) = edges(nodes);
+    let mut ready: BinaryHeap<_> = (0..nodes.len())
+        .filter(|&node| waiting[node] == 0)
+        .map(|node| Reverse((nodes[node].id, node)))
+        .collect();
+    let mut sorted = Vec::with_capacity(nodes.len());
+    while let Some(Reverse((_, node))) = ready.pop() {
+        sorted.push(node);
+        for &user in users.of(node) {
+            waiting[user] -= 1;
+            if waiting[user] == 0 {
+                ready.push(Reverse((nodes[user].id, user)));
+            }
+        }
+    }
+    sorted
+}
+
+/// Who uses whom: the users of node `i` are `list[starts[i]..starts[i + 1]]`.
+struct Users {
+    starts: Vec<usize>,
+    list: Vec<usize>,
+}
+
+impl Users {
+    fn of(&self, node: usize) -> &[usize] {
+        &self.list[self.starts[node]..self.starts[node + 1]]
+    }
+}
+
+/// How many references each node waits for, and who uses it.
+fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Users) {
+    let waiting: Vec<_> = nodes.iter().map(|node| node.op.refs().len()).collect();
+    let mut starts = vec![0; nodes.len() + 1];
+    for &target in nodes.iter().flat_map(|node| node.op.refs()) {
+        starts[target + 1] += 1;
+    }
+    for i in 0..nodes.len() {
+        starts[i + 1] += starts[i];
+    }
+    let mut next = starts.clone();
+    let mut list = vec![0; waiting.iter().sum()];
+    for (user, node) in nodes.iter().enumerate() {
+        for &target in node.op.refs() {
+            list[next[target]] = user;
+            next[target] += 1;
+        }
+    }
+    (waiting, Users { starts, list })
+}
+
+/// The cycle that is found from the smallest id that could not be ordered, by way of smallest ids.
+#[cold]
+fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
+    let mut left = vec![true; nodes.len()];
+    for &node in sorted {
+        left[node] = false;
+    }
+    let smallest = |among: &mut dyn Iterator<Item = usize>| {
+        among.filter(|&node| left[node]).min_by_key(|&node| nodes[node].id)
+    };
+    let mut path = Vec::new();
+    let mut place = vec![None; nodes.len()];
+    let mut next = smallest(&mut (0..nodes.len()));
+    while let Some(node) = next.filter(|&node| place[node].is_none()) {
+        place[node] = Some(path.len());
+        path.push(node);
+        next = smallest(&mut nodes[node].op.refs().iter().copied());
+    }
+    let start = next.and_then(|node| place[node]).unwrap_or(0);
+    let ids: Vec<_> = path[start..].iter().map(|&node| nodes[node].id).collect();
+    let first = ids.first().copied().unwrap_or_default();
+    let shown: Vec<_> = ids.iter().take(SHOWN).map(u64::to_string).collect();
+    let more = if ids.len() > SHOWN { " -> ..." } else { "" };
+    let message = format!("cycle {}{more} -> {first}", shown.join(" -> "));
+    DocumentError::new(format!("node {first}"), message)
+}
+
+/// The nodes on or behind a cycle.
+pub(crate) fn unsorted(nodes: &[Node<'_>]) -> Vec<usize> {
+    let mut left = vec![true; nodes.len()];
+    for node in sort(nodes) {
+        left[node] = false;
+    }
+    (0..nodes.len()).filter(|&node| left[node]).collect()
+}
+
+/// Checks that references make no cycle.
+pub(crate) fn check(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
+    let backward = |(i, node): (usize, &Node<'_>)| node.op.refs().iter().all(|&target| target < i);
+    if nodes.iter().enumerate().all(backward) {
+        return Ok(());
+    }
+    let sorted = sort(nodes);
+    if sorted.len() < nodes.len() { Err(cycle(nodes, &sorted)) } else { Ok(()) }
+}

@@ -1,0 +1,195 @@
+//! Finding all mistakes of a text: sections 3.3 and 11.
+
+use super::arguments::is_name;
+use super::lex::Line;
+use super::read::{BOM, Dialect, Made, Reader, Sketch, is_segment, read_lines};
+use super::suggest::suggestion;
+use crate::cad::error::ParseError;
+use crate::cad::model::extra::faults;
+use crate::cad::model::ir::Op;
+use crate::cad::model::ops::{Code, Directive};
+
+/// All mistakes of a text, at most `limit`, in the order of lines. The first is the one that reading
+/// the text raises; a node whose line is wrong counts as one all the same, so that one mistake is not
+/// reported as many.
+pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let mut reader = Reader::new(dialect, true);
+    let mut errors = Vec::new();
+    let mut ends = Ends { bytes, known: None };
+    let mut start = 0;
+    // Whether a node stands in a sketch, so that nobody knows how later lines count.
+    let mut lost_count = false;
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let next = start + line.len() + 1;
+        let read = match std::str::from_utf8(line) {
+            Ok(line) => reader.line(line).map(drop).map_err(|error| (error, line)),
+            Err(error) => {
+                let valid = std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default();
+                let error = reader.not_utf8(valid);
+                reader.number += 1;
+                Err((error, valid))
+            }
+        };
+        if let Err((error, line)) = read {
+            errors.push(error);
+            lost_count |= reader.recover(line, || ends.before_sketch(next), &mut errors);
+        }
+        start = next;
+        if lost_count && let Some(made) = reader.made.last_mut() {
+            *made = Made::Unknown;
+        }
+        if errors.len() >= limit {
+            errors.truncate(limit);
+            return errors;
+        }
+    }
+    let lost = reader.made.contains(&Made::Unknown) && !errors.is_empty();
+    match reader.check_end() {
+        // With nodes in doubt their number is, too.
+        Err(error) if !lost || error.message.starts_with("sketch") => errors.push(error),
+        _ => {}
+    }
+    if errors.is_empty() && !reader.extra.is_empty() {
+        errors = pointers(bytes, dialect, limit);
+    }
+    errors
+}
+
+/// The pointers that lead nowhere, which shows only in the whole document.
+fn pointers(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
+    let read = read_lines(bytes, dialect);
+    let whole = read.and_then(|(nodes, reader)| reader.finish_unchecked(nodes, true));
+    match whole {
+        Ok((document, places)) => faults(&document, &places, limit),
+        Err(error) => vec![error],
+    }
+}
+
+/// Where sketches end, looked for only after mistakes, and each line once.
+struct Ends<'b> {
+    bytes: &'b [u8],
+    /// Where the line of the next `END` or `SK` begins, and whether it is an `END`.
+    known: Option<(usize, bool)>,
+}
+
+impl Ends<'_> {
+    /// Whether from this line on an `END` comes before another sketch.
+    fn before_sketch(&mut self, start: usize) -> bool {
+        if let Some((_, is_end)) = self.known.filter(|&(known, _)| start <= known) {
+            return is_end;
+        }
+        let mut at = start;
+        for line in self.bytes.get(start..).unwrap_or_default().split(|&byte| byte == b'\n') {
+            let word = line.trim_ascii_start();
+            let word = word.split(|c| c.is_ascii_whitespace() || *c == b'#').next();
+            match word {
+                Some(b"END") => return self.remember(at, true),
+                Some(b"SK") => return self.remember(at, false),
+                _ => at += line.len() + 1,
+            }
+        }
+        self.remember(usize::MAX, false)
+    }
+
+    fn remember(&mut self, at: usize, is_end: bool) -> bool {
+        self.known = Some((at, is_end));
+        is_end
+    }
+}
+
+/// What a wrong line was to be.
+struct Found<'l> {
+    label: Option<&'l str>,
+    /// Its opcode, or what stands there.
+    word: &'l str,
+    code: Option<Code>,
+    is_directive: bool,
+}
+
+impl<'l> Found<'l> {
+    fn of(line: Line<'l, '_>) -> Self {
+        let mut raws = line.tokens.iter().map(|&token| line.raw(token));
+        let first = raws.next().unwrap_or_default();
+        let (mut label, mut word) = (None, first);
+        if let Some(rest) = first.strip_prefix('$') {
+            // The `=` may be missing, or stand too close.
+            let (name, glued) = rest.split_once('=').unwrap_or((rest, ""));
+            label = Some(name).filter(|name| is_name(name));
+            let mut words = std::iter::once(glued).chain(raws);
+            let found = words.find_map(|raw| {
+                let raw = raw.strip_prefix('=').unwrap_or(raw);
+                Some(raw).filter(|raw| !raw.is_empty())
+            });
+            word = found.unwrap_or_default();
+        }
+        let is_directive = Directive::from_opcode(word).is_some();
+        Self { label, word, code: Code::from_opcode(word), is_directive }
+    }
+
+    /// The opcode that was meant, as far as that can be known.
+    fn meant(&self) -> Option<Code> {
+        self.code.or_else(|| Code::from_opcode(suggestion(self.word)?))
+    }
+
+    fn is_node(&self) -> bool {
+        if self.meant().is_some() {
+            return true;
+        }
+        let has_letters = self.word.contains(char::is_alphabetic);
+        let unknown = suggestion(self.word).is_none() && has_letters;
+        !is_segment(self.word) && !self.is_directive && (self.label.is_some() || unknown)
+    }
+}
+
+impl Reader {
+    /// After an error of this line: goes on as if the line had been right, as far as that can be
+    /// known. Says whether it is a node within a sketch, which counts or does not.
+    fn recover(
+        &mut self,
+        text: &str,
+        end_follows: impl FnOnce() -> bool,
+        errors: &mut Vec<ParseError>,
+    ) -> bool {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        self.second.get_or_insert(true);
+        // Where that fails, the tokens before the fault are there.
+        let _ = self.tokenize(text, &mut tokens);
+        let found = Found::of(Line { text, tokens: &tokens });
+        self.tokens = tokens;
+        if self.sketch.is_none() {
+            self.assume(&found);
+            return false;
+        }
+        if found.code.is_none() && !found.is_directive && found.label.is_none() {
+            return false;
+        }
+        // A line that is right elsewhere: it has no place here, or the END is what is missing.
+        if found.code != Some(Code::Sketch2D) && end_follows() {
+            self.assume(&found);
+            return found.is_node();
+        }
+        self.sketch = None;
+        self.number -= 1;
+        if let Err(error) = self.line(text) {
+            // A mistake of its own.
+            errors.push(error);
+            self.assume(&found);
+        }
+        false
+    }
+
+    fn assume(&mut self, found: &Found<'_>) {
+        if !found.is_node() {
+            return;
+        }
+        if let Some(label) = found.label {
+            self.labels.entry(label.into()).or_insert(self.made.len());
+        }
+        self.made.push(Made::Unknown);
+        if found.meant() == Some(Code::Sketch2D) {
+            let place = (self.number, 1);
+            self.sketch = Some(Sketch { op: Op::new(Code::Sketch2D), name: None, place });
+        }
+    }
+}

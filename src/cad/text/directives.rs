@@ -1,0 +1,444 @@
+//! The lines of a text that make no node: section 6.
+//!
+//! Each function reads one kind of line, its arguments from left to right, behind the checks that all
+//! lines share: attributes, count, and whether it stands where it may.
+
+use super::arguments::{Attribute, count, flag, number, string, wrong_count};
+use super::ids::Ids;
+use super::lex::{Fault, Line, Token};
+use super::read::{Reader, Roots, column};
+use crate::cad::error::Cut;
+use crate::cad::model::extra::{is_pointer, room};
+use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
+use crate::cad::model::ops::{Directive, Is, JOINTS};
+use std::collections::HashMap;
+
+/// On which line stood what may stand only once.
+pub(crate) type Once = HashMap<&'static str, usize>;
+
+/// The arguments of a line, from left to right.
+pub(crate) struct Args<'l, 't> {
+    pub(crate) line: Line<'l, 't>,
+    opcode: Token,
+    pub(crate) rest: &'t [Token],
+}
+
+impl Args<'_, '_> {
+    /// The count is checked before; behind the last argument there is an empty one.
+    pub(crate) fn next(&mut self) -> Token {
+        let (first, rest) = self.rest.split_first().unwrap_or((&self.opcode, &[]));
+        self.rest = rest;
+        *first
+    }
+
+    pub(crate) fn number(&mut self) -> Result<f64, Fault> {
+        let token = self.next();
+        number(self.line, token)
+    }
+
+    pub(crate) fn vector(&mut self) -> Result<V3, Fault> {
+        Ok([self.number()?, self.number()?, self.number()?])
+    }
+
+    /// A bare word or a string.
+    pub(crate) fn word(&mut self) -> String {
+        let token = self.next();
+        self.line.content(token).into_owned()
+    }
+
+    /// Whether the next is a bare `_`, which is then taken.
+    pub(crate) fn blank(&mut self) -> bool {
+        let blank = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
+        if blank {
+            self.next();
+        }
+        blank
+    }
+
+    /// A number, a bare `_`, or nothing more.
+    pub(crate) fn optional_number(&mut self) -> Result<Option<f64>, Fault> {
+        if self.rest.is_empty() || self.blank() {
+            return Ok(None);
+        }
+        self.number().map(Some)
+    }
+
+    /// A number, or nothing more.
+    pub(crate) fn last_number(&mut self) -> Result<Option<f64>, Fault> {
+        if self.rest.is_empty() { Ok(None) } else { self.number().map(Some) }
+    }
+
+    /// A string or a bare `_`.
+    pub(crate) fn optional_string(&mut self) -> Result<Option<String>, Fault> {
+        if self.blank() {
+            return Ok(None);
+        }
+        let token = self.next();
+        string(self.line, token).map(|text| Some(text.into_owned()))
+    }
+
+    pub(crate) fn optional_word(&mut self) -> Option<String> {
+        (!self.rest.is_empty()).then(|| self.word())
+    }
+
+    pub(crate) fn flag(&mut self) -> Result<bool, Fault> {
+        let token = self.next();
+        flag(self.line, token)
+    }
+
+    /// A word that is none of those that may stand here.
+    pub(crate) fn unexpected(
+        &self,
+        token: Token,
+        message: impl FnOnce(Cut<'_>) -> String,
+    ) -> Fault {
+        Fault::new(token.start, message(Cut(&self.line.content(token))))
+    }
+}
+
+/// What attributes a line has, by their place in the directive's list.
+pub(crate) type Attributes<'l> = [Option<Attribute<'l>>; 2];
+
+impl Reader {
+    /// A line that makes no node.
+    pub(crate) fn directive(
+        &mut self,
+        line: Line<'_, '_>,
+        found: &'static Directive,
+        opcode: Token,
+        tokens: &[Token],
+    ) -> Result<(), Fault> {
+        self.check_place(line, found, opcode, tokens)?;
+        let mut positional = Vec::new();
+        let attributes = self.set_apart(line, found, opcode, tokens, &mut positional)?;
+        let args = Args { line, opcode, rest: &positional };
+        check_count(&args, found)?;
+        self.check_once(found, opcode)?;
+        self.dispatch(found, args, attributes)
+    }
+
+    fn dispatch(
+        &mut self,
+        found: &'static Directive,
+        mut args: Args<'_, '_>,
+        attributes: Attributes<'_>,
+    ) -> Result<(), Fault> {
+        match found.is {
+            Is::Material | Is::MaterialHeader => self.material(args, attributes),
+            Is::Root => self.root(args),
+            Is::Part => self.part(args, attributes),
+            Is::Instance => self.instance(args),
+            Is::Joint(kind) => self.joint(kind, args, &attributes),
+            Is::Ground => {
+                self.sections.ground = Some(args.word());
+                Ok(())
+            }
+            Is::Environment => self.environment(args),
+            Is::Background => self.background(args),
+            Is::Light(kind) => self.light(kind, args, &attributes),
+            Is::Effect(kind) => self.effect(kind, args),
+            Is::Tone => self.tone(args),
+            Is::Exposure => self.exposure(args),
+            Is::Camera => self.camera(args),
+            Is::Version => self.version(args),
+            Is::PartMaterial => self.part_material(args),
+            Is::Ids => self.original_ids(&args),
+            Is::Have => self.have(args),
+            Is::Extra => self.extra(args),
+        }
+    }
+
+    fn check_place(
+        &self,
+        line: Line<'_, '_>,
+        found: &Directive,
+        opcode: Token,
+        tokens: &[Token],
+    ) -> Result<(), Fault> {
+        let late = matches!(found.is, Is::MaterialHeader | Is::Ids) && !self.made.is_empty();
+        if late {
+            let message = format!("{} must come before the first node", found.opcode);
+            return Err(Fault::new(opcode.start, message));
+        }
+        if found.is == Is::Root && self.roots == Roots::None {
+            let at = match tokens {
+                [only] if line.is(*only, "_") => only.start,
+                _ => opcode.start,
+            };
+            return Err(Fault::new(at, ONLY_ROOT));
+        }
+        Ok(())
+    }
+
+    fn check_once(&mut self, found: &'static Directive, opcode: Token) -> Result<(), Fault> {
+        if !found.once {
+            return Ok(());
+        }
+        if let Some(line) = self.once.insert(found.opcode, self.number) {
+            self.once.insert(found.opcode, line);
+            let message = format!("{} is already given on line {line}", found.opcode);
+            return Err(Fault::new(opcode.start, message));
+        }
+        Ok(())
+    }
+
+    /// The arguments without the attributes, and the attributes.
+    fn set_apart<'l>(
+        &self,
+        line: Line<'l, '_>,
+        found: &'static Directive,
+        opcode: Token,
+        tokens: &[Token],
+        positional: &mut Vec<Token>,
+    ) -> Result<Attributes<'l>, Fault> {
+        let mut attributes = Attributes::default();
+        let fixed = found.counts.first().copied().unwrap_or(0);
+        for (i, &token) in tokens.iter().enumerate() {
+            let split = line.attribute(token).filter(|_| self.is_second());
+            let Some((key, value, quoted)) = split else {
+                positional.push(token);
+                continue;
+            };
+            match found.attributes.iter().position(|known| *known == key && i >= fixed) {
+                Some(slot) => {
+                    let attribute = Attribute { at: token.start, value, quoted };
+                    if attributes[slot].replace(attribute).is_some() {
+                        let message = format!("{} repeats {key}=", found.opcode);
+                        return Err(Fault::new(token.start, message));
+                    }
+                }
+                None if quoted => {
+                    let message = format!("{} has no {}=", line.raw(opcode), Cut(key));
+                    return Err(Fault::new(token.start, message));
+                }
+                None => positional.push(token),
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// `M name r g b metallic roughness [density|_ [friction]] key=`
+    fn material(
+        &mut self,
+        mut args: Args<'_, '_>,
+        attributes: Attributes<'_>,
+    ) -> Result<(), Fault> {
+        let at = args.rest.first().map_or(0, |token| token.start);
+        let name = args.word();
+        let [key, _] = attributes;
+        let (key, at) =
+            key.map_or_else(|| (name.clone(), at), |key| (key.value.into_owned(), key.at));
+        if self.sections.materials.contains_key(&key) {
+            return Err(Fault::new(at, format!("material \"{}\" is already defined", Cut(&key))));
+        }
+        let blank = self.is_second();
+        let material = Material {
+            name,
+            color: args.vector()?,
+            metallic: args.number()?,
+            roughness: args.number()?,
+            density: if blank { args.optional_number()? } else { args.last_number()? },
+            friction: args.last_number()?,
+        };
+        self.first_material.get_or_insert_with(|| key.clone());
+        self.sections.materials.insert(key, material);
+        Ok(())
+    }
+
+    /// `ROOT ref mat [hidden|shown]`, `ROOT _`
+    fn root(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        if args.rest.len() == 1 {
+            let token = args.next();
+            if self.roots == Roots::Listed {
+                return Err(Fault::new(token.start, ONLY_ROOT));
+            }
+            self.roots = Roots::None;
+            return Ok(());
+        }
+        let token = args.next();
+        let node = self.any_reference(args.line, token)?;
+        let material = args.word();
+        let visible = match args.rest {
+            [] => None,
+            [token, ..] if args.line.is(*token, "hidden") => Some(false),
+            [token, ..] if args.line.is(*token, "shown") => Some(true),
+            [token, ..] => {
+                let message = |word: Cut<'_>| format!("expected hidden or shown, got \"{word}\"");
+                return Err(args.unexpected(*token, message));
+            }
+        };
+        self.roots = Roots::Listed;
+        self.sections.roots.push(Root { node, material, visible });
+        Ok(())
+    }
+
+    /// `PDEF id "name"|_ ref [mat] key=`
+    fn part(&mut self, mut args: Args<'_, '_>, attributes: Attributes<'_>) -> Result<(), Fault> {
+        let at = args.rest.first().map_or(0, |token| token.start);
+        let id = args.word();
+        let [key, _] = attributes;
+        let (key, at) =
+            key.map_or_else(|| (id.clone(), at), |key| (key.value.into_owned(), key.at));
+        if self.sections.parts.as_ref().is_some_and(|parts| parts.contains_key(&key)) {
+            return Err(part_defined(&key, at));
+        }
+        let name = args.optional_string()?;
+        let token = args.next();
+        let node = self.any_reference(args.line, token)?;
+        let part = Part { id, name, node, material: args.optional_word() };
+        self.sections.parts.get_or_insert_default().insert(key, part);
+        Ok(())
+    }
+
+    /// `INST id partDef "name"|_ tx ty tz rx ry rz sx sy sz [mat]`, or `_` for the nine numbers
+    fn instance(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let (id, part) = (args.word(), args.word());
+        let name = args.optional_string()?;
+        let transform = if args.blank() {
+            None
+        } else {
+            Some([args.vector()?, args.vector()?, args.vector()?])
+        };
+        let instance = Instance { id, part, name, transform, material: args.optional_word() };
+        self.sections.instances.get_or_insert_default().push(instance);
+        Ok(())
+    }
+
+    /// `JREV id parent|_ child px py pz cx cy cz ax ay az [min max] name= state=`
+    fn joint(
+        &mut self,
+        kind: usize,
+        mut args: Args<'_, '_>,
+        attributes: &Attributes<'_>,
+    ) -> Result<(), Fault> {
+        let id = args.word();
+        let parent = if args.blank() { None } else { Some(args.word()) };
+        let child = args.word();
+        let anchors = [args.vector()?, args.vector()?];
+        let axis = if JOINTS[kind].axis { args.vector()? } else { [0.0; 3] };
+        let limits =
+            if args.rest.is_empty() { None } else { Some([args.number()?, args.number()?]) };
+        let [name, state] = attributes;
+        let name = name.as_ref().map(|name| name.value.clone().into_owned());
+        let state = state.as_ref().map_or(Ok(0.0), Attribute::number)?;
+        let joint = Joint { id, name, parent, child, anchors, kind, axis, limits, state };
+        self.sections.joints.get_or_insert_default().push(joint);
+        Ok(())
+    }
+
+    pub(crate) fn scene(&mut self) -> &mut Scene {
+        self.sections.scene.get_or_insert_default()
+    }
+
+    pub(crate) fn post(&mut self) -> &mut Post {
+        self.scene().post.get_or_insert_default()
+    }
+
+    fn version(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let token = args.next();
+        self.sections.version = Some(string(args.line, token)?.into_owned());
+        Ok(())
+    }
+
+    /// `PMAT part mat`
+    fn part_material(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let at = args.rest.first().map_or(0, |token| token.start);
+        let (part, material) = (args.word(), args.word());
+        if self.sections.part_materials.contains_key(&part) {
+            return Err(part_defined(&part, at));
+        }
+        self.sections.part_materials.insert(part, material);
+        Ok(())
+    }
+
+    fn original_ids(&mut self, args: &Args<'_, '_>) -> Result<(), Fault> {
+        let place = (self.number, column(args.line.text, args.opcode.start));
+        self.ids = Ids::read(args.line, args.opcode, args.rest, place)?;
+        Ok(())
+    }
+
+    /// `XF pointer json`: set once the whole text is read.
+    fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let (token, json) = (args.next(), args.next());
+        let pointer = args.line.content(token);
+        if !is_pointer(&pointer) {
+            return Err(args.unexpected(token, |word| format!("invalid pointer \"{word}\"")));
+        }
+        let Ok(value) = crate::json::parse(args.line.raw(json), room(&pointer)) else {
+            return Err(Fault::new(json.start, "invalid JSON after the pointer"));
+        };
+        let place = (self.number, column(args.line.text, token.start));
+        self.extra.push_back((place, Extra { pointer: pointer.into_owned(), value }));
+        Ok(())
+    }
+
+    fn have(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let token = args.next();
+        match &*args.line.content(token) {
+            "scene" => {
+                self.scene();
+            }
+            "lights" => {
+                self.scene().lights.get_or_insert_default();
+            }
+            "cameras" => {
+                self.scene().cameras.get_or_insert_default();
+            }
+            "post" => {
+                self.post();
+            }
+            "parts" => {
+                self.sections.parts.get_or_insert_default();
+            }
+            "instances" => {
+                self.sections.instances.get_or_insert_default();
+            }
+            "joints" => {
+                self.sections.joints.get_or_insert_default();
+            }
+            _ => {
+                return Err(args.unexpected(token, |word| format!("HAVE knows no \"{word}\"")));
+            }
+        }
+        Ok(())
+    }
+}
+
+const ONLY_ROOT: &str = "ROOT _ must be the only ROOT";
+
+#[cold]
+fn part_defined(key: &str, at: usize) -> Fault {
+    Fault::new(at, format!("part \"{}\" is already defined", Cut(key)))
+}
+
+fn check_count(args: &Args<'_, '_>, found: &Directive) -> Result<(), Fault> {
+    let (line, opcode, rest) = (args.line, args.opcode, args.rest);
+    match (found.is, rest) {
+        (Is::Background, [kind, ..]) => {
+            let counts = match &*line.content(*kind) {
+                "solid" => [4],
+                "gradient" => [7],
+                "env" | "transparent" => [1],
+                _ => {
+                    let message = |word: Cut<'_>| format!("unknown background \"{word}\"");
+                    return Err(args.unexpected(*kind, message));
+                }
+            };
+            count(line, opcode, rest, &counts)
+        }
+        (Is::Background | Is::Ids, []) => {
+            let message = format!("{} expects at least 1 args, got 0", found.opcode);
+            Err(Fault::new(opcode.start, message))
+        }
+        (Is::Ids, _) => Ok(()),
+        (Is::Root, [only]) if line.is(*only, "_") => Ok(()),
+        (Is::Instance, [_, _, _, blank, more @ ..]) if line.is(*blank, "_") => match more {
+            [] | [_] => Ok(()),
+            [_, surplus, ..] => {
+                let fault = wrong_count(line, opcode, rest, found.counts);
+                Err(Fault { at: surplus.start, ..fault })
+            }
+        },
+        _ => count(line, opcode, rest, found.counts),
+    }
+}

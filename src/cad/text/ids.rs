@@ -1,0 +1,104 @@
+//! The ids of nodes, as `IDS` gives them: ranges that stay ranges. Section 6.
+//!
+//! Invariant: ranges are not empty, and no id is in two of them.
+
+use super::lex::{Fault, Line, Token};
+use crate::cad::error::Cut;
+use crate::cad::model::number;
+
+/// Ids by node index.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    /// Empty where every id is its index.
+    ranges: Vec<Range>,
+    total: u128,
+    /// Line and column of `IDS`.
+    place: (usize, usize),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    /// How many ids come before.
+    index: u128,
+    start: u64,
+    end: u64,
+}
+
+impl Ids {
+    /// Reads the arguments of an `IDS` line.
+    pub(crate) fn read(
+        line: Line<'_, '_>,
+        opcode: Token,
+        args: &[Token],
+        place: (usize, usize),
+    ) -> Result<Self, Fault> {
+        let mut ids = Self { place, ..Self::default() };
+        for &token in args {
+            let raw = line.raw(token);
+            let (start, end) = range(raw).ok_or_else(|| {
+                Fault::new(token.start, format!("invalid id range \"{}\"", Cut(raw)))
+            })?;
+            ids.ranges.push(Range { index: ids.total, start, end });
+            ids.total += u128::from(end - start) + 1;
+        }
+        match ids.repeated() {
+            Some(id) => Err(Fault::new(opcode.start, format!("IDS repeats id {id}"))),
+            None => Ok(ids),
+        }
+    }
+
+    /// The smallest id that is there twice.
+    fn repeated(&self) -> Option<u64> {
+        let mut ranges: Vec<_> = self.ranges.iter().map(|range| (range.start, range.end)).collect();
+        ranges.sort_unstable();
+        // Of sorted ranges the first that begins within an earlier one begins with the smallest.
+        ranges.windows(2).find(|pair| pair[1].0 <= pair[0].1).map(|pair| pair[1].0)
+    }
+
+    /// The id of a node; `None` where there are fewer ids.
+    #[inline]
+    pub(crate) fn get(&self, node: usize) -> Option<u64> {
+        if self.ranges.is_empty() {
+            return Some(node as u64);
+        }
+        let node = node as u128;
+        let after = self.ranges.partition_point(|range| range.index <= node);
+        let range = &self.ranges[after.checked_sub(1)?];
+        let offset = u64::try_from(node - range.index).ok()?;
+        range.start.checked_add(offset).filter(|id| *id <= range.end)
+    }
+
+    /// Where `IDS` stands, and what is wrong with it, unless there are so many nodes.
+    pub(crate) fn mismatch(&self, nodes: usize) -> Option<((usize, usize), String)> {
+        let (listed, nodes) = (self.total, nodes as u128);
+        let wrong = !self.ranges.is_empty() && listed != nodes;
+        wrong.then(|| (self.place, format!("IDS lists {listed} ids but {nodes} nodes are defined")))
+    }
+}
+
+/// `3` or `1-3`.
+fn range(text: &str) -> Option<(u64, u64)> {
+    let (start, end) = text.split_once('-').unwrap_or((text, text));
+    let id = |digits| number::parse_u64(digits).ok().flatten();
+    let (start, end) = (id(start)?, id(end)?);
+    (start <= end).then_some((start, end))
+}
+
+/// Writes ids with runs of +1 as ranges; `None` where each is its index.
+pub(crate) fn write(ids: impl Iterator<Item = u64> + Clone) -> Option<String> {
+    if ids.clone().zip(0..).all(|(id, index)| id == index) {
+        return None;
+    }
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for id in ids {
+        match runs.last_mut() {
+            Some((_, end)) if end.checked_add(1) == Some(id) => *end = id,
+            _ => runs.push((id, id)),
+        }
+    }
+    let words =
+        runs.iter().map(
+            |(start, end)| if start == end { format!("{start}") } else { format!("{start}-{end}") },
+        );
+    Some(words.collect::<Vec<_>>().join(" "))
+}

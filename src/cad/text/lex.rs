@@ -1,0 +1,335 @@
+//! A line as tokens: sections 3.1 and 6.
+//!
+//! ```text
+//! line  = { space } { token space { space } } [ "#" comment ]
+//! token = word                                      0.1, and 0.2 without quotes
+//!       | '"' { char | "\" char } '"'               0.2: a string
+//!       | key "=" '"' { char | "\" char } '"'       0.2: an attribute
+//! ```
+//!
+//! Tokens are byte ranges of the line and hold no text, so that one list serves every line.
+
+use crate::cad::model::ops::{Directive, EXTRA};
+use std::borrow::Cow;
+
+/// A byte range of a line, and what it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Token {
+    pub start: usize,
+    pub end: usize,
+    pub form: Form,
+}
+
+/// How a token is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    #[default]
+    Word,
+    /// In quotes.
+    Quoted,
+    /// A key, `=`, and a value in quotes that begins behind so many bytes.
+    Attribute { quote: usize },
+}
+
+/// What is wrong with a line, and at which byte of it.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub at: usize,
+    pub message: Cow<'static, str>,
+    pub suggestion: Option<&'static str>,
+}
+
+impl Fault {
+    #[cold]
+    pub(crate) fn new(at: usize, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { at, message: message.into(), suggestion: None }
+    }
+}
+
+/// A line and its tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'l, 't> {
+    pub text: &'l str,
+    pub tokens: &'t [Token],
+}
+
+impl<'l> Line<'l, '_> {
+    /// As it stands in the line.
+    #[inline]
+    pub(crate) fn raw(&self, token: Token) -> &'l str {
+        &self.text[token.start..token.end]
+    }
+
+    /// The content of a string, or the word.
+    pub(crate) fn content(&self, token: Token) -> Cow<'l, str> {
+        let raw = self.raw(token);
+        match token.form {
+            Form::Quoted => unescape(&raw[1..raw.len() - 1]),
+            Form::Word | Form::Attribute { .. } => Cow::Borrowed(raw),
+        }
+    }
+
+    /// Whether it is this word, bare.
+    pub(crate) fn is(&self, token: Token, word: &str) -> bool {
+        token.form == Form::Word && self.raw(token) == word
+    }
+
+    /// An attribute's key and value, and whether the value is quoted. Any bare `key=value` is one.
+    pub(crate) fn attribute(&self, token: Token) -> Option<(&'l str, Cow<'l, str>, bool)> {
+        let raw = self.raw(token);
+        match token.form {
+            Form::Quoted => None,
+            Form::Attribute { quote } => {
+                Some((&raw[..quote - 1], unescape(&raw[quote + 1..raw.len() - 1]), true))
+            }
+            Form::Word => {
+                let (key, value) = raw.split_once('=')?;
+                is_key(key).then_some((key, Cow::Borrowed(value), false))
+            }
+        }
+    }
+}
+
+fn is_key(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|c| c.is_ascii_lowercase())
+}
+
+/// Resolves `\"` `\\` `\n` `\r` `\t`; any other backslash stays.
+fn unescape(text: &str) -> Cow<'_, str> {
+    let Some(first) = memchr::memchr(b'\\', text.as_bytes()) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len());
+    out.push_str(&text[..first]);
+    let mut chars = text[first..].chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some(c @ ('"' | '\\')) => out.push(c),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('t') => out.push('\t'),
+            other => {
+                out.push('\\');
+                out.extend(other);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// What a byte can be in a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Byte {
+    Word,
+    Space,
+    Hash,
+    Quote,
+    /// Of a character beyond ASCII, which may be a space.
+    Wide,
+}
+
+static BYTES: [Byte; 256] = {
+    let mut bytes = [Byte::Word; 256];
+    let mut i = 9;
+    while i <= 13 {
+        bytes[i] = Byte::Space;
+        i += 1;
+    }
+    bytes[b' ' as usize] = Byte::Space;
+    bytes[b'#' as usize] = Byte::Hash;
+    bytes[b'"' as usize] = Byte::Quote;
+    i = 128;
+    while i < 256 {
+        bytes[i] = Byte::Wide;
+        i += 1;
+    }
+    bytes
+};
+
+/// The white space character at `at`: its length, 0 where there is none.
+#[inline]
+fn space(line: &str, at: usize) -> usize {
+    match line.as_bytes().get(at).map(|&byte| BYTES[usize::from(byte)]) {
+        Some(Byte::Space) => 1,
+        Some(Byte::Wide) => wide_space(line, at),
+        _ => 0,
+    }
+}
+
+#[cold]
+fn wide_space(line: &str, at: usize) -> usize {
+    // Not at the start of a character: part of a word.
+    let first = line.get(at..).and_then(|rest| rest.chars().next());
+    first.filter(|c| c.is_whitespace()).map_or(0, char::len_utf8)
+}
+
+/// The tokens of a line of dialect 0.1: a `#` anywhere begins the comment.
+pub(crate) fn plain(line: &str, tokens: &mut Vec<Token>) {
+    tokens.clear();
+    let mut at = 0;
+    while let Some(start) = token_start(line, at) {
+        if line.as_bytes()[start] == b'#' {
+            return;
+        }
+        at = word_end(line, start, |byte| byte == Byte::Hash);
+        tokens.push(Token { start, end: at, form: Form::Word });
+    }
+}
+
+/// The first place from `at` on that is no white space.
+#[inline]
+fn token_start(line: &str, mut at: usize) -> Option<usize> {
+    loop {
+        match space(line, at) {
+            0 => return (at < line.len()).then_some(at),
+            length => at += length,
+        }
+    }
+}
+
+/// Where the word that begins at `start` ends: at white space or a byte that `stops` it.
+#[inline]
+fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
+    let bytes = line.as_bytes();
+    let mut at = start;
+    while at < bytes.len() {
+        let byte = BYTES[usize::from(bytes[at])];
+        match byte {
+            Byte::Word => {}
+            Byte::Space => break,
+            Byte::Wide if wide_space(line, at) > 0 => break,
+            _ if stops(byte) => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The tokens of a line of dialect 0.2: strings and attributes, and on directive lines a `#` within
+/// or before a word is no comment.
+pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+    tokens.clear();
+    let bytes = line.as_bytes();
+    let (mut at, mut directive) = (0, false);
+    while let Some(start) = token_start(line, at) {
+        let token = match bytes[start] {
+            b'#' if !directive || start + 1 == bytes.len() || space(line, start + 1) > 0 => break,
+            b'"' => Token { start, end: string_end(line, start)?, form: Form::Quoted },
+            _ => word(line, start, directive)?,
+        };
+        if token.form != Form::Word && !ends_here(line, token.end) {
+            return Err(Fault::new(token.end, "expected a space after a string"));
+        }
+        at = token.end;
+        tokens.push(token);
+        if tokens.len() == 1 && token.form == Form::Word {
+            let word = &line[token.start..token.end];
+            if word == EXTRA {
+                return pointer_and_json(line, at, tokens);
+            }
+            directive = Directive::from_opcode(word).is_some();
+        }
+    }
+    Ok(())
+}
+
+/// The two tokens behind `XF`: a word or string, and all the rest of the line, comments or not.
+fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+    let Some(start) = token_start(line, at) else { return Ok(()) };
+    let token = match line.as_bytes()[start] {
+        b'"' => Token { start, end: string_end(line, start)?, form: Form::Quoted },
+        _ => word(line, start, true)?,
+    };
+    tokens.push(token);
+    if token.form != Form::Word && token.end < line.len() && space(line, token.end) == 0 {
+        return Err(Fault::new(token.end, "expected a space after a string"));
+    }
+    if let Some(start) = token_start(line, token.end) {
+        tokens.push(Token { start, end: line.trim_end().len(), form: Form::Word });
+    }
+    Ok(())
+}
+
+/// A word, or an attribute whose value is in quotes.
+fn word(line: &str, start: usize, directive: bool) -> Result<Token, Fault> {
+    let end = word_end(line, start, |byte| match byte {
+        Byte::Hash => !directive,
+        Byte::Quote => true,
+        _ => false,
+    });
+    if line.as_bytes().get(end) != Some(&b'"') {
+        return Ok(Token { start, end, form: Form::Word });
+    }
+    let key = line[start..end].strip_suffix('=');
+    if !key.is_some_and(is_key) {
+        return Err(Fault::new(end, "unexpected quote inside a word"));
+    }
+    let form = Form::Attribute { quote: end - start };
+    Ok(Token { start, end: string_end(line, end)?, form })
+}
+
+/// Where the string that begins at `start` ends, behind its closing quote.
+fn string_end(line: &str, start: usize) -> Result<usize, Fault> {
+    let bytes = line.as_bytes();
+    let mut at = start + 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
+        at += found;
+        if bytes[at] == b'"' {
+            return Ok(at + 1);
+        }
+        at += 2;
+    }
+    Err(Fault::new(start, "unterminated string"))
+}
+
+fn ends_here(line: &str, at: usize) -> bool {
+    at == line.len() || line.as_bytes()[at] == b'#' || space(line, at) > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        let mut tokens = Vec::new();
+        quoted(line, &mut tokens).unwrap();
+        let line = Line { text: line, tokens: &tokens };
+        tokens.iter().map(|&token| line.content(token).into_owned()).collect()
+    }
+
+    #[test]
+    fn comments_depend_on_the_line() {
+        assert_eq!(words("C 1#2 3"), ["C", "1"]);
+        assert_eq!(words("ROOT 0 #ff0000 # hidden"), ["ROOT", "0", "#ff0000"]);
+        assert_eq!(words("ROOT 0 a#b #"), ["ROOT", "0", "a#b"]);
+        assert_eq!(words("# ROOT"), Vec::<String>::new());
+        assert_eq!(words("C 1 1 1 \"a#b\"#c"), ["C", "1", "1", "1", "a#b"]);
+    }
+
+    #[test]
+    fn unicode_white_space_splits_and_nothing_else_does() {
+        let mut tokens = Vec::new();
+        for c in
+            "\t\u{b}\u{c}\r \u{85}\u{a0}\u{1680}\u{2000}\u{200a}\u{2028}\u{202f}\u{3000}".chars()
+        {
+            plain(&format!("S{c}1"), &mut tokens);
+            assert_eq!(tokens.len(), 2, "{c:?}");
+        }
+        for c in "\u{200b}\u{feff}\u{1c}\0".chars() {
+            plain(&format!("S{c}1"), &mut tokens);
+            assert_eq!(tokens.len(), 1, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn other_escapes_stay() {
+        assert_eq!(words(r#"S 1 "a\q\\\"\t""#)[2], "a\\q\\\"\t");
+        assert_eq!(words(r#"S 1 "\é""#)[2], "\\é");
+        assert!(quoted(r#"S 1 "\"#, &mut Vec::new()).is_err());
+    }
+}

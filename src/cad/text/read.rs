@@ -1,0 +1,550 @@
+//! Compact text, line by line: sections 3 and 6.
+//!
+//! A [`Reader`] is given lines and gives back nodes; what is no node it keeps. It does not hold the
+//! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
+
+use super::arguments::{Aside, count, flag, integer, is_name, number, string};
+use super::directives::Once;
+use super::ids::Ids;
+use super::lex::{self, Fault, Form, Line, Token};
+use super::suggest::suggestion;
+use crate::cad::error::{Cut, ParseError};
+use crate::cad::model::extra::{self, Place};
+use crate::cad::model::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segment};
+use crate::cad::model::number;
+use crate::cad::model::ops::{self, Code, Directive, Kind, Spec};
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+
+/// Which grammar a text is read by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// What its header says; 0.1 without one.
+    #[default]
+    Auto,
+    /// The specification's.
+    First,
+    /// The lossless one.
+    Second,
+}
+
+/// Reads a whole text.
+pub fn read_text(text: &str, dialect: Dialect) -> Result<Document<'_>, ParseError> {
+    read_bytes(text.as_bytes(), dialect)
+}
+
+/// Reads a whole text that should be UTF-8; where it is not, that is the error of its line.
+pub fn read_bytes(bytes: &[u8], dialect: Dialect) -> Result<Document<'_>, ParseError> {
+    let (nodes, reader) = read_lines(bytes, dialect)?;
+    reader.finish(nodes, true)
+}
+
+/// The nodes of a text, and the reader that has not finished yet.
+pub(crate) fn read_lines(
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<(Vec<Node<'_>>, Reader), ParseError> {
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let (text, broken) = match std::str::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""), true),
+    };
+    let mut reader = Reader::new(dialect, memchr::memchr(b'$', bytes).is_some());
+    // A line of geometry is hardly shorter; a document of other lines gets a little too much.
+    let mut nodes = Vec::with_capacity(text.len() / 24);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+        nodes.extend(reader.line(&text[start..end])?);
+        start = end + 1;
+    }
+    let last = &text[start..];
+    if broken {
+        return Err(reader.not_utf8(last));
+    }
+    nodes.extend(reader.line(last)?);
+    Ok((nodes, reader))
+}
+
+pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
+
+/// What a node is, as far as those that use it must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    Node(Code),
+    /// Its line is wrong, and `check` goes on as if it were right.
+    Unknown,
+}
+
+/// Whom a quoted name means.
+#[derive(Debug, Clone, Copy)]
+enum Named {
+    One(usize),
+    Two(usize, usize),
+}
+
+/// A sketch whose `END` has not come.
+#[derive(Debug)]
+pub(crate) struct Sketch {
+    pub(crate) op: Op<'static>,
+    pub(crate) name: Option<Cow<'static, str>>,
+    /// Line and column of its `SK`.
+    pub(crate) place: (usize, usize),
+}
+
+/// Reads a text line by line.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    /// `None` until the header, or the line in its place.
+    pub(crate) second: Option<bool>,
+    /// Lines read, so that the present one is this one.
+    pub(crate) number: usize,
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) made: Vec<Made>,
+    pub(crate) labels: HashMap<Box<str>, usize>,
+    names: HashMap<Box<str>, Named>,
+    track_names: bool,
+    pub(crate) sketch: Option<Sketch>,
+    pub(crate) ids: Ids,
+    pub(crate) sections: Sections,
+    pub(crate) first_material: Option<String>,
+    pub(crate) roots: Roots,
+    pub(crate) once: Once,
+    /// `XF` lines, with the place of each pointer.
+    pub(crate) extra: VecDeque<(Place, Extra)>,
+}
+
+/// Which `ROOT` lines there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Roots {
+    Unsaid,
+    Listed,
+    /// `ROOT _`.
+    None,
+}
+
+impl Reader {
+    /// Before the first line. Without `track_names`, `$name` cannot be resolved.
+    pub(crate) fn new(dialect: Dialect, track_names: bool) -> Self {
+        Self {
+            second: match dialect {
+                Dialect::Auto => None,
+                Dialect::First => Some(false),
+                Dialect::Second => Some(true),
+            },
+            number: 0,
+            tokens: Vec::new(),
+            made: Vec::new(),
+            labels: HashMap::new(),
+            names: HashMap::new(),
+            track_names,
+            sketch: None,
+            ids: Ids::default(),
+            sections: Sections::default(),
+            first_material: None,
+            roots: Roots::Unsaid,
+            once: Once::default(),
+            extra: VecDeque::new(),
+        }
+    }
+
+    /// Reads the next line, which holds no LF, and gives the node that it completes.
+    pub(crate) fn line<'l>(&mut self, text: &'l str) -> Result<Option<Node<'l>>, ParseError> {
+        self.number += 1;
+        let mut tokens = std::mem::take(&mut self.tokens);
+        let node = self.tokenize(text, &mut tokens).and_then(|()| {
+            let line = Line { text, tokens: &tokens };
+            if self.sketch.is_some() { self.segment(line) } else { self.statement(line) }
+        });
+        self.tokens = tokens;
+        node.map_err(|fault| error(self.number, text, fault))
+    }
+
+    pub(crate) fn tokenize(&mut self, text: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+        if self.second.is_none() && !text.trim().is_empty() {
+            self.second = Some(header(text)?.unwrap_or(false));
+        }
+        if self.second == Some(true) {
+            return lex::quoted(text, tokens);
+        }
+        lex::plain(text, tokens);
+        Ok(())
+    }
+
+    /// The error of a line that is UTF-8 as far as `text` goes.
+    #[cold]
+    pub(crate) fn not_utf8(&self, text: &str) -> ParseError {
+        error(self.number + 1, text, Fault::new(text.len(), "invalid UTF-8"))
+    }
+
+    pub(crate) fn is_second(&self) -> bool {
+        self.second == Some(true)
+    }
+
+    /// A line within a sketch.
+    fn segment<'l>(&mut self, line: Line<'_, '_>) -> Result<Option<Node<'l>>, Fault> {
+        let Some((&first, args)) = line.tokens.split_first() else {
+            return Ok(None);
+        };
+        let opcode = if first.form == Form::Word { line.raw(first) } else { "" };
+        match opcode {
+            "L" => count(line, first, args, &[4])?,
+            "A" => count(line, first, args, &[7])?,
+            "END" => {
+                count(line, first, args, &[0])?;
+                return Ok(self.close_sketch());
+            }
+            _ => {
+                let shown = line.content(first);
+                let message = format!("expected L, A or END in sketch, got {}", Cut(&shown));
+                let suggestion = suggestion(&shown).filter(|&op| is_segment(op));
+                return Err(Fault { suggestion, ..Fault::new(first.start, message) });
+            }
+        }
+        let point = |at| Ok::<_, Fault>([number(line, args[at])?, number(line, args[at + 1])?]);
+        let (start, end) = (point(0)?, point(2)?);
+        let arc = match opcode {
+            "A" => Some(Arc { center: point(4)?, ccw: flag(line, args[6])? }),
+            _ => None,
+        };
+        if let Some(sketch) = &mut self.sketch {
+            sketch.op.more().segments.push(Segment { start, end, arc });
+        }
+        Ok(None)
+    }
+
+    /// Ends the open sketch: it becomes the next node.
+    pub(crate) fn close_sketch<'l>(&mut self) -> Option<Node<'l>> {
+        let sketch = self.sketch.take()?;
+        // Its place among the nodes was taken when it was opened.
+        let id = self.ids.get(self.made.len() - 1)?;
+        Some(Node { id, name: sketch.name, op: sketch.op })
+    }
+
+    fn statement<'l>(&mut self, line: Line<'l, '_>) -> Result<Option<Node<'l>>, Fault> {
+        let Some((&first, rest)) = line.tokens.split_first() else {
+            return Ok(None);
+        };
+        let (label, opcode, args) = match line.raw(first) {
+            raw if first.form == Form::Word && raw.starts_with('$') => {
+                self.label(line, first, rest)?;
+                (Some(&raw[1..]), rest[1], &rest[2..])
+            }
+            _ => (None, first, rest),
+        };
+        let word = if opcode.form == Form::Word { line.raw(opcode) } else { "" };
+        match Code::from_opcode(word) {
+            Some(code) if code.spec().in_first || self.is_second() => {
+                return self.node(line, code.spec(), opcode, args, label);
+            }
+            _ => {}
+        }
+        match Directive::from_opcode(word) {
+            Some(found) if self.is_second() || found.is == ops::Is::MaterialHeader => {
+                if label.is_some() {
+                    let message = format!("only a node can be named, got {word}");
+                    return Err(Fault::new(opcode.start, message));
+                }
+                self.directive(line, found, opcode, args)?;
+                Ok(None)
+            }
+            _ => Err(self.unknown(line, opcode)),
+        }
+    }
+
+    /// Checks `$name = op`; defines nothing yet.
+    fn label(&self, line: Line<'_, '_>, first: Token, rest: &[Token]) -> Result<(), Fault> {
+        let raw = line.raw(first);
+        let fault = |message: String| Err(Fault::new(first.start, message));
+        if !is_name(&raw[1..]) {
+            return fault(format!("invalid name \"{}\"", Cut(raw)));
+        }
+        if let Some(node) = self.labels.get(&raw[1..]) {
+            return fault(format!("name {} is already defined (node {node})", Cut(raw)));
+        }
+        match rest {
+            [equals, ..] if !line.is(*equals, "=") => {
+                Err(Fault::new(equals.start, format!("expected = after {}", Cut(raw))))
+            }
+            [] => fault(format!("expected = after {}", Cut(raw))),
+            [_] => fault(format!("expected an opcode after {} =", Cut(raw))),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn unknown(&self, line: Line<'_, '_>, opcode: Token) -> Fault {
+        let shown = line.content(opcode);
+        if opcode.form == Form::Word && is_segment(&shown) {
+            return Fault::new(opcode.start, format!("{shown} is only allowed inside a sketch"));
+        }
+        let known = Code::from_opcode(&shown).is_some() || Directive::from_opcode(&shown).is_some();
+        if known && !self.is_second() && shown != ops::EXTRA {
+            let message =
+                format!("unknown opcode {shown} in dialect 0.1 (add the header \"# vcad 0.2\")");
+            return Fault::new(opcode.start, message);
+        }
+        let suggestion = suggestion(&shown).filter(|&op| op != ops::EXTRA);
+        Fault { suggestion, ..Fault::new(opcode.start, format!("unknown opcode {}", Cut(&shown))) }
+    }
+
+    /// A line of geometry; a sketch is opened, anything else is given.
+    fn node<'l>(
+        &mut self,
+        line: Line<'l, '_>,
+        spec: &'static Spec,
+        opcode: Token,
+        args: &[Token],
+        label: Option<&'l str>,
+    ) -> Result<Option<Node<'l>>, Fault> {
+        // Without a string or an attribute behind the arguments there is nothing to set apart.
+        let plain = args.iter().all(|token| token.form == Form::Word) && spec.options.is_empty();
+        let mut extra = if plain || !self.is_second() {
+            Aside::default()
+        } else {
+            Aside::of_node(line, spec, opcode, args)?
+        };
+        let args = if extra.set_apart { &*extra.args } else { args };
+        let counts = [spec.min_args, spec.max_args];
+        let counts = if counts[0] == counts[1] { &counts[..1] } else { &counts };
+        count(line, opcode, args, counts)?;
+        let mut op = self.arguments(line, spec, args)?;
+        extra.options(line, spec, &mut op)?;
+        let name = extra.name.take().or(label.map(Cow::Borrowed));
+        if let Some(label) = label {
+            self.labels.insert(label.into(), self.made.len());
+        }
+        if extra.named {
+            self.register(name.as_deref());
+        }
+        self.made.push(Made::Node(spec.code));
+        if spec.code == Code::Sketch2D {
+            let place = (self.number, column(line.text, opcode.start));
+            let Node { op, name, .. } = Node { id: 0, name, op }.into_owned();
+            self.sketch = Some(Sketch { op, name, place });
+            return Ok(None);
+        }
+        Ok(self.ids.get(self.made.len() - 1).map(|id| Node { id, name, op }))
+    }
+
+    /// Remembers a quoted name of the node that comes next, where `$name` could mean it.
+    fn register(&mut self, name: Option<&str>) {
+        let Some(name) = name.filter(|name| self.track_names && is_name(name)) else {
+            return;
+        };
+        let node = self.made.len();
+        match self.names.entry(name.into()) {
+            Entry::Vacant(entry) => {
+                entry.insert(Named::One(node));
+            }
+            Entry::Occupied(mut entry) => {
+                if let Named::One(first) = *entry.get() {
+                    entry.insert(Named::Two(first, node));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn arguments<'l>(
+        &self,
+        line: Line<'l, '_>,
+        spec: &'static Spec,
+        args: &[Token],
+    ) -> Result<Op<'l>, Fault> {
+        let mut op = Op::new(spec.code);
+        let mut args = args.iter().copied();
+        let mut next = || args.next().unwrap_or_default();
+        for field in spec.args {
+            match field.kind {
+                Kind::Number => op.numbers[field.at] = number(line, next())?,
+                Kind::Vector => {
+                    for slot in &mut op.numbers[field.at..field.at + 3] {
+                        *slot = number(line, next())?;
+                    }
+                }
+                Kind::Count => op.count = integer(line, next())?,
+                Kind::Segments => match args.next() {
+                    None => break,
+                    Some(token) => {
+                        op.count = integer(line, token)?;
+                        break;
+                    }
+                },
+                Kind::Solid => op.refs[field.at] = self.reference(line, next(), spec, false)?,
+                Kind::Profile => op.refs[field.at] = self.reference(line, next(), spec, true)?,
+                Kind::Text => op.more().texts[field.at] = string(line, next())?,
+            }
+        }
+        Ok(op)
+    }
+
+    /// A reference to a node of the right kind.
+    #[inline]
+    fn reference(
+        &self,
+        line: Line<'_, '_>,
+        token: Token,
+        spec: &Spec,
+        profile: bool,
+    ) -> Result<usize, Fault> {
+        let node = self.any_reference(line, token)?;
+        match self.made[node] {
+            Made::Node(code) if code.is_profile() != profile => {
+                let wanted = if profile { "sketch" } else { "solid" };
+                let message = format!(
+                    "{} expects a {wanted} but node {node} is {}",
+                    spec.opcode,
+                    code.name()
+                );
+                Err(Fault::new(token.start, message))
+            }
+            _ => Ok(node),
+        }
+    }
+
+    /// A reference to a node of any kind.
+    #[inline]
+    pub(crate) fn any_reference(&self, line: Line<'_, '_>, token: Token) -> Result<usize, Fault> {
+        let raw = line.raw(token);
+        if token.form == Form::Word {
+            match number::parse_u64(raw) {
+                Ok(Some(node)) if node < self.made.len() as u64 => {
+                    #[expect(clippy::cast_possible_truncation, reason = "compared with a usize")]
+                    return Ok(node as usize);
+                }
+                Ok(_) => return Err(self.missing(raw, token)),
+                Err(_) if raw.strip_prefix('$').is_some_and(is_name) => {
+                    return self.named(raw, token);
+                }
+                Err(_) => {}
+            }
+        }
+        let shown = line.content(token);
+        Err(Fault::new(token.start, format!("invalid node reference \"{}\"", Cut(&shown))))
+    }
+
+    #[cold]
+    fn missing(&self, raw: &str, token: Token) -> Fault {
+        let digits = match raw.trim_start_matches('0') {
+            "" => "0",
+            digits => digits,
+        };
+        let count = self.made.len();
+        let message = format!("node {} referenced but only {count} nodes defined", Cut(digits));
+        Fault::new(token.start, message)
+    }
+
+    fn named(&self, raw: &str, token: Token) -> Result<usize, Fault> {
+        if let Some(&node) = self.labels.get(&raw[1..]) {
+            return Ok(node);
+        }
+        let shown = Cut(raw);
+        let message = match self.names.get(&raw[1..]) {
+            Some(&Named::One(node)) => return Ok(node),
+            Some(Named::Two(a, b)) => format!("name {shown} is ambiguous (nodes {a} and {b})"),
+            None => format!("name {shown} is not defined"),
+        };
+        Err(Fault::new(token.start, message))
+    }
+
+    /// What is still open at the end of the text.
+    pub(crate) fn check_end(&self) -> Result<(), ParseError> {
+        let at = |(line, column), message| ParseError { line, column, message, suggestion: None };
+        if let Some(sketch) = &self.sketch {
+            return Err(at(sketch.place, "sketch has no END".to_owned()));
+        }
+        match self.ids.mismatch(self.made.len()) {
+            Some((place, message)) => Err(at(place, message)),
+            None => Ok(()),
+        }
+    }
+
+    /// The document of these nodes, with the root and material that a text without any means.
+    pub(crate) fn finish(
+        self,
+        nodes: Vec<Node<'_>>,
+        default_root: bool,
+    ) -> Result<Document<'_>, ParseError> {
+        let (document, places) = self.finish_unchecked(nodes, default_root)?;
+        extra::check(&document, &places)?;
+        Ok(document)
+    }
+
+    /// As [`Self::finish`], with the places of pointers that nobody followed yet.
+    pub(crate) fn finish_unchecked(
+        mut self,
+        nodes: Vec<Node<'_>>,
+        default_root: bool,
+    ) -> Result<(Document<'_>, Vec<Place>), ParseError> {
+        let (places, extra) = std::mem::take(&mut self.extra).into_iter().unzip();
+        let sections = self.finish_sections(default_root)?;
+        Ok((Document { nodes, sections, extra }, places))
+    }
+
+    /// What is no node; roots by index.
+    pub(crate) fn finish_sections(mut self, default_root: bool) -> Result<Sections, ParseError> {
+        self.check_end()?;
+        if default_root && self.roots == Roots::Unsaid && !self.made.is_empty() {
+            let material = self.first_material.take().unwrap_or_else(|| "default".to_owned());
+            if self.is_second() && self.sections.materials.is_empty() {
+                let fallback = crate::cad::model::ir::Material::fallback();
+                self.sections.materials.insert(material.clone(), fallback);
+            }
+            let node = self.made.len() - 1;
+            self.sections.roots.push(Root { node, material, visible: None });
+        }
+        Ok(self.sections)
+    }
+}
+
+pub(crate) fn is_segment(opcode: &str) -> bool {
+    matches!(opcode, "L" | "A" | "END")
+}
+
+/// The header of a text: whether it is of the second dialect. `None` is another line.
+fn header(line: &str) -> Result<Option<bool>, Fault> {
+    let trimmed = line.trim();
+    let at = line.len() - line.trim_start().len();
+    let Some(rest) = trimmed.strip_prefix('#') else { return Ok(None) };
+    let mut words = rest.split_whitespace();
+    if words.next() != Some("vcad") {
+        return Ok(None);
+    }
+    let Some(version) = words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+    else {
+        return Ok(None);
+    };
+    let extension = words.next();
+    let is_extension = |word: &str| {
+        word.strip_prefix('x')
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
+    };
+    if words.next().is_some() || extension.is_some_and(|word| !is_extension(word)) {
+        return Ok(None);
+    }
+    match (version, extension) {
+        ("0.1", None) => Ok(Some(false)),
+        ("0.2", None | Some("x1")) => Ok(Some(true)),
+        (version, None) => Err(Fault::new(at, format!("unsupported version {}", Cut(version)))),
+        (version, Some(extension)) => {
+            let (version, extension) = (Cut(version), Cut(extension));
+            Err(Fault::new(at, format!("unsupported version {version} {extension}")))
+        }
+    }
+}
+
+/// The column of a byte, from 1, in code points.
+pub(crate) fn column(line: &str, at: usize) -> usize {
+    line[..at].chars().count() + 1
+}
+
+#[cold]
+fn error(number: usize, line: &str, fault: Fault) -> ParseError {
+    ParseError {
+        line: number,
+        column: column(line, fault.at),
+        message: fault.message.into_owned(),
+        suggestion: fault.suggestion,
+    }
+}

@@ -1,0 +1,125 @@
+//! The lines of a text that say how a document is shown: section 6.
+
+use super::arguments::string;
+use super::directives::{Args, Attributes};
+use super::lex::{Fault, Form};
+use super::read::Reader;
+use crate::cad::model::ir::{Background, Camera, Effect, Environment, Light, Surroundings};
+use crate::cad::model::ops::{self, LIGHTS, PRESETS, TONES};
+
+impl Reader {
+    /// `ENV preset intensity|_`, `ENV "url" intensity|_`
+    pub(crate) fn environment(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let token = args.next();
+        let word = args.line.content(token);
+        let source = match ops::known(&PRESETS, &word) {
+            Some(preset) if token.form == Form::Word => Surroundings::Preset(preset),
+            _ => Surroundings::Custom(word.into_owned()),
+        };
+        let intensity = args.optional_number()?;
+        self.scene().environment = Some(Environment { source, intensity });
+        Ok(())
+    }
+
+    /// `BG solid r g b`, `BG gradient r g b r g b`, `BG env`, `BG transparent`
+    pub(crate) fn background(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let token = args.next();
+        let background = match &*args.line.content(token) {
+            "solid" => Background::Solid(args.vector()?),
+            "gradient" => Background::Gradient([args.vector()?, args.vector()?]),
+            "env" => Background::Environment,
+            _ => Background::Transparent,
+        };
+        self.scene().background = Some(background);
+        Ok(())
+    }
+
+    /// `LSPT id r g b i px py pz dx dy dz [angle|_ [penumbra]] enabled= shadow=`
+    pub(crate) fn light(
+        &mut self,
+        kind: usize,
+        mut args: Args<'_, '_>,
+        attributes: &Attributes<'_>,
+    ) -> Result<(), Fault> {
+        let id = args.word();
+        let color = args.vector()?;
+        let intensity = args.number()?;
+        let mut vectors = [[0.0; 3]; 2];
+        for vector in vectors.iter_mut().take(LIGHTS[kind].vectors.len()) {
+            *vector = args.vector()?;
+        }
+        let mut numbers = [None; 2];
+        let many = LIGHTS[kind].numbers.len();
+        for (i, slot) in numbers.iter_mut().take(many).enumerate() {
+            // `_` holds a place for the next, so it may not be the last.
+            let last = i + 1 == many || LIGHTS[kind].required;
+            *slot = if last { args.last_number()? } else { args.optional_number()? };
+        }
+        let word = shadow_word(&mut args)?;
+        let [enabled, shadow] = attributes;
+        if let Some(again) = shadow.as_ref().filter(|_| word) {
+            let message = format!("{} repeats shadow=", LIGHTS[kind].opcode);
+            return Err(Fault::new(again.at, message));
+        }
+        let enabled = match enabled {
+            None => Some(true),
+            Some(enabled) if &*enabled.value == "_" && !enabled.quoted => None,
+            Some(enabled) => Some(enabled.flag()?),
+        };
+        let shadow = match shadow {
+            None => word.then_some(true),
+            Some(shadow) => Some(shadow.flag()?),
+        };
+        let light = Light { id, kind, vectors, numbers, color, intensity, enabled, shadow };
+        self.scene().lights.get_or_insert_default().push(light);
+        Ok(())
+    }
+
+    /// `AO on int|_ rad|_`
+    pub(crate) fn effect(&mut self, kind: usize, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let enabled = args.flag()?;
+        let numbers = [args.optional_number()?, args.optional_number()?];
+        self.post().effects[kind] = Some(Effect { enabled, numbers });
+        Ok(())
+    }
+
+    pub(crate) fn tone(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let token = args.next();
+        let Some(tone) = ops::known(&TONES, &args.line.content(token)) else {
+            return Err(args.unexpected(token, |word| format!("unknown tone mapping \"{word}\"")));
+        };
+        self.post().tone = Some(tone);
+        Ok(())
+    }
+
+    pub(crate) fn exposure(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        self.post().exposure = Some(args.number()?);
+        Ok(())
+    }
+
+    /// `CAM id px py pz tx ty tz [fov|_] ["name"]`
+    pub(crate) fn camera(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+        let id = args.word();
+        let (position, target) = (args.vector()?, args.vector()?);
+        let name_only = matches!(args.rest, [token] if token.form == Form::Quoted);
+        let fov = if name_only { None } else { args.optional_number()? };
+        let name = if args.rest.is_empty() {
+            None
+        } else {
+            let token = args.next();
+            Some(string(args.line, token)?.into_owned())
+        };
+        let camera = Camera { id, name, position, target, fov };
+        self.scene().cameras.get_or_insert_default().push(camera);
+        Ok(())
+    }
+}
+
+/// The word `shadow`, where a light ends with it.
+fn shadow_word(args: &mut Args<'_, '_>) -> Result<bool, Fault> {
+    let [token, ..] = args.rest else { return Ok(false) };
+    if args.line.is(*token, "shadow") {
+        return Ok(true);
+    }
+    Err(args.unexpected(*token, |word| format!("expected shadow, got \"{word}\"")))
+}

@@ -1,0 +1,325 @@
+//! The model as compact text: sections 4 and 7.
+//!
+//! Dialect 0.1 carries the shape, and refuses what would change it; dialect 0.2 carries all.
+
+use super::ids;
+use crate::cad::error::DocumentError;
+use crate::cad::model::ir::{Document, Extra, Node, Op, Scene};
+use crate::cad::model::number;
+use crate::cad::model::ops::{ALIGNMENTS, Code, Kind};
+use crate::cad::model::order::order;
+use crate::cad::model::refuse::{refuse, refuse_extra, users};
+use crate::json::{Escape, write_in_order};
+use std::fmt::Write;
+
+/// How a text of dialect 0.1 is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Names as comments.
+    pub names: bool,
+    /// Write also what changes the shape.
+    pub lossy: bool,
+}
+
+/// Writes dialect 0.1: no final newline.
+pub fn write_first(document: &Document<'_>, options: Options) -> Result<String, DocumentError> {
+    let nodes = &document.nodes;
+    let root = document.sections.roots.last().map(|root| root.node);
+    let dropped = match root {
+        Some(root) if options.lossy => users(nodes, root)?,
+        _ => Vec::new(),
+    };
+    let order = order(nodes, |node| dropped.get(node) == Some(&true), root)?;
+    if !options.lossy {
+        refuse(document, &order)?;
+    }
+    let mut writer = Writer::new(nodes.len(), &order);
+    for &node in &order {
+        writer.first(&nodes[node], options.names);
+    }
+    Ok(writer.out)
+}
+
+/// Writes dialect 0.2, which carries every document: no final newline.
+pub fn write_second(document: &Document<'_>) -> Result<String, DocumentError> {
+    let order = order(&document.nodes, |_| false, None)?;
+    let mut writer = Writer::new(document.nodes.len(), &order);
+    writer.opening(&document.sections);
+    writer.geometry(document, &order);
+    writer.roots(&document.sections, document.nodes.is_empty());
+    writer.assembly(&document.sections);
+    if let Some(scene) = &document.sections.scene {
+        writer.scene(scene);
+    }
+    for extra in &document.extra {
+        writer.extra(extra);
+    }
+    Ok(writer.finish())
+}
+
+/// Writes only what a hybrid document has as text: header, `IDS` and geometry.
+pub(crate) fn write_geometry(document: &Document<'_>) -> Result<String, DocumentError> {
+    refuse_extra(document, "a hybrid")?;
+    let order = order(&document.nodes, |_| false, None)?;
+    let mut writer = Writer::new(document.nodes.len(), &order);
+    writer.geometry(document, &order);
+    Ok(writer.finish())
+}
+
+/// Writes only the lines of a scene.
+pub(crate) fn write_scene(scene: &Scene) -> String {
+    let mut writer = Writer::new(0, &[]);
+    writer.scene(scene);
+    writer.out
+}
+
+pub(crate) struct Writer {
+    pub(crate) out: String,
+    /// Line number of each node.
+    places: Vec<usize>,
+    /// Whether anything of extension x1 is used.
+    pub(crate) extended: bool,
+}
+
+impl Writer {
+    fn new(nodes: usize, order: &[usize]) -> Self {
+        let mut places = vec![0; nodes];
+        for (place, &node) in order.iter().enumerate() {
+            places[node] = place;
+        }
+        Self { out: String::with_capacity(order.len() * 16), places, extended: false }
+    }
+
+    fn finish(self) -> String {
+        let header = if self.extended { "# vcad 0.2 x1" } else { "# vcad 0.2" };
+        match self.out.as_str() {
+            "" => header.to_owned(),
+            lines => format!("{header}\n{lines}"),
+        }
+    }
+
+    /// Begins a line.
+    pub(crate) fn line(&mut self, opcode: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(opcode);
+    }
+
+    pub(crate) fn word(&mut self, word: &str) {
+        self.out.push(' ');
+        self.out.push_str(word);
+    }
+
+    pub(crate) fn integer(&mut self, n: u64) {
+        // Writing to a `String` cannot fail.
+        let _ = write!(self.out, " {n}");
+    }
+
+    pub(crate) fn number(&mut self, x: f64) {
+        self.out.push(' ');
+        number::write(&mut self.out, x);
+    }
+
+    pub(crate) fn numbers(&mut self, numbers: &[f64]) {
+        for &x in numbers {
+            self.number(x);
+        }
+    }
+
+    /// ` key=` and the number, where there is one.
+    pub(crate) fn attribute(&mut self, key: &str, x: Option<f64>) {
+        let Some(x) = x else { return };
+        self.extended = true;
+        self.key(key);
+        number::write(&mut self.out, x);
+    }
+
+    pub(crate) fn key(&mut self, key: &str) {
+        self.word(key);
+        self.out.push('=');
+    }
+
+    /// ` "text"`.
+    pub(crate) fn quoted(&mut self, text: &str) {
+        self.out.push(' ');
+        self.quotes(text);
+    }
+
+    pub(crate) fn quotes(&mut self, text: &str) {
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '\\' => self.out.push_str("\\\\"),
+                '"' => self.out.push_str("\\\""),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                c => self.out.push(c),
+            }
+        }
+        self.out.push('"');
+    }
+
+    /// An id: bare where that reads back.
+    pub(crate) fn id(&mut self, id: &str) {
+        if is_bare(id) { self.word(id) } else { self.quoted(id) }
+    }
+
+    /// A bare `_`: an extension.
+    pub(crate) fn blank(&mut self) {
+        self.extended = true;
+        self.word("_");
+    }
+
+    pub(crate) fn number_or_blank(&mut self, x: Option<f64>) {
+        match x {
+            Some(x) => self.number(x),
+            None => self.blank(),
+        }
+    }
+
+    pub(crate) fn quoted_or_blank(&mut self, text: Option<&String>) {
+        match text {
+            Some(text) => self.quoted(text),
+            None => self.blank(),
+        }
+    }
+
+    pub(crate) fn place(&mut self, node: usize) {
+        self.integer(self.places[node] as u64);
+    }
+
+    pub(crate) fn have(&mut self, what: &str) {
+        self.extended = true;
+        self.line("HAVE");
+        self.word(what);
+    }
+
+    /// The arguments of an operation, in the order of its table.
+    fn arguments(&mut self, op: &Op<'_>, segments: bool) {
+        for field in op.code.spec().args {
+            match field.kind {
+                Kind::Number => self.number(op.numbers[field.at]),
+                Kind::Vector => self.numbers(&op.numbers[field.at..field.at + 3]),
+                Kind::Count => self.integer(op.count.into()),
+                Kind::Segments if op.count == 0 => {}
+                Kind::Segments => {
+                    self.extended |= segments;
+                    self.integer(op.count.into());
+                }
+                Kind::Solid | Kind::Profile => self.place(op.refs[field.at]),
+                Kind::Text => self.quoted(op.text(field.at)),
+            }
+        }
+    }
+
+    fn outline(&mut self, op: &Op<'_>) {
+        for segment in op.segments() {
+            self.line(if segment.arc.is_some() { "A" } else { "L" });
+            self.numbers(&segment.start);
+            self.numbers(&segment.end);
+            if let Some(arc) = segment.arc {
+                self.numbers(&arc.center);
+                self.integer(arc.ccw.into());
+            }
+        }
+        self.line("END");
+    }
+
+    /// A node in dialect 0.1.
+    fn first(&mut self, node: &Node<'_>, names: bool) {
+        let op = &node.op;
+        match op.code {
+            Code::Empty | Code::StepImport => self.line("C 0 0 0"),
+            Code::Fillet | Code::Chamfer => {
+                self.line("T");
+                self.place(op.refs[0]);
+                self.numbers(&[0.0; 3]);
+            }
+            Code::Text2D => {
+                self.line("SK");
+                self.numbers(&op.numbers[..9]);
+            }
+            _ => {
+                self.line(op.code.spec().opcode);
+                self.arguments(op, false);
+            }
+        }
+        if let Some(name) = node.name.as_deref().filter(|_| names) {
+            self.comment(name);
+        }
+        if op.code.is_profile() {
+            self.outline(op);
+        }
+    }
+
+    /// A name as a comment, unless nothing of it is left.
+    fn comment(&mut self, name: &str) {
+        let control =
+            |c: char| matches!(c, '\0'..='\u{1f}' | '\u{7f}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        let clean: String = name.chars().map(|c| if control(c) { ' ' } else { c }).collect();
+        let clean = clean.trim();
+        if !clean.is_empty() {
+            self.word("# ");
+            self.out.push_str(clean);
+        }
+    }
+
+    fn geometry(&mut self, document: &Document<'_>, order: &[usize]) {
+        if let Some(ids) = ids::write(order.iter().map(|&node| document.nodes[node].id)) {
+            self.extended = true;
+            self.line("IDS");
+            self.word(&ids);
+        }
+        for &node in order {
+            self.second(&document.nodes[node]);
+        }
+    }
+
+    /// A node in dialect 0.2.
+    fn second(&mut self, node: &Node<'_>) {
+        let op = &node.op;
+        self.extended |= matches!(op.code, Code::Empty | Code::Text2D | Code::StepImport);
+        self.line(op.code.spec().opcode);
+        self.arguments(op, true);
+        if op.align() != crate::cad::model::ir::Align::Left {
+            self.key("align");
+            self.out.push_str(ALIGNMENTS[op.align() as usize]);
+        }
+        for (option, value) in op.code.spec().options.iter().zip(op.options()) {
+            self.attribute(option.attribute, value);
+        }
+        if let Some(name) = &node.name {
+            self.quoted(name);
+        }
+        if op.code == Code::Sketch2D {
+            self.outline(op);
+        }
+    }
+
+    /// `XF pointer json`
+    fn extra(&mut self, extra: &Extra) {
+        self.extended = true;
+        self.line("XF");
+        let special = |c: char| c.is_whitespace() || matches!(c, '"' | '#' | '\\');
+        if extra.pointer.is_empty() || extra.pointer.contains(special) {
+            self.quoted(&extra.pointer);
+        } else {
+            self.word(&extra.pointer);
+        }
+        self.out.push(' ');
+        write_in_order(&extra.value, Escape::Needed, &mut self.out);
+    }
+}
+
+/// Whether a word reads back as itself without quotes, in every place where ids stand.
+fn is_bare(id: &str) -> bool {
+    let special = |c: char| {
+        c.is_whitespace() || matches!(c, '"' | '#' | '=' | '\\' | '\0'..='\u{1f}' | '\u{7f}')
+    };
+    !id.is_empty()
+        && id != "_"
+        && !id.starts_with(|c: char| c.is_ascii_digit())
+        && !id.contains(special)
+}

@@ -1,0 +1,529 @@
+//! The reader: one descent over the lines of a text, told to a sink as it goes.
+//!
+//! Nothing is told twice, nothing is kept but open tables. GCF 3.6 sections 3 to 8 and 16.
+
+use super::columns::Columns as Table;
+use crate::gcf::Limits;
+use crate::gcf::error::{Code, Error, Fault, Read, fault};
+use crate::gcf::syntax::declare::{Count, Names, brackets};
+use crate::gcf::syntax::header::{self, Header, Profile};
+use crate::gcf::syntax::line::{Line, Lines};
+use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
+use crate::gcf::syntax::string;
+use crate::json::{Escape, Teller};
+use crate::position::excerpt;
+use crate::value::{self, Value};
+use crate::walk::Columns;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Why a text was not told to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError<E> {
+    /// The text is at fault.
+    Text(Error),
+    /// The sink did not go on.
+    Sink(E),
+}
+
+/// Tells the value of a text of the generic profile to `sink`.
+///
+/// # Errors
+/// With line and column and one of the codes of the specification.
+pub fn read<S: Columns>(
+    text: &str,
+    limits: Limits,
+    sink: &mut S,
+) -> Result<(), ReadError<S::Error>> {
+    let mut decoder = Decoder::new(text, limits, sink);
+    decoder.root().map_err(|stop| match stop {
+        Stop::Fault(fault) => ReadError::Text(fault.locate(text)),
+        Stop::Sink(error) => ReadError::Sink(error),
+    })
+}
+
+/// The value of a text of the generic profile.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
+    let mut builder = value::Builder::default();
+    match read(text, limits, &mut builder) {
+        Ok(()) => Ok(builder.finish().unwrap_or(Value::Null)),
+        Err(ReadError::Text(error)) => Err(error),
+        Err(ReadError::Sink(never)) => match never {},
+    }
+}
+
+/// The JSON text of the value that a text of the generic profile holds: members keep their order,
+/// integers all digits; a double has the shortest digits that read back as the same.
+///
+/// # Errors
+/// As [`read`].
+pub fn to_json(text: &str, limits: Limits, escape: Escape) -> Result<String, Error> {
+    let mut teller = Teller::new(escape);
+    match read(text, limits, &mut teller) {
+        Ok(()) => Ok(teller.finish()),
+        Err(ReadError::Text(error)) => Err(error),
+        Err(ReadError::Sink(never)) => match never {},
+    }
+}
+
+/// The text of bytes.
+///
+/// # Errors
+/// `invalid_utf8`, with the place of the first byte that is none.
+pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+    simdutf8::basic::from_utf8(bytes).or_else(|_| match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+            let message = format!("not UTF-8 from byte {} on", error.valid_up_to());
+            Err(Fault { code: Code::InvalidUtf8, message, at: valid.len() }.locate(valid))
+        }
+    })
+}
+
+/// Why the descent stops.
+pub(crate) enum Stop<E> {
+    Fault(Box<Fault>),
+    Sink(E),
+}
+
+impl<E> From<Box<Fault>> for Stop<E> {
+    fn from(fault: Box<Fault>) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+pub(crate) type Done<S, T = ()> = Result<T, Stop<<S as crate::walk::Sink>::Error>>;
+
+/// The columns of a table, for a sink that knows keys as `N`.
+pub(crate) type TableOf<N> = Arc<Table<N>>;
+
+pub(crate) struct Decoder<'t, 's, S: Columns> {
+    pub lines: Lines<'t>,
+    pub text: &'t str,
+    pub sink: &'s mut S,
+    pub limits: Limits,
+    /// Open containers.
+    pub depth: usize,
+    /// What came before this text, in bytes.
+    pub base: usize,
+    /// Where each count stands that was left to the end, and what it is.
+    pub deferred: Vec<(usize, u64)>,
+    /// Cells of the rows that are open.
+    pub cells: Vec<Token<'t>>,
+    /// What ended with the line before.
+    pub ended: Ended,
+}
+
+/// What ended just before the next line, for the sake of what to call a line too many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Nothing,
+    /// A body whose items were counted.
+    Counted,
+    /// The attachments of a row.
+    Attachments,
+}
+
+/// What the root of a text is.
+pub(crate) enum Root {
+    Scalar(Line),
+    /// An array or a keyed table, headed by this line.
+    Block(Line),
+    Object,
+}
+
+/// What the value of a member is, and where it begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Scalar(usize),
+    List(usize),
+    Section,
+    Block(usize),
+    /// None of these.
+    Unknown,
+}
+
+pub(crate) const DUPLICATE_MEMBER: &str = "the object has this member already";
+
+/// Tells the sink.
+macro_rules! tell {
+    ($call:expr) => {
+        $call.map_err(Stop::Sink)?
+    };
+}
+pub(crate) use tell;
+
+impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
+    pub(crate) fn new(text: &'t str, limits: Limits, sink: &'s mut S) -> Self {
+        Self {
+            lines: Lines::new(text),
+            text,
+            sink,
+            limits,
+            depth: 0,
+            base: 0,
+            deferred: Vec::new(),
+            cells: Vec::new(),
+            ended: Ended::Nothing,
+        }
+    }
+
+    fn root(&mut self) -> Done<S> {
+        match self.begin()? {
+            Root::Scalar(line) => {
+                self.advance()?;
+                self.scalar(line.start + 1, line.end)?;
+                match self.lines.peek() {
+                    None => Ok(()),
+                    Some(line) => self.fail(Code::TrailingCharacters, line, "a scalar is all"),
+                }
+            }
+            Root::Block(line) => {
+                self.advance()?;
+                self.block(line.start + 3, line.end, 0, None)?;
+                self.end(true)
+            }
+            Root::Object => {
+                self.object(0)?;
+                self.end(false)
+            }
+        }
+    }
+
+    /// Reads the header; says what the root is.
+    pub(crate) fn begin(&mut self) -> Done<S, Root> {
+        let header = Header::read(&mut self.lines)?;
+        check_generic(&header)?;
+        self.advance()?;
+        Ok(match self.lines.peek().filter(|line| line.indent == 0) {
+            Some(line) if self.starts(line, "=") => Root::Scalar(line),
+            Some(line) if self.starts(line, "## [") => Root::Block(line),
+            _ => Root::Object,
+        })
+    }
+
+    /// Reads what may stand behind a root; one whose items are `counted` has no member behind it.
+    pub(crate) fn end(&mut self, counted: bool) -> Done<S> {
+        match self.lines.peek() {
+            Some(line) if counted && !self.is_trailer(line) => {
+                self.fail(Code::CountMismatch, line, "a line behind the counted items")
+            }
+            _ => self.trailer(),
+        }
+    }
+
+    // Lines
+
+    pub(crate) fn advance(&mut self) -> Read<()> {
+        self.ended = Ended::Nothing;
+        self.lines.advance()
+    }
+
+    pub(crate) fn starts(&self, line: Line, prefix: &str) -> bool {
+        self.lines.str(line).starts_with(prefix)
+    }
+
+    pub(crate) fn is_trailer(&self, line: Line) -> bool {
+        line.indent == 0 && self.starts(line, "##!")
+    }
+
+    /// Whether a line ends a body whose lines stand at `depth`.
+    pub(crate) fn ends(&self, line: Line, depth: usize) -> bool {
+        line.indent < depth
+            || line.indent == depth && (self.starts(line, "## ") || self.starts(line, "##!"))
+    }
+
+    #[cold]
+    pub(crate) fn fail<T, R: From<Box<Fault>>>(
+        &self,
+        code: Code,
+        line: Line,
+        message: &str,
+    ) -> Result<T, R> {
+        let shown = excerpt(self.lines.str(line));
+        Err(Fault::new(code, line.start, format!("{message}: {shown}")).into())
+    }
+
+    /// A line that is deeper than its container.
+    #[cold]
+    pub(crate) fn too_deep<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
+        if self.ended == Ended::Attachments {
+            self.fail(Code::CountMismatch, line, "a line behind what was attached")
+        } else {
+            self.fail(Code::InvalidIndent, line, "a line deeper than what it stands in")
+        }
+    }
+
+    // Containers
+
+    pub(crate) fn enter(&mut self, at: usize) -> Read<()> {
+        self.depth += 1;
+        if self.depth > self.limits.max_depth {
+            let message = format!("nested more than {} levels deep", self.limits.max_depth);
+            return fault(Code::LimitExceeded, at, message);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    pub(crate) fn here(&self) -> usize {
+        self.lines.peek().map_or(self.text.len(), |line| line.start)
+    }
+
+    /// An object whose members stand at `depth`.
+    pub(crate) fn object(&mut self, depth: usize) -> Done<S> {
+        self.enter(self.here())?;
+        tell!(self.sink.begin_object());
+        let mut names = Names::new();
+        while let Some(line) = self.lines.peek() {
+            if line.indent < depth || self.is_trailer(line) {
+                break;
+            }
+            if line.indent > depth {
+                return self.too_deep(line);
+            }
+            self.member(line, depth, &mut names)?;
+        }
+        tell!(self.sink.end_object());
+        self.leave();
+        Ok(())
+    }
+
+    fn member(&mut self, line: Line, depth: usize, names: &mut Names<'t>) -> Done<S> {
+        let (name, form) = self.member_head(line)?;
+        tell!(self.sink.key(&name));
+        if !names.add(name) {
+            return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
+        }
+        self.member_value(line, depth, form)
+    }
+
+    /// Reads the name of a member; says what its value is.
+    pub(crate) fn member_head(&self, line: Line) -> Done<S, (Cow<'t, str>, Form)> {
+        let section = self.starts(line, "## ");
+        let start = if section { line.start + 3 } else { line.start };
+        let bytes = &self.text.as_bytes()[..line.end];
+        let Some((name, behind)) = string::read_key(self.text, start, line.end)? else {
+            return self.no_member(line);
+        };
+        let form = match bytes.get(behind) {
+            Some(b'=') if !section => Form::Scalar(behind + 1),
+            Some(b'[') if !section => Form::List(behind),
+            _ if !section => return self.no_member(line),
+            _ => {
+                let rest = skip_blanks(bytes, behind);
+                match bytes.get(rest) {
+                    None => Form::Section,
+                    Some(b'[') if rest > behind => Form::Block(rest),
+                    Some(_) => Form::Unknown,
+                }
+            }
+        };
+        Ok((name, form))
+    }
+
+    /// Reads the value of a member whose head is in `line`.
+    pub(crate) fn member_value(&mut self, line: Line, depth: usize, form: Form) -> Done<S> {
+        self.advance()?;
+        match form {
+            Form::Scalar(at) => self.scalar(at, line.end),
+            Form::List(at) => self.member_list(at, line),
+            Form::Section => self.object(depth + 2),
+            Form::Block(at) => self.block(at, line.end, depth, None).map(drop),
+            Form::Unknown => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
+        }
+    }
+
+    /// `name[2]: a,b`
+    fn member_list(&mut self, at: usize, line: Line) -> Done<S> {
+        let (count, behind) = brackets(self.text, at, line.end)?;
+        if count.keyed || self.text.as_bytes()[..line.end].get(behind) != Some(&b':') {
+            return self.fail(Code::InvalidLine, line, "a list is name[count]: and its elements");
+        }
+        self.list(count, behind + 1, line.end)
+    }
+
+    #[cold]
+    fn no_member<T>(&self, line: Line) -> Done<S, T> {
+        let text = self.lines.str(line);
+        if self.ended != Ended::Counted {
+            self.fail(Code::InvalidLine, line, "neither a member nor a section")
+        } else if text.starts_with('.') {
+            self.fail(Code::OrphanAttachment, line, "an attachment that no row asks for")
+        } else if has_several_cells(text) {
+            self.fail(Code::OrphanInlineAttachment, line, "a line of cells that no row asks for")
+        } else {
+            self.fail(Code::CountMismatch, line, "a line behind the counted items")
+        }
+    }
+
+    // Scalars
+
+    /// The scalar from `start` to `end`.
+    pub(crate) fn scalar(&mut self, start: usize, end: usize) -> Done<S> {
+        let (token, _) = scalar::read(self.text, start, end, b'\n')?;
+        self.tell_token(&token, start)
+    }
+
+    pub(crate) fn tell_token(&mut self, token: &Token<'t>, at: usize) -> Done<S> {
+        match token {
+            Token::Text(text) => tell!(self.sink.text(text)),
+            Token::Int(value) => tell!(self.sink.int(*value)),
+            Token::Float(value) => tell!(self.sink.float(*value)),
+            Token::Bool(value) => tell!(self.sink.bool(*value)),
+            Token::Null => tell!(self.sink.null()),
+            Token::Absent => {
+                return Err(Fault::new(Code::InvalidMissing, at, "~ stands only in a table").into());
+            }
+            Token::Marker | Token::Schema(_) => {
+                let message = "^ stands only in a cell of a table that is no path";
+                return Err(Fault::new(Code::InvalidAttachmentMarker, at, message).into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn list(&mut self, count: Count, start: usize, end: usize) -> Done<S> {
+        self.enter(count.at)?;
+        let deferred = self.defer(count);
+        tell!(self.sink.begin_array());
+        let mut found = 0;
+        let bytes = &self.text.as_bytes()[..end];
+        let empty = skip_blanks(bytes, start) == end;
+        if !(empty && count.value.is_none_or(|count| count == 0)) {
+            let mut at = start;
+            loop {
+                let (token, stop) = scalar::read(self.text, at, end, b',')?;
+                self.tell_token(&token, at)?;
+                found += 1;
+                if stop == end {
+                    break;
+                }
+                at = stop + 1;
+            }
+        }
+        tell!(self.sink.end_array());
+        self.leave();
+        self.check_count(count, deferred, found)
+    }
+
+    // Counts
+
+    pub(crate) fn defer(&mut self, count: Count) -> Option<usize> {
+        count.value.is_none().then(|| {
+            self.deferred.push((self.base + count.at, 0));
+            self.deferred.len() - 1
+        })
+    }
+
+    pub(crate) fn check_count(
+        &mut self,
+        count: Count,
+        deferred: Option<usize>,
+        found: u64,
+    ) -> Done<S> {
+        if let Some(index) = deferred {
+            self.deferred[index].1 = found;
+        }
+        match count.value {
+            Some(declared) if declared != found => {
+                let message = miscounted(declared, found);
+                Err(Fault::new(Code::CountMismatch, count.at, message).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `##! summary counts=3,2`, if it is there; nothing may follow.
+    pub(crate) fn trailer(&mut self) -> Done<S> {
+        let Some(line) = self.lines.peek() else { return Ok(()) };
+        if line.indent > 0 {
+            return self.too_deep(line);
+        }
+        let words = header::words(self.lines.str(line));
+        let mut words = words.peekable();
+        if words.next().is_none_or(|(_, word)| word != "##!")
+            || words.next_if(|(_, word)| *word == "summary").is_none()
+        {
+            return self.fail(Code::InvalidLine, line, "neither a member nor ##! summary");
+        }
+        for (at, (name, value)) in header::pairs(words, line.start)? {
+            if name == "counts" {
+                self.check_trailer(at, value)?;
+            }
+        }
+        self.advance()?;
+        match self.lines.peek() {
+            None => Ok(()),
+            Some(line) => self.fail(Code::TrailingCharacters, line, "the summary is the last line"),
+        }
+    }
+
+    fn check_trailer(&mut self, at: usize, counts: &str) -> Read<()> {
+        // Attachments may have been read out of their order.
+        self.deferred.sort_unstable();
+        let mut deferred = self.deferred.iter();
+        let equal = counts.split(',').all(|count| {
+            let known = deferred.next().map(|(_, count)| count.to_string());
+            known.as_deref() == Some(count)
+        });
+        if equal && deferred.next().is_none() {
+            return Ok(());
+        }
+        let found: Vec<_> = self.deferred.iter().map(|(_, count)| count.to_string()).collect();
+        let message = format!(
+            "the summary counts {}, the text has {}",
+            excerpt(counts),
+            excerpt(&found.join(","))
+        );
+        fault(Code::CountMismatch, at, message)
+    }
+}
+
+/// What is wrong with a count.
+#[cold]
+pub(crate) fn miscounted(declared: u64, found: u64) -> String {
+    format!("{declared} items are declared, {found} follow")
+}
+
+/// `@12 `: the digits, and where what follows begins.
+pub(crate) fn row_id(text: &str) -> Option<(&str, usize)> {
+    let digits = text.strip_prefix('@')?;
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    (length > 0 && digits[length..].starts_with(' ')).then(|| {
+        let behind = skip_blanks(text.as_bytes(), length + 1);
+        (&digits[..length], behind)
+    })
+}
+
+/// Whether digits are this number, as it is written.
+pub(crate) fn is_index(digits: &str, index: u64) -> bool {
+    digits == itoa::Buffer::new().format(index)
+}
+
+fn has_several_cells(text: &str) -> bool {
+    match scalar::read(text, 0, text.len(), b'|') {
+        Ok((_, stop)) => stop < text.len(),
+        Err(_) => text.contains('|'),
+    }
+}
+
+fn check_generic(header: &Header<'_>) -> Read<()> {
+    if header.profile == Profile::Graph {
+        return fault(Code::WrongProfile, 0, "a graph; decode reads it");
+    }
+    for kind in ["delta", "unchanged"] {
+        if header.get(kind) == Some("true") {
+            let message = format!("{kind}=true: no value, but a message about one");
+            return fault(Code::WrongProfile, 0, message);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,496 @@
+//! A row of a table: its cells, and what stands below it.
+//!
+//! What is attached is read when its column's turn comes, because members are told in the order of
+//! columns. Encoders write it in that order; where it has another one, the lines below the row are
+//! looked through once, and then jumped to. GCF 3.6 sections 7.4.3 to 7.4.6.
+
+use super::columns::{PathValue, Source};
+use super::decode::{Decoder, Done, Ended, Stop, TableOf, is_index, row_id, tell};
+use crate::gcf::error::{Code, Fault};
+use crate::gcf::syntax::declare::Names;
+use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
+use crate::gcf::syntax::string;
+use crate::position::excerpt;
+use crate::walk::Columns;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What the rows of one table know of those above.
+pub(crate) struct Memory<N> {
+    /// The keys of inline objects, by member.
+    schemas: HashMap<usize, Arc<Vec<N>>>,
+    /// The columns of arrays, by the name of the member.
+    declared: HashMap<String, TableOf<N>>,
+}
+
+impl<N> Memory<N> {
+    pub(crate) fn new() -> Self {
+        Self { schemas: HashMap::new(), declared: HashMap::new() }
+    }
+}
+
+/// The row that is being read.
+struct Row<'t> {
+    line: Line,
+    /// It began with `@i `, so that something may be attached.
+    has_id: bool,
+    /// Its first cell among all that are open.
+    base: usize,
+    /// Names without a column that were attached.
+    bare: Names<'t>,
+    jumps: Option<Jumps<'t>>,
+}
+
+/// Where things are attached to a row, when they are not in the order of its columns.
+struct Jumps<'t> {
+    members: HashMap<usize, Jump>,
+    bare: Vec<(Cow<'t, str>, Jump)>,
+    /// The line behind all of them.
+    after: Option<Line>,
+}
+
+#[derive(Clone, Copy)]
+struct Jump {
+    line: Line,
+    /// The line behind what is attached.
+    until: Option<Line>,
+}
+
+impl<'t, S: Columns> Decoder<'t, '_, S> {
+    /// Reads the row in `line`, and what stands below. In a keyed table cell 0 is a key, which `keys`
+    /// is given and says to be new.
+    pub(crate) fn row(
+        &mut self,
+        line: Line,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
+        index: u64,
+        keys: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
+    ) -> Done<S> {
+        let mut start = line.start;
+        let mut has_id = false;
+        if self.text.as_bytes()[start] == b'@'
+            && let Some((id, behind)) = row_id(self.lines.str(line))
+        {
+            if !is_index(id, index) {
+                return self.fail(Code::InvalidItemId, line, "the id of a row is its index");
+            }
+            has_id = true;
+            start += behind;
+        }
+        let mut more = true;
+        if let Some(keys) = keys {
+            let (key, stop) = self.row_key(line, start)?;
+            more = stop < line.end;
+            start = stop + 1;
+            tell!(self.sink.key(&key));
+            if !keys(key) {
+                let message = "duplicate member key: the table has a row of this key";
+                return self.fail(Code::DuplicateMemberKey, line, message);
+            }
+        }
+        let base = self.cells.len();
+        let marked = more && self.split(line, start)?;
+        let found = self.cells.len() - base;
+        if found != table.width {
+            let message = format!("{} cells are declared, the row has {found}", table.width);
+            return self.fail(Code::RowWidthMismatch, line, &message);
+        }
+        self.advance()?;
+        self.enter(line.start)?;
+        tell!(self.sink.begin_object());
+        if table.plain && !marked {
+            for (member, token) in table.members.iter().zip(&self.cells[base..]) {
+                if *token != Token::Absent {
+                    tell!(self.sink.known_key(&member.key));
+                    tell_scalar(self.sink, token).map_err(Stop::Sink)?;
+                }
+            }
+            if self.below(line).is_some_and(|below| self.starts(below, ".")) {
+                let row = Row { line, has_id, base, bare: Names::new(), jumps: None };
+                self.leftovers(row, table, memory)?;
+            }
+        } else {
+            let row = Row { line, has_id, base, bare: Names::new(), jumps: None };
+            self.members_of(row, table, memory)?;
+        }
+        tell!(self.sink.end_object());
+        self.leave();
+        self.cells.truncate(base);
+        Ok(())
+    }
+
+    /// Cell 0 of a keyed table, a key as a value.
+    fn row_key(&self, line: Line, start: usize) -> Done<S, (Cow<'t, str>, usize)> {
+        let (token, stop) = match scalar::read(self.text, start, line.end, b'|') {
+            Err(fault) if fault.code == Code::OutOfRange => {
+                // A number, which is taken as its characters.
+                let length = self.text[start..line.end].find('|');
+                (Token::Int(0), length.map_or(line.end, |length| start + length))
+            }
+            read => read?,
+        };
+        match token {
+            Token::Text(text) => Ok((text, stop)),
+            Token::Int(_) | Token::Float(_) | Token::Bool(_) => {
+                let key = self.text[start..stop].trim_matches([' ', '\t']);
+                Ok((Cow::Borrowed(key), stop))
+            }
+            Token::Null | Token::Absent | Token::Marker | Token::Schema(_) => {
+                self.fail(Code::InvalidKey, line, "the key of a row is a text")
+            }
+        }
+    }
+
+    /// Splits a row into cells; whether one holds a marker.
+    fn split(&mut self, line: Line, start: usize) -> Done<S, bool> {
+        let mut marked = false;
+        let mut at = start;
+        loop {
+            let (token, stop) = scalar::read(self.text, at, line.end, b'|')?;
+            marked |= matches!(token, Token::Marker | Token::Schema(_));
+            self.cells.push(token);
+            if stop == line.end {
+                return Ok(marked);
+            }
+            at = stop + 1;
+        }
+    }
+
+    fn members_of(
+        &mut self,
+        mut row: Row<'t>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
+    ) -> Done<S> {
+        for (index, member) in table.members.iter().enumerate() {
+            match &member.source {
+                Source::Constant(token) => {
+                    tell!(self.sink.known_key(&member.key));
+                    self.tell_token(token, row.line.start)?;
+                }
+                Source::Path(root) => self.path(table, *root, &row, true)?,
+                Source::Cell(cell) => match &self.cells[row.base + cell] {
+                    Token::Absent => {}
+                    Token::Marker | Token::Schema(_) => {
+                        tell!(self.sink.known_key(&member.key));
+                        self.attached(&mut row, table, memory, index)?;
+                    }
+                    token => {
+                        tell!(self.sink.known_key(&member.key));
+                        tell_scalar(self.sink, token).map_err(Stop::Sink)?;
+                    }
+                },
+            }
+        }
+        self.leftovers(row, table, memory)
+    }
+
+    /// A member made of the cells of a path's columns.
+    fn path(&mut self, table: &TableOf<S::Name>, at: usize, row: &Row<'t>, top: bool) -> Done<S> {
+        let node = &table.paths[at];
+        let all =
+            |kind: &Token<'_>| node.cells.iter().all(|&cell| self.cells[row.base + cell] == *kind);
+        if all(&Token::Absent) {
+            return Ok(());
+        }
+        let null = top && all(&Token::Null);
+        tell!(self.sink.known_key(&node.key));
+        if null {
+            tell!(self.sink.null());
+            return Ok(());
+        }
+        match &node.value {
+            PathValue::Leaf(cell) => {
+                let token = self.cells[row.base + cell].clone();
+                self.tell_token(&token, row.line.start)
+            }
+            PathValue::Object(children) => {
+                self.enter(row.line.start)?;
+                tell!(self.sink.begin_object());
+                for &child in children {
+                    self.path(table, child, row, false)?;
+                }
+                tell!(self.sink.end_object());
+                self.leave();
+                Ok(())
+            }
+        }
+    }
+
+    // What stands below
+
+    /// The next line, if it may belong to the row in `line`.
+    fn below(&self, line: Line) -> Option<Line> {
+        let depth = line.indent;
+        self.lines.peek().filter(|next| next.indent == depth || next.indent == depth + 2)
+    }
+
+    /// Reads what is attached to the marker of a member.
+    fn attached(
+        &mut self,
+        row: &mut Row<'t>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
+        member: usize,
+    ) -> Done<S> {
+        if !row.has_id {
+            let message = "something is attached to this row, which must begin with its id, @i";
+            return self.fail(Code::MissingAttachment, row.line, message);
+        }
+        let own = self.learn(row, table, memory, member)?;
+        if row.jumps.is_none() {
+            let name = &table.members[member].name;
+            match self.below(row.line) {
+                Some(line) if self.starts(line, ".") => {
+                    let (found, behind) = self.name_of(line)?;
+                    if !own && found == *name {
+                        return self.named(row.line, line, (&found, behind), memory, false);
+                    }
+                }
+                Some(line) => {
+                    if let Some(schema) = memory.schemas.get(&member) {
+                        return self.inline(line, &Arc::clone(schema));
+                    }
+                }
+                None => {}
+            }
+            row.jumps = Some(self.look_through(row, table, memory, member)?);
+        }
+        let jump = row.jumps.as_mut().and_then(|jumps| jumps.members.remove(&member));
+        let Some(Jump { line, until }) = jump else {
+            let message = format!("{} is not below the row", excerpt(&table.members[member].name));
+            return self.fail(Code::MissingAttachment, row.line, &message);
+        };
+        self.lines.jump(Some(line));
+        if self.starts(line, ".") {
+            let (name, behind) = self.name_of(line)?;
+            self.named(row.line, line, (&name, behind), memory, false)?;
+        } else if let Some(schema) = memory.schemas.get(&member) {
+            self.inline(line, &Arc::clone(schema))?;
+        }
+        self.check_end(until)
+    }
+
+    /// Remembers the schema that a cell declares; whether it does.
+    fn learn(
+        &mut self,
+        row: &Row<'t>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
+        member: usize,
+    ) -> Done<S, bool> {
+        let Some(cell) = table.cell(member) else { return Ok(false) };
+        let Token::Schema(names) = &self.cells[row.base + cell] else { return Ok(false) };
+        let mut seen = Names::new();
+        let mut keys = Vec::with_capacity(names.len());
+        for name in names {
+            keys.push(tell!(self.sink.name(name)));
+            if !seen.add(Cow::Borrowed(name)) {
+                return self.fail(Code::DuplicateFieldName, row.line, "a schema with a name twice");
+            }
+        }
+        memory.schemas.insert(member, Arc::new(keys));
+        Ok(true)
+    }
+
+    /// Finds everything that is attached to a row from the marker of `member` on.
+    fn look_through(
+        &mut self,
+        row: &mut Row<'t>,
+        table: &TableOf<S::Name>,
+        memory: &Memory<S::Name>,
+        member: usize,
+    ) -> Done<S, Jumps<'t>> {
+        let mut jumps = Jumps { members: HashMap::new(), bare: Vec::new(), after: None };
+        let mut next_inline = member;
+        while let Some(line) = self.below(row.line) {
+            let target = if self.starts(line, ".") {
+                let (name, _) = self.name_of(line)?;
+                match self.target(row, table, &name, line)? {
+                    None => Err(name),
+                    Some(found) if found < member || jumps.members.contains_key(&found) => {
+                        return self.fail(Code::DuplicateAttachment, line, "attached twice");
+                    }
+                    Some(found) => Ok(found),
+                }
+            } else {
+                let is_open =
+                    |index: usize| match table.cell(index).map(|c| &self.cells[row.base + c]) {
+                        Some(Token::Schema(_)) => !jumps.members.contains_key(&index),
+                        Some(Token::Marker) => {
+                            memory.schemas.contains_key(&index)
+                                && !jumps.members.contains_key(&index)
+                        }
+                        _ => false,
+                    };
+                while next_inline < table.members.len() && !is_open(next_inline) {
+                    next_inline += 1;
+                }
+                if next_inline == table.members.len() {
+                    break;
+                }
+                Ok(next_inline)
+            };
+            self.advance()?;
+            while self.lines.peek().is_some_and(|next| next.indent > row.line.indent + 2) {
+                self.advance()?;
+            }
+            let jump = Jump { line, until: self.lines.peek() };
+            match target {
+                Ok(found) => drop(jumps.members.insert(found, jump)),
+                Err(name) => jumps.bare.push((name, jump)),
+            }
+        }
+        jumps.after = self.lines.peek();
+        Ok(jumps)
+    }
+
+    /// The member that a name below a row means; `None` for a name that no column has.
+    fn target(
+        &self,
+        row: &Row<'t>,
+        table: &TableOf<S::Name>,
+        name: &str,
+        line: Line,
+    ) -> Done<S, Option<usize>> {
+        let member = table.find(name);
+        let cell = member.and_then(|member| table.cell(member));
+        match cell.map(|cell| &self.cells[row.base + cell]) {
+            Some(Token::Marker) => Ok(member),
+            None if row.has_id && name.contains('>') => Ok(None),
+            _ => self.fail(Code::OrphanAttachment, line, "no cell of the row asks for this"),
+        }
+    }
+
+    /// Fields without a column, and what should not be there.
+    fn leftovers(
+        &mut self,
+        mut row: Row<'t>,
+        table: &TableOf<S::Name>,
+        memory: &mut Memory<S::Name>,
+    ) -> Done<S> {
+        if let Some(jumps) = row.jumps.take() {
+            for (name, Jump { line, until }) in jumps.bare {
+                self.lines.jump(Some(line));
+                self.bare_field(&mut row, memory, name, line)?;
+                self.check_end(until)?;
+            }
+            self.lines.jump(jumps.after);
+            self.ended = Ended::Attachments;
+        }
+        while let Some(line) = self.below(row.line).filter(|&line| self.starts(line, ".")) {
+            let (name, _) = self.name_of(line)?;
+            if self.target(&row, table, &name, line)?.is_some() {
+                return self.fail(Code::DuplicateAttachment, line, "attached twice");
+            }
+            self.bare_field(&mut row, memory, name, line)?;
+        }
+        Ok(())
+    }
+
+    fn bare_field(
+        &mut self,
+        row: &mut Row<'t>,
+        memory: &mut Memory<S::Name>,
+        name: Cow<'t, str>,
+        line: Line,
+    ) -> Done<S> {
+        let (_, behind) = self.name_of(line)?;
+        tell!(self.sink.key(&name));
+        self.named(row.line, line, (&name, behind), memory, true)?;
+        if row.bare.add(name) {
+            Ok(())
+        } else {
+            self.fail(Code::DuplicateAttachment, line, "attached twice")
+        }
+    }
+
+    /// The name of a line that begins with `.`, and where it ends.
+    fn name_of(&self, line: Line) -> Done<S, (Cow<'t, str>, usize)> {
+        match string::read_key(self.text, line.start + 1, line.end)? {
+            Some((name, behind)) => Ok((name, behind)),
+            None => self.fail(Code::InvalidLine, line, "an attachment is .name and what it is"),
+        }
+    }
+
+    /// `.name {}` and its like, at `line` below the row at `row`.
+    fn named(
+        &mut self,
+        row: Line,
+        line: Line,
+        (name, behind): (&str, usize),
+        memory: &mut Memory<S::Name>,
+        bare: bool,
+    ) -> Done<S> {
+        let bytes = &self.text.as_bytes()[..line.end];
+        let at = skip_blanks(bytes, behind);
+        let depth = row.indent + 4;
+        self.advance()?;
+        match bytes.get(at) {
+            Some(b'[') if at > behind => {
+                let declared = memory.declared.get(name).cloned();
+                if let Some(table) = self.block(at, line.end, depth, declared)? {
+                    memory.declared.entry(name.to_owned()).or_insert(table);
+                }
+            }
+            Some(b'=') if at > behind && bare => self.scalar(at + 1, line.end)?,
+            Some(_) if at > behind && self.is_empty_braces(at, line.end) => self.object(depth)?,
+            _ => return self.fail(Code::InvalidLine, line, "behind the name stand {} or a count"),
+        }
+        self.ended = Ended::Attachments;
+        Ok(())
+    }
+
+    /// A line of cells, the object of a marker with these keys.
+    fn inline(&mut self, line: Line, keys: &[S::Name]) -> Done<S> {
+        self.advance()?;
+        self.enter(line.start)?;
+        tell!(self.sink.begin_object());
+        let mut at = line.start;
+        let mut found = 0;
+        loop {
+            let (token, stop) = scalar::read(self.text, at, line.end, b'|')?;
+            if let Some(key) = keys.get(found) {
+                tell!(self.sink.known_key(key));
+                self.tell_token(&token, at)?;
+            }
+            found += 1;
+            if stop == line.end {
+                break;
+            }
+            at = stop + 1;
+        }
+        if found != keys.len() {
+            let message = format!("{} values are declared, the line has {found}", keys.len());
+            return self.fail(Code::InlineWidthMismatch, line, &message);
+        }
+        tell!(self.sink.end_object());
+        self.leave();
+        self.ended = Ended::Attachments;
+        Ok(())
+    }
+
+    fn check_end(&self, until: Option<Line>) -> Done<S> {
+        match self.lines.peek() {
+            Some(line) if Some(line) != until => {
+                Err(Fault::new(Code::CountMismatch, line.start, "a line behind what was attached")
+                    .into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Tells a token that is known to be a scalar.
+fn tell_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
+    match token {
+        Token::Text(text) => sink.text(text),
+        Token::Int(value) => sink.int(*value),
+        Token::Float(value) => sink.float(*value),
+        Token::Bool(value) => sink.bool(*value),
+        Token::Null | Token::Absent | Token::Marker | Token::Schema(_) => sink.null(),
+    }
+}

@@ -1,0 +1,179 @@
+//! A line by the rules: its fields, and what is wrong with it.
+
+use super::Reader;
+use super::words::{fields, is_digits};
+use crate::gcf::error::{Code, Read, fault};
+use crate::gcf::graph::score;
+use crate::gcf::graph::types::{Edge, Location, Symbol, Text};
+use crate::gcf::graph::vocabulary;
+use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::string::read_quoted;
+use crate::position::excerpt;
+
+impl<'t> Reader<'t, '_> {
+    /// `@id kind name score provenance`, or `@id  # previously transmitted`.
+    pub(crate) fn node(&mut self, text: &'t str, line: Line, distance: i64) -> Read<()> {
+        self.seen += 1;
+        let (count, [first, kind, name, score, provenance]) = fields(text);
+        let Some(digits) = first.strip_prefix('@') else {
+            let message =
+                format!("expected @id kind name score provenance, found {}", excerpt(text));
+            return fault(Code::InvalidNodeLine, line.start, message);
+        };
+        if [kind, name, score] == ["#", "previously", "transmitted"] && count == 4 {
+            let id = self.new_id(digits)?;
+            return self.reference(id, line, distance);
+        }
+        if count != 5 {
+            let message = format!("a line of a symbol has 5 fields, this one {count}");
+            return fault(Code::InvalidNodeLine, line.start, message);
+        }
+        let id = self.new_id(digits)?;
+        let symbol = self.symbol([kind, name, score, provenance], distance)?;
+        if let Some(table) = self.table {
+            table.check(id, &symbol, line.start)?;
+            self.declared.push((id, self.symbols.len()));
+        }
+        self.push(id, symbol);
+        Ok(())
+    }
+
+    /// A symbol of its fields: kind, name, score, provenance.
+    pub(crate) fn symbol(&mut self, fields: [&'t str; 4], distance: i64) -> Read<Symbol> {
+        let [kind, name, score, provenance] = fields;
+        Ok(Symbol {
+            qualified_name: self.part(name),
+            kind: self.kind(kind),
+            score: score::read(score, self.at(score))?,
+            provenance: self.word(vocabulary::provenance, provenance),
+            distance,
+            ..Symbol::default()
+        })
+    }
+
+    fn reference(&mut self, id: u64, line: Line, distance: i64) -> Read<()> {
+        let Some(table) = self.table else {
+            let message = format!("@{id} was sent before, and there is no session that holds it");
+            return fault(Code::UnknownSessionReference, line.start, message);
+        };
+        let symbol = Symbol { distance, ..table.resolve(id, line.start)? };
+        self.push(id, symbol);
+        Ok(())
+    }
+
+    pub(crate) fn push(&mut self, id: u64, symbol: Symbol) {
+        self.ids.add(id, self.symbols.len());
+        self.symbols.push(symbol);
+    }
+
+    /// `@target<@source type`, and perhaps a status.
+    pub(crate) fn edge(&mut self, text: &'t str, line: Line) -> Read<()> {
+        self.seen += 1;
+        let (count, [ends, edge_type, status]) = fields(text);
+        let arrow = ends.bytes().position(|byte| byte == b'<');
+        let Some((target, source)) = arrow.map(|at| (&ends[..at], &ends[at + 1..])) else {
+            let message = format!("expected @target<@source type, found {}", excerpt(text));
+            return fault(Code::InvalidEdgeSyntax, line.start, message);
+        };
+        if !(2..=3).contains(&count) {
+            let message = format!("a line of an edge has 2 or 3 fields, this one {count}");
+            return fault(Code::InvalidEdgeSyntax, line.start, message);
+        }
+        let edge = Edge {
+            target: self.end(target)?,
+            source: self.end(source)?,
+            edge_type: self.word(vocabulary::edge_type, edge_type),
+            status: self.word(vocabulary::status, status),
+        };
+        self.edges.push(edge);
+        Ok(())
+    }
+
+    /// The name of an end of an edge.
+    fn end(&self, word: &'t str) -> Read<Text> {
+        let Some(digits) = word.strip_prefix('@') else {
+            let message = format!("expected an id as @0, found {}", excerpt(word));
+            return fault(Code::InvalidEdgeSyntax, self.at(word), message);
+        };
+        let index = self.id(digits)?.and_then(|id| self.ids.index(id));
+        let Some(index) = index else {
+            let message = format!("no line before declares @{}", excerpt(digits));
+            return fault(Code::UnknownEdgeReference, self.at(word), message);
+        };
+        Ok(self.whole.again(&self.symbols[index].qualified_name))
+    }
+
+    /// `@id file line column`, and perhaps line and column of the end.
+    pub(crate) fn location(&mut self, text: &'t str, line: Line) -> Read<()> {
+        self.seen += 1;
+        let wrong = |at, message: String| fault(Code::InvalidLocLine, at, message);
+        let (id, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let Some(digits) = id.strip_prefix('@') else {
+            let found = excerpt(text);
+            return wrong(line.start, format!("expected @id file line column, found {found}"));
+        };
+        let index = self.id(digits)?.and_then(|id| self.ids.index(id));
+        let Some(index) = index else {
+            let message = format!("no line before declares {}", excerpt(id));
+            return fault(Code::UnknownLocReference, line.start, message);
+        };
+        let rest = rest.trim_start_matches(' ');
+        let at = self.at(rest);
+        let (file, rest) = if rest.starts_with('"') {
+            let (file, end) = read_quoted(self.text, at, at + rest.len())?;
+            (Text::from(&*file), &self.text[end..at + rest.len()])
+        } else {
+            let length = rest.find(' ').unwrap_or(rest.len());
+            let (file, rest) = rest.split_at(length);
+            if file.is_empty() || !file.bytes().all(|byte| byte.is_ascii_graphic()) {
+                return wrong(at, format!("the file {} must stand in quotes", excerpt(file)));
+            }
+            (self.part(file), rest)
+        };
+        let (count, numbers) = fields::<4>(rest);
+        if !matches!(count, 2 | 4) || !rest.starts_with(' ') {
+            return wrong(at, "behind the file stand 2 or 4 numbers".into());
+        }
+        let mut values = [0; 4];
+        for (value, word) in values.iter_mut().zip(&numbers[..count]) {
+            *value = match word.parse() {
+                Ok(number) if number > 0 && is_digits(word) => number,
+                _ => return wrong(at, format!("{} is no number from 1 on", excerpt(word))),
+            };
+        }
+        let [start_line, column, end_line, end_column] = values;
+        let end = (count == 4).then_some((end_line, end_column));
+        let location = Location { file, line: start_line, column, end };
+        let place = &mut self.symbols[index].location;
+        if place.is_some() {
+            return wrong(line.start, format!("{} has a location already", excerpt(id)));
+        }
+        *place = Some(Box::new(location));
+        Ok(())
+    }
+
+    /// An id that no symbol has yet.
+    pub(crate) fn new_id(&self, digits: &'t str) -> Read<u64> {
+        let Some(id) = self.id(digits)? else {
+            let message = format!("the id {} is too large", excerpt(digits));
+            return fault(Code::InvalidSymbolId, self.at(digits), message);
+        };
+        if self.ids.index(id).is_some() {
+            let message = format!("@{id} is declared above");
+            return fault(Code::InvalidSymbolId, self.at(digits), message);
+        }
+        Ok(id)
+    }
+
+    /// The number behind `@`; `None` for one beyond 64 bits.
+    pub(crate) fn id(&self, digits: &'t str) -> Read<Option<u64>> {
+        if !is_digits(digits) {
+            let message = format!("an id is @ and digits, not @{}", excerpt(digits));
+            return fault(Code::InvalidSymbolId, self.at(digits), message);
+        }
+        if digits.len() < 19 {
+            return Ok(Some(digits.bytes().fold(0, |id, digit| 10 * id + u64::from(digit - b'0'))));
+        }
+        Ok(digits.parse().ok())
+    }
+}

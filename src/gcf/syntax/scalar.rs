@@ -1,0 +1,209 @@
+//! Scalars: one grammar in every position, and how a line is split into them.
+//!
+//! A quote opens quoted text only as the first character of a token that is not blank. GCF 3.6
+//! sections 2 and 4.
+
+use super::line::is_blank;
+use super::number::{self, Number};
+use super::string;
+use crate::gcf::error::{Code, Read, fault};
+use memchr::memchr;
+use std::borrow::Cow;
+
+/// What a token says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Token<'t> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Cow<'t, str>),
+    /// `~`: only in a cell.
+    Absent,
+    /// `^`: only in a cell.
+    Marker,
+    /// `^{a,b}`: only in a cell.
+    Schema(Vec<Cow<'t, str>>),
+}
+
+impl Token<'_> {
+    /// A token that borrows nothing.
+    pub(crate) fn into_owned(self) -> Token<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => Token::Null,
+            Self::Bool(value) => Token::Bool(value),
+            Self::Int(value) => Token::Int(value),
+            Self::Float(value) => Token::Float(value),
+            Self::Text(text) => Token::Text(owned(text)),
+            Self::Absent => Token::Absent,
+            Self::Marker => Token::Marker,
+            Self::Schema(names) => Token::Schema(names.into_iter().map(owned).collect()),
+        }
+    }
+}
+
+/// Reads the token that begins at `start` and ends at `delimiter` or at `end`; gives it and where
+/// the delimiter, or the end, is.
+pub(crate) fn read(
+    text: &str,
+    start: usize,
+    end: usize,
+    delimiter: u8,
+) -> Read<(Token<'_>, usize)> {
+    let bytes = &text.as_bytes()[..end];
+    let mut from = start;
+    while from < end && is_blank(bytes[from]) {
+        from += 1;
+    }
+    match bytes.get(from) {
+        Some(b'"') => {
+            let (quoted, behind) = string::read_quoted(text, from, end)?;
+            let stop = behind + bytes[behind..].iter().take_while(|&&b| is_blank(b)).count();
+            if stop < end && bytes[stop] != delimiter {
+                return fault(Code::TrailingCharacters, behind, "text behind the closing quote");
+            }
+            return Ok((Token::Text(quoted), stop));
+        }
+        // In a list, whose commas end tokens, `^{a,b}` is two of them.
+        Some(b'^') if delimiter == b'|' && bytes[from..].starts_with(b"^{") => {
+            if let Some(found) = schema(text, from, end) {
+                return Ok(found);
+            }
+        }
+        _ => {}
+    }
+    let stop = find(delimiter, &bytes[from..]).map_or(end, |found| from + found);
+    let mut to = stop;
+    while to > from && is_blank(bytes[to - 1]) {
+        to -= 1;
+    }
+    Ok((bare(&text[from..to], from)?, stop))
+}
+
+/// Tokens are short: the first bytes are looked at before a wide search begins.
+fn find(delimiter: u8, bytes: &[u8]) -> Option<usize> {
+    let near = bytes.len().min(12);
+    match bytes[..near].iter().position(|&byte| byte == delimiter) {
+        None if near < bytes.len() => memchr(delimiter, &bytes[near..]).map(|found| near + found),
+        found => found,
+    }
+}
+
+/// A token that is not quoted, without the blanks around it.
+fn bare(token: &str, at: usize) -> Read<Token<'_>> {
+    let bytes = token.as_bytes();
+    Ok(match bytes {
+        b"-" => Token::Null,
+        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => match short_int(bytes) {
+            Some(value) => Token::Int(value),
+            None => match number::parse(token, at)? {
+                Some(Number::Int(value)) => Token::Int(value),
+                Some(Number::Float(value)) => Token::Float(value),
+                None => Token::Text(Cow::Borrowed(token)),
+            },
+        },
+        b"true" => Token::Bool(true),
+        b"false" => Token::Bool(false),
+        b"~" => Token::Absent,
+        b"^" => Token::Marker,
+        [b'^', b'{', .., b'}'] => {
+            let message = "^{} stands only in a cell of a table, and declares fields";
+            return fault(Code::InvalidAttachmentMarker, at, message);
+        }
+        _ => Token::Text(Cow::Borrowed(token)),
+    })
+}
+
+/// An integer of up to 18 digits, which most are.
+fn short_int(token: &[u8]) -> Option<i64> {
+    let unsigned = token.strip_prefix(b"-").unwrap_or(token);
+    if unsigned.len() > 18 || (unsigned[0] == b'0' && unsigned.len() > 1) {
+        return None;
+    }
+    let mut value = 0;
+    for &byte in unsigned {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(if unsigned.len() < token.len() { -value } else { value })
+}
+
+/// `^{a,"b|c"}` in a cell, where it is one.
+fn schema(text: &str, start: usize, end: usize) -> Option<(Token<'_>, usize)> {
+    let bytes = &text.as_bytes()[..end];
+    let mut names = Vec::new();
+    let mut at = start + 2;
+    loop {
+        at = skip_blanks(bytes, at);
+        let (name, behind) = string::read_key(text, at, end).ok()??;
+        names.push(name);
+        at = skip_blanks(bytes, behind);
+        match bytes.get(at) {
+            Some(b',') => at += 1,
+            Some(b'}') => break,
+            _ => return None,
+        }
+    }
+    let stop = skip_blanks(bytes, at + 1);
+    (stop == end || bytes[stop] == b'|').then_some((Token::Schema(names), stop))
+}
+
+/// Where the first byte stands that is no blank.
+pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
+    while at < bytes.len() && is_blank(bytes[at]) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Result<Token<'_>, Code> {
+        read(text, 0, text.len(), b'|').map(|(token, _)| token).map_err(|fault| fault.code)
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_decides() {
+        for (text, token) in [
+            ("-", Token::Null),
+            (" true\t", Token::Bool(true)),
+            ("~", Token::Absent),
+            ("^", Token::Marker),
+            ("^{a, \"b|}\"}", Token::Schema(vec!["a".into(), "b|}".into()])),
+            ("-0", Token::Int(0)),
+            ("9223372036854775807", Token::Int(i64::MAX)),
+            ("1e20", Token::Float(1e20)),
+            ("\"true\"", Token::Text("true".into())),
+        ] {
+            assert_eq!(one(text), Ok(token), "{text}");
+        }
+        for text in ["01", "1.", ".5", "+1", "NaN", "null", "1.٥", "^{a", "", "a\"b\"", "-a", "--1"]
+        {
+            assert_eq!(one(text), Ok(Token::Text(text.into())), "{text}");
+        }
+        for (text, code) in [
+            ("^{}", Code::InvalidAttachmentMarker),
+            ("^{a b}", Code::InvalidAttachmentMarker),
+            ("9223372036854775808", Code::OutOfRange),
+            ("\"a\"b", Code::TrailingCharacters),
+            ("\"a", Code::UnterminatedQuote),
+        ] {
+            assert_eq!(one(text), Err(code), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quote_within_a_token_hides_no_delimiter() {
+        let text = " \"a|b\" |c\"d|e\"";
+        let (first, stop) = read(text, 0, text.len(), b'|').unwrap();
+        assert_eq!((first, stop), (Token::Text("a|b".into()), 7));
+        let (second, stop) = read(text, 8, text.len(), b'|').unwrap();
+        assert_eq!((second, stop), (Token::Text("c\"d".into()), 11));
+    }
+}

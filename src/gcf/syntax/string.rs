@@ -1,0 +1,515 @@
+//! Text: when it must stand in quotes, what is escaped there, and how it is read.
+//!
+//! Invariant: one rule in every position, so that what is written is read back wherever it stands.
+//! GCF 3.6 sections 2 and 4.
+
+use super::number;
+use crate::gcf::error::{Code, Read, fault};
+use std::borrow::Cow;
+
+/// Appends a text where a value stands: bare where it may be.
+pub(crate) fn write_value(text: &str, out: &mut String) {
+    if needs_quotes(text) {
+        write_quoted(text, out);
+    } else {
+        push(text, out);
+    }
+}
+
+/// Appends a text that is probably short: up to 32 bytes are moved without a loop or a call.
+#[inline]
+pub(crate) fn push(text: &str, out: &mut String) {
+    let length = text.len();
+    if length > 32 {
+        return out.push_str(text);
+    }
+    out.reserve(length);
+    // SAFETY: `length` bytes are free behind what is there. Each arm moves as many from either end,
+    // no more than there are and together all; what becomes of `out` is UTF-8 as its parts are.
+    unsafe {
+        let out = out.as_mut_vec();
+        let end = out.len();
+        let (from, to) = (text.as_ptr(), out.as_mut_ptr().add(end));
+        macro_rules! both_ends {
+            ($size:literal) => {{
+                from.copy_to_nonoverlapping(to, $size);
+                from.add(length - $size).copy_to_nonoverlapping(to.add(length - $size), $size);
+            }};
+        }
+        match length {
+            0 => {}
+            1 => both_ends!(1),
+            2..4 => both_ends!(2),
+            4..8 => both_ends!(4),
+            8..16 => both_ends!(8),
+            _ => both_ends!(16),
+        }
+        out.set_len(end + length);
+    }
+}
+
+/// `[A-Za-z_][A-Za-z0-9_]*`
+pub(crate) fn is_bare_key(key: &str) -> bool {
+    let key = key.as_bytes();
+    key.first().is_some_and(|first| !first.is_ascii_digit()) && bare_key_length(key) == key.len()
+}
+
+fn bare_key_length(text: &[u8]) -> usize {
+    text.iter().take_while(|&&byte| byte == b'_' || byte.is_ascii_alphanumeric()).count()
+}
+
+/// Appends a text in quotes: `"`, `\` and control characters escaped, all others as they are.
+pub(crate) fn write_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    write_escaped(text, out);
+    out.push('"');
+}
+
+/// Appends what stands between the quotes.
+pub(crate) fn write_escaped(text: &str, out: &mut String) {
+    let bytes = text.as_bytes();
+    let mut plain = 0;
+    while let Some(found) = find_escaped(&bytes[plain..]) {
+        let at = plain + found;
+        out.push_str(&text[plain..at]);
+        match bytes[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                out.push_str("\\u00");
+                out.push(HEX[usize::from(control >> 4)].into());
+                out.push(HEX[usize::from(control & 15)].into());
+            }
+        }
+        plain = at + 1;
+    }
+    out.push_str(&text[plain..]);
+}
+
+/// Where the first byte stands that is escaped in quotes.
+fn find_escaped(bytes: &[u8]) -> Option<usize> {
+    let clean = bytes.as_chunks::<64>().0.iter().take_while(|block| !is_any(block, is_escaped));
+    let at = clean.count() * 64;
+    bytes[at..].iter().position(|&byte| is_escaped(byte)).map(|found| at + found)
+}
+
+/// Whether a byte of a block is one of some. No branch depends on a byte, so that a compiler looks at
+/// many at once: in 64 bytes without one it is five times as fast as looking at each.
+#[inline]
+fn is_any(block: &[u8; 64], found: impl Fn(u8) -> bool) -> bool {
+    let mut lanes = [0; 16];
+    for row in block.as_chunks::<16>().0 {
+        for (lane, &byte) in lanes.iter_mut().zip(row) {
+            *lane |= if found(byte) { 0xFF } else { 0 };
+        }
+    }
+    u128::from_ne_bytes(lanes) != 0
+}
+
+#[expect(clippy::needless_bitwise_bool, reason = "a branch less is what makes it wide")]
+fn is_escaped(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Whether a text must stand in quotes, whatever position it has.
+pub(crate) fn needs_quotes(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
+    if last == b' ' || (FIRST[usize::from(first)] && looks_special(bytes)) {
+        return true;
+    }
+    any_remarkable(bytes) && has_delimiter(text)
+}
+
+/// The bytes with which a text may be what it is not: another kind of scalar, or a line's syntax.
+const FIRST: [bool; 256] = {
+    let mut table = [false; 256];
+    let special = b" #@.-+~^tf0123456789";
+    let mut i = 0;
+    while i < special.len() {
+        table[special[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
+fn looks_special(text: &[u8]) -> bool {
+    match text {
+        [b' ' | b'#' | b'@' | b'.', ..]
+        | b"-"
+        | b"~"
+        | b"^"
+        | b"true"
+        | b"false"
+        | [b'+' | b'-', b'.', b'0'..=b'9', ..]
+        | [b'+' | b'-' | b'0', b'0'..=b'9', ..]
+        | [b'^', b'{', .., b'}'] => true,
+        [b'0'..=b'9', ..] => number::is_number(text),
+        _ => false,
+    }
+}
+
+/// Whether a text has a byte that [`has_delimiter`] must look at.
+fn any_remarkable(bytes: &[u8]) -> bool {
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    if blocks.iter().any(|block| is_any(block, is_remarkable)) {
+        return true;
+    }
+    if let Some(last) = bytes.last_chunk::<8>() {
+        // The last word overlaps the one before.
+        let words = rest.as_chunks::<8>().0.iter().chain([last]);
+        return words.fold(0, |found, word| found | remarkable(*word)) & HIGH != 0;
+    }
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            let mut word = [0; 8];
+            word[..4].copy_from_slice(first);
+            word[4..].copy_from_slice(last);
+            remarkable(word) & HIGH != 0
+        }
+        _ => bytes.iter().any(|&byte| REMARKABLE[usize::from(byte)]),
+    }
+}
+
+const fn repeat(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+const HIGH: u64 = repeat(0x80);
+
+/// Eight bytes at once: the high bit is set in some byte if, and only if, one is remarkable.
+///
+/// Taking 1 from a byte sets its high bit if it was 0 (or if the byte beside it was, which is as
+/// good), and bytes with a high bit of their own are remarkable themselves.
+#[inline]
+fn remarkable(word: [u8; 8]) -> u64 {
+    let word = u64::from_ne_bytes(word);
+    let is = |word: u64, byte| (word ^ repeat(byte)).wrapping_sub(repeat(1));
+    // With this bit, the backslash is a bar.
+    let either = word | repeat(0x20);
+    word | word.wrapping_sub(repeat(0x20))
+        | is(either, b'|')
+        | is(word, b'"')
+        | is(word, b',')
+        | is(word, b'[')
+}
+
+const REMARKABLE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
+        {
+            table[i] = is_remarkable(i as u8);
+        }
+        i += 1;
+    }
+    table
+};
+
+#[expect(clippy::needless_bitwise_bool, reason = "a branch less is what makes it wide")]
+const fn is_remarkable(byte: u8) -> bool {
+    (byte < 0x20)
+        | (byte >= 0x80)
+        | (byte == b'"')
+        | (byte == b'\\')
+        | (byte == b'|')
+        | (byte == b',')
+        | (byte == b'[')
+}
+
+fn has_delimiter(text: &str) -> bool {
+    let marks = |char| {
+        matches!(
+            char,
+            '"' | '\\' | '|' | ',' | '\0'..='\x1F'
+            | '\u{80}'..='\u{A0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200A}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202F}'
+            | '\u{205F}'
+            | '\u{3000}'
+            | '\u{FEFF}'
+        )
+    };
+    text.contains(marks) || looks_like_list(text)
+}
+
+/// Whether a text could be taken for the name of a list: `ERR[404]: x`.
+fn looks_like_list(text: &str) -> bool {
+    let Some((_, inside)) = text.split_once('[') else { return false };
+    let Some((_, after)) = inside.split_once(']') else { return false };
+    after.trim_start_matches(' ').starts_with(':')
+}
+
+/// Reads the quoted text that begins at `start`; gives it and where it ends, behind the quote.
+pub(crate) fn read_quoted(text: &str, start: usize, end: usize) -> Read<(Cow<'_, str>, usize)> {
+    let bytes = &text.as_bytes()[..end];
+    let mut at = start + 1;
+    match find_escaped(&bytes[at..]) {
+        Some(found) if bytes[at + found] == b'"' => {
+            let close = at + found;
+            return Ok((Cow::Borrowed(&text[at..close]), close + 1));
+        }
+        _ => {}
+    }
+    let mut unescaped = String::new();
+    loop {
+        let Some(found) = find_escaped(&bytes[at..]) else {
+            return fault(Code::UnterminatedQuote, start, "the quoted text does not end");
+        };
+        unescaped.push_str(&text[at..at + found]);
+        at += found;
+        match bytes[at] {
+            b'"' => return Ok((Cow::Owned(unescaped), at + 1)),
+            b'\\' => at = read_escape(bytes, at, start, &mut unescaped)?,
+            control => {
+                let message = format!("a control character must be escaped: U+{control:04X}");
+                return fault(Code::InvalidEscape, at, message);
+            }
+        }
+    }
+}
+
+fn read_escape(bytes: &[u8], at: usize, start: usize, out: &mut String) -> Read<usize> {
+    let char = match bytes.get(at + 1) {
+        None => return fault(Code::UnterminatedQuote, start, "the quoted text does not end"),
+        Some(b'u') => return read_unicode(bytes, at, out),
+        Some(b'"') => '"',
+        Some(b'\\') => '\\',
+        Some(b'/') => '/',
+        Some(b'b') => '\x08',
+        Some(b'f') => '\x0C',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(_) => {
+            return fault(
+                Code::InvalidEscape,
+                at,
+                "no escape: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX",
+            );
+        }
+    };
+    out.push(char);
+    Ok(at + 2)
+}
+
+fn read_unicode(bytes: &[u8], at: usize, out: &mut String) -> Read<usize> {
+    let lone = || fault(Code::InvalidSurrogate, at, "the escape is half of a surrogate pair");
+    let high = hex(bytes, at)?;
+    let (scalar, next) = match high {
+        0xD800..=0xDBFF => {
+            if bytes.get(at + 6..at + 8) != Some(b"\\u") {
+                return lone();
+            }
+            let low = hex(bytes, at + 6)?;
+            if !(0xDC00..=0xDFFF).contains(&low) {
+                return lone();
+            }
+            (0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00), at + 12)
+        }
+        _ => (high, at + 6),
+    };
+    let Some(char) = char::from_u32(scalar) else { return lone() };
+    out.push(char);
+    Ok(next)
+}
+
+/// The four digits behind the `\u` at `at`.
+fn hex(bytes: &[u8], at: usize) -> Read<u32> {
+    let digits = bytes.get(at + 2..at + 6).unwrap_or_default();
+    let mut value = 0;
+    for &digit in digits {
+        let Some(digit) = char::from(digit).to_digit(16) else { break };
+        value = value << 4 | digit;
+    }
+    if digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit) {
+        Ok(value)
+    } else {
+        fault(Code::InvalidEscape, at, "\\u takes four hexadecimal digits")
+    }
+}
+
+/// Reads the key that begins at `start`, bare or quoted; gives it and where it ends.
+pub(crate) fn read_key(
+    text: &str,
+    start: usize,
+    end: usize,
+) -> Read<Option<(Cow<'_, str>, usize)>> {
+    let bytes = &text.as_bytes()[start..end];
+    match bytes.first() {
+        Some(b'"') => read_quoted(text, start, end).map(Some),
+        Some(b'0'..=b'9') | None => Ok(None),
+        Some(_) => match bare_key_length(bytes) {
+            0 => Ok(None),
+            length => Ok(Some((Cow::Borrowed(&text[start..start + length]), start + length))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_text_of_any_length_is_appended() {
+        let text: String = ('!'..).take(40).collect();
+        for capacity in 0..80 {
+            for length in 0..text.len() {
+                let mut out = String::with_capacity(capacity);
+                out.push('ä');
+                push(&text[..length], &mut out);
+                push("b", &mut out);
+                assert_eq!(out, format!("ä{}b", &text[..length]));
+            }
+        }
+    }
+
+    #[test]
+    fn the_listed_texts_are_quoted_and_the_others_bare() {
+        for bare in [
+            "=a",
+            "a=b",
+            "a:b",
+            "{a}",
+            "[0]",
+            "a[0]x",
+            "[[a]]:",
+            "[a]b:",
+            "a # b",
+            "--1",
+            "-a",
+            "-.a",
+            "~a",
+            "^a",
+            "^{a",
+            "^{a}b",
+            "1abc",
+            "2024-01-01",
+            "1.2.3",
+            "1.",
+            "1e",
+            "0x1f",
+            "0.5x",
+            "null",
+            "NaN",
+            "True",
+            "+٥",
+            "0٥",
+            "\u{7F}",
+            "\u{AD}",
+            "\u{180E}",
+            "\u{200B}",
+            "\u{301}a",
+            "a very long text without any remarkable byte in it",
+        ] {
+            assert!(!needs_quotes(bare), "{bare}");
+        }
+        for quoted in [
+            "",
+            "-",
+            "~",
+            "^",
+            "true",
+            "false",
+            "^{}",
+            "^{a}",
+            "1",
+            "-1.5e3",
+            "-1abc",
+            "-0x",
+            "+1",
+            "00",
+            ".a",
+            "-.5",
+            "##x",
+            "@",
+            " a",
+            "a ",
+            "a,b",
+            "x[1]:y",
+            "ERR[404]: x",
+            "a[]:",
+            "[a] :",
+            "a|b",
+            "\\",
+            "\"",
+            "a\tb",
+            "\u{80}",
+            "\u{A0}",
+            "\u{1680}",
+            "\u{2003}",
+            "\u{2028}",
+            "\u{202F}",
+            "\u{205F}",
+            "\u{3000}",
+            "\u{FEFF}",
+            "sixteen bytes and then one,",
+            "a comma, sixteen bytes before",
+        ] {
+            assert!(needs_quotes(quoted), "{quoted}");
+        }
+    }
+
+    #[test]
+    fn quoted_text_is_as_strict_as_json() {
+        fn read(text: &str) -> Result<(Cow<'_, str>, usize), Code> {
+            read_quoted(text, 0, text.len()).map_err(|fault| fault.code)
+        }
+        assert_eq!(read(r#""a\u00e9\ud83d\ude00\/" x"#), Ok(("aé😀/".into(), 23)));
+        for (text, code) in [
+            (r#""a"#, Code::UnterminatedQuote),
+            (r#""a\"#, Code::UnterminatedQuote),
+            (r#""\x""#, Code::InvalidEscape),
+            (r#""\u12""#, Code::InvalidEscape),
+            (r#""\u+123""#, Code::InvalidEscape),
+            ("\"\t\"", Code::InvalidEscape),
+            (r#""\ud800""#, Code::InvalidSurrogate),
+            (r#""\ud800\u0041""#, Code::InvalidSurrogate),
+            (r#""\udc00""#, Code::InvalidSurrogate),
+        ] {
+            assert_eq!(read(text), Err(code), "{text}");
+        }
+    }
+
+    #[test]
+    fn eight_bytes_at_once_are_as_remarkable_as_one_by_one() {
+        for byte in 0..=255 {
+            for at in 0..8 {
+                let mut word = *b"abcdefgh";
+                word[at] = byte;
+                assert_eq!(remarkable(word) & HIGH != 0, is_remarkable(byte), "{byte} {at}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_remarkable_byte_is_found_wherever_it_stands(length in 1_usize..200, at: usize, byte: u8) {
+            let mut bytes = vec![b'a'; length];
+            bytes[at % length] = byte;
+            prop_assert_eq!(any_remarkable(&bytes), is_remarkable(byte));
+            let escaped = is_escaped(byte).then_some(at % length);
+            prop_assert_eq!(find_escaped(&bytes), escaped);
+        }
+
+        #[test]
+        fn quoted_text_comes_back(text: String) {
+            let mut quoted = String::new();
+            write_quoted(&text, &mut quoted);
+            let (read, end) = read_quoted(&quoted, 0, quoted.len()).unwrap();
+            prop_assert_eq!(read, text);
+            prop_assert_eq!(end, quoted.len());
+        }
+    }
+}
