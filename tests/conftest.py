@@ -1,6 +1,6 @@
 """Profiles of Hypothesis, and what several files build their messages with.
 
-    HYPOTHESIS_PROFILE=long pytest tests/test_differential.py
+    HYPOTHESIS_PROFILE=long pytest tests/compact/test_differential.py
 
 runs 10^5 examples of the main properties; the default, `quick`, is for every day.
 """
@@ -20,8 +20,7 @@ import zstandard
 from hypothesis import HealthCheck, settings
 
 import compactwire as cw
-
-from .reference.compression import compress_gzip
+from tests.reference.compression import compress_gzip
 
 UNHELPFUL = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 # The quick profile gives every run the same examples; the long one looks for new ones.

@@ -1,0 +1,1 @@
+"""Measuring: `compactwire.analysis`, benches and notebooks."""

@@ -1,0 +1,482 @@
+"""Input that somebody wrote to break the verification: bounded, never blocked, never fooled."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import claims
+from tests.reference import claims as reference
+from tests.strategies.claims import SEED, Made, code, load, make
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and descriptors")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    return make(tmp_path)
+
+
+def artifact(made: Made) -> Path:
+    return made.bundle / made.manifest["artifacts"][0]["path"]
+
+
+def failed_at(report: cw.ClaimReport) -> tuple[str, str]:
+    assert report.error is not None
+    return report.error.code, report.error.check
+
+
+@posix
+def test_a_fifo_blocks_nothing(made: Made, tmp_path: Path) -> None:
+    path = artifact(made)
+    path.unlink()
+    os.mkfifo(path)
+    assert failed_at(made.verify()) == ("ARTIFACT_HASH_MISMATCH", "5.3.3")
+    os.mkfifo(tmp_path / "receipts" / "run_x.json")
+    assert failed_at(made.verify()) == ("INVALID_RECEIPT_SCHEMA", "5.2.3")
+    os.mkfifo(tmp_path / "fifo")
+    for name, expected in [
+        ("claim", ("INVALID_CLAIM_SCHEMA", "5.1.4")),
+        ("trust_policy", ("INVALID_TRUST_POLICY_SCHEMA", "5.1.3")),
+    ]:
+        given: dict[str, Any] = {"claim": made.claim, **made.options, name: tmp_path / "fifo"}
+        report = cw.verify_claim(made.bundle, tmp_path / "receipts", **given)
+        assert failed_at(report) == expected
+
+
+@posix
+def test_devices_and_sockets_are_not_read(made: Made) -> None:
+    assert code(cw.verify_claim(made.bundle, None, "/dev/zero")) == "MISSING_RECEIPTS"
+    report = cw.verify_claim(made.bundle, None, "/dev/zero", require_verify_chain=False)
+    assert failed_at(report) == ("INVALID_CLAIM_SCHEMA", "5.1.4")
+
+
+@contextlib.contextmanager
+def without_privileges() -> Iterator[None]:
+    """As a user who may not read everything; root is nobody meanwhile."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+UNREADABLE = {
+    "claim.json": ("INVALID_CLAIM_SCHEMA", "5.1.4"),
+    "bundle/bundle.json": ("INVALID_BUNDLE_SCHEMA", "5.2.2"),
+    "receipts/run_00000001.json": ("INVALID_RECEIPT_SCHEMA", "5.2.3"),
+    "receipts": ("MISSING_RECEIPTS", "5.2.3"),
+    "policy.json": ("INVALID_TRUST_POLICY_SCHEMA", "5.2.4"),
+    "bundle/artifacts": ("ARTIFACT_HASH_MISMATCH", "5.3.3"),
+    "artifact": ("ARTIFACT_HASH_MISMATCH", "5.3.3"),
+    "merkle.json": ("MERKLE_ATTESTATION_INVALID", "5.6.0"),
+}
+
+
+@posix
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_may_not_be_read_has_the_code_of_a_bad_file(name: str) -> None:
+    # Not below pytest's own folder, which is for one user alone.
+    with tempfile.TemporaryDirectory() as folder:
+        made = make(Path(folder))
+        Path(folder).chmod(0o755)
+        path = artifact(made) if name == "artifact" else made.folder / name
+        mode = path.stat().st_mode
+        # A folder that can be gone through, and not listed.
+        path.chmod(0o111 if name == "receipts" else 0)
+        with without_privileges():
+            if os.access(path, os.R_OK, effective_ids=True):
+                pytest.skip("this user may read everything")
+            report = made.verify()
+        path.chmod(mode)
+        assert failed_at(report) == UNREADABLE[name]
+
+
+def test_folders_in_the_place_of_files_are_refused(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "receipts" / "run_.json").mkdir()
+    assert failed_at(made.verify()) == ("INVALID_RECEIPT_SCHEMA", "5.2.3")
+    (tmp_path / "receipts" / "run_.json").rmdir()
+    path = artifact(made)
+    path.unlink()
+    path.mkdir()
+    assert failed_at(made.verify()) == ("ARTIFACT_HASH_MISMATCH", "5.3.3")
+
+
+@posix
+def test_links_are_refused_inside_and_followed_as_arguments(made: Made, tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere"
+    shutil.move(made.folder / "claim.json", moved)
+    (made.folder / "claim.json").symlink_to(moved)
+    (tmp_path / "link").symlink_to(made.bundle)
+    assert made.verify()
+    assert cw.verify_claim(tmp_path / "link", tmp_path / "receipts", made.claim)
+    path = artifact(made)
+    shutil.copy(path, tmp_path / "same")
+    path.unlink()
+    path.symlink_to(tmp_path / "same")
+    assert failed_at(made.verify()) == ("FORBIDDEN_FIELD", "5.3.3")
+
+
+@posix
+def test_a_hard_link_is_a_file(made: Made, tmp_path: Path) -> None:
+    path = artifact(made)
+    path.rename(tmp_path / "other")
+    os.link(tmp_path / "other", path)
+    assert made.verify()
+
+
+def test_a_read_only_bundle_verifies(made: Made) -> None:
+    for path in sorted(made.folder.rglob("*"), reverse=True):
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    assert made.verify()
+    for path in made.folder.rglob("*"):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+@posix
+def test_a_receipt_name_that_is_not_utf8_never_matches(made: Made, tmp_path: Path) -> None:
+    try:
+        Path(os.fsdecode(bytes(tmp_path) + b"/receipts/run_\xff.json")).write_text("{")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    assert made.verify()
+
+
+NESTED = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("claim.json", "INVALID_CLAIM_SCHEMA"),
+        ("bundle/bundle.json", "INVALID_BUNDLE_SCHEMA"),
+        ("receipts/run_00000001.json", "INVALID_RECEIPT_SCHEMA"),
+        ("policy.json", "INVALID_TRUST_POLICY_SCHEMA"),
+        ("merkle.json", "MERKLE_ATTESTATION_INVALID"),
+    ],
+)
+@pytest.mark.parametrize(
+    "content",
+    [
+        NESTED, NESTED[:100_000], '{"a":' * 100_000, "", "\0", "7", "[]", "null", '"' * 9,
+        '{"a":' + "9" * 4301 + "}", "[" + "0," * 100_000 + "0]", "\ufeff{}", "{}{}",
+        '{"' + "a" * 100_000 + '":1}',
+    ],
+    ids=range(14),
+)  # fmt: skip
+def test_hostile_json_is_refused_quickly(
+    name: str, expected: str, content: str, made: Made
+) -> None:
+    (made.folder / name).write_text(content, encoding="utf-8")
+    start = time.monotonic()
+    assert code(made.verify()) == expected
+    assert time.monotonic() - start < 5
+
+
+def rewrite(made: Made, change: Any) -> None:
+    """Change the manifest and make all ids and hashes right again."""
+    change(made.manifest)
+    hashes = made.manifest["hashes"] | {"root_hash": ""}
+    made.manifest["bundle_id"] = reference.sha256(
+        reference.canon(made.manifest | {"bundle_id": "", "hashes": hashes})
+    )
+    claims.write_json(made.bundle / "bundle.json", made.manifest)
+
+
+def test_integers_of_free_members_are_exact_to_the_last_digit(made: Made) -> None:
+    rewrite(made, lambda m: m["steps"][0]["refs"].update(x=10**4299))
+    assert failed_at(made.verify()) == ("BUNDLE_ID_MISMATCH", "5.3.7")
+    text = (made.bundle / "bundle.json").read_text()
+    (made.bundle / "bundle.json").write_text(text.replace("0" * 4299, "0" * 4298 + "1"))
+    assert failed_at(made.verify()) == ("BUNDLE_ID_MISMATCH", "5.3.1")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd", "../x", "artifacts/../../x", "artifacts\\x", "C:/x", "artifacts/x:s",
+        "artifacts/x\0", "artifacts//x", "artifacts/x.", "artifacts/x ", "artifacts/", "artifacts",
+        "x/artifacts", "artifacts/\x7f", "artifacts/a\n",
+    ],
+)  # fmt: skip
+def test_a_path_that_leads_elsewhere_is_refused_unopened(path: str, made: Made) -> None:
+    rewrite(made, lambda m: m["artifacts"][0].update(path=path))
+    assert failed_at(made.verify()) == ("FORBIDDEN_FIELD", "5.3.3")
+
+
+def test_a_manifest_that_promises_too_much_is_not_believed(made: Made) -> None:
+    rewrite(made, lambda m: m["artifacts"][0].update(bytes=2**53 - 1))
+    assert failed_at(made.verify()) == ("INVALID_BUNDLE_SCHEMA", "5.2.2")
+
+
+def test_each_limit_ends_in_its_code(made: Made) -> None:
+    for name, expected in [
+        ("max_json_bytes", "INVALID_CLAIM_SCHEMA"),
+        ("max_receipt_bytes", "INVALID_RECEIPT_SCHEMA"),
+        ("max_depth", "INVALID_CLAIM_SCHEMA"),
+        ("max_steps", "INVALID_BUNDLE_SCHEMA"),
+        ("max_artifacts", "INVALID_BUNDLE_SCHEMA"),
+        ("max_artifact_bytes", "INVALID_BUNDLE_SCHEMA"),
+        ("max_total_bytes", "INVALID_BUNDLE_SCHEMA"),
+        ("max_receipts", "INVALID_RECEIPT_SCHEMA"),
+    ]:
+        assert code(made.verify(limits={name: 1})) == expected, name
+    assert made.verify(limits={"max_receipts": 3, "max_steps": 3, "max_artifacts": 3})
+
+
+def test_digits_are_counted_in_short_integers_too(made: Made) -> None:
+    rewrite(made, lambda m: m["steps"][0]["refs"].update(x=1234))
+    assert failed_at(made.verify(limits={"max_int_digits": 4})) == ("BUNDLE_ID_MISMATCH", "5.3.7")
+    limits = {"max_int_digits": 3}
+    assert failed_at(made.verify(limits=limits)) == ("INVALID_BUNDLE_SCHEMA", "5.2.2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs files of any size that cost nothing")
+@pytest.mark.parametrize("name", ["bundle/bundle.json", "receipts/run_00000001.json"])
+def test_a_file_that_memory_does_not_hold_is_refused(name: str, made: Made) -> None:
+    os.truncate(made.folder / name, 2**43)
+    limits = {"max_json_bytes": 2**62, "max_receipt_bytes": 2**62}
+    report = made.verify(limits=limits)
+    assert report.error is not None
+    assert "does not fit into memory" in report.error.message
+
+
+MEASURED = """
+import sys
+import compactwire as cw
+
+def peak():
+    lines = open("/proc/self/status")
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+before = peak()
+report = cw.verify_claim(*sys.argv[1:])
+print(report.error.code, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("entry", ["[],", "[0],", '{"":0},', "0,", "[[[[]]]],", '"\\n",', "names"])
+def test_memory_is_a_small_multiple_of_a_file(entry: str, made: Made) -> None:
+    size = 4 << 20
+    if entry == "names":
+        text = "{" + ",".join(f'"{number:x}":0' for number in range(size // 10)) + "}"
+    else:
+        text = "[" + entry * (size // len(entry)) + "0]"
+    (made.bundle / "bundle.json").write_text(text)
+    paths = (made.bundle, made.folder / "receipts", made.claim)
+    told = subprocess.run(
+        [sys.executable, "-c", MEASURED, *paths], capture_output=True, text=True, check=True
+    )
+    verdict, kibibytes = told.stdout.split()
+    assert verdict == "INVALID_BUNDLE_SCHEMA"
+    assert int(kibibytes) * 1024 < 30 * size
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize("stack", [32, 128], ids=["32 KiB", "128 KiB"])
+@pytest.mark.parametrize(
+    ("name", "member", "expected"),
+    [
+        ("claim.json", "", "INVALID_CLAIM_SCHEMA"),
+        ("bundle/bundle.json", "expected_outputs", "BUNDLE_ID_MISMATCH"),
+        ("receipts/run_00000001.json", "result", "RECEIPT_HASH_MISMATCH"),
+        ("policy.json", "", "INVALID_TRUST_POLICY_SCHEMA"),
+        ("merkle.json", "", "MERKLE_ATTESTATION_INVALID"),
+    ],
+)
+def test_deep_values_need_no_stack(
+    name: str, member: str, expected: str, stack: int, made: Made
+) -> None:
+    """Also those of free members, which are hashed and searched whole. musl's stack is 128 KiB."""
+    value = load(made.folder / name)
+    if member:
+        value["steps"][0][member] = {"x": "DEEP"}
+    else:
+        value["x"] = "DEEP"
+    text = json.dumps(value).replace('"DEEP"', "[" * DEEP + "{}" + "]" * DEEP)
+    (made.folder / name).write_text(text)
+    found = []
+
+    def verify() -> None:
+        found.append(code(made.verify(limits={"max_depth": 2 * DEEP})))
+
+    before = threading.stack_size(stack * 1024)
+    thread = threading.Thread(target=verify)
+    thread.start()
+    threading.stack_size(before)
+    thread.join()
+    assert found == [expected]
+
+
+def heavy(made: Made) -> None:
+    """One receipt of a megabyte, six in canonical form: 16 signatures, the last of them good."""
+    receipt = made.receipts[0] | {"attestation": None}
+    receipt["steps"] = [
+        {"ordinal": 1, "step_id": "s", "op": "READ_SECTION", "outcome": "SUCCESS", "result": {}}
+    ]
+    receipt["steps"][0]["result"]["x"] = "\x7f" * 1_000_000
+    receipt["receipt_hash"] = reference.receipt_hash(receipt)
+    keys = [claims.SigningKey(bytes([i]) * 32) for i in range(16)]
+    keys.sort(key=lambda key: key.public_key)
+    good = claims.sign_receipt(receipt, keys[-1])["attestation"]
+    # A scalar below the group's order, so that the whole message has to be hashed.
+    signature = "1" * 126 + "01"
+    bad = [good | {"public_key": key.public_key, "signature": signature} for key in keys[:-1]]
+    receipt["attestations"] = [*bad, good]
+    folder = made.folder / "receipts"
+    for path in folder.iterdir():
+        path.unlink()
+    text = json.dumps(receipt, ensure_ascii=False)
+    assert len(text) < 1 << 20
+    (folder / "run_0.json").write_text(text, encoding="utf-8")
+
+
+def test_many_signatures_of_a_large_receipt_are_bounded_work(made: Made) -> None:
+    """The receipt is written once for all of them, and all must be good: the first ends it."""
+    heavy(made)
+    given = (made.bundle, made.folder / "receipts", made.claim)
+    start = time.monotonic()
+    report = cw.verify_claim(*given, require_attestation=True)
+    assert failed_at(report) == ("ATTESTATION_INVALID", "5.5.2")
+    assert time.monotonic() - start < 5
+    assert cw.verify_claim(*given, receipt_quorum=1)
+    report = cw.verify_claim(*given, receipt_quorum=2)
+    assert failed_at(report) == ("ATTESTATION_MISSING", "5.5.7")
+
+
+def test_a_long_chain_verifies_in_seconds(tmp_path: Path) -> None:
+    """10^5 receipts take a while to be written; every day a tenth of them is enough."""
+    count = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 10_000
+    made = make(tmp_path, receipts=1, signed=False)
+    receipt = made.receipts[0]
+    for index in range(1, count):
+        receipt |= {"parent_receipt_hash": receipt["receipt_hash"], "receipt_index": index}
+        receipt["receipt_hash"] = reference.receipt_hash(receipt)
+        path = tmp_path / "receipts" / f"run_{index:08}.json"
+        path.write_bytes(reference.canon(receipt) + b"\n")
+    start = time.monotonic()
+    report = made.verify()
+    assert time.monotonic() - start < 60
+    assert report.ok
+    assert report.receipt_count == count
+
+
+def test_threads_see_one_verdict(made: Made) -> None:
+    for number in range(100):
+        (made.folder / "receipts" / f"other_{number}.json").write_text("{}")
+    expected = made.verify().to_json()
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(made.verify().to_json())) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * len(threads)
+
+
+@posix
+def test_a_forked_process_verifies_as_its_parent(tmp_path: Path) -> None:
+    made = make(tmp_path, receipts=100)
+    assert made.verify()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if made.verify() else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+CODE = """
+import sys
+import compactwire as cw
+sys.stdout.buffer.write(cw.verify_claim(*sys.argv[1:4]).to_json())
+"""
+
+
+def test_a_report_with_many_faults_is_the_same_in_every_process(made: Made) -> None:
+    """Hash seeds differ between processes, and no report may depend on them."""
+    claim = load(made.claim)
+    claim["reported_metrics"] = {"artifact_count": -1, "total_bytes": "x", "more": 1}
+    claim["components"] = [{"name": "x"}, {"included": 1}]
+    made.claim.write_text(json.dumps(claim))
+    arguments = [str(made.bundle), str(made.folder / "receipts"), str(made.claim)]
+    reports = {
+        subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True).stdout
+        for _ in range(8)
+    }
+    assert len(reports) == 1
+    assert b"INVALID_CLAIM_SCHEMA" in reports.pop()
+
+
+def test_progress_is_told_and_may_stop(tmp_path: Path) -> None:
+    made = make(tmp_path, receipts=200)
+
+    def stop(*_: object) -> None:
+        raise InterruptedError("enough")
+
+    told: list[tuple[str, int, int]] = []
+
+    def listen(what: str, done: int, total: int) -> None:
+        told.append((what, done, total))
+
+    # Whether it is told depends on how long it takes; what it is told does not.
+    assert made.verify(progress=listen)
+    assert all(what in ("receipts", "artifacts") and done <= total for what, done, total in told)
+    with contextlib.suppress(InterruptedError):
+        made.verify(progress=stop)
+
+
+def test_no_message_is_long_or_shows_much_of_the_input(made: Made) -> None:
+    rewrite(made, lambda m: m["artifacts"][0].update(ref="/" + "ß" * 1000))
+    claim = load(made.claim)
+    claim["ß" * 1000] = 1
+    for content in (json.dumps(claim), '{"' + "ß" * 1000, '{"a":1,"' + "ß" * 1000 + '":1}'):
+        made.claim.write_text(content, encoding="utf-8")
+        error = made.verify().error
+        assert error is not None
+        assert len(error.message) <= 300
+        assert "ß" * 101 not in error.message
+        assert len(error.path or "") <= 200
+        assert "\n" not in error.message
+
+
+def test_a_secret_is_in_no_report(made: Made) -> None:
+    assert SEED.hex() not in made.verify().to_json().decode()
+    assert SEED.hex() not in made.verify(limits={"max_depth": 1}).to_json().decode()
+
+
+def test_a_path_that_is_none_is_named(made: Made) -> None:
+    given: dict[str, Any] = {
+        "bundle": made.bundle, "receipts": made.folder / "receipts", "claim": made.claim,
+        "trust_policy": None, "merkle_attestation": None,
+    }  # fmt: skip
+    for name in given:
+        with pytest.raises(TypeError, match=f"{name} must be a str or path-like, not int"):
+            cw.verify_claim(**given | {name: 7})
+        with pytest.raises(TypeError, match=f"{name} must be .* not bytes .os.fsdecode"):
+            cw.verify_claim(**given | {name: b"x"})
+        with pytest.raises(ValueError, match=name):
+            cw.verify_claim(**given | {name: "\ud800"})
+        with pytest.raises(ValueError, match=name):
+            cw.verify_claim(**given | {name: "a\0"})

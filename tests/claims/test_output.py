@@ -1,0 +1,462 @@
+"""What is written is written whole, and nobody turns it aside; what is wrong is named."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import claims
+from tests.reference import claims as reference
+from tests.strategies.claims import ITEMS, OTHER_SEED, SEED, entry, make
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs links, FIFOs and permissions")
+
+
+def build(folder: Path | str, items: Any = ITEMS) -> dict[str, Any]:
+    return claims.build_bundle(folder, "run", "job", "message", items)
+
+
+# Folders and files --------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FileExistsError, match="name a new one, or empty it") as info:
+        build(tmp_path)
+    assert info.value.filename == str(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    (tmp_path / "empty").mkdir()
+    build(tmp_path / "empty")
+    assert sorted(path.name for path in (tmp_path / "empty").iterdir()) == [
+        "artifacts",
+        "bundle.json",
+    ]
+
+
+@posix
+def test_no_planted_link_is_followed(tmp_path: Path) -> None:
+    outside, bundle = tmp_path / "outside", tmp_path / "bundle"
+    outside.mkdir()
+    bundle.mkdir()
+    (bundle / "artifacts").symlink_to(outside)
+    with pytest.raises(FileExistsError):
+        build(bundle)
+    (bundle / "artifacts").unlink()
+    (bundle / "bundle.json").symlink_to(outside / "planted")
+    with pytest.raises(FileExistsError):
+        build(bundle)
+    receipt = make(tmp_path / "made").receipts[0]
+    receipts = tmp_path / "receipts"
+    receipts.mkdir()
+    (receipts / "run_00000000.json").symlink_to(outside / "planted")
+    with pytest.raises(FileExistsError, match="a link is in the way"):
+        claims.write_receipt(receipts, receipt)
+    with pytest.raises(FileExistsError, match="a link is in the way"):
+        claims.write_json(receipts / "run_00000000.json", receipt)
+    assert list(outside.iterdir()) == []
+
+
+@posix
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    manifest = build(tmp_path / "link")
+    assert claims.make_claim(manifest, tmp_path / "link")
+    assert (tmp_path / "real" / "bundle.json").is_file()
+
+
+@posix
+def test_a_hard_link_keeps_what_it_had(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    os.link(mine, tmp_path / "claim.json")
+    claims.write_json(tmp_path / "claim.json", {})
+    assert mine.read_text() == "mine"
+    assert (tmp_path / "claim.json").read_text() == "{}\n"
+
+
+@posix
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev/stdout"])
+def test_a_device_is_not_replaced(device: str) -> None:
+    if not Path(device).exists():
+        pytest.skip(f"there is no {device}")
+    before = os.lstat(device)
+    with pytest.raises(FileExistsError):
+        claims.write_json(device, {})
+    assert os.lstat(device)[:3] == before[:3]
+
+
+@posix
+def test_a_file_keeps_its_permissions_and_a_fifo_blocks_nobody(tmp_path: Path) -> None:
+    claims.write_json(tmp_path / "policy", {})
+    (tmp_path / "policy").chmod(0o600)
+    claims.write_json(tmp_path / "policy", {"more": 1})
+    assert stat.S_IMODE((tmp_path / "policy").stat().st_mode) == 0o600
+    (tmp_path / "policy").chmod(0o400)
+    with pytest.raises(FileExistsError, match="read-only"):
+        claims.write_json(tmp_path / "policy", {})
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(FileExistsError, match="no regular file"):
+        claims.write_json(tmp_path / "fifo", {})
+
+
+def test_nothing_is_left_of_what_cannot_be_made(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[dict[str, Any]]:
+        yield ITEMS[0]
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        build(tmp_path / "b", interrupted())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        build(tmp_path / "file" / "b")
+    with pytest.raises(OSError, match="missing"):
+        claims.write_json(tmp_path / "missing" / "claim.json", {})
+    with tempfile.TemporaryDirectory() as other:
+        manifest = build(Path(other) / "b")
+    hashes = manifest["hashes"]
+    # A name that a bundle may have, and no file.
+    manifest |= {"run_id": "ß" * 200, "bundle_id": "", "hashes": {"root_hash": ""}}
+    manifest["bundle_id"] = reference.sha256(reference.canon(manifest))
+    manifest["hashes"] = hashes
+    with pytest.raises(OSError, match="ß"):
+        claims.write_receipt(tmp_path / "new" / "receipts", claims.make_receipt(manifest))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@posix
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; from compactwire import claims\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "item = {'kind': 'section', 'ref': 'a', 'text': 'x' * 9999}\n"
+        "try: claims.build_bundle(sys.argv[1] + '/new/bundle', 'r', 'j', 'm', [item])\n"
+        "except OSError: pass\n"
+        "try: claims.write_json(sys.argv[1] + '/claim', {'notes': 'x' * 9999})\n"
+        "except OSError as error: sys.exit(error.filename == sys.argv[1] + '/claim' and 7)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert done.returncode == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_one_of_many_writers_makes_the_bundle(tmp_path: Path) -> None:
+    made: list[dict[str, Any]] = []
+    refused: list[OSError] = []
+
+    def write(number: int) -> None:
+        try:
+            made.append(build(tmp_path / "b", [{**ITEMS[0], "text": str(number) * 99}]))
+        except OSError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) + len(refused) == 8
+    # Whoever comes at the same time sees the other's work, and is refused.
+    names = sorted(path.name for path in tmp_path.rglob("*"))
+    assert not [name for name in names if name.endswith(".tmp")]
+    if len(made) == 1:
+        assert claims.make_claim(made[0], tmp_path / "b")
+
+
+def test_a_claim_is_about_the_bundle_of_the_folder(tmp_path: Path) -> None:
+    manifest = build(tmp_path / "one")
+    build(tmp_path / "other", ITEMS[:1])
+    for folder, expected in [("other", "BUNDLE_ID_MISMATCH"), ("none", "BUNDLE_NOT_FOUND")]:
+        with pytest.raises(cw.ClaimRejected) as info:
+            claims.make_claim(manifest, tmp_path / folder)
+        assert info.value.code == expected
+    (tmp_path / "one" / "bundle.json").unlink()
+    with pytest.raises(cw.ClaimRejected, match="BUNDLE_NOT_FOUND"):
+        claims.make_claim(manifest, tmp_path / "one")
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_kept_in_a_file(tmp_path: Path) -> None:
+    key = claims.generate_key()
+    key.save(tmp_path / "key")
+    assert claims.SigningKey.load(tmp_path / "key").public_key == key.public_key
+    if os.name == "posix":
+        assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        claims.generate_key().save(tmp_path / "key")
+    (tmp_path / "long").write_text("ab" * 5000)
+    with pytest.raises(cw.EncodeError, match="not more than 256 bytes") as info:
+        claims.SigningKey.load(tmp_path / "long")
+    assert "abab" not in str(info.value)
+    if os.name == "posix":
+        os.mkfifo(tmp_path / "fifo")
+        for path in (tmp_path / "fifo", Path("/dev/zero"), tmp_path):
+            with pytest.raises(cw.EncodeError, match="a key is in a regular file"):
+                claims.SigningKey.load(path)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_seed_is_any_bytes(kind: Callable[[bytes], Any]) -> None:
+    assert claims.SigningKey(kind(SEED)).seed() == SEED
+    with pytest.raises(ValueError, match="seed: a seed has 32 bytes, not 33"):
+        claims.SigningKey(kind(SEED + b"x"))
+    for wrong in ("x" * 32, None, 7, [1] * 32):
+        with pytest.raises(TypeError, match="seed must be bytes"):
+            claims.SigningKey(wrong)  # type: ignore[arg-type]
+
+
+# Bad arguments ------------------------------------------------------------------------------------
+
+
+class BytesPath:
+    def __fspath__(self) -> bytes:
+        return b"x"
+
+
+def producers(tmp_path: Path) -> dict[str, Callable[..., Any]]:
+    made = make(tmp_path / "made")
+    receipt = made.receipts[0]
+    return {
+        "out_dir": lambda path: build(path),
+        "folder": lambda path: claims.write_receipt(path, receipt),
+        "bundle_dir": lambda path: claims.make_claim(made.manifest, path),
+        "path": lambda path: claims.write_json(path, {}),
+    }
+
+
+@pytest.mark.parametrize("field", ["out_dir", "folder", "bundle_dir", "path"])
+def test_a_path_is_a_str_or_path_like_everywhere(field: str, tmp_path: Path) -> None:
+    call = producers(tmp_path)[field]
+    for wrong, error, message in [
+        (b"x", TypeError, f"{field} must be a str or path-like, not bytes (os.fsdecode it first)"),
+        (BytesPath(), TypeError, f"{field} must be a str or path-like, not bytes"),
+        (7, TypeError, f"{field} must be a str or path-like, not int"),
+        (None, TypeError, f"{field} must be a str or path-like, not NoneType"),
+        ("a\0b", cw.EncodeError, f"{field}: no path has a NUL"),
+        ("\ud800", cw.EncodeError, f"{field}: lone surrogate at position 0 has no UTF-8"),
+    ]:
+        with pytest.raises(error) as info:
+            call(wrong)
+        assert str(info.value).startswith(message)
+        assert type(info.value) is error
+
+
+@pytest.mark.parametrize("size", [-1, 2**63, 2**70, -(2**70)])
+def test_a_size_out_of_range_is_an_encode_error(size: int) -> None:
+    with pytest.raises(cw.EncodeError, match="size: "):
+        claims.estimate_tokens(size)
+
+
+@pytest.mark.parametrize("size", [True, 1.0, "1", None])
+def test_a_size_that_is_no_int_is_a_type_error(size: Any) -> None:
+    with pytest.raises(TypeError, match="size must be an int"):
+        claims.estimate_tokens(size)
+
+
+class Sly(str):
+    """Two of these are two keys with one text."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class NoPairs(dict[str, Any]):
+    def items(self) -> Any:
+        return [1, 2]
+
+
+def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception], str]]:
+    made = make(tmp_path / "made")
+    manifest, receipt = made.manifest, made.receipts[0]
+    item = ITEMS[0]
+    anything: Any = claims
+    return [
+        (lambda: build(tmp_path / "b", None), TypeError, "items must be an iterable of mappings"),
+        (lambda: build(tmp_path / "b", "abc"), TypeError, "items must be an iterable of mappings"),
+        (lambda: build(tmp_path / "b", [item, 7]), TypeError, "items[1] must be a mapping"),
+        (
+            lambda: build(tmp_path / "b", [NoPairs()]),
+            TypeError,
+            "an entry of items[0] must be a pair, not int",
+        ),
+        (lambda: build(tmp_path / "b", [{7: 7}]), TypeError, "a key of items[0] must be a str"),
+        (
+            lambda: build(tmp_path / "b", [{**item, "ref": "\ud800"}]),
+            cw.EncodeError,
+            "items[0].ref: lone surrogate",
+        ),
+        (
+            lambda: build(tmp_path / "b", [{**item, "kind": "\x1b[2J"}]),
+            cw.EncodeError,
+            "items[0]: kind must be 'symbol' or 'section', not \"\\u{1b}[2J\"",
+        ),
+        (
+            lambda: anything.build_bundle(tmp_path / "b", 7, "", "", []),
+            TypeError,
+            "run_id must be a str, not int",
+        ),
+        (
+            lambda: claims.build_bundle(tmp_path / "b", "r", "\udfff", "", []),
+            cw.EncodeError,
+            "job_id: lone surrogate",
+        ),
+        (
+            lambda: anything.make_claim(manifest, made.bundle, {"cas": 1}),
+            TypeError,
+            'components["cas"] must be a bool, not int',
+        ),
+        (
+            lambda: anything.make_claim(manifest, made.bundle, ["cas"]),
+            TypeError,
+            "components must be a mapping of names to bool, not list",
+        ),
+        (
+            lambda: claims.make_claim(manifest, made.bundle, notes="\ud800"),
+            cw.EncodeError,
+            "notes: lone surrogate",
+        ),
+        (
+            lambda: claims.sign_receipt(receipt, SEED, "\ud800"),
+            cw.EncodeError,
+            "validator_id: lone surrogate",
+        ),
+        (
+            lambda: claims.sign_receipt(receipt, SEED, ""),
+            cw.ClaimRejected,
+            "INVALID_RECEIPT_SCHEMA: it has 1 to 256 characters (validator_id)",
+        ),
+        (
+            lambda: claims.merkle_attestation([receipt], SEED, "v", "git:abc"),
+            cw.ClaimRejected,
+            "MERKLE_ATTESTATION_INVALID: it is git: and 7 to 40",
+        ),
+        (lambda: anything.sign_receipt(receipt, "x"), TypeError, "key must be a SigningKey or"),
+        (lambda: anything.sign_receipt(receipt, SEED, add=1), TypeError, "add must be a bool"),
+        (lambda: anything.merkle_root([7]), TypeError, "hashes[0] must be a str, not int"),
+        (lambda: anything.merkle_root("ab"), TypeError, "hashes must be an iterable of str"),
+        (lambda: anything.make_trust_policy(7), TypeError, "entries must be an iterable of dict"),
+        (
+            lambda: claims.make_trust_policy([entry(SEED, "a", scope=[])]),
+            cw.ClaimRejected,
+            "INVALID_TRUST_POLICY_SCHEMA",
+        ),
+        (
+            lambda: claims.sign_receipt({**receipt, Sly("run_id"): "run"}, SEED),
+            cw.ClaimRejected,
+            'INVALID_RECEIPT_SCHEMA: the object has "run_id" twice',
+        ),
+        (
+            lambda: claims.write_json(tmp_path / "x", {Sly("a"): 1, Sly("a"): 2}),
+            cw.EncodeError,
+            'value: the object has "a" twice',
+        ),
+        (
+            lambda: claims.make_claim(manifest, made.bundle, notes="x" * (17 << 20)),
+            cw.ClaimRejected,
+            "INVALID_CLAIM_SCHEMA: it takes ",
+        ),
+    ]
+
+
+def test_whatever_is_wrong_is_named(tmp_path: Path) -> None:
+    for call, error, message in wrong_calls(tmp_path):
+        with pytest.raises(error) as info:
+            call()
+        assert type(info.value) is error
+        assert str(info.value).startswith(message), str(info.value)
+
+
+def test_a_receipt_that_no_verification_reads_is_not_made(tmp_path: Path) -> None:
+    items = [{"kind": "section", "ref": f"{n}", "text": "x" * 40} for n in range(6000)]
+    manifest = build(tmp_path / "b", items)
+    with pytest.raises(cw.ClaimRejected, match="a verification reads 1048576"):
+        claims.make_receipt(manifest)
+
+
+@posix
+def test_a_folder_that_may_not_be_written_is_named() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become nobody")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        made = make(folder / "made")
+        (folder / "empty").mkdir()
+        folder.chmod(0o755)
+        os.seteuid(65534)
+        try:
+            for call, path in [
+                (lambda: build(folder / "empty"), folder / "empty"),
+                (lambda: build(folder / "new" / "b"), folder / "new" / "b"),
+                (lambda: claims.write_json(folder / "x", {}), folder / "x"),
+                (lambda: claims.generate_key().save(folder / "key"), folder / "key"),
+                (
+                    lambda: claims.write_receipt(folder, made.receipts[0]),
+                    folder / "run_00000000.json",
+                ),
+            ]:
+                with pytest.raises(PermissionError) as info:
+                    call()
+                assert info.value.filename == str(path)
+        finally:
+            os.seteuid(0)
+
+
+def test_many_threads_write_one_receipt(tmp_path: Path) -> None:
+    made, failed = make(tmp_path), []
+
+    def write() -> None:
+        try:
+            for _ in range(20):
+                claims.write_receipt(tmp_path / "receipts", made.receipts[0])
+                made.verify().raise_for_error()
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_what_changes_meanwhile_is_made_or_refused(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    receipt, stop = dict(made.receipts[0]), threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            receipt["more"] = 1
+            receipt.pop("more", None)
+
+    def sign() -> str:
+        try:
+            signed = claims.sign_receipt(receipt, OTHER_SEED)
+        except cw.ClaimRejected as error:
+            return error.code
+        return str(signed["run_id"])
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    outcomes = {sign() for _ in range(200)}
+    stop.set()
+    thread.join()
+    assert outcomes <= {"run", "INVALID_RECEIPT_SCHEMA"}

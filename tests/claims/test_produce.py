@@ -1,0 +1,265 @@
+"""What is made for claims: exact to the byte, verified, and nothing that would not verify."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import claims
+from tests.strategies.claims import BUILD, ITEMS, MERKLE_SEED, SEED, chain, code, entry, load, make
+
+ROOT = Path(os.environ.get("COMPACTWIRE_VECTORS", Path(__file__).parents[3] / "shared" / "vectors"))
+VECTORS = ROOT / "claims"
+
+
+def vectors(name: str) -> list[dict[str, Any]]:
+    path = VECTORS / name
+    found: list[dict[str, Any]] = load(path) if path.exists() else []
+    return found
+
+
+def test_all_vectors_are_here() -> None:
+    if not VECTORS.exists():
+        pytest.skip(f"the given vectors are not at {VECTORS}: set COMPACTWIRE_VECTORS")
+    counts = {name: len(vectors(name)) for name in COUNTS}
+    assert counts == COUNTS
+
+
+COUNTS = {"produce.json": 6, "canonical.json": 169, "merkle.json": 28, "tokens.json": 33}
+
+
+@pytest.mark.parametrize("case", vectors("produce.json"), ids=lambda case: case["name"])
+def test_files_are_the_given_ones_to_the_byte(case: dict[str, Any], tmp_path: Path) -> None:
+    given, output = case["input"], case["output"]
+    ids = (given["run_id"], given["job_id"], given["message_id"])
+    manifest = claims.build_bundle(tmp_path / "bundle", *ids, given["items"])
+    receipts = chain(manifest, given["receipts"])
+    if sign := given["sign"]:
+        seed = bytes.fromhex(sign.pop("seed_hex"))
+        receipts = [claims.sign_receipt(receipt, seed, **sign) for receipt in receipts]
+    for receipt in receipts:
+        claims.write_receipt(tmp_path / "receipts", receipt)
+    claim = claims.make_claim(manifest, tmp_path / "bundle", given["components"], given["notes"])
+    claims.write_json(tmp_path / "claim.json", claim)
+
+    assert (tmp_path / "bundle" / "bundle.json").read_text("utf-8") == output["bundle.json"]
+    for path, text in output["artifacts"].items():
+        assert (tmp_path / "bundle" / path).read_bytes() == text.encode()
+    written = {path.name: path.read_text("utf-8") for path in (tmp_path / "receipts").iterdir()}
+    assert written == output["receipts"]
+    assert (tmp_path / "claim.json").read_text("utf-8") == output["claim.json"]
+    assert claims.merkle_root(r["receipt_hash"] for r in receipts) == output["merkle_root"]
+    if merkle := given["merkle"]:
+        made = claims.sign_merkle(receipts, bytes.fromhex(merkle.pop("seed_hex")), **merkle)
+        assert claims.canonical_json(made).decode() + "\n" == output["merkle_attestation.json"]
+    report = cw.verify_claim(tmp_path / "bundle", tmp_path / "receipts", tmp_path / "claim.json")
+    report.raise_for_error()
+    assert report.merkle_root == output["merkle_root"]
+
+
+@pytest.mark.parametrize("case", vectors("canonical.json"), ids=lambda case: repr(case)[:40])
+def test_canonical_json_is_the_given(case: dict[str, Any]) -> None:
+    data = case["in"].encode() if "in" in case else bytes.fromhex(case["in_hex"])
+    if "reject" in case:
+        with pytest.raises(cw.EncodeError):
+            claims.parse_json(data)
+        return
+    canonical = claims.canonical_json(claims.parse_json(data))
+    assert canonical.decode() == case["out"]
+    assert hashlib.sha256(canonical).hexdigest() == case["sha256"]
+    assert hashlib.sha256(canonical + b"\n").hexdigest() == case["sha256_lf"]
+
+
+@pytest.mark.parametrize("case", vectors("merkle.json"), ids=lambda case: str(case["n"]))
+def test_merkle_roots_are_the_given(case: dict[str, Any]) -> None:
+    leaves = case["leaves"]
+    if isinstance(leaves, str):
+        leaves = [hashlib.sha256(f"leaf {n}".encode()).hexdigest() for n in range(case["n"])]
+    assert claims.merkle_root(leaves) == case["root"]
+
+
+def test_token_estimates_are_the_given() -> None:
+    for case in vectors("tokens.json"):
+        assert claims.estimate_tokens(case["bytes"]) == case["tokens"]
+
+
+def test_what_is_made_verifies_with_every_requirement(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    report = made.verify(require_canonical=True)
+    report.raise_for_error()
+    assert (report.ok, report.exit_code, report.error) == (True, 0, None)
+    assert report.signature_scopes == [["spec"]] * 3
+    assert {check.status for check in report.checks} == {"passed", "skipped"}
+    assert [c.id for c in report.checks if c.status == "skipped"] == ["5.5.7"]
+
+
+def test_the_producer_depends_on_its_arguments_alone(tmp_path: Path) -> None:
+    one, other = make(tmp_path / "one"), make(tmp_path / "other")
+    for left, right in zip(one.files(), other.files(), strict=True):
+        assert left.read_bytes() == right.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("items", "error"),
+    [
+        ([ITEMS[0], ITEMS[0]], cw.EncodeError),
+        ([{**ITEMS[0], "slice": " aLL\n"}], cw.ClaimRejected),
+        ([{**ITEMS[0], "ref": "/etc/passwd"}], cw.ClaimRejected),
+        ([{**ITEMS[0], "ref": "C:\\x"}], cw.ClaimRejected),
+        ([{**ITEMS[0], "kind": "other"}], ValueError),
+        ([{**ITEMS[0], "more": "x"}], ValueError),
+        ([{"kind": "symbol", "ref": "@a"}], ValueError),
+        ([{**ITEMS[0], "text": "\ud800"}], cw.EncodeError),
+        ([{**ITEMS[0], "text": b"x"}], TypeError),
+        (["x"], TypeError),
+    ],
+)
+def test_items_that_would_not_verify_are_refused(
+    items: list[Any], error: type[Exception], tmp_path: Path
+) -> None:
+    with pytest.raises(error):
+        claims.build_bundle(tmp_path / "b", "run", "job", "message", items)
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("run_id", ["", "x" * 201, "a/b", "a\\b", "a\0b", "~/x"])
+def test_a_run_id_that_names_no_file_is_refused(run_id: str, tmp_path: Path) -> None:
+    with pytest.raises(cw.CompactWireError):
+        claims.build_bundle(tmp_path, run_id, "job", "message", ITEMS)
+
+
+def test_a_claim_that_cannot_be_true_is_refused(tmp_path: Path) -> None:
+    empty = claims.build_bundle(tmp_path / "empty", "run", "job", "message", [])
+    with pytest.raises(cw.ClaimRejected) as info:
+        claims.make_claim(empty, tmp_path / "empty")
+    assert info.value.code == "METRIC_MISMATCH"
+    made = make(tmp_path)
+    with pytest.raises(cw.ClaimRejected) as info:
+        claims.make_claim(made.manifest, made.bundle, {"f3": True})
+    assert info.value.code == "NOT_IMPLEMENTED"
+    with pytest.raises(cw.ClaimRejected):
+        claims.make_claim(made.manifest, made.bundle, {"other": True})
+    with pytest.raises(cw.ClaimRejected):
+        claims.make_claim(made.manifest, made.bundle, {})
+    next((made.bundle / "artifacts").iterdir()).write_text("changed\n")
+    with pytest.raises(cw.ClaimRejected) as info:
+        claims.make_claim(made.manifest, made.bundle)
+    assert info.value.code == "ARTIFACT_HASH_MISMATCH"
+
+
+def test_only_what_verifies_is_signed_and_continued(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    receipt = {**made.receipts[0], "outcome": "FAILURE"}
+    for refuse in (
+        lambda: claims.sign_receipt(receipt, SEED),
+        lambda: claims.make_receipt(made.manifest, receipt),
+        lambda: claims.write_receipt(tmp_path, receipt),
+        lambda: claims.merkle_attestation([receipt], SEED),
+        lambda: claims.make_receipt({**made.manifest, "job_id": "other"}),
+        lambda: claims.sign_receipt(made.receipts[0], SEED, "x" * 257),
+        lambda: claims.sign_receipt(made.receipts[0], SEED, "x", "git:XYZ"),
+        lambda: claims.make_trust_policy([entry(SEED, "a"), entry(SEED, "b")]),
+        lambda: claims.make_trust_policy([entry(SEED, "a"), entry(MERKLE_SEED, "a")]),
+        lambda: claims.make_trust_policy([entry(SEED, "a", more=1)]),
+    ):
+        with pytest.raises(cw.ClaimRejected) as info:
+            refuse()
+        assert info.value.check is None
+    with pytest.raises(cw.EncodeError):
+        claims.merkle_attestation([], SEED)
+    with pytest.raises(ValueError, match="scope"):
+        claims.sign_receipt(made.receipts[0], SEED, scope="all")  # type: ignore[arg-type]
+
+
+def test_signing_changes_the_attestation_alone(tmp_path: Path) -> None:
+    receipt = make(tmp_path, signed=False).receipts[0]
+    before = copy.deepcopy(receipt)
+    signed = claims.sign_receipt(receipt, SEED, "v", BUILD)
+    assert receipt == before
+    assert {**signed, "attestation": None} == receipt
+    assert claims.sign_receipt(signed, SEED, "v", BUILD) == signed
+
+
+def test_a_key_keeps_its_secret() -> None:
+    key = claims.SigningKey(SEED)
+    assert repr(key) == f"<SigningKey public_key={key.public_key}>"
+    assert SEED.hex() not in repr(key) + str(key) + str(vars(type(key)))
+    assert key.seed() == SEED
+    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            leak(key)
+    with pytest.raises(ValueError, match="32 bytes, not 31") as info:
+        claims.SigningKey(SEED[1:])
+    assert SEED[1:].hex() not in str(info.value)
+    one, other = claims.generate_key(), claims.generate_key()
+    assert one.seed() != other.seed()
+    assert claims.SigningKey(one.seed()).public_key == one.public_key
+
+
+def test_a_key_and_its_seed_sign_alike(tmp_path: Path) -> None:
+    receipt = make(tmp_path, signed=False).receipts[0]
+    key = claims.SigningKey(bytearray(SEED))
+    assert claims.sign_receipt(receipt, key) == claims.sign_receipt(receipt, SEED)
+    with pytest.raises(TypeError):
+        claims.sign_receipt(receipt, "secret")  # type: ignore[arg-type]
+
+
+def test_a_report_is_a_value(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    good = made.verify()
+    bad = made.verify(limits={"max_artifacts": 1})
+    for report in (good, bad):
+        for twin in (copy.copy(report), copy.deepcopy(report), pickle.loads(pickle.dumps(report))):
+            assert twin == report
+            assert hash(twin) == hash(report)
+            assert twin.to_json() == report.to_json()
+        assert json.loads(report.to_json()) == report.to_dict()
+    assert good != bad
+    assert repr(good) == "<ClaimReport ok>"
+    assert repr(bad).startswith("<ClaimReport INVALID_BUNDLE_SCHEMA at 5.2.2: ")
+    with pytest.raises(cw.ClaimRejected) as info:
+        bad.raise_for_error()
+    problem = bad.error
+    assert problem is not None
+    assert (info.value.code, info.value.check) == (problem.code, problem.check)
+    assert (info.value.exit_code, info.value.path) == (bad.exit_code, problem.path)
+    for value in (problem, bad.checks[0]):
+        assert pickle.loads(pickle.dumps(value)) == value
+        assert hash(copy.copy(value)) == hash(value)
+    with pytest.raises(AttributeError):
+        good.ok = False  # type: ignore[misc]
+
+
+def test_the_options_are_judged_before_anything_is_read() -> None:
+    def verify(**options: Any) -> cw.ClaimReport:
+        return cw.verify_claim("nowhere", None, "nowhere", **options)
+
+    assert code(verify()) == "BUNDLE_NOT_FOUND"
+    for options, error in [
+        ({"receipt_quorum": 0}, ValueError),
+        ({"receipt_quorum": -1}, ValueError),
+        ({"receipt_quorum": True}, TypeError),
+        ({"receipt_quorum": "1"}, TypeError),
+        ({"strict_trust": 1}, TypeError),
+        ({"limits": {"max_depht": 1}}, ValueError),
+        ({"limits": {"max_depth": -1}}, ValueError),
+        ({"limits": {"max_depth": 1.0}}, TypeError),
+        ({"limits": {"max_depth": True}}, TypeError),
+        ({"limits": {1: 1}}, TypeError),
+        ({"limits": 1}, TypeError),
+        ({"progress": 1}, TypeError),
+        ({"trust_policy": 1}, TypeError),
+        ({"unknown": True}, TypeError),
+    ]:
+        with pytest.raises(error):
+            verify(**options)
+    with pytest.raises(TypeError):
+        cw.verify_claim(None, None, None)  # type: ignore[arg-type]

@@ -1,0 +1,524 @@
+"""``compactwire verify`` and ``compactwire claim``: what a person sees, and the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire import claims
+from compactwire.cli import main
+from tests.reference import claims as reference
+from tests.strategies.claims import make
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "compactwire", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False)
+
+
+def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
+    intro, add = tmp_path / "intro.md", tmp_path / "add.py"
+    intro.write_bytes("# Intro\r\n\r\nWörds, words, words.\r\n".encode() * 9)
+    add.write_text("def add(a, b):\n    return a + b\n" * 9)
+    key, out, policy = tmp_path / "key", tmp_path / "out", tmp_path / "policy.json"
+
+    made = run("claim", "key", "-o", key)
+    assert made.returncode == 0
+    public = made.stdout.decode().strip()
+    assert claims.SigningKey(bytes.fromhex(key.read_text())).public_key == public
+    if os.name == "posix":
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert run("claim", "key", "-o", key).returncode == 1, "a key is never replaced"
+
+    command = ["claim", "new", "intro.md", "--symbol", "@math:add=add.py", "--run-id", "r", "-o"]
+    made = subprocess.run(
+        [sys.executable, "-m", "compactwire", *command, "out"],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert made.returncode == 0, made.stderr
+    build = "git:0a1b2c3"
+    signed = run(*("claim", "sign", out, "--key", key, "--validator-id", "me", "--build-id", build))
+    assert signed.returncode == 0, signed.stderr
+    trusted = run("claim", "trust", f"me={public}", "--build-id", build, "-o", policy)
+    assert trusted.returncode == 0, trusted.stderr
+
+    verify = [
+        *("verify", out / "bundle", out / "receipts", out / "claim.json", "--trust-policy", policy),
+        *("--require-attestation", "--strict-identity", "--require-merkle-attestation"),
+        *("--merkle-attestation", out / "merkle_attestation.json", "--require-canonical"),
+    ]
+    good = run(*verify)
+    assert (good.returncode, good.stderr) == (0, b"")
+    lines = good.stdout.decode("ascii").splitlines()
+    assert lines[0] == "ok   5.1.1  the bundle exists and has a bundle.json"
+    assert len(lines) == 49
+    assert lines[45].startswith("VERIFIED: ")
+    assert lines[46:] == [
+        "  receipts: 1 in a chain that names this bundle",
+        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
+    ]
+    report = run(*verify, "--json")
+    assert json.loads(report.stdout)["ok"] is True
+
+    artifact = next((out / "bundle" / "artifacts").iterdir())
+    data = artifact.read_bytes()
+    artifact.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+    bad = run(*verify)
+    assert bad.returncode == 1
+    assert b"FAIL 5.3.3  every artifact is the one that its hash names\n" in bad.stdout
+    assert b"REFUSED at 5.3.3, ARTIFACT_HASH_MISMATCH: " in bad.stdout
+    assert key.read_text().strip().encode() not in good.stdout + bad.stdout + signed.stderr
+
+
+def test_the_exit_code_is_that_of_the_report(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    bundle, receipts, claim = made.bundle, tmp_path / "receipts", made.claim
+    assert run("verify", bundle, receipts, claim).returncode == 0
+    assert run("verify", bundle, claim).returncode == 2
+    assert run("verify", bundle, claim, "--no-require-verify-chain").returncode == 0
+    assert run("verify", bundle, receipts, claim, "--require-attestation").returncode == 1
+    assert run("verify", tmp_path, receipts, claim).returncode == 2
+    assert run("verify", bundle, receipts, claim, "--limit", "max_depth=1").returncode == 2
+    for usage in (
+        ("--unknown",),
+        ("--receipt-quorum", "0"),
+        ("--limit", "max_depht=1"),
+        ("--limit", "max_depth=-1"),
+    ):
+        assert run("verify", bundle, receipts, claim, *usage).returncode == 2
+    report = run("verify", bundle, receipts, claim, "--json")
+    assert report.stdout == made.verify().to_json()
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("encoding", "first"), [("utf-8", "✓ 5.1.1"), ("ascii", "ok   5.1.1"), ("cp1252", "ok   5.1.1")]
+)
+def test_a_terminal_gets_symbols_where_it_has_them(
+    encoding: str, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(tmp_path, signed=False)
+    terminal = Terminal(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["verify", str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]) == 0
+    terminal.flush()
+    written = terminal.buffer
+    assert isinstance(written, io.BytesIO)
+    assert written.getvalue().decode(encoding).startswith(first)
+
+
+PATIENT = """
+import sys, time
+import compactwire as cw
+from compactwire.cli import main
+
+verify = cw.verify_claim
+
+def slow(*paths, progress, **options):
+    if progress:
+        progress("receipts", 1, 4)
+        sys.stderr.write("soon ")
+        time.sleep(1.1)
+        progress("receipts", 2, 4)
+    return verify(*paths, **options)
+
+cw.verify_claim = slow
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_a_bar_is_shown_after_a_second_where_a_terminal_watches(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    command = [sys.executable, "-c", PATIENT, "verify", *paths]
+    terminal, end = os.openpty()
+    try:
+        watched = subprocess.run(command, stdout=subprocess.PIPE, stderr=end, check=False)
+        seen = os.read(terminal, 4096).decode()
+    finally:
+        os.close(terminal)
+        os.close(end)
+    assert watched.returncode == 0
+    assert seen == f"soon \r[{'#' * 15}{'.' * 15}] 2 of 4 receipts \r\x1b[K"
+    piped = subprocess.run(command, capture_output=True, check=False)
+    assert (piped.returncode, piped.stderr, piped.stdout) == (0, b"", watched.stdout)
+
+
+def test_what_an_input_says_does_not_speak_to_the_terminal(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    made.claim.write_bytes(b'{"\x1b[2J": "\x07"}')
+    shown = run("verify", made.bundle, tmp_path / "receipts", made.claim)
+    assert shown.returncode == 2
+    assert b"\x1b" not in shown.stdout
+    assert b"\x07" not in shown.stdout
+
+
+def test_a_wrong_key_file_is_not_shown(tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    key = tmp_path / "key"
+    key.write_text("ab" * 31 + "a")
+    failed = run("claim", "sign", tmp_path / "out", "--key", key)
+    assert failed.returncode == 1
+    assert b"abab" not in failed.stderr
+    assert b"a key is 64 hexadecimal digits" in failed.stderr
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"not JSON", b'{"run_id": 7}'])
+def test_signing_what_is_no_bundle_is_one_line(content: bytes, tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    key = tmp_path / "key"
+    key.write_text("ab" * 32)
+    (tmp_path / "out" / "bundle" / "bundle.json").write_bytes(content)
+    failed = run("claim", "sign", tmp_path / "out", "--key", key)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith(b"compactwire: error: ")
+    assert failed.stderr.count(b"\n") == 1
+
+
+# How far a verdict reaches ------------------------------------------------------------------------
+
+ASK = "--trust-policy FILE --strict-trust"
+OWN = "checked against their own key only, not against a policy"
+UNSIGNED = f"  signatures: not checked; {ASK} asks for them"
+MERKLE = "--require-merkle-attestation"
+UNROOTED = (
+    "  Merkle root: not attested, so the last receipts may be missing;"
+    f" --merkle-attestation FILE {MERKLE} asks for it"
+)
+CHAIN = "  receipts: 3 in a chain that names this bundle"
+
+REACHES: dict[str, list[str]] = {
+    "": [CHAIN, UNSIGNED, UNROOTED],
+    "--no-require-verify-chain": [
+        "  receipts: not checked (--no-require-verify-chain)", UNSIGNED, UNROOTED,
+    ],
+    "--no-bind-receipts": [
+        "  receipts: 3, perhaps of other bundles (--no-bind-receipts)", UNSIGNED, UNROOTED,
+    ],
+    "--trust-policy policy.json": [
+        CHAIN,
+        "  signatures: not checked; --strict-trust asks for them",
+        "  trust policy: checked for its form only; --strict-trust asks for what it says",
+        UNROOTED,
+    ],
+    "--require-attestation": [
+        CHAIN, f"  signatures: all of each receipt {OWN}; {ASK} asks whose they are", UNROOTED,
+    ],
+    "--receipt-quorum 1": [
+        CHAIN,
+        f"  signatures: 1 or more of each receipt {OWN}; {ASK} asks whose they are",
+        UNROOTED,
+    ],
+    "--trust-policy policy.json --strict-trust": [
+        CHAIN,
+        "  signatures: all of each receipt by validators of the trust policy;"
+        " their builds were not compared",
+        UNROOTED,
+    ],
+    "--merkle-attestation merkle.json": [
+        CHAIN,
+        UNSIGNED,
+        "  Merkle root: given, and not checked, so the last receipts may be missing;"
+        f" {MERKLE} asks for it",
+    ],
+    f"--merkle-attestation merkle.json {MERKLE}": [
+        CHAIN,
+        UNSIGNED,
+        f"  Merkle root: signed by its own key only, not against a policy; {ASK} asks whose",
+    ],
+    f"--merkle-attestation merkle.json {MERKLE} --trust-policy policy.json --strict-identity": [
+        CHAIN,
+        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", REACHES)
+def test_a_verdict_says_what_nobody_has_checked(
+    options: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "bundle", "receipts", "claim.json", *options.split()]) == 0
+    _, _, verdict = capsys.readouterr().out.partition("VERIFIED: ")
+    assert verdict.splitlines()[1:] == REACHES[options]
+
+
+# Output that fails --------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.parametrize("style", [[], ["--json"]])
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-", ">/dev/full 2>/dev/full", ">&- 2>&-"])
+def test_a_verdict_that_nobody_hears_is_none(
+    redirect: str, style: list[str], tmp_path: Path
+) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    command = [sys.executable, "-m", "compactwire", "verify", *paths, *style]
+    shell = ["sh", "-c", f'"$@" {redirect}', "sh", *command]
+    told = subprocess.run(shell, capture_output=True, check=False)
+    assert told.returncode == 3
+    assert b"Traceback" not in told.stderr
+    if "2>" not in redirect:
+        assert told.stderr.startswith(b"compactwire: error: ")
+
+
+def test_a_reader_that_goes_is_no_verdict_either(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    if os.name != "posix":
+        pytest.skip("needs pipes that break")
+    shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash"]
+    slow = "import sys, time; time.sleep(0.5); from compactwire.cli import main; sys.exit(main())"
+    done = subprocess.run([*shell, sys.executable, "-c", slow, "verify", *paths], check=False)
+    assert done.returncode == 141
+
+
+def test_whatever_goes_wrong_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("no room\x1b[2J")
+
+    monkeypatch.setattr("compactwire.verify_claim", fail)
+    monkeypatch.setattr("compactwire.cli.verify.drop_stdout", lambda: None)
+    assert main(["verify", "bundle", "claim.json"]) == 3
+    assert capsys.readouterr().err == "compactwire: error: no room\\x1b[2J\n"
+
+
+# Making, against all odds -------------------------------------------------------------------------
+
+
+def sign(out: Path, key: Path, name: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return run("claim", "sign", out, "--key", key, "--validator-id", name, *options)
+
+
+def test_two_sign_and_both_count(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("Hello, world. " * 9)
+    out, keys = tmp_path / "out", [tmp_path / "mine.key", tmp_path / "yours.key"]
+    publics = [run("claim", "key", "-o", key).stdout.decode().strip() for key in keys]
+    assert run("claim", "new", tmp_path / "text", "--run-id", "r", "-o", out).returncode == 1
+    made = subprocess.run(
+        [
+            sys.executable,
+            *["-m", "compactwire", "claim", "new", "text", "--run-id", "r", "-o", "out"],
+        ],
+        cwd=tmp_path,
+        check=False,
+    )
+    assert made.returncode == 0
+    assert sign(out, keys[0], "me").returncode == 0
+    merkle = (out / "merkle_attestation.json").read_bytes()
+    added = sign(out, keys[1], "you", "--add")
+    assert added.stderr.endswith(b"; the Merkle attestation is kept\n")
+    assert (out / "merkle_attestation.json").read_bytes() == merkle
+    refused = sign(out, keys[1], "you")
+    assert (refused.returncode, b"several attestations" in refused.stderr) == (1, True)
+    policy = tmp_path / "policy.json"
+    entries = [f"{name}={public}" for name, public in zip(("me", "you"), publics, strict=True)]
+    assert run("claim", "trust", *entries, "-o", policy).returncode == 0
+    verify = ("verify", out / "bundle", out / "receipts", out / "claim.json", "--strict-trust")
+    options = ("--trust-policy", policy, "--receipt-quorum")
+    assert run(*verify, *options, "2").returncode == 0
+    assert run(*verify, *options, "3").returncode == 1
+
+
+@pytest.mark.parametrize("broken", ["gap", "hash", "other run"])
+def test_a_chain_that_is_none_is_not_signed(broken: str, tmp_path: Path) -> None:
+    made = make(tmp_path / "out", signed=False)
+    (tmp_path / "key").write_text("ab" * 32)
+    receipts = tmp_path / "out" / "receipts"
+    if broken == "gap":
+        (receipts / "run_00000001.json").unlink()
+    elif broken == "hash":
+        changed = {**made.receipts[1], "outcome": "FAILURE"}
+        claims.write_json(receipts / "run_00000001.json", changed)
+    else:
+        claims.write_json(receipts / "run_9.json", made.receipts[0])
+    before = {path: path.read_bytes() for path in receipts.iterdir()}
+    failed = sign(tmp_path / "out", tmp_path / "key", "me")
+    assert failed.returncode == 1
+    assert b"chain[1]" in failed.stderr
+    assert {path: path.read_bytes() for path in receipts.iterdir()} == before
+    assert not (tmp_path / "out" / "merkle_attestation.json").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and links")
+@pytest.mark.parametrize("planted", ["fifo", "link", "zero"])
+def test_what_is_planted_among_receipts_holds_nobody_up(planted: str, tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    (tmp_path / "key").write_text("ab" * 32)
+    path = tmp_path / "out" / "receipts" / "run_x.json"
+    if planted == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero" if planted == "zero" else "run_00000000.json")
+    failed = sign(tmp_path / "out", tmp_path / "key", "me")
+    assert failed.returncode == 1
+    assert failed.stderr.count(b"\n") == 1
+
+
+def signable(tmp_path: Path) -> tuple[Path, Path]:
+    make(tmp_path / "out", signed=False)
+    (tmp_path / "key").write_text("ab" * 32)
+    return tmp_path / "out", tmp_path / "key"
+
+
+def test_a_receipt_is_signed_in_its_file_whatever_that_is_called(tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    first = out / "receipts" / "run_00000000.json"
+    first.rename(out / "receipts" / "run_a.json")
+    assert sign(out, key, "me").returncode == 0
+    assert len(list((out / "receipts").iterdir())) == 3
+    merkle = ("--merkle-attestation", out / "merkle_attestation.json")
+    verify = (
+        "verify",
+        out / "bundle",
+        out / "receipts",
+        out / "claim.json",
+        "--require-attestation",
+    )
+    assert run(*verify, *merkle, "--require-merkle-attestation").returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+@pytest.mark.parametrize("planted", ["merkle_attestation.json", "receipts"])
+def test_nothing_is_signed_where_a_link_is_in_the_way(planted: str, tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    if planted == "receipts":
+        (out / planted).rename(tmp_path / "victim")
+        (out / planted).symlink_to(tmp_path / "victim")
+    else:
+        (out / planted).symlink_to(tmp_path / "elsewhere")
+    files = [path for path in tmp_path.rglob("*.json") if path.exists()]
+    before = {path: path.read_bytes() for path in files}
+    failed = sign(out, key, "me")
+    assert (failed.returncode, b"link" in failed.stderr) == (1, True)
+    assert {path: path.read_bytes() for path in files} == before
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_merkle_attestation_that_is_kept_is_good(tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    (tmp_path / "other").write_text("cd" * 32)
+    assert sign(out, key, "me").returncode == 0
+    path = out / "merkle_attestation.json"
+    merkle = claims.parse_json(path.read_bytes())
+    assert claims.verify_merkle_signature(merkle)
+    merkle["signature"] = merkle["signature"][::-1]
+    assert not claims.verify_merkle_signature(merkle)
+    claims.write_json(path, merkle)
+    failed = sign(out, tmp_path / "other", "you", "--add")
+    assert (failed.returncode, b"signature is not good" in failed.stderr) == (1, True)
+
+
+def test_a_receipt_that_grows_too_large_is_not_signed(tmp_path: Path) -> None:
+    out, key = signable(tmp_path)
+    path = out / "receipts" / "run_00000002.json"
+    receipt = claims.parse_json(path.read_bytes())
+    receipt["steps"][0]["result"] = {"x": "é" * 200_000}
+    receipt["receipt_hash"] = reference.receipt_hash(receipt)
+    path.write_text(json.dumps(receipt, ensure_ascii=False), encoding="utf-8")
+    failed = sign(out, key, "me")
+    assert (failed.returncode, b"signed, it takes 1,20" in failed.stderr) == (1, True)
+    assert not (out / "merkle_attestation.json").exists()
+
+
+def test_wrong_usage_does_not_speak_to_the_terminal() -> None:
+    failed = run("verify", "a", "b", "c", "d\x1b[31mred")
+    assert failed.returncode == 2
+    assert b"\x1b" not in failed.stderr
+    assert b"d\\x1b[31mred" in failed.stderr
+
+
+def test_what_cannot_be_claimed_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("short")
+    for arguments in (
+        ("--symbol", f"@a-name-that-is-longer={tmp_path / 'text'}"),
+        ("--symbol", f"no-at={tmp_path / 'text'}"),
+        ("--symbol", f"@a={tmp_path / 'missing'}"),
+    ):
+        failed = run("claim", "new", *arguments, "--run-id", "r", "-o", tmp_path / "new" / "out")
+        assert failed.returncode == 1
+        assert failed.stderr.startswith(b"compactwire: error: ")
+        assert [path.name for path in tmp_path.iterdir()] == ["text"]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("mine")
+    made = ("--symbol", f"@a={tmp_path / 'text'}", "--run-id", "r", "-o", tmp_path / "out")
+    failed = run("claim", "new", *made)
+    assert b"not empty; name a new one, or empty it" in failed.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        ("claim", "new", "--symbol", "@a", "--run-id", "r", "-o", "out"),
+        ("claim", "new", "--symbol", "=file", "--run-id", "r", "-o", "out"),
+        ("claim", "trust", "0" * 64, "-o", "policy"),
+        ("claim", "trust", "me=", "-o", "policy"),
+    ],
+)
+def test_an_argument_that_lacks_its_half_is_bad_usage(usage: tuple[str, ...]) -> None:
+    failed = run(*usage)
+    assert failed.returncode == 2
+    assert b", not '" in failed.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
+def test_no_file_is_read_without_end(tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    key = tmp_path / "key"
+    with key.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, message in [
+        ("/dev/zero", b"/dev/zero: a key is in a regular file"),
+        (key, b"key: a key is 64 hexadecimal digits, not more than 256 bytes"),
+    ]:
+        failed = run("claim", "sign", tmp_path / "out", "--key", path)
+        assert failed.returncode == 1
+        assert message in failed.stderr
+    failed = run(
+        *("claim", "new", "--symbol", "@a=/dev/zero", "--run-id", "r", "-o"), tmp_path / "n"
+    )
+    assert failed.returncode == 1
+    assert b"/dev/zero: larger than 67,108,864 bytes" in failed.stderr
+
+
+# The page of the documentation --------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the page is written for a Unix shell")
+def test_the_page_shows_what_its_commands_say(tmp_path: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (script,) = re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL)
+    shown = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "intro.md").write_text("What follows adds numbers.\n")
+    (tmp_path / "add.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n" * 8)
+    command = f'compactwire() {{ "{sys.executable}" -m compactwire "$@"; }}\nset -e\n{script}'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
+    verdicts = [part.partition("\nok ")[0] for part in done.stdout.decode().split("VERIFIED")[1:]]
+    assert ["VERIFIED" + verdict.rstrip() for verdict in verdicts] == [s.rstrip() for s in shown]

@@ -1,0 +1,1 @@
+"""Compact Protocol: responses, dictionaries, deltas, tool calls."""

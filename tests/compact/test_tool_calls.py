@@ -1,0 +1,200 @@
+"""Tool calls: every format carries them, and an independent MessagePack reads the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from tests.conftest import base64_text
+from tests.reference.base85 import decode_base85, encode_base85
+
+FORMATS = ["verbose", "binary", "base85", "zlib", "zstd", "dictionary"]
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXT,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+def same(ours: object, expected: object) -> bool:
+    """Whether two values are equal, in types and order of members too."""
+    return json.dumps(ours) == json.dumps(expected)
+
+
+@given(TEXT, VALUES, st.none() | TEXT, st.sampled_from(FORMATS), st.sampled_from([2, 4]))
+def test_what_is_written_is_read(
+    name: str, arguments: object, context: str | None, form: Any, protocol: Any
+) -> None:
+    wire = cw.encode_tool_call(name, arguments, context, format=form, protocol=protocol)
+    call = cw.decode_tool_call(wire)
+    assert (call.name, call.context, call.format) == (name, context, form)
+    assert same(call.arguments, arguments)
+    assert call == cw.ToolCall(name, arguments, context)
+
+
+@given(TEXT, VALUES, st.none() | TEXT)
+def test_the_map_is_that_of_the_specification(
+    name: str, arguments: object, context: str | None
+) -> None:
+    wire = cw.encode_tool_call(name, arguments, context, format="base85")
+    found = msgpack.unpackb(decode_base85(wire[1:]), strict_map_key=False)
+    expected = {"v": 1, "n": name, "a": arguments}
+    assert same(found, expected if context is None else {**expected, "c": context})
+
+
+@given(TEXT, VALUES, st.none() | TEXT, st.randoms())
+def test_another_writer_is_understood(
+    name: str, arguments: object, context: str | None, random: Any
+) -> None:
+    pairs = [("v", 1), ("n", name), ("a", arguments), ("c", context), ("later", [1, {}])]
+    random.shuffle(pairs)
+    wire = "A" + encode_base85(msgpack.packb(dict(pairs)))
+    assert cw.decode_tool_call(wire) == cw.ToolCall(name, arguments, context)
+    spelled = json.dumps(
+        {"context": context, "name": name, "x": 0, "arguments": arguments}, indent=1
+    )
+    assert cw.decode_tool_call(spelled) == cw.ToolCall(name, arguments, context)
+
+
+def test_the_verbose_text_is_compact_json_in_the_order_given() -> None:
+    arguments = {"b": [1, 2.0, 1e16, -0.0], "a": "é\u2028\x7f\x00\n"}
+    wire = cw.encode_tool_call("find", arguments, "x", format="verbose")
+    call = {"name": "find", "arguments": arguments, "context": "x"}
+    assert wire == json.dumps(call, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("size", "protocol", "expected"),
+    [
+        (49, 4, "verbose"),
+        (50, 4, "base85"),
+        (255, 4, "base85"),
+        (256, 4, "zstd"),
+        (49, 2, "verbose"),
+        (50, 2, "base85"),
+        (500, 2, "base85"),
+        (501, 2, "zlib"),
+    ],
+)
+def test_auto_goes_by_the_size_of_the_verbose_text(size: int, protocol: Any, expected: str) -> None:
+    arguments = "x" * (size - len('{"name":"","arguments":""}'))
+    wire = cw.encode_tool_call("", arguments, protocol=protocol)
+    assert cw.decode_tool_call(wire).format == expected
+
+
+def test_smallest_is_the_shortest() -> None:
+    call = ("search", {"q": "so it goes " * 9})
+    sizes = [len(cw.encode_tool_call(*call, format=form)) for form in FORMATS]  # type: ignore[arg-type]
+    assert len(cw.encode_tool_call(*call, format="smallest")) == min(sizes)
+
+
+def test_a_dictionary_is_used_where_it_helps() -> None:
+    arguments = {"path": "src/main.rs", "text": "fn main() {\n    println!();\n}\n" * 3}
+    wire = cw.encode_tool_call("write", arguments, dictionary=cw.Dictionary.default())
+    assert wire[0] == "D"
+    assert cw.decode_tool_call(wire).arguments == arguments
+
+
+def test_integers_of_any_size_travel_in_json() -> None:
+    for number in (2**64, -(2**63) - 1, 10**4000):
+        wire = cw.encode_tool_call("n", number)
+        assert cw.decode_tool_call(wire).arguments == number
+        with pytest.raises(cw.EncodeError, match="64 bits") as info:
+            cw.encode_tool_call("n", [number], format="base85")
+        assert info.value.field == "arguments"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (float("nan"), "arguments"),
+        ({"a": [1, float("inf")]}, "arguments.a[1]"),
+        ({"a b": "\ud800"}, 'arguments["a b"]'),
+        ([10**5000], "arguments[0]"),
+    ],
+)
+def test_what_json_has_not_is_refused_with_its_place(arguments: object, field: str) -> None:
+    for make in (cw.encode_tool_call, cw.ToolCall):
+        with pytest.raises(cw.EncodeError) as info:
+            make("x", arguments)
+        assert info.value.field == field
+
+
+def test_a_cycle_is_refused() -> None:
+    cycle: list[object] = []
+    cycle.append({"again": cycle})
+    with pytest.raises(cw.EncodeError, match="within itself"):
+        cw.encode_tool_call("x", cycle)
+
+
+@pytest.mark.parametrize("arguments", [{1: 2}, {"a": {None: 1}}, [b"x"], {1, 2}, object()])
+def test_other_types_are_type_errors(arguments: object) -> None:
+    with pytest.raises(TypeError, match=r"^arguments"):
+        cw.encode_tool_call("x", arguments)
+
+
+def test_the_dsl_has_no_calls() -> None:
+    with pytest.raises(cw.EncodeError) as info:
+        cw.encode_tool_call("x", {}, format="dsl")
+    assert info.value.field == "format"
+    with pytest.raises(cw.InvalidFormat, match="decode reads it"):
+        cw.decode_tool_call("RES|OK||0|x")
+
+
+@pytest.mark.parametrize(
+    ("wire", "error"),
+    [
+        ("", cw.EmptyResponse),
+        ("[]", cw.InvalidPrefix),
+        ('{"name":"x"}', cw.MissingField),
+        ('{"name":"x","name":"y","arguments":1}', cw.InvalidFormat),
+        ('{"name":"x","arguments":1} x', cw.InvalidFormat),
+        ("M" + base64_text(msgpack.packb({"v": 1, "n": "x", "a": b"bin"})), cw.InvalidMsgpack),
+        ("M" + base64_text(msgpack.packb({"v": 1, "n": "x", "a": {1: 2}})), cw.InvalidMsgpack),
+        (
+            "M" + base64_text(msgpack.packb({"v": 1, "n": "x", "a": float("inf")})),
+            cw.InvalidMsgpack,
+        ),
+        ("M" + base64_text(msgpack.packb({"v": True, "n": "x", "a": 0})), cw.InvalidMsgpack),
+        ("M" + base64_text(msgpack.packb({"v": 1, "n": "x", "a": 0}) + b"\0"), cw.InvalidMsgpack),
+        (cw.encode(cw.Response("x"), format="base85"), cw.InvalidMsgpack),
+    ],
+)
+def test_what_is_no_call_is_an_error(wire: str, error: type[cw.CompactWireError]) -> None:
+    with pytest.raises(error):
+        cw.decode_tool_call(wire)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_call_cut_anywhere_is_an_error(form: Any) -> None:
+    wire = cw.encode_tool_call("search", {"q": [1, "é", None]}, "context", format=form)
+    for end in range(len(wire)):
+        with pytest.raises(cw.CompactWireError):
+            cw.decode_tool_call(wire[:end])
+
+
+def test_a_call_is_a_value() -> None:
+    call = cw.decode_tool_call(cw.encode_tool_call("x", {"b": 1, "a": [2]}, "c"))
+    for again in (copy.copy(call), copy.deepcopy(call), pickle.loads(pickle.dumps(call))):
+        assert again == call
+        assert hash(again) == hash(call)
+        assert again.format == call.format
+    assert repr(call) == "ToolCall('x', {'b': 1, 'a': [2]}, context='c')"
+    assert call != cw.ToolCall("x", {"b": 1, "a": [2]})
+    assert call != ("x", {"b": 1, "a": [2]}, "c")
+    match call:
+        case cw.ToolCall(name, arguments, context):
+            assert (name, arguments, context) == ("x", {"b": 1, "a": [2]}, "c")
+    with pytest.raises(AttributeError):
+        call.name = "y"  # type: ignore[misc]

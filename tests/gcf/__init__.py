@@ -1,0 +1,1 @@
+"""GCF, generic profile."""

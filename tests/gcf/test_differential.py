@@ -1,0 +1,165 @@
+"""GCF against two others: the published package, and a reader and a writer of our own, made from
+the specification.
+
+`HYPOTHESIS_PROFILE=long pytest tests/gcf/test_differential.py` runs 10^5 examples of each property.
+What the package does otherwise has a name each; nothing else is excused. What is installed is the
+newest 2.x; for an older one, which knows no constant columns, run
+
+    python -m pip install --target older gcf-python==2.7.1
+    PYTHONPATH=older python -m pytest tests/gcf/test_differential.py
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gcf as peer
+from compactwire import gcf
+from tests.conftest import outcome
+from tests.reference import gcf as reference
+from tests.reference import gcf_writer
+from tests.strategies.gcf import NAMES, scalars, values
+
+PEER_HAS_CONSTANTS = tuple(int(part) for part in version("gcf-python").split(".")[:2]) >= (2, 8)
+OPTIONS: list[dict[str, bool]] = [{}, {"flatten": False}, {"constant_columns": True}]
+
+
+def same(left: Any, right: Any, *, order: bool = True) -> bool:
+    """Whether two values are one: type, order of members, numeric value."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    if isinstance(left, dict) and isinstance(right, dict):
+        if order and list(left) != list(right):
+            return False
+        return left.keys() == right.keys() and all(
+            same(left[key], right[key], order=order) for key in left
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(
+            same(a, b, order=order) for a, b in zip(left, right, strict=True)
+        )
+    return type(left) is type(right) and bool(left == right)
+
+
+@given(values)
+def test_what_is_written_is_read_back(value: Any) -> None:
+    for options in OPTIONS:
+        text = gcf.dumps(value, **options)
+        back = gcf.loads(text)
+        assert same(back, value, order=False), text
+        assert same(back, gcf.loads(text.encode()))
+        assert same(back, reference.loads(text)), text
+        # Rows have the order of their columns now, and keep it.
+        assert same(back, gcf.loads(gcf.dumps(back)))
+
+
+@given(values)
+def test_every_way_to_the_text_gives_the_same(value: Any) -> None:
+    text = gcf.dumps(value)
+    assert gcf.from_json(json.dumps(value)) == text
+    assert gcf.dumps([value, Other()], default=lambda _: 1) == gcf.dumps([value, 1])
+    assert same(json.loads(gcf.to_json(text)), gcf.loads(text))
+
+
+class Other:
+    """An object that needs `default=`."""
+
+
+@given(values)
+def test_a_writer_made_from_the_specification_writes_the_same(value: Any) -> None:
+    for options in OPTIONS:
+        assert gcf.dumps(value, **options) == gcf_writer.dumps(value, **options)
+
+
+@given(values)
+def test_the_package_writes_the_same_but_for_its_quirks(value: Any) -> None:
+    """No value is excused: what differs is what the writer does with these quirks, to the byte."""
+    text = peer.encode_generic(value)
+    assert text == gcf_writer.dumps(
+        value, constant_columns=PEER_HAS_CONSTANTS, quirks=gcf_writer.QUIRKS
+    )
+
+
+@given(values)
+def test_the_package_reads_what_is_written(value: Any) -> None:
+    for options in OPTIONS if PEER_HAS_CONSTANTS else OPTIONS[:2]:
+        assert same(peer.decode_generic(gcf.dumps(value, **options)), value, order=False)
+
+
+QUIRKS: dict[str, Any] = {
+    gcf_writer.REORDERS: [{"a": {"x": 1, "y": 2}}, {"a": {"y": 1, "x": 2}}],
+    gcf_writer.OWN_NAME: [{"a": {"x": {"y": 1}, "a": None}}],
+    gcf_writer.INLINE_NULL: [{"a": {"x>": 1, "y": 2, "z": 3}}, {"a": None}],
+    gcf_writer.ROUNDS: 2.9731544936355413e-06,
+    gcf_writer.SHARED_PATHS: [{"a": [{"x>": 1, "y": 2}]}, {"a": [{"x>": 3, "y": 4}]}],
+}
+
+
+@pytest.mark.parametrize("quirk", sorted(gcf_writer.QUIRKS))
+def test_each_quirk_is_still_one(quirk: str) -> None:
+    value = QUIRKS[quirk]
+    text = gcf_writer.dumps(value, quirks=frozenset({quirk}))
+    assert peer.encode_generic(value) == text != gcf.dumps(value)
+
+
+@given(values, st.randoms(use_true_random=False))
+def test_a_mutated_text_is_read_alike_or_refused(value: Any, chance: random.Random) -> None:
+    text = mutated(gcf.dumps(value), chance)
+    try:
+        ours = gcf.loads(text)
+    except gcf.GcfError:
+        return
+    try:
+        theirs = reference.loads(text)
+    except (ValueError, AssertionError, IndexError, KeyError, AttributeError, TypeError):
+        # The reference is no validator, and stricter than tolerant readers must be.
+        return
+    assert same(ours, theirs, order=False), text
+
+
+def mutated(text: str, chance: random.Random) -> str:
+    pieces = [
+        "|",
+        ",",
+        '"',
+        "^",
+        "~",
+        "-",
+        " ",
+        "\n",
+        "@0 ",
+        "## ",
+        ".",
+        "[1]",
+        "[0]",
+        "{a}",
+        "=",
+        ">",
+        "1",
+        "\\",
+    ]
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randrange(len("GCF profile=generic\n"), len(text) + 1)
+        drop = chance.choice([0, 0, 1, 1, 3])
+        text = text[:at] + chance.choice([*pieces, ""]) + text[at + drop :]
+    return text
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(NAMES), scalars, min_size=1), min_size=1))
+def test_a_text_that_was_cut_off_is_never_read_as_less(value: Any) -> None:
+    data = gcf.dumps(value).encode()
+    rows = data.index(b"\n## [") + 1
+    for end in range(data.index(b"\n", rows) + 1):
+        outcome(gcf.loads, data[:end])
+    for end in (at + 1 for at in range(rows, len(data) - 1) if data[at] == ord("\n")):
+        with pytest.raises(gcf.GcfError):
+            gcf.loads(data[:end])

@@ -1,0 +1,258 @@
+"""Reading GCF row by row: the same rows as `loads`, the same errors, and never the whole text."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactwire import gcf
+from tests.strategies.gcf import result_or_error, values
+
+ORDERS = [{"id": i, "item": f"n{i}", "tags": ["a", i], "to": {"zip": i}} for i in range(50)]
+TEXT = gcf.dumps({"total": 50, "report": {"orders": ORDERS}, "users": {"a": {"v": 1}, "b": {}}})
+
+
+class Drops:
+    """A file that gives a little at a time."""
+
+    def __init__(self, text: str | bytes, size: int) -> None:
+        self.text = text
+        self.size = size
+
+    def read(self, size: int) -> str | bytes:
+        piece, self.text = self.text[: self.size], self.text[self.size :]
+        return piece
+
+
+def elements(value: Any) -> Any:
+    return list(value.items()) if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("size", [1, 3, 100, 10_000])
+def test_rows_are_those_of_loads_however_the_text_comes(size: int) -> None:
+    for text in (TEXT, TEXT.encode()):
+        assert list(gcf.iter_rows(Drops(text, size), "report", "orders")) == ORDERS
+        assert list(gcf.iter_rows(Drops(text, size), "users")) == [("a", {"v": 1}), ("b", {})]
+        assert list(gcf.iter_rows(Drops(text, size))) == elements(gcf.loads(text))
+
+
+@given(values, st.sampled_from([1, 7, 1000]))
+def test_elements_of_any_root_are_those_of_loads(value: Any, size: int) -> None:
+    text = gcf.dumps(value)
+    rows = gcf.iter_rows(Drops(text, size))
+    if isinstance(value, list | dict):
+        expected = elements(gcf.loads(text))
+        assert repr(list(rows)) == repr(expected)
+    else:
+        with pytest.raises(gcf.GcfError, match="missing_section"):
+            next(rows)
+
+
+@given(values, st.data())
+def test_an_error_is_that_of_loads(value: Any, data: st.DataObject) -> None:
+    text = gcf.dumps({"a": value, "rows": [{"x": 1}, {"x": [2]}]})
+    at = data.draw(st.integers(20, len(text)))
+    text = text[:at] + data.draw(st.sampled_from(["", "|", "\n", " ", "@9 ", '"', "^"])) + text[at:]
+    whole, rows = (
+        result_or_error(lambda: gcf.loads(text)),
+        result_or_error(lambda: list(gcf.iter_rows(Drops(text, 5), "rows"))),
+    )
+    if isinstance(rows, gcf.GcfError) and rows.code == "missing_section":
+        # It is raised at once, before what is behind was read.
+        there = isinstance(whole, dict) and isinstance(whole.get("rows"), list | dict)
+        assert not there
+    elif isinstance(whole, gcf.GcfError):
+        assert str(rows) == str(whole)
+    else:
+        assert rows == elements(whole["rows"])
+
+
+def test_rows_come_before_the_error_behind_them() -> None:
+    rows = gcf.iter_rows(io.StringIO("GCF profile=generic\n## [3]{a}\n1\n2\n"))
+    assert [next(rows), next(rows)] == [{"a": 1}, {"a": 2}]
+    with pytest.raises(gcf.GcfError, match="count_mismatch") as caught:
+        next(rows)
+    assert (caught.value.line, caught.value.column) == (2, 4)
+    assert list(rows) == []
+
+
+def test_sources_are_paths_and_files(tmp_path: Path) -> None:
+    path = tmp_path / "orders.gcf"
+    path.write_text(TEXT, encoding="utf-8")
+    for source in (path, str(path)):
+        assert list(gcf.iter_rows(source, "report", "orders")) == ORDERS
+    for mode in ("r", "rb"):
+        with path.open(mode) as file:
+            assert list(gcf.iter_rows(file, "report", "orders")) == ORDERS
+    with pytest.raises(FileNotFoundError, match=r"none\.gcf"):
+        gcf.iter_rows(tmp_path / "none.gcf")
+    with pytest.raises(FileNotFoundError, match=r"none\.gcf"):
+        gcf.load(tmp_path / "none.gcf")
+    with pytest.raises(TypeError, match="expected a path"):
+        gcf.iter_rows(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="keys, which are str, not int"):
+        gcf.iter_rows(path, 5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="max_depth"):
+        gcf.iter_rows(path, max_depth=0)
+
+
+def test_a_file_that_fails_or_gives_something_else_is_reported() -> None:
+    class Broken:
+        def read(self, size: int) -> Any:
+            if size:
+                raise OSError("unplugged")
+
+    class Odd:
+        def read(self, size: int) -> Any:
+            return 5
+
+    with pytest.raises(OSError, match="unplugged"):
+        next(gcf.iter_rows(Broken()))
+    with pytest.raises(TypeError, match="read\\(\\) should give str or bytes, not int"):
+        next(gcf.iter_rows(Odd()))
+
+
+def test_a_path_to_no_rows_says_what_there_is() -> None:
+    for path, message in [
+        (("total",), "a scalar has no rows"),
+        (("nix",), 'no member "nix"; there are: "total", "report", "users"'),
+        (("report", "nix"), 'no member "nix"; there are: "orders"'),
+        (("report", "orders", "x"), "a path leads through objects, and this is an array"),
+        (("users", "c"), 'no member "c"; there are: "a", "b"'),
+        (("users", "a", "v"), "a scalar has no rows"),
+        (("users", "a", "x"), 'no member "x"'),
+    ]:
+        with pytest.raises(gcf.GcfError, match="missing_section") as caught:
+            list(gcf.iter_rows(io.StringIO(TEXT), *path))
+        assert message in str(caught.value)
+
+
+def test_a_path_leads_through_whatever_form_dicts_are_written_in() -> None:
+    orders = [{"id": 1}, {"id": 2}]
+    for regions in (["eu"], ["eu", "us"], ["us", "eu"]):
+        text = gcf.dumps({"all": {region: {"orders": orders} for region in regions}})
+        for size in (5, 1000):
+            assert list(gcf.iter_rows(Drops(text, size), "all", "eu", "orders")) == orders
+            assert list(gcf.iter_rows(Drops(text, size), "all", "eu")) == [("orders", orders)]
+
+
+def test_rows_come_before_bytes_that_are_no_text() -> None:
+    data = b"GCF profile=generic\n## [3]{a}\n1\n2\n\xff\n"
+    text = data[:-2].decode() + "\ud800\n"
+    for source in (data, text):
+        for size in (1, 7, 1000):
+            rows = gcf.iter_rows(Drops(source, size))
+            assert next(rows) == {"a": 1}
+            with pytest.raises(
+                gcf.GcfError, match="invalid_utf8: not UTF-8 from byte 34 on"
+            ) as caught:
+                next(rows)
+            assert caught.value.line == 5
+
+
+def test_a_wrapper_that_decodes_is_not_passed_by(tmp_path: Path) -> None:
+    path = tmp_path / "utf-16.gcf"
+    path.write_text(TEXT, encoding="utf-16")
+    with codecs.open(str(path), "r", "utf-16") as file:
+        assert list(gcf.iter_rows(file, "report", "orders")) == ORDERS
+    with pytest.raises(OSError, match="director") as caught:
+        next(gcf.iter_rows(tmp_path))
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_a_row_is_limited_and_so_is_depth() -> None:
+    text = "GCF profile=generic\n## [1]{a}\n" + "x" * 5000 + "\n"
+    with pytest.raises(gcf.GcfError, match="limit_exceeded"):
+        list(gcf.iter_rows(Drops(text, 100), max_row_size=1000))
+    assert len(list(gcf.iter_rows(Drops(text, 100)))) == 1
+    deep: Any = []
+    for _ in range(20):
+        deep = [deep]
+    with pytest.raises(gcf.GcfError, match="limit_exceeded"):
+        list(gcf.iter_rows(io.StringIO(gcf.dumps(deep)), max_depth=10))
+
+
+class Endless:
+    """Many rows, made as they are read."""
+
+    def __init__(self, rows: int) -> None:
+        self.lines = self._lines(rows)
+
+    def _lines(self, rows: int) -> Iterator[str]:
+        yield "GCF profile=generic\n## first [?]{id,name}\n"
+        for start in range(0, rows, 1000):
+            yield "".join(f"{i},item {i}\n".replace(",", "|") for i in range(start, start + 1000))
+        yield "## second [?]{id}\n"
+        for start in range(0, rows, 1000):
+            yield "".join(f"{i}\n" for i in range(start, start + 1000))
+        yield f"##! summary counts={rows},{rows}\n"
+
+    def read(self, size: int) -> str:
+        return next(self.lines, "")
+
+
+def test_memory_does_not_grow_with_rows() -> None:
+    def used(rows: int) -> int:
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in gcf.iter_rows(Endless(rows), "second")) == rows
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert used(100_000) < 2 * used(10_000)
+
+
+def test_what_has_come_is_given_before_more_is_waited_for() -> None:
+    class Live:
+        def __init__(self) -> None:
+            self.reads = 0
+
+        def read(self, size: int) -> str:
+            self.reads += 1
+            head = "GCF profile=generic\n## [?]{id}\n" if self.reads == 1 else ""
+            return f"{head}{self.reads}\n"
+
+    live = Live()
+    rows = gcf.iter_rows(live)
+    for i in range(1, 50):
+        assert next(rows) == {"id": i}
+        assert live.reads <= i + 2
+
+
+def test_threads_take_turns_or_are_told() -> None:
+    gate = threading.Event()
+    inside = threading.Event()
+
+    class Slow:
+        def read(self, size: int) -> str:
+            inside.set()
+            gate.wait(10)
+            return ""
+
+    rows = gcf.iter_rows(Slow())
+    caught: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            next(rows)
+        except gcf.GcfError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    inside.wait(10)
+    with pytest.raises(ValueError, match="already executing"):
+        next(rows)
+    gate.set()
+    thread.join()
+    assert [error.code for error in caught if isinstance(error, gcf.GcfError)] == ["missing_header"]

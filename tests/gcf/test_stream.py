@@ -1,0 +1,188 @@
+"""Writing GCF row by row: what is written is read back, what a reader would misread is refused."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactwire import gcf
+from tests.reference import gcf as reference
+from tests.strategies.gcf import scalars
+
+names = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from('-~^@#|,"a ')), max_size=5
+)
+fields = names.filter(lambda name: ">" not in name)
+
+
+def written(*calls: tuple[Any, ...]) -> str:
+    out: list[str] = []
+    with gcf.StreamEncoder(out.append) as encoder:
+        for name, *arguments in calls:
+            getattr(encoder, name)(*arguments)
+    return "".join(out)
+
+
+def test_rows_are_written_as_they_come() -> None:
+    out = io.StringIO()
+    encoder = gcf.StreamEncoder(out)
+    encoder.kv("total", 2)
+    encoder.list("tags", ["a", "b,c", None])
+    encoder.list("none", [])
+    encoder.begin_array("rows", ["id", "a,b"])
+    encoder.row([1, "x|y"])
+    assert out.getvalue() == (
+        'GCF profile=generic\ntotal=2\ntags[3]: a,"b,c",-\n## none [0]\n'
+        '## rows [?]{id,"a,b"}\n1|"x|y"\n'
+    )
+    encoder.row([2, ...])
+    encoder.end()
+    encoder.begin_keyed_map("hosts", ["key", "up"])
+    encoder.row(["web-01", 1.5, True])
+    encoder.close()
+    encoder.close()
+    assert out.getvalue().endswith(
+        "2|~\n## hosts [?:]{_key,key,up}\nweb-01|1.5|true\n##! summary counts=2,1\n"
+    )
+    assert gcf.loads(out.getvalue()) == {
+        "total": 2,
+        "tags": ["a", "b,c", None],
+        "none": [],
+        "rows": [{"id": 1, "a,b": "x|y"}, {"id": 2}],
+        "hosts": {"web-01": {"key": 1.5, "up": True}},
+    }
+
+
+def test_the_published_streams_are_what_is_written() -> None:
+    text = written(
+        ("begin_array", "employees", ["id", "name", "department"]),
+        ("row", [1, "Alice", "Engineering"]),
+        ("row", [2, "Bob", "Sales"]),
+    )
+    assert text == (
+        "GCF profile=generic\n## employees [?]{id,name,department}\n1|Alice|Engineering\n"
+        "2|Bob|Sales\n##! summary counts=2\n"
+    )
+    assert written() == "GCF profile=generic\n"
+    assert written(("kv", "a", 1)) == "GCF profile=generic\na=1\n"
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    members = iter(draw(st.lists(names, max_size=6, unique=True)))
+    kinds = draw(st.lists(st.sampled_from(["kv", "list"]), max_size=3))
+    kinds += draw(st.lists(st.sampled_from(["array", "map"]), max_size=3))
+    for kind, name in zip(kinds, members, strict=False):
+        columns = draw(st.lists(fields, min_size=1, max_size=4, unique=True))
+        row = st.fixed_dictionaries({}, optional=dict.fromkeys(columns, scalars))
+        made: Any
+        if kind == "kv":
+            made = draw(scalars)
+        elif kind == "list":
+            made = draw(st.lists(scalars, max_size=4))
+        elif kind == "array":
+            made = (columns, draw(st.lists(row, max_size=4)))
+        else:
+            made = (columns, draw(st.dictionaries(names, row, max_size=4)))
+        value[name] = made
+    return value
+
+
+@given(documents())
+def test_what_is_written_is_read_back(document: dict[str, Any]) -> None:
+    out = io.BytesIO()
+    expected: dict[str, Any] = {}
+    with gcf.StreamEncoder(out) as encoder:
+        for name, made in document.items():
+            if not isinstance(made, tuple):
+                (encoder.list if isinstance(made, list) else encoder.kv)(name, made)
+                expected[name] = made
+                continue
+            columns, rows = made
+            expected[name] = rows
+            if isinstance(rows, list):
+                encoder.begin_array(name, columns)
+                for row in rows:
+                    encoder.row(row.get(column, ...) for column in columns)
+            else:
+                encoder.begin_keyed_map(name, columns)
+                for key, row in rows.items():
+                    encoder.row([key, *(row.get(column, ...) for column in columns)])
+            encoder.end()
+    text = out.getvalue().decode()
+    assert gcf.loads(text) == expected
+    assert reference.loads(text) == expected
+
+
+ARRAY = ("begin_array", "rows", ["a", "b"])
+MAP = ("begin_keyed_map", "rows", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("calls", "code"),
+    [
+        ([ARRAY, ("row", [1])], "row_width_mismatch"),
+        ([ARRAY, ("row", [1, [2]])], "unsupported_type"),
+        ([ARRAY, ("row", [1, float("inf")])], "not_finite"),
+        ([ARRAY, ("row", [1, 2**63])], "out_of_range"),
+        ([ARRAY, ("kv", "x", 1)], "invalid_line"),
+        ([ARRAY, ("end",), ("kv", "x", 1)], "invalid_line"),
+        ([ARRAY, ("end",), ("list", "x", [1])], "invalid_line"),
+        ([ARRAY, ("begin_array", "more", ["a"])], "invalid_line"),
+        ([ARRAY, ("end",), ("begin_array", "rows", ["a"])], "duplicate_key"),
+        ([("kv", "a", 1), ("list", "a", [1])], "duplicate_key"),
+        ([("row", [1])], "invalid_line"),
+        ([("end",)], "invalid_line"),
+        ([("close",), ("kv", "a", 1)], "invalid_line"),
+        ([("close",), ARRAY], "invalid_line"),
+        ([("kv", "a", float("nan"))], "not_finite"),
+        ([("list", "a", ["\ud800"])], "invalid_surrogate"),
+        ([("begin_array", "r", [])], "invalid_field_declaration"),
+        ([("begin_array", "r", ["a>b"])], "invalid_field_declaration"),
+        ([("begin_array", "r", ["a", "a"])], "duplicate_field_name"),
+        ([("begin_keyed_map", "r", [])], "too_few_fields"),
+        ([MAP, ("row", ["k", 1]), ("row", ["k", 2])], "duplicate_member_key"),
+        ([MAP, ("row", [1, 1])], "invalid_key"),
+        ([MAP, ("row", [..., 1])], "invalid_key"),
+    ],
+)
+def test_what_cannot_be_read_back_is_refused_and_writes_nothing(
+    calls: list[tuple[Any, ...]], code: str
+) -> None:
+    out: list[str] = []
+    encoder = gcf.StreamEncoder(out.append)
+    for name, *arguments in calls[:-1]:
+        getattr(encoder, name)(*arguments)
+    before = list(out)
+    name, *arguments = calls[-1]
+    with pytest.raises(gcf.GcfError) as caught:
+        getattr(encoder, name)(*arguments)
+    assert caught.value.code == code
+    assert out == before
+    encoder.close()
+    gcf.loads("".join(out))
+
+
+def interrupted(path: Path) -> None:
+    with path.open("wb") as file, gcf.StreamEncoder(file) as encoder:
+        encoder.begin_array("rows", ["a"])
+        encoder.row([1])
+        raise KeyError
+
+
+def test_a_block_left_by_an_exception_writes_no_summary(tmp_path: Path) -> None:
+    path = tmp_path / "rows.gcf"
+    with pytest.raises(KeyError):
+        interrupted(path)
+    assert path.read_text() == "GCF profile=generic\n## rows [?]{a}\n1\n"
+
+
+def test_a_target_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(TypeError, match="a callable, not int"):
+        gcf.StreamEncoder(1)  # type: ignore[arg-type]

@@ -1,0 +1,87 @@
+"""The published fixtures of GCF that concern the generic profile, by the product.
+
+They lie outside the repository: in `$COMPACTWIRE_VECTORS/gcf`, by default `../shared/vectors/gcf`
+beside it. Every file is read; those of the graph profile and of deltas are named here.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactwire import gcf
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = ROOT.parent / "shared" / "vectors"
+FOLDER = Path(os.environ.get("COMPACTWIRE_VECTORS", DEFAULT)) / "gcf"
+
+if not FOLDER.is_dir():
+    pytest.skip(
+        f"NO CONFORMANCE VECTORS: {FOLDER} is absent, nothing was compared with them "
+        "(COMPACTWIRE_VECTORS names the folder that holds gcf/)",
+        allow_module_level=True,
+    )
+
+FILES = sorted(FOLDER.rglob("*.json"))
+GENERIC = {"encode", "decode", "roundtrip", "roundtrip-wire", "error", "encode-error"}
+
+
+def load(path: Path) -> dict[str, Any]:
+    fixture: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return fixture
+
+
+def is_generic(path: Path) -> bool:
+    fixture = load(path)
+    graph = path.parent.name.startswith("graph-") or "profile=graph" in str(fixture.get("input"))
+    return fixture["operation"] in GENERIC and not graph
+
+
+CASES = [path for path in FILES if is_generic(path)]
+
+
+def plain(value: object) -> object:
+    """Make two values equal exactly when they are: `True` is not `1`, `1.0` is."""
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, dict):
+        return {key: plain(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [plain(element) for element in value]
+    return value
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_a_fixture_holds(path: Path) -> None:
+    fixture = load(path)
+    operation, given = fixture["operation"], fixture.get("input")
+    if operation in ("encode", "roundtrip"):
+        assert gcf.dumps(given) == fixture["expected"]
+        assert gcf.from_json(json.dumps(given)) == fixture["expected"]
+        decoded = gcf.loads(fixture["expected"])
+        assert plain(decoded) == plain(given)
+        assert plain(json.loads(gcf.to_json(fixture["expected"]))) == plain(given)
+    elif operation == "decode":
+        assert plain(gcf.loads(given)) == plain(fixture["expected"])
+        assert plain(gcf.loads(given.encode())) == plain(fixture["expected"])
+    elif operation == "roundtrip-wire":
+        assert gcf.dumps(gcf.loads(given)) == fixture["expected"]
+    elif operation == "encode-error":
+        with pytest.raises(gcf.GcfError, match=fixture["expectedError"]):
+            gcf.dumps(given)
+    else:
+        data = base64.b64decode(fixture["inputBase64"]) if "inputBase64" in fixture else given
+        with pytest.raises(gcf.GcfError) as caught:
+            gcf.loads(data)
+        expected = fixture["expectedError"]
+        assert caught.value.code == expected or expected in str(caught.value)
+
+
+def test_every_generic_fixture_is_there() -> None:
+    assert len(FILES) == 183
+    assert len(CASES) == 146

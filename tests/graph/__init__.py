@@ -1,0 +1,1 @@
+"""GCF, graph profile, and the wire codecs."""

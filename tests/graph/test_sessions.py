@@ -1,0 +1,195 @@
+"""Two sessions that exchange graphs, with faults: texts that are lost, come again, out of order,
+from a stream that broke off; sides that restart or forget. What is read is what was meant, or an
+error that says that the sides are out of step; after a reset of both they are in step again.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+import compactwire as cw
+from compactwire import gcf
+from tests.conftest import PROFILE
+
+OUT_OF_STEP = {"unknown_session_reference", "session_conflict"}
+Identity = tuple[str, str]
+Meaning = tuple[list[tuple[Identity, int]], set[gcf.Edge]]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> gcf.Payload:
+    """Few names and kinds, so that they come again."""
+    names = draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=5, unique=True))
+    symbols = [
+        gcf.Symbol(
+            name,
+            draw(st.sampled_from(["function", "type"])),
+            draw(st.sampled_from([0.25, 0.5, 1.0])),
+            "lsp",
+            draw(st.integers(0, 2)),
+        )
+        for name in names
+    ]
+    ends = st.sampled_from(names)
+    pairs = draw(st.lists(st.tuples(ends, ends), max_size=3, unique=True))
+    return gcf.Payload("t", symbols=symbols, edges=[gcf.Edge(a, b, "calls") for a, b in pairs])
+
+
+def meaning(payload: gcf.Payload) -> Meaning:
+    """What a payload says whatever was said before: identities at their distances, and edges."""
+    symbols = sorted(((s.kind, s.qualified_name), s.distance) for s in payload.symbols)
+    return symbols, set(payload.edges)
+
+
+def streamed(session: cw.Session, payload: gcf.Payload, *, breaks: bool = False) -> str:
+    """What a stream writes; one that breaks off has no last line."""
+    pieces: list[str] = []
+    stream = gcf.GraphStreamEncoder(pieces.append, payload.tool, session=session)
+    for symbol in payload.symbols:
+        stream.write_symbol(symbol)
+    for edge in payload.edges:
+        stream.write_edge(edge)
+    if not breaks:
+        stream.close()
+    return "".join(pieces)
+
+
+WRITERS: dict[str, Callable[[cw.Session, gcf.Payload], str]] = {
+    "whole": cw.Session.encode_graph,
+    "stream": streamed,
+}
+
+
+class Conversation(RuleBasedStateMachine):
+    """A writer, a reader, and beside each text what it meant."""
+
+    @initialize()
+    def connect(self) -> None:
+        self.writer, self.reader = cw.Session(), cw.Session()
+        self.sent: list[tuple[str, Meaning]] = []
+        # Whether a fault of this conversation may have brought the two out of step.
+        self.faulty = False
+
+    def write(self, payload: gcf.Payload, way: str) -> tuple[str, Meaning]:
+        self.sent.append((WRITERS[way](self.writer, payload), meaning(payload)))
+        return self.sent[-1]
+
+    def read(self, text: str, meant: Meaning) -> bool:
+        before = copy.copy(self.reader)
+        try:
+            found = self.reader.decode_graph(text)
+        except gcf.GcfError as error:
+            assert error.code in OUT_OF_STEP, error  # noqa: PT017
+            assert self.faulty, error  # noqa: PT017
+            assert pickle.dumps(self.reader) == pickle.dumps(before)
+            return False
+        assert isinstance(found, gcf.Payload)
+        assert meaning(found) == meant
+        return True
+
+    ways = st.sampled_from(sorted(WRITERS))
+
+    @rule(payload=graphs(), way=ways)
+    def arrives(self, payload: gcf.Payload, way: str) -> None:
+        self.read(*self.write(payload, way))
+
+    @rule(payload=graphs(), way=ways, told=st.booleans())
+    def is_lost(self, payload: gcf.Payload, way: str, told: bool) -> None:
+        self.write(payload, way)
+        if told:
+            self.writer.forget_graph()
+        else:
+            self.faulty = True
+
+    @rule(payload=graphs(), arrives=st.booleans())
+    def breaks_off(self, payload: gcf.Payload, arrives: bool) -> None:
+        text = streamed(self.writer, payload, breaks=True)
+        if arrives:
+            self.read(text, meaning(payload))
+
+    @rule(data=st.data())
+    def comes_again(self, data: st.DataObject) -> None:
+        if self.sent:
+            # Of what was sent since both sides began; what is older is another conversation.
+            self.read(*data.draw(st.sampled_from(self.sent)))
+
+    @rule(first=graphs(), second=graphs(), way=ways)
+    def come_out_of_order(self, first: gcf.Payload, second: gcf.Payload, way: str) -> None:
+        early, late = self.write(first, way), self.write(second, way)
+        before, self.faulty = self.faulty, True
+        understood = self.read(*late)
+        self.faulty = before
+        self.read(*early)
+        # What was not understood is lost.
+        self.faulty |= not understood
+
+    @rule(side=st.sampled_from(["writer", "reader"]))
+    def goes_on_elsewhere(self, side: str) -> None:
+        setattr(self, side, pickle.loads(pickle.dumps(getattr(self, side))))
+
+    @rule()
+    def reader_restarts(self) -> None:
+        self.reader = cw.Session()
+        self.faulty = True
+
+    @rule(first=graphs(), second=graphs())
+    def writer_restarts(self, first: gcf.Payload, second: gcf.Payload) -> None:
+        """Its ids begin anew: the next text is right or refused, and then both must reset."""
+        self.writer, self.faulty = cw.Session(), True
+        self.read(*self.write(first, "whole"))
+        self.both_reset(second)
+
+    @rule(payload=graphs())
+    def both_reset(self, payload: gcf.Payload) -> None:
+        self.writer.reset()
+        self.reader.reset()
+        self.sent, self.faulty = [], False
+        self.read(*self.write(payload, "whole"))
+        self.read(*self.write(payload, "stream"))
+
+
+def run(machine: type[Conversation]) -> None:
+    examples = 60 if PROFILE == "quick" else 5_000
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        machine,
+        settings=settings(
+            max_examples=examples, stateful_step_count=30, report_multiple_bugs=False
+        ),
+    )
+
+
+def test_what_is_read_is_what_was_meant_whatever_goes_wrong() -> None:
+    run(Conversation)
+
+
+def test_the_check_can_fail() -> None:
+    """A reader that takes one id for another is found out."""
+
+    class Confused(Conversation):
+        def read(self, text: str, meant: Meaning) -> bool:
+            return super().read(text.replace("@0  # previously", "@1  # previously", 1), meant)
+
+    with pytest.raises(AssertionError):
+        run(Confused)
+
+
+def test_a_stream_does_not_outlive_its_session() -> None:
+    session = cw.Session()
+    pieces: list[str] = []
+    stream = gcf.GraphStreamEncoder(pieces.append, session=session)
+    symbol = gcf.Symbol("a", "type", 0.5, "lsp")
+    stream.write_symbol(symbol)
+    session.reset()
+    written = len(pieces)
+    with pytest.raises(gcf.GcfError, match="invalid_line: the session has started over"):
+        stream.write_symbol(gcf.Symbol("b", "type", 0.5, "lsp"))
+    assert len(pieces) == written
+    stream.close()
+    assert "@0 type a" in session.encode_graph(gcf.Payload(symbols=[symbol]))

@@ -1,0 +1,160 @@
+"""Who may import whom: a format knows no other, and nothing but the binding knows Python.
+
+The list is the design's; a new arrow is a decision, to be made here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+PACKAGE = ROOT / "python" / "compactwire"
+
+LOWEST = {"limits", "excerpt"}
+VALUES = {"walk", "value", "json"}
+RUST_ARROWS: dict[str, set[str]] = {
+    "limits": set(),
+    "excerpt": set(),
+    "base85": LOWEST,
+    "msgpack": LOWEST,
+    "compression": LOWEST,
+    "walk": LOWEST,
+    "value": {"walk"} | LOWEST,
+    "json": {"walk", "value"} | LOWEST,
+    "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
+    "cad": VALUES | LOWEST,
+    "claims": VALUES | LOWEST,
+    "gcf": VALUES | LOWEST,
+    "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
+    "wire": {"gcf"} | VALUES | LOWEST,
+}
+PYTHON_ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "_format": set(),
+    "__init__": {"_core", "_core.claims", "_format", "cad", "claims", "errors", "gcf", "wire"},
+    "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
+    "_cad_preview": {"_core"},
+    "_cad_tool": {"_core", "errors"},
+    "claims": {"_core.claims"},
+    "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
+    "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
+    "_bridge": {"_core.graph"},
+    "_codecs": {"_core.graph", "_core.wire", "errors"},
+    "analysis": {
+        f"analysis.{name}"
+        for name in ("advice", "candidates", "comparison", "corpus", "figure", "tokens", "turns")
+    },
+    "analysis.advice": {
+        f"analysis.{name}" for name in ("candidates", "comparison", "extra", "timing", "tokens")
+    },
+    "analysis.candidates": {""},
+    "analysis.comparison": {""}
+    | {
+        f"analysis.{name}"
+        for name in ("candidates", "corpus", "extra", "measure", "progress", "tokens")
+    },
+    "analysis.corpus": set(),
+    "analysis.extra": set(),
+    "analysis.figure": {"analysis.extra", "analysis.timing"},
+    "analysis.measure": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
+    "analysis.progress": set(),
+    "analysis.timing": set(),
+    "analysis.tokens": {"analysis.extra"},
+    "analysis.turns": {""}
+    | {
+        f"analysis.{name}"
+        for name in ("candidates", "extra", "measure", "progress", "timing", "tokens")
+    },
+    "_demo": {"", "_demo_session"},
+    "_demo_session": {""},
+    "cli": {""}
+    | {f"cli.{name}" for name in ("_shell", "cad", "claims", "gcf", "messages", "verify")},
+    "cli.cad": {"", "cli._shell"},
+    "cli.gcf": {"", "cli._shell"},
+    "cli._shell": {"analysis.tokens"},
+    "cli.claims": {"", "claims", "cli._shell"},
+    "cli.messages": {"", "_demo", "cli._shell"},
+    "cli.verify": {"", "cli._shell"},
+    "__main__": {"cli"},
+}
+
+
+def rust_modules() -> dict[str, list[Path]]:
+    modules: dict[str, list[Path]] = {}
+    for path in sorted(SOURCE.rglob("*.rs")):
+        name = path.relative_to(SOURCE).parts[0].removesuffix(".rs")
+        if name != "lib":
+            modules.setdefault(name, []).append(path)
+    return modules
+
+
+def test_every_module_of_the_core_is_in_the_list() -> None:
+    assert set(rust_modules()) == set(RUST_ARROWS)
+
+
+@pytest.mark.parametrize("module", RUST_ARROWS)
+def test_a_module_of_the_core_uses_only_what_it_may(module: str) -> None:
+    used: set[str] = set()
+    for path in rust_modules()[module]:
+        text = path.read_text(encoding="utf-8")
+        used |= set(re.findall(r"\bcrate::(\w+)", text))
+        for group in re.findall(r"\bcrate::\{([^;]*)\};", text):
+            used |= set(
+                re.findall(r"(?:^|[,{]\s*)(\w+)(?=[:,}\s]|$)", re.sub(r"\{[^{}]*\}", "", group))
+            )
+    assert used - {module} <= RUST_ARROWS[module]
+
+
+def test_the_core_knows_no_python() -> None:
+    assert "pyo3" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    for path in SOURCE.rglob("*.rs"):
+        assert "pyo3" not in path.read_text(encoding="utf-8"), path
+
+
+def python_modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+        found[name] = path
+    return found
+
+
+def own_imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    here = path.relative_to(PACKAGE).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = here[: len(here) - node.level + 1]
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            found |= {".".join((*base, name)) for name in names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("compactwire"):
+            found.add((node.module or "").removeprefix("compactwire").removeprefix("."))
+        elif isinstance(node, ast.Import):
+            found |= {
+                alias.name.removeprefix("compactwire").removeprefix(".")
+                for alias in node.names
+                if alias.name.split(".")[0] == "compactwire"
+            }
+    return found
+
+
+def test_every_module_of_the_package_is_in_the_list() -> None:
+    assert set(python_modules()) == set(PYTHON_ARROWS)
+
+
+@pytest.mark.parametrize("module", PYTHON_ARROWS)
+def test_a_module_of_the_package_imports_only_what_it_may(module: str) -> None:
+    assert own_imports(python_modules()[module]) <= PYTHON_ARROWS[module]
+
+
+def test_the_reference_imports_nothing_of_the_product() -> None:
+    for path in (ROOT / "tests" / "reference").glob("*.py"):
+        assert "compactwire" not in re.findall(
+            r"^\s*(?:from|import) (\w+)", path.read_text("utf-8"), re.M
+        )

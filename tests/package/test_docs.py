@@ -1,0 +1,170 @@
+"""What the documentation shows is what happens, and its figures are those of the benches."""
+
+from __future__ import annotations
+
+import doctest
+import functools
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import compactwire
+from benches import report
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_readme_give_what_they_show() -> None:
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert result.attempted >= 9
+    assert result.failed == 0
+
+
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+# The pages of the reference have no text of their own: the site takes it from the docstrings.
+WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
+README_TOO = [*WRITTEN, ROOT / "README.md"]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^```([^\n]*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_give_what_they_show(page: Path) -> None:
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted >= 1
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
+def test_every_block_of_python_is_one_that_runs(page: Path) -> None:
+    for kind, text in blocks(page):
+        named = kind == "python two_processes.py"  # It has a test of its own, below.
+        assert named or not kind.startswith("python") or text.startswith(">>> ")
+
+
+@pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_exist_with_their_options(page: Path) -> None:
+    for line in commands(page):
+        words = line.split()
+        command = [word for word in words[:2] if re.fullmatch("[a-z]+", word)]
+        while help_of(*command) is None:
+            command.pop()  # What follows the command is its argument.
+        assert command, line
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line):
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", help_of(*command) or ""), line
+
+
+def commands(page: Path) -> Iterator[str]:
+    for kind, text in blocks(page):
+        if kind in ("", "sh"):
+            for line in text.splitlines():
+                for part in re.split(r"\||&&", line.split("#")[0]):
+                    if part.strip().startswith("compactwire "):
+                        yield part.strip().removeprefix("compactwire ")
+
+
+@functools.cache
+def help_of(*command: str) -> str | None:
+    child = subprocess.run(
+        [sys.executable, "-m", "compactwire", *command, "--help"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    usage = " ".join(["usage: compactwire", *command, ""])
+    return child.stdout if child.stdout.startswith(usage) else None
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in PAGES:
+        assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in site
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f": notebooks/{path.stem}.md\n" in site
+
+
+def documented() -> Iterator[str]:
+    """Give every name that the reference shows: all of a module, or one of it."""
+    package = ROOT / "python" / "compactwire"
+    for page in set(PAGES) - set(WRITTEN):
+        for path in re.findall(r"^::: compactwire\.(\S+)", page.read_text("utf-8"), re.MULTILINE):
+            module = package.joinpath(*path.split("."))
+            files = [module.with_suffix(end) for end in (".py", ".pyi")] + [module / "__init__.pyi"]
+            texts = [file.read_text(encoding="utf-8") for file in files if file.exists()]
+            yield from re.findall(r"^(?:class|def) (\w+)", "".join(texts), flags=re.MULTILINE)
+            yield path.split(".")[-1]
+
+
+@pytest.mark.parametrize("name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis"])
+def test_the_reference_has_every_public_name(name: str) -> None:
+    module = importlib.import_module("compactwire" + name)
+    values = [getattr(module, each) for each in module.__all__]
+    public = {value.__name__ for value in values if callable(value)}
+    assert public <= set(documented())
+
+
+def test_two_processes_talk_as_the_page_shows(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
+    fenced = r"^```python two_processes.py\n(.*?)^```$.*?^It prints:\n\n```\n(.*?)^```$"
+    found = re.search(fenced, page, re.DOTALL | re.MULTILINE)
+    assert found
+    script = tmp_path / "two_processes.py"
+    script.write_text(found[1], encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (result.stderr, result.stdout) == ("", found[2])
+
+
+def test_the_example_of_the_package_gives_what_it_shows() -> None:
+    result = doctest.testmod(compactwire)
+    assert result.attempted >= 3
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m pip install . && compactwire demo",
+        "python -m pip install '.[test]' && python -m pytest",
+    ],
+)
+def test_the_readme_shows_the_commands_of_a_fresh_machine(command: str) -> None:
+    assert command in README
+
+
+def test_there_is_one_version() -> None:
+    manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^version = "(.*)"$', manifest, flags=re.MULTILINE)
+    assert compactwire.__version__ == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_changelog_names_the_built_in_dictionary() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert str(compactwire.Dictionary.default().id) in changelog
+
+
+def record() -> report.Record:
+    text = (ROOT / "benches" / "results" / "latest.json").read_text(encoding="utf-8")
+    found: report.Record = json.loads(text)
+    return found
+
+
+def test_the_page_of_results_is_what_the_record_gives() -> None:
+    page = (ROOT / "benches" / "RESULTS.md").read_text(encoding="utf-8")
+    assert page == report.results(record())
+
+
+def test_the_tables_of_the_readme_are_what_the_record_gives() -> None:
+    assert report.update_readme(README, record()) == README

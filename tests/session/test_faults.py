@@ -1,0 +1,427 @@
+"""Sessions when things go wrong: an error that says what is missing or the right request, never a
+wrong one, and both sides get back into step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from tests.strategies.sessions import COLLIDING, COLLIDING_ID, attempted, delivered, meant, said
+
+Turn = dict[str, Any]
+TOOLS = [{"name": f"tool {number}", "about": "é|D|" * number} for number in range(3)]
+
+
+def turns(name: str, count: int = 6) -> list[Turn]:
+    """A conversation of which every turn defines something and relies on something."""
+    context = ""
+    listed = []
+    for number in range(count):
+        context += f"{name} says {number}.\n"
+        listed.append(
+            {
+                "tool": [TOOLS[0], {"name": f"{name} {number}"}],
+                "system": f"{name}'s prompt {number // 2}",
+                "args": {"turn": number, "text": "a|b"},
+                "context": context if number != 3 else context.replace("says", "said"),
+            }
+        )
+    return listed
+
+
+def in_step(sender: cw.Session, receiver: cw.Session, turn: Turn) -> None:
+    """After a fault: at most one refusal, and nothing is missing any more."""
+    assert delivered(sender, receiver, **turn) <= 1
+    assert delivered(sender, receiver, **{**turn, "context": turn["context"] + "More."}) == 0
+
+
+def frames_of(turn: Turn, **options: Any) -> Any:
+    return cw.Session().encode_request(**turn, **options)
+
+
+def context_id(frames: list[str]) -> str:
+    """The id of the context that a request leads to."""
+    return frames[-1].split("|D|=|")[1][:10]
+
+
+# Frames that are lost, repeated, out of order
+
+
+@pytest.mark.parametrize("pack", [False, True])
+@pytest.mark.parametrize("lost", range(6))
+def test_a_lost_request_is_noticed_by_the_next(lost: int, pack: bool) -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    listed = turns("Ann")
+    for number, turn in enumerate([*listed, listed[-1]]):
+        if number == lost:
+            sender.encode_request(**turn, pack=pack)
+        else:
+            refused = delivered(sender, receiver, **turn, pack=pack)
+            if pack:
+                # What cannot be unpacked cannot be asked for: a second refusal tells the rest.
+                assert (refused > 0) == (number == lost + 1)
+                assert refused <= 2
+            else:
+                # Turn 3 edits what was there, turn 4 undoes it: nothing of it is missing then.
+                assert refused == (number == lost + 1 and lost != 3)
+
+
+@pytest.mark.parametrize("repeated", range(6))
+def test_a_repeated_request_is_the_same_or_refused(repeated: int) -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    for number, turn in enumerate(turns("Ann")):
+        frames = sender.encode_request(**turn)
+        for _ in range(1 + (number == repeated)):
+            found = attempted(receiver, frames)
+            if isinstance(found, cw.UnknownReference):
+                assert number == repeated
+                assert found.id == context_id(frames)
+            else:
+                assert isinstance(found, cw.Request)
+                assert said(found) == meant(**turn)
+    in_step(sender, receiver, turn)
+
+
+def test_requests_in_any_order_are_right_or_refused() -> None:
+    sender = cw.Session()
+    written = [(turn, sender.encode_request(**turn)) for turn in turns("Ann", 4)]
+    for order in itertools.permutations(written):
+        receiver, right = cw.Session(), 0
+        other = pickle.loads(pickle.dumps(sender))
+        for turn, frames in order:
+            try:
+                decoded = receiver.decode_request(frames)
+            except cw.UnknownReference:
+                continue
+            assert said(decoded) == meant(**turn)
+            right += 1
+        assert (right == 4) == (order == tuple(written))
+        in_step(other, receiver, turns("Ann", 5)[-1])
+
+
+def test_frames_of_one_request_are_lost_or_mixed_up() -> None:
+    for turn in turns("Ann"):
+        frames = frames_of(turn)
+        for count in range(len(frames) + 1):
+            for some in itertools.permutations(frames, count):
+                receiver = cw.Session()
+                found = attempted(receiver, some)
+                if isinstance(found, cw.Request):
+                    assert said(found) == meant(**turn)
+                    assert set(some) == set(frames)
+                elif isinstance(found, cw.UnknownReference):
+                    assert some[-1] == frames[-1]
+                    assert len(found.ids) == 4  # two tools, a prompt, a context
+                else:
+                    assert isinstance(found, cw.InvalidFormat)
+                    assert count == 0 or some[-1] != frames[-1]
+                assert delivered(cw.Session(), receiver, **turn) == 0
+
+
+# Peers that start anew
+
+
+@pytest.mark.parametrize("when", range(1, 6))
+def test_a_receiver_that_starts_anew_asks_for_all_that_it_lacks(when: int) -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    for number, turn in enumerate(turns("Ann")):
+        if number == when:
+            receiver = cw.Session()
+        assert delivered(sender, receiver, **turn) == (number == when)
+
+
+@pytest.mark.parametrize("when", range(1, 6))
+def test_a_sender_that_starts_anew_is_understood_at_once(when: int) -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    for number, turn in enumerate(turns("Ann")):
+        if number == when:
+            sender = cw.Session()
+        assert delivered(sender, receiver, **turn) == 0
+
+
+def test_one_refusal_names_what_is_unknown_and_then_what_was_refused_with_it() -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    receiver.decode_request(sender.encode_request(tool=TOOLS[0], context="a"))
+    sender.encode_request(tool=TOOLS[1], system="lost")
+    frames = sender.encode_request(tool=TOOLS, system="lost", context="ab")
+    ids = frames[-1].split("|")[2].split(",")
+    with pytest.raises(cw.UnknownReference) as caught:
+        receiver.decode_request(frames)
+    error = caught.value
+    assert error.id == ids[1]
+    assert [id[0] for id in error.ids] == ["t", "s", "t", "c"]
+    assert error.ids[2] == ids[2]
+    # Only the first two are unknown, and only they are in the text.
+    assert ids[2] not in str(error)
+    sender.forget(*error.ids)
+    assert said(receiver.decode_request(sender.encode_request(tool=TOOLS, system="lost"))) == meant(
+        tool=TOOLS, system="lost"
+    )
+
+
+def test_new_and_missing_things_in_one_request_do_not_wait_for_each_other() -> None:
+    # The definition of the new tool is refused with the request that names the missing one.
+    sender, receiver = cw.Session(), cw.Session()
+    receiver.decode_request(sender.encode_request(tool=TOOLS[0], system="s", context="a"))
+    for tools, system in ((TOOLS[:2], "s"), (TOOLS, "new"), (TOOLS[2:], "s")):
+        receiver = cw.Session()
+        assert delivered(sender, receiver, tool=tools, system=system, context="ab") == 1
+
+
+def test_a_refused_request_gets_through_also_when_tables_are_full() -> None:
+    # What is defined again pushes something else out that the request needs.
+    sender, receiver = cw.Session(), cw.Session()
+    tools = [{"n": number} for number in range(256)]
+    delivered(sender, receiver, tool=tools[1:])
+    sender.encode_request(tool=tools[0])
+    delivered(sender, receiver, tool={"n": "other"})
+    receiver.decode_request(frames_of({"tool": [{"m": number} for number in range(3)]}))
+    assert 1 <= delivered(sender, receiver, tool=tools[:200]) <= 10
+    assert delivered(sender, receiver, tool=tools[:200]) == 0
+
+
+# Another conversation
+
+
+def test_another_conversation_is_read_as_itself_or_refused() -> None:
+    for start in range(5):
+        ours, receiver, theirs = cw.Session(), cw.Session(), cw.Session()
+        for mine, yours in zip(turns("Ann"), turns("Bob"), strict=True):
+            frames = theirs.encode_request(**yours)
+            delivered(ours, receiver, **mine)
+            if start:
+                start -= 1
+                continue
+            found = attempted(receiver, frames)
+            if isinstance(found, cw.UnknownReference):
+                assert context_id(frames) in found.ids
+            else:
+                assert isinstance(found, cw.Request)
+                assert said(found) == meant(**yours)
+        in_step(ours, receiver, turns("Ann", 7)[-1])
+        in_step(theirs, receiver, turns("Bob", 7)[-1])
+
+
+def test_without_the_check_a_lost_request_goes_unnoticed() -> None:
+    # That is what the check is for.
+    sender, receiver = cw.Session(checked=False), cw.Session()
+    receiver.decode_request(sender.encode_request(context="a"))
+    sender.encode_request(context="ab")
+    assert receiver.decode_request(sender.encode_request(context="abc")).context == "ac"
+
+
+# Frames that are cut or changed
+
+CUT: list[Turn] = [
+    *turns("Ann"),
+    {"args": {"no": "context"}},
+    {"args": {}, "context": "User: |D|"},
+    {"tool": TOOLS, "args": {}, "context": "long " * 50},
+    {"args": {"deep": [{"a": "}"}, "|D|=|"]}, "context": ""},
+]
+
+
+@pytest.mark.parametrize("number", range(len(CUT)))
+def test_a_frame_cut_at_any_byte_is_refused_or_right(number: int) -> None:
+    turn = CUT[number]
+    sender, before = cw.Session(), cw.Session()
+    if number % 2:  # over something that the receiver has
+        delivered(sender, before, **{**turn, "context": "User"})
+    frames = [frame.encode() for frame in sender.encode_request(**turn)]
+    arguments = frames[-1].partition(b"|D|=|c_")[0] if "context" in turn else None
+    for place, frame in enumerate(frames):
+        for end in range(len(frame)):
+            receiver = pickle.loads(pickle.dumps(before))
+            cut = [*frames[:place], frame[:end], *frames[place + 1 :]]
+            try:
+                decoded = receiver.decode_request(cut)
+            except cw.DecodeError:
+                assert receiver.__reduce__() == before.__reduce__()
+                continue
+            assert place == len(frames) - 1
+            # What ends behind its arguments is a whole request without a context.
+            assert arguments is not None
+            assert frame[:end] in (arguments, arguments + b"|")
+            assert said(decoded) == meant(**{**turn, "context": None})
+    assert said(before.decode_request(frames)) == meant(**turn)
+
+
+@pytest.mark.parametrize("number", range(len(CUT)))
+def test_a_packed_text_cut_at_any_byte_is_refused(number: int) -> None:
+    text = frames_of(CUT[number], pack=True)
+    receiver = cw.Session()
+    for end in range(len(text)):
+        with pytest.raises(cw.DecodeError):
+            receiver.decode_request(text[:end])
+    assert receiver.stats == cw.SessionStats()
+    assert said(receiver.decode_request(text)) == meant(**CUT[number])
+
+
+def test_a_flipped_bit_in_a_packed_text_changes_no_tool_prompt_or_context() -> None:
+    # Whoever carries the text may change the arguments: nothing vouches for these.
+    turn = CUT[2]
+    text = frames_of(turn, pack=True)
+    receiver = cw.Session()
+    changed_arguments = 0
+    for place, bit in itertools.product(range(len(text)), range(7)):
+        flipped = text[:place] + chr(ord(text[place]) ^ 1 << bit) + text[place + 1 :]
+        try:
+            decoded = receiver.decode_request(flipped)
+        except cw.DecodeError:
+            continue
+        tools, system, args, context = said(decoded)
+        expected = meant(**turn)
+        assert (tools, system, context) == (expected[0], expected[1], expected[3])
+        changed_arguments += args != expected[2]
+    assert changed_arguments < 20
+    assert delivered(cw.Session(), receiver, **turn) == 0
+
+
+def test_noise_is_refused_and_the_session_stays_usable() -> None:
+    generator = random.Random(3)
+    sender, receiver = cw.Session(), cw.Session()
+    delivered(sender, receiver, **turns("Ann")[0])
+    parts = ["TOOL|", "SYS|", "REQ|", "1|", "def|", "ref|", "full|", "{}", "|", "t_", "D|", "=|"]
+    for _ in range(5000):
+        noise = ["".join(generator.choices(parts, k=generator.randrange(12))) for _ in range(2)]
+        before = receiver.__reduce__()
+        found = attempted(receiver, noise if len(noise[0]) % 2 else noise[0])
+        assert isinstance(found, cw.DecodeError)
+        assert receiver.__reduce__() == before
+    in_step(sender, receiver, turns("Ann")[1])
+
+
+HOSTILE: dict[str, tuple[type[cw.DecodeError], Callable[[], Any]]] = {
+    "ids": (cw.InvalidFormat, lambda: "REQ|1|" + ",".join(map("t_{:08x}".format, range(10**6)))),
+    "known ids": (cw.InvalidFormat, lambda: f"REQ|1|{'t_00000000,' * 10**6}t_00000000||{{}}"),
+    "references": (
+        cw.UnknownReference,
+        lambda: [*map("TOOL|ref|t_{:08x}".format, range(10**5)), "REQ|1|||{}"],
+    ),
+    "definitions": (
+        cw.UnknownReference,
+        lambda: [*map('TOOL|def|{{"n":{}}}'.format, range(10**4)), "REQ|1|t_00000000||{}"],
+    ),
+    "prompts": (
+        cw.UnknownReference,
+        lambda: [*map("SYS|full|{}".format, range(10**5)), "REQ|1||s_00000000|{}"],
+    ),
+    "empty deltas": (cw.UnknownReference, lambda: "REQ|1|||{}|D|=|c_00000000" + "|D|+|" * 10**6),
+    "depth": (cw.InvalidFormat, lambda: "REQ|1|||" + "[" * 10**6),
+    "digits": (cw.InvalidFormat, lambda: "REQ|1|||" + "1" * 10**6),
+    "bars": (cw.InvalidFormat, lambda: "|" * 10**6),
+    "frames": (cw.InvalidFormat, lambda: ["REQ|1|||{}"] * 10**5),
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_much_of_anything_takes_little_time(name: str) -> None:
+    error, make = HOSTILE[name]
+    receiver = cw.Session()
+    with pytest.raises(error) as caught:
+        receiver.decode_request(make())
+    assert len(str(caught.value)) < 200
+    assert receiver.stats == cw.SessionStats()
+
+
+# Eviction
+
+
+def test_a_hundred_thousand_tools_go_through_the_table_in_step() -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    generator = random.Random(5)
+    each = 250
+    for start in range(0, 100_000, each):
+        new = [{"name": f"tool {start + number}"} for number in range(each)]
+        frames = sender.encode_request(tool=new, args=start)
+        assert len(frames) == each + 1
+        assert receiver.decode_request(frames).args == start
+        request: Turn = {"tool": generator.sample(new, 3), "system": f"prompt {start // 500}"}
+        packed = sender.encode_request(**request, pack=True)
+        assert said(receiver.decode_request(packed)) == meant(**request)
+    assert sender.__reduce__()[1][0].count(b'"name"') == 256
+
+
+def test_a_request_whose_definitions_push_out_its_own_tools_defines_these_too() -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    tools = [{"n": number} for number in range(256)]
+    assert delivered(sender, receiver, tool=tools) == 0
+    for request in (
+        [*tools[:10], {"n": "new"}],
+        [{"n": "newer"}, *tools[:255]],
+        [tools[255], {"n": "newest"}, tools[0], tools[0]],
+        tools,
+    ):
+        for references in (False, True):
+            assert delivered(sender, receiver, tool=request, references=references) == 0
+
+
+def test_references_out_of_step_come_back_into_step() -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    generator = random.Random(7)
+    tools = [{"n": number} for number in range(400)]
+    refused = 0
+    for _ in range(300):
+        request: Turn = {"tool": generator.sample(tools, generator.randrange(1, 30)), "system": "s"}
+        if generator.random() < 0.3:
+            sender.encode_request(**request)
+        else:
+            refused += delivered(sender, receiver, **request)
+    assert 20 < refused < 600
+
+
+# Tools that collide
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("lost", [(), (0,), (1,), (0, 1)])
+def test_colliding_tools_are_resolved_right_whatever_is_lost(
+    first: int, lost: tuple[int, ...]
+) -> None:
+    sender, receiver = cw.Session(), cw.Session()
+    order = [COLLIDING[first], COLLIDING[1 - first]]
+    for number, tool in enumerate(order):
+        if number in lost:
+            sender.encode_request(tool=tool)
+        else:
+            assert delivered(sender, receiver, tool=tool) == 0
+    for tools in ([order[1]], [order[0]], order, order[::-1]):
+        delivered(sender, receiver, tool=tools, context="both")
+    moved = pickle.loads(pickle.dumps(sender))
+    for session in (sender, moved):
+        assert delivered(session, pickle.loads(pickle.dumps(receiver)), tool=order) == 0
+    frames = sender.encode_request(tool=order)
+    assert len(frames) == 1
+    assert [len(id) for id in frames[0].split("|")[2].split(",")] == [10, 18]
+
+
+def test_a_short_id_that_was_another_tool_here_goes_to_the_one_that_comes_whole() -> None:
+    # The sender has started anew and calls the second what the first is called here.
+    receiver = cw.Session()
+    delivered(cw.Session(), receiver, tool=COLLIDING[0])
+    sender = cw.Session()
+    assert delivered(sender, receiver, tool=COLLIDING[1]) == 0
+    delivered(sender, receiver, tool=list(COLLIDING))
+
+
+@pytest.mark.parametrize("lost", ["all", "definition"])
+def test_a_short_id_that_is_another_tool_here_is_not_resolved(lost: str) -> None:
+    receiver = cw.Session()
+    delivered(cw.Session(), receiver, tool=COLLIDING[0])
+    sender = cw.Session()
+    frames = sender.encode_request(tool=COLLIDING[1])
+    if lost == "all":
+        frames = sender.encode_request(tool=COLLIDING[1])
+    assert frames[-1].startswith(f"REQ|1|{COLLIDING_ID}||null|")
+    with pytest.raises(cw.UnknownReference) as caught:
+        receiver.decode_request(frames[-1:])
+    sender.forget(*caught.value.ids)
+    assert delivered(sender, receiver, tool=COLLIDING[1]) == 0

@@ -1,0 +1,1 @@
+"""Hypothesis strategies and generators shared by the tests."""

@@ -1,0 +1,93 @@
+"""What the tests of sessions share: requests as keyword arguments, and the way back into step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import compactwire as cw
+from tests.reference.json_strict import write_json
+
+# The SHA-256 of both begin with f2b40b95.
+COLLIDING: tuple[dict[str, Any], dict[str, Any]] = ({"name": "tool_4082"}, {"name": "tool_23155"})
+COLLIDING_ID = "t_f2b40b95"
+
+# Each refusal makes the sender define one thing more at least.
+MOST_REFUSALS = 256 + 64 + 2
+
+
+def check_of(*texts: str) -> str:
+    """What a request means: the tools as JSON, the prompt, the context."""
+    hashes = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
+    return "c_" + hashlib.sha256(hashes).hexdigest()[:8]
+
+
+def tools_of(tool: Any) -> list[Any]:
+    if tool is None:
+        return []
+    return [tool] if isinstance(tool, dict) else list(tool)
+
+
+def meant(
+    *,
+    tool: Any = None,
+    system: str | None = None,
+    args: Any = None,
+    context: str | None = None,
+    **_: Any,
+) -> tuple[list[str], str | None, str, str | None]:
+    """What a request says, as text: 1, 1.0 and True are different."""
+    return [write_json(one) for one in tools_of(tool)], system, write_json(args), context
+
+
+def said(request: cw.Request) -> tuple[list[str], str | None, str, str | None]:
+    return meant(
+        tool=request.tools, system=request.system, args=request.args, context=request.context
+    )
+
+
+def plain_json(
+    *,
+    tool: Any = None,
+    system: str | None = None,
+    args: Any = None,
+    context: str | None = None,
+    **_: Any,
+) -> bytes:
+    """The request as compact JSON, without what it has not."""
+    tools = tools_of(tool)
+    members: dict[str, Any] = {"args": args}
+    if tools:
+        members["tool"] = tools[0] if len(tools) == 1 else tools
+    if system is not None:
+        members["system"] = system
+    if context is not None:
+        members["context"] = context
+    return json.dumps(members, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def texts_of(frames: list[str] | str) -> list[str]:
+    return [frames] if isinstance(frames, str) else frames
+
+
+def attempted(receiver: cw.Session, frames: Any) -> cw.Request | cw.CompactWireError:
+    """What is decoded, or why it is refused."""
+    try:
+        return receiver.decode_request(frames)
+    except cw.CompactWireError as error:
+        return error
+
+
+def delivered(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
+    """Delivers a request, again with what the receiver lacks; how often it was refused."""
+    for refused in range(MOST_REFUSALS):
+        frames = sender.encode_request(**request)
+        try:
+            decoded = receiver.decode_request(frames)
+        except cw.UnknownReference as error:
+            sender.forget(*error.ids)
+        else:
+            assert said(decoded) == meant(**request)
+            return refused
+    raise AssertionError("the two sides never came into step")
