@@ -1,7 +1,7 @@
 //! What agents say to each other, made small, and proven small.
 //!
-//! This is the core of the Python package `compactwire`. It knows no Python: the feature `python`
-//! adds the binding, and nothing in the core changes with it.
+//! This is the core of the Python package `compactwire`. It knows no Python: the binding is the crate
+//! `crates/compactwire-python`.
 //!
 //! | system | module |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | GCF: values and graphs as text for language models | [`gcf`] |
 //! | Wire codecs: graphs as GCB and JSON | [`wire`] |
 //!
-//! Underneath, each knowing only those before it: [`limits`] and `position`; [`base85`],
+//! Underneath, each knowing only those before it: [`limits`] and `excerpt`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 pub mod base85;
@@ -20,15 +20,12 @@ pub mod cad;
 pub mod claims;
 pub mod compact;
 mod compression;
+pub mod excerpt;
 pub mod gcf;
 pub mod json;
 pub mod limits;
 mod msgpack;
-mod position;
 pub mod session;
 pub mod value;
 pub mod walk;
 pub mod wire;
-
-#[cfg(feature = "python")]
-mod python;

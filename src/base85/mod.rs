@@ -113,14 +113,12 @@ pub fn decode(text: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// Encodes into `text`, whose length is [`encoded_len`] of that of `data`; all of it becomes ASCII.
-#[cfg(feature = "python")]
-pub(crate) fn encode_into(data: &[u8], text: &mut [u8]) {
+pub fn encode_into(data: &[u8], text: &mut [u8]) {
     encode_slice(Engine::best(), data, text);
 }
 
 /// Decodes into `data`, whose length is [`decoded_len`] of that of `text`; errors as [`decode`].
-#[cfg(feature = "python")]
-pub(crate) fn decode_into(text: &str, data: &mut [u8]) -> Result<(), Error> {
+pub fn decode_into(text: &str, data: &mut [u8]) -> Result<(), Error> {
     decode_into_with(Engine::best(), text, data)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Three places for three forms: line and column of a text, path of a document, offset of a binary.
 
-use crate::position::EXCERPT_CHARS;
+use crate::excerpt::EXCERPT_CHARS;
 use std::fmt;
 
 /// Why a compact text is not a document.

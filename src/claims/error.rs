@@ -2,7 +2,7 @@
 //!
 //! A code fixes its phase and its exit code, so that no place can combine them otherwise.
 
-use crate::position::excerpt;
+use crate::excerpt::excerpt;
 use std::path::{Path, PathBuf};
 
 /// How many code points of the input a report's `path` may show.

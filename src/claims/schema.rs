@@ -6,8 +6,8 @@
 use super::canonical::canon_lf;
 use super::files::{Content, ReadProblem};
 use super::options::Options;
+use crate::excerpt::excerpt;
 use crate::json;
-use crate::position::excerpt;
 use crate::value::{Value, let_go};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{JsonType, Validator};

@@ -24,8 +24,8 @@
 use super::decode::base64;
 use super::detect;
 use super::error::DecodeError;
+use crate::excerpt::excerpt;
 use crate::limits::DEFAULT_MAX_SIZE;
-use crate::position::excerpt;
 use crate::{base85, compression};
 use std::borrow::Cow;
 use std::fmt;

@@ -5,8 +5,8 @@
 use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status};
 use super::response::Response;
+use crate::excerpt::excerpt;
 use crate::limits::MAX_TOKENS;
-use crate::position::excerpt;
 use std::borrow::Cow;
 
 /// Writes a response; the model may hold neither `|` nor a line break.

@@ -3,7 +3,7 @@
 //! Compact Protocol v2 "Error Types" and v4 section 8 in one list. Positions count characters from 0
 //! in the payload, behind the prefix; offsets count bytes in what was decompressed.
 
-use crate::position::excerpt;
+use crate::excerpt::excerpt;
 use crate::{base85, compression, msgpack};
 
 /// Why a text is not a message that can be read.

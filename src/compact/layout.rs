@@ -13,9 +13,9 @@
 use super::error::EncodeError;
 use super::format::{Layout, Protocol, Status, model_from_int, model_int};
 use super::response::Response;
+use crate::excerpt::excerpt;
 use crate::limits::{MAX_MAP_KEYS, MAX_TOKENS};
 use crate::msgpack::{Error, Reader, Writer};
-use crate::position::excerpt;
 use rmp::encode::{write_array_len, write_map_len, write_str, write_uint};
 use std::borrow::Cow;
 

@@ -2,8 +2,8 @@
 
 use super::error::EncodeError;
 use super::format::{Format, Layout, Status, model_code};
+use crate::excerpt::excerpt;
 use crate::limits::MAX_TOKENS;
-use crate::position::excerpt;
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 

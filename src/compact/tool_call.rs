@@ -12,10 +12,10 @@ use super::decode::{Body, Opened};
 use super::encode::{self, AUTO_DSL_BELOW, Choice, EncodeOptions};
 use super::error::{DecodeError, EncodeError};
 use super::format::Format;
+use crate::excerpt::excerpt;
 use crate::json::{self, Escape};
 use crate::limits::MAX_MAP_KEYS;
 use crate::msgpack::{Error, Head, Reader, Writer};
-use crate::position::excerpt;
 use crate::value::Value;
 use rmp::encode::{
     write_array_len, write_bool, write_f64, write_map_len, write_nil, write_sint, write_str,

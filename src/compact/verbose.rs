@@ -11,8 +11,8 @@
 use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status, is_model_code, model_code};
 use super::response::Response;
+use crate::excerpt::excerpt;
 use crate::limits::{MAX_MAP_KEYS, MAX_SKIPPED_DEPTH, MAX_TOKENS};
-use crate::position::excerpt;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;

@@ -177,7 +177,7 @@ pub struct Error {
 
 impl Error {
     /// An error that has no place.
-    pub(crate) fn nowhere(code: Code, message: impl Into<String>) -> Self {
+    pub fn nowhere(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), place: Place::Nowhere }
     }
 }

@@ -16,12 +16,11 @@ pub mod keyed;
 pub mod rows;
 mod syntax;
 
+pub use bumpalo::Bump;
 pub use error::{Code, Error, Place};
-pub use generic::{EncodeOptions, ReadError, decode, encode, from_json, read, to_json, utf8};
-#[cfg(feature = "python")]
-pub(crate) use {
-    bumpalo::Bump,
-    generic::{Builder, KeyId, Node, ShapeId, too_large, write},
+pub use generic::{
+    Builder, EncodeOptions, KeyId, Node, ReadError, ShapeId, Tree, decode, encode, from_json, read,
+    to_json, too_large, utf8, write,
 };
 
 /// What a value or text may ask for.

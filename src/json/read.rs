@@ -1,7 +1,7 @@
 //! The strict reader: a state machine over bytes, with a stack of its own.
 
 use super::plain::{Stop, plain_bytes};
-use crate::position::excerpt;
+use crate::excerpt::excerpt;
 use crate::value::{Builder, Value};
 use crate::walk::Sink;
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! What can go wrong in a session.
 
 use crate::compact;
+use crate::excerpt::excerpt;
 use crate::json;
-use crate::position::excerpt;
 
 /// Why frames are not a request. The session is what it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

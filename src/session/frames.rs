@@ -4,8 +4,8 @@ use super::definitions::MAX_TOOLS;
 use super::error::DecodeError;
 use crate::compact;
 use crate::compact::delta::{ApplyOptions, Edit};
+use crate::excerpt::excerpt;
 use crate::json;
-use crate::position::excerpt;
 
 /// The version of the request format.
 const VERSION: &str = "1";

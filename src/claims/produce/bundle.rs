@@ -5,7 +5,7 @@ use crate::claims::bundle::{BUNDLE, bundle_id, root_hash};
 use crate::claims::canonical::{Hash, canon, canon_lf};
 use crate::claims::error::ProduceError;
 use crate::claims::make::{hash, number, object, text};
-use crate::position::excerpt;
+use crate::excerpt::excerpt;
 use crate::value::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -6,11 +6,11 @@
 use super::columns::Columns as Table;
 use super::decode::{Decoder, Done, Ended, Stop, TableOf, is_index, row_id, tell};
 use super::row::Memory;
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declare::{Count, Field, Names, braces, brackets};
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::scalar::skip_blanks;
-use crate::position::excerpt;
 use crate::walk::Columns;
 use std::sync::Arc;
 

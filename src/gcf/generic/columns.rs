@@ -2,10 +2,10 @@
 //!
 //! Columns `"a>b"`, `"a>c"` are the leaves of a member `a` (GCF 3.6 section 7.4.6).
 
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declare::{Field, Names};
 use crate::gcf::syntax::scalar::Token;
-use crate::position::excerpt;
 use std::borrow::Cow;
 
 /// The columns of a table. `N` is a key that the sink knows.

@@ -3,6 +3,7 @@
 //! Nothing is told twice, nothing is kept but open tables. GCF 3.6 sections 3 to 8 and 16.
 
 use super::columns::Columns as Table;
+use crate::excerpt::excerpt;
 use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::syntax::declare::{Count, Names, brackets};
@@ -11,7 +12,6 @@ use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
 use crate::json::{Escape, Teller};
-use crate::position::excerpt;
 use crate::value::{self, Value};
 use crate::walk::Columns;
 use std::borrow::Cow;

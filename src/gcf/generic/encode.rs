@@ -87,7 +87,7 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
 }
 
 /// The text of a tree.
-pub(crate) fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
+pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
     let mut writer = Writer { tree, options, out: String::with_capacity(1024) };
     writer.out.push_str("GCF profile=generic\n");
     writer.root();

@@ -13,8 +13,5 @@ pub(crate) mod table;
 pub(crate) mod tree;
 
 pub use decode::{ReadError, decode, read, to_json, utf8};
-#[cfg(feature = "python")]
-pub(crate) use encode::write;
-pub use encode::{EncodeOptions, encode, from_json};
-#[cfg(feature = "python")]
-pub(crate) use tree::{Builder, KeyId, Node, ShapeId, too_large};
+pub use encode::{EncodeOptions, encode, from_json, write};
+pub use tree::{Builder, KeyId, Node, ShapeId, Tree, too_large};

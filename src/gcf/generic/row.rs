@@ -6,12 +6,12 @@
 
 use super::columns::{PathValue, Source};
 use super::decode::{Decoder, Done, Ended, Stop, TableOf, is_index, row_id, tell};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declare::Names;
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
-use crate::position::excerpt;
 use crate::walk::Columns;
 use hashbrown::HashMap;
 use std::borrow::Cow;

@@ -8,37 +8,44 @@
 //!
 //! Invariant: numbers are in the domain of GCF, keys of an object are different, the depth is bounded.
 
+use crate::excerpt::excerpt;
 use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::syntax::string;
-use crate::position::excerpt;
 use crate::walk::Sink;
 use bumpalo::Bump;
 use hashbrown::HashMap;
 use std::ops::Range;
 
 /// A key of a [`Tree`].
-pub(crate) type KeyId = u32;
+pub type KeyId = u32;
 /// The keys of an object, in their order, in a [`Tree`].
-pub(crate) type ShapeId = u32;
+pub type ShapeId = u32;
 
 const NONE: u32 = u32::MAX;
 
 /// A value; what is in it stands elsewhere in the tree.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Node<'a> {
+pub enum Node<'a> {
+    /// Null.
     Null,
+    /// A boolean.
     Bool(bool),
+    /// A 64-bit integer.
     Int(i64),
+    /// A finite double.
     Float(f64),
+    /// A string.
     Text(&'a str),
+    /// An array, held by the tree.
     Array(Array),
+    /// An object, held by the tree.
     Object(Object),
 }
 
 /// An array: `len` nodes from `first` on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Array {
+pub struct Array {
     first: u32,
     len: u32,
     pub kind: Elements,
@@ -46,7 +53,7 @@ pub(crate) struct Array {
 
 /// Which form an array has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Elements {
+pub enum Elements {
     /// No elements.
     Empty,
     /// All are scalars.
@@ -59,7 +66,7 @@ pub(crate) enum Elements {
 
 /// An object: the values of its shape's keys from `first` on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Object {
+pub struct Object {
     pub shape: ShapeId,
     first: u32,
     /// All values are scalars.
@@ -95,11 +102,12 @@ struct Shape {
 
 /// A value, whole.
 #[derive(Debug)]
-pub(crate) struct Tree<'a> {
+pub struct Tree<'a> {
     nodes: Vec<Node<'a>>,
     keys: Vec<Key<'a>>,
     shapes: Vec<Shape>,
     shape_keys: Vec<KeyId>,
+    /// The whole value.
     pub root: Node<'a>,
 }
 
@@ -134,7 +142,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Builds a [`Tree`] from the events of one value.
-pub(crate) struct Builder<'a> {
+pub struct Builder<'a> {
     bump: &'a Bump,
     tree: Tree<'a>,
     /// Values whose container is open.
@@ -164,7 +172,7 @@ struct Open {
 
 impl<'a> Builder<'a> {
     /// Nothing yet. Texts that are not borrowed are kept in `bump`.
-    pub(crate) fn new(bump: &'a Bump, limits: Limits) -> Self {
+    pub fn new(bump: &'a Bump, limits: Limits) -> Self {
         let tree = Tree {
             nodes: Vec::new(),
             keys: Vec::new(),
@@ -188,18 +196,18 @@ impl<'a> Builder<'a> {
     }
 
     /// The tree, once the value has been told whole.
-    pub(crate) fn finish(mut self) -> Tree<'a> {
+    pub fn finish(mut self) -> Tree<'a> {
         self.tree.root = self.stack.pop().unwrap_or(Node::Null);
         self.tree
     }
 
     /// Adds a scalar.
-    pub(crate) fn push(&mut self, scalar: Node<'a>) {
+    pub fn push(&mut self, scalar: Node<'a>) {
         self.stack.push(scalar);
     }
 
     /// Adds a copy of a text.
-    pub(crate) fn push_copy(&mut self, text: &str) {
+    pub fn push_copy(&mut self, text: &str) {
         let text = self.bump.alloc_str(text);
         self.stack.push(Node::Text(text));
     }
@@ -208,7 +216,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// `not_finite`.
-    pub(crate) fn push_float(&mut self, value: f64) -> Result<(), Error> {
+    pub fn push_float(&mut self, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             let message = format!("{value} is no number; use null or a text");
             return Err(self.error(Code::NotFinite, message));
@@ -218,8 +226,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The shape that the object that just began probably has.
-    #[cfg(feature = "python")]
-    pub(crate) fn expected(&self) -> Option<ShapeId> {
+    pub fn expected(&self) -> Option<ShapeId> {
         let context = self.open.last()?.context;
         let under = self.under_key.get(context as usize).copied().unwrap_or(NONE);
         let beside = || self.at_depth.get(self.open.len()).copied().unwrap_or(NONE);
@@ -227,18 +234,17 @@ impl<'a> Builder<'a> {
     }
 
     /// A key of [`Builder::expected`].
-    #[cfg(feature = "python")]
-    pub(crate) fn expected_key(&self, shape: ShapeId, position: usize) -> Option<KeyId> {
+    pub fn expected_key(&self, shape: ShapeId, position: usize) -> Option<KeyId> {
         self.tree.shape(shape).get(position).copied()
     }
 
     /// Adds a key that has been seen.
-    pub(crate) fn push_key(&mut self, id: KeyId) {
+    pub fn push_key(&mut self, id: KeyId) {
         self.key_stack.push(id);
     }
 
     /// Adds a key, a copy of which is kept.
-    pub(crate) fn push_key_copy(&mut self, key: &str) {
+    pub fn push_key_copy(&mut self, key: &str) {
         let id = match self.key_ids.get(key) {
             Some(&id) => id,
             None => self.key_of(self.bump.alloc_str(key)),
@@ -247,7 +253,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The id of a key whose text outlives the tree.
-    pub(crate) fn key_of(&mut self, key: &'a str) -> KeyId {
+    pub fn key_of(&mut self, key: &'a str) -> KeyId {
         if let Some(&id) = self.key_ids.get(key) {
             return id;
         }
@@ -263,7 +269,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// `limit_exceeded` when it is too deep.
-    pub(crate) fn begin(&mut self, is_object: bool) -> Result<(), Error> {
+    pub fn begin(&mut self, is_object: bool) -> Result<(), Error> {
         if self.open.len() >= self.limits.max_depth {
             let message = format!("nested more than {} levels deep", self.limits.max_depth);
             return Err(self.error(Code::LimitExceeded, message));
@@ -283,7 +289,7 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// `duplicate_key` for an object that has one twice, `limit_exceeded` when the value has more than
     /// 2^32 parts.
-    pub(crate) fn end(&mut self) -> Result<(), Error> {
+    pub fn end(&mut self) -> Result<(), Error> {
         self.end_as(None)
     }
 
@@ -291,7 +297,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// As [`Builder::end`].
-    pub(crate) fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
+    pub fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
         let Some(&Open { first, first_key, context, is_object }) = self.open.last() else {
             return Ok(());
         };
@@ -414,13 +420,13 @@ impl<'a> Builder<'a> {
 
     /// An error at the value that would come next.
     #[cold]
-    pub(crate) fn error(&self, code: Code, message: String) -> Error {
+    pub fn error(&self, code: Code, message: String) -> Error {
         Error { code, message, place: Place::Value(self.path(self.open.len())) }
     }
 
     /// An error at the innermost container.
     #[cold]
-    pub(crate) fn container_error(&self, code: Code, message: String) -> Error {
+    pub fn container_error(&self, code: Code, message: String) -> Error {
         let levels = self.open.len().saturating_sub(1);
         Error { code, message, place: Place::Value(self.path(levels)) }
     }
@@ -508,7 +514,7 @@ impl Sink for Builder<'_> {
 }
 
 /// What to say of an integer beyond 64 bits.
-pub(crate) fn too_large(digits: &str) -> String {
+pub fn too_large(digits: &str) -> String {
     let digits = if digits.len() > 40 { excerpt(digits) } else { digits.to_owned() };
     format!("the integer {digits} is not within -2^63 to 2^63 - 1; write it as a text")
 }

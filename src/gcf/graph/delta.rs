@@ -11,8 +11,8 @@ use super::names::{
 use super::root::{is_root, pack_root};
 use super::score;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
-use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
 
 /// Writes a delta.

@@ -1,7 +1,7 @@
 //! Pairs of the header, as they are written. GCF 3.6 section 3.
 
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
-use crate::position::excerpt;
 
 /// Appends a pair; nothing where the value is empty.
 ///

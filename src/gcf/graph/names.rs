@@ -1,8 +1,8 @@
 //! What a line can hold, and how kinds are abbreviated. GCF 3.6 sections 4 and 16.1.
 
 use super::types::{Edge, Payload, Symbol};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
-use crate::position::excerpt;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
 

@@ -2,9 +2,9 @@
 
 use super::names::{Index, check_identity, is_word, short, unfit};
 use super::types::{Edge, Payload, Symbol};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::number::write_float;
-use crate::position::excerpt;
 use sha2::{Digest, Sha256};
 
 /// `sha256:` and 64 hexadecimal digits over kinds, names, scores, provenances and distances of the

@@ -1,7 +1,7 @@
 //! Scores as a line shows them: two decimals, the exact double rounded half to even.
 
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::position::excerpt;
 
 /// Appends a finite score as `%.2f` has it.
 pub(super) fn write(score: f64, out: &mut String) {

@@ -5,9 +5,9 @@
 
 use super::names::identity;
 use super::types::{Symbol, Text};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::limits::DEFAULT_MAX_SIZE;
-use crate::position::excerpt;
 use hashbrown::{Equivalent, HashMap};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

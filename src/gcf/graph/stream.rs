@@ -14,8 +14,8 @@ use super::header::{write_count, write_field};
 use super::names::{check_edge, check_symbol, short};
 use super::session_table::{Epoch, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol, Text};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
-use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
 use std::time::Duration;
 

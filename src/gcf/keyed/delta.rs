@@ -1,8 +1,8 @@
 //! What changed between two sets, and a set with the changes made: all of them, or none.
 
 use super::{KeyedSet, Row, Scalar, begin, check_fields, push_pair, write_section};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
-use crate::position::excerpt;
 use hashbrown::HashMap;
 
 /// What makes one set of another. Rows stand in the order of their identities' canonical texts.

@@ -25,7 +25,7 @@ pub use read::{receive, receive_by};
 use super::error::{Code, Error};
 use super::syntax::number::{EXACT, write_float, write_int};
 use super::syntax::string::{is_bare_key, write_quoted, write_value};
-use crate::position::excerpt;
+use crate::excerpt::excerpt;
 use hashbrown::HashMap;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;

@@ -2,6 +2,7 @@
 
 use super::delta::Parts;
 use super::{Delta, KeyedSet, Row, Scalar};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::generic::decode::{is_index, row_id};
 use crate::gcf::syntax::declare::{Count, Field, braces, brackets};
@@ -9,7 +10,6 @@ use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string::read_key;
-use crate::position::excerpt;
 
 /// The set that a peer means: `text` is a full set, or a delta or "unchanged" to `base`.
 ///

@@ -12,6 +12,7 @@
 mod tests;
 
 use super::input::Input;
+use crate::excerpt::excerpt;
 use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault, Place};
 use crate::gcf::generic::block::Head;
@@ -21,7 +22,6 @@ use crate::gcf::generic::decode::{
 use crate::gcf::generic::row::Memory;
 use crate::gcf::syntax::declare::{Count, Names};
 use crate::gcf::syntax::line::Line;
-use crate::position::excerpt;
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 

@@ -3,10 +3,10 @@
 //! Invariant: whatever is taken from the encoder so far is the beginning of a text that `read` takes
 //! once it is closed; a call that fails adds nothing. GCF 3.6 section 8.3.
 
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::keyed::{Scalar, write_key};
 use crate::gcf::syntax::declare::Names;
-use crate::position::excerpt;
 use hashbrown::HashSet;
 use std::borrow::Cow;
 

@@ -4,8 +4,8 @@
 
 use super::scalar::{self, Token, skip_blanks};
 use super::string;
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::position::excerpt;
 use hashbrown::HashMap;
 use memchr::memchr2;
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! The first line: `GCF`, then `name=value` pairs. GCF 3.6 section 3.
 
 use super::line::Lines;
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::position::excerpt;
 
 /// What kind of thing a text holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

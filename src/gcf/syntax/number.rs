@@ -4,8 +4,8 @@
 //! point or an exponent where it is not an integer below 2^53. GCF 3.6 section 2.3.
 
 use super::string::push;
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::position::excerpt;
 
 /// From here on a double is written with an exponent: its neighbours are no longer 1 apart.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -4,9 +4,9 @@
 
 use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
+use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
 use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text, Whole};
-use crate::position::excerpt;
 use hashbrown::HashSet;
 use std::ops::Range;
 

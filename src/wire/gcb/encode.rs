@@ -2,9 +2,9 @@
 
 use super::super::error::{Code, Error};
 use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
+use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
 use crate::gcf::graph::{Components, Edge, Payload, Symbol};
-use crate::position::excerpt;
 use hashbrown::{HashMap, HashSet};
 
 /// Writes a payload.

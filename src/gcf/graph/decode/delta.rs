@@ -3,12 +3,12 @@
 use super::section::Section;
 use super::words::{fields, is_digits};
 use super::{Reader, text_of};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::types::{DeltaPayload, Edge, Symbol, Text};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::syntax::header::Header;
 use crate::gcf::syntax::line::Line;
-use crate::position::excerpt;
 
 impl<'t> Reader<'t, '_> {
     pub(super) fn delta(&mut self, header: &Header<'t>) -> Read<DeltaPayload> {

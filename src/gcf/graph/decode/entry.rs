@@ -2,13 +2,13 @@
 
 use super::Reader;
 use super::words::{fields, is_digits};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::score;
 use crate::gcf::graph::types::{Edge, Location, Symbol, Text};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::string::read_quoted;
-use crate::position::excerpt;
 
 impl<'t> Reader<'t, '_> {
     /// `@id kind name score provenance`, or `@id  # previously transmitted`.

@@ -3,11 +3,11 @@
 use super::section::Section;
 use super::words::is_digits;
 use super::{Reader, text_of};
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::types::Payload;
 use crate::gcf::syntax::header::{Header, pairs, words};
 use crate::gcf::syntax::line::Line;
-use crate::position::excerpt;
 
 impl<'t> Reader<'t, '_> {
     pub(super) fn payload(&mut self, header: &Header<'t>) -> Read<Payload> {

@@ -4,10 +4,10 @@
 
 use super::Reader;
 use super::words::is_digits;
+use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::syntax::declare::brackets;
 use crate::gcf::syntax::line::Line;
-use crate::position::excerpt;
 
 /// Which lines follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

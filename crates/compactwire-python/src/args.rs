@@ -1,0 +1,222 @@
+//! What Python passes, as what the core takes.
+
+use super::errors::{invalid_format, unfit};
+use compactwire::compact::delta::Replace;
+use compactwire::compact::{Choice, Format, Layout, Protocol};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
+
+/// Bytes to read, borrowed where nobody can change them meanwhile.
+pub(super) enum Data<'py> {
+    Text(Bound<'py, PyString>),
+    Bytes(Bound<'py, PyBytes>),
+    Copy(Vec<u8>),
+}
+
+impl<'py> Data<'py> {
+    /// Takes `str`, `bytes`, and a copy of a `bytearray`, `memoryview` or other byte buffer.
+    pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            Ok(Self::Text(text.clone()))
+        } else if let Ok(bytes) = object.cast::<PyBytes>() {
+            Ok(Self::Bytes(bytes.clone()))
+        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+            Ok(Self::Copy(bytes.to_vec()))
+        } else if object.is_instance_of::<PyMemoryView>() {
+            // Released, or not of bytes: its own error says so.
+            Ok(Self::Copy(PyBuffer::<u8>::get(object)?.to_vec(object.py())?))
+        } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
+            Ok(Self::Copy(buffer.to_vec(object.py())?))
+        } else {
+            let found = object.get_type().name()?;
+            let message = format!("expected str, bytes, bytearray or memoryview, not {found}");
+            Err(PyTypeError::new_err(message))
+        }
+    }
+
+    /// Whether an object holds bytes, not text.
+    pub(super) fn is_bytes(object: &Bound<'py, PyAny>) -> bool {
+        object.is_instance_of::<PyBytes>()
+            || object.is_instance_of::<PyByteArray>()
+            || object.is_instance_of::<PyMemoryView>()
+    }
+
+    /// The text; bytes must be UTF-8 (`InvalidFormat` otherwise).
+    pub(super) fn text(&self, py: Python<'py>) -> PyResult<&str> {
+        let bytes = match self {
+            Self::Text(text) => {
+                return match text.to_str() {
+                    Ok(text) => Ok(text),
+                    Err(_) => Err(invalid_format(py, &lone_surrogate(text))),
+                };
+            }
+            Self::Bytes(bytes) => bytes.as_bytes(),
+            Self::Copy(bytes) => bytes,
+        };
+        std::str::from_utf8(bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
+        })
+    }
+
+    /// The bytes; of a `str`, a `TypeError` that tells to encode it first.
+    pub(super) fn bytes(&self) -> PyResult<&[u8]> {
+        match self {
+            Self::Text(_) => Err(PyTypeError::new_err("expected bytes, not str (encode it first)")),
+            Self::Bytes(bytes) => Ok(bytes.as_bytes()),
+            Self::Copy(bytes) => Ok(bytes),
+        }
+    }
+}
+
+/// The UTF-8 of a field of a value to be written; `EncodeError` for a lone surrogate.
+pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&'a str> {
+    text.to_str().map_err(|_| unfit(text.py(), field, &lone_surrogate(text)))
+}
+
+/// Says where a text that has no UTF-8 has its first lone surrogate.
+#[cold]
+pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
+    // Python's own error knows where.
+    let position = text.call_method1("encode", ("utf-8",)).err().and_then(|error| {
+        error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()
+    });
+    match position {
+        Some(position) => format!("lone surrogate at position {position} has no UTF-8"),
+        None => "text has no UTF-8".into(),
+    }
+}
+
+/// An integer that is no `bool`, of 64 bits; `EncodeError` on `field` beyond.
+pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(value, field, "an int"));
+    }
+    value.extract::<i64>().map_err(|error| {
+        if !error.is_instance_of::<PyOverflowError>(value.py())
+            && !error.is_instance_of::<PyTypeError>(value.py())
+        {
+            // Raised by the object itself.
+            error
+        } else if error.is_instance_of::<PyOverflowError>(value.py()) {
+            unfit(value.py(), field, "the number is not within -2^63 to 2^63 - 1")
+        } else {
+            wrong_type(value, field, "an int")
+        }
+    })
+}
+
+/// An integer from 0 to 2^63 - 1 that is no `bool`; `EncodeError` on `field` for others.
+pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
+    u64::try_from(int64(value, field)?).map_err(|_| unfit(value.py(), field, "it is negative"))
+}
+
+/// Text of a field; `TypeError` names the field.
+pub(super) fn text<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+    field: &str,
+) -> PyResult<&'a Bound<'py, PyString>> {
+    value.cast::<PyString>().map_err(|_| wrong_type(value, field, "a str"))
+}
+
+/// A truth value of a field; `TypeError` names the field.
+pub(super) fn boolean(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
+    let on = value.cast::<PyBool>().map_err(|_| wrong_type(value, field, "a bool"))?;
+    Ok(on.is_true())
+}
+
+#[cold]
+fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
+    let found = value.get_type();
+    let found = found.name().map_or_else(|_| "this".into(), |name| name.to_string());
+    PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
+}
+
+/// An argument that was passed, even as `None`; a default is none.
+pub(super) struct Passed<'py>(pub(super) Option<Bound<'py, PyAny>>);
+
+impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(Some(value.to_owned())))
+    }
+}
+
+/// A size in bytes; one that no memory has is as good as none.
+#[derive(Clone, Copy)]
+pub(super) struct Size(pub(super) usize);
+
+impl FromPyObject<'_, '_> for Size {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        // Python 3.10 shows no notes, in which pyo3 names the argument.
+        let negative =
+            || PyValueError::new_err("max_size (or size, limit, max_line) must be 0 or more");
+        match value.extract::<i64>() {
+            Ok(size) if size < 0 => Err(negative()),
+            Ok(size) => Ok(Self(usize::try_from(size).unwrap_or(usize::MAX))),
+            Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+            Err(_) if value.lt(0)? => Err(negative()),
+            Err(_) => Ok(Self(usize::MAX)),
+        }
+    }
+}
+
+/// `protocol=`: 2 or 4.
+pub(super) fn protocol(value: &Bound<'_, PyInt>) -> PyResult<Protocol> {
+    match value.extract::<i64>() {
+        Ok(2) => Ok(Protocol::V2),
+        Ok(4) => Ok(Protocol::V4),
+        _ => Err(PyValueError::new_err(format!("protocol must be 2 or 4, not {value}"))),
+    }
+}
+
+/// `format=`: one of the seven, `auto` or `smallest`.
+pub(super) fn choice(name: &str) -> PyResult<Choice> {
+    match name {
+        "auto" => return Ok(Choice::Auto),
+        "smallest" => return Ok(Choice::Smallest),
+        _ => {}
+    }
+    let format = Format::ALL.into_iter().find(|format| format.name() == name);
+    format.map(Choice::Format).ok_or_else(|| {
+        let names = Format::ALL.map(Format::name).join(", ");
+        PyValueError::new_err(format!(
+            "format must be one of {names}, auto, smallest, not {name:?}"
+        ))
+    })
+}
+
+/// `msgpack_version=`: 1, 2, 3 or `"map"`.
+pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
+    if value.is_instance_of::<PyBool>() {
+        // Equal to 1, and surely not meant.
+    } else if let Ok(number) = value.cast::<PyInt>() {
+        match number.extract::<i64>() {
+            Ok(1) => return Ok(Layout::V1),
+            Ok(2) => return Ok(Layout::V2),
+            Ok(3) => return Ok(Layout::V3),
+            _ => {}
+        }
+    } else if value.eq("map")? {
+        return Ok(Layout::Map);
+    }
+    let found = value.repr()?;
+    Err(PyValueError::new_err(format!("msgpack_version must be 1, 2, 3 or 'map', not {found}")))
+}
+
+/// `replace=`: `overwrite` or `truncate`.
+pub(super) fn replace(name: &str) -> PyResult<Replace> {
+    match name {
+        "overwrite" => Ok(Replace::Overwrite),
+        "truncate" => Ok(Replace::Truncate),
+        _ => {
+            let message = format!("replace must be 'overwrite' or 'truncate', not {name:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}

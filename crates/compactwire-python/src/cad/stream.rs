@@ -1,0 +1,244 @@
+//! `iter_compact`.
+
+use super::super::args::{Data, Size};
+use super::super::errors::{os_error, parse_error};
+use super::super::walk;
+use super::objects::Objects;
+use super::{dialect, rest, surrogate_bytes};
+use compactwire::cad::{self, MAX_LINE, Stream};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many bytes are asked of a file at once.
+const CHUNK: usize = 1 << 16;
+
+/// The items of a compact text, one after the other; `iter_compact` makes it.
+///
+/// As with a generator, asking for the next item while another thread, or the source itself, waits
+/// for one is a `ValueError`.
+///
+/// Source: design section 10.
+#[pyclass(frozen, module = "compactwire.cad")]
+pub(super) struct CompactIterator {
+    source: Source,
+    /// `None` once it has ended or failed. No Python code runs under the lock.
+    stream: Mutex<Option<Stream>>,
+    /// Whether somebody asks for the next item: chunks must come to the stream in their order, and
+    /// Python code runs while one is fetched.
+    busy: AtomicBool,
+}
+
+/// Nobody else asks until this is dropped.
+struct Turn<'i>(&'i AtomicBool);
+
+impl<'i> Turn<'i> {
+    fn take(busy: &'i AtomicBool) -> PyResult<Self> {
+        if busy.swap(true, Ordering::Acquire) {
+            return Err(PyValueError::new_err("CompactIterator is already executing"));
+        }
+        Ok(Self(busy))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Where chunks come from.
+enum Source {
+    /// A path: a file of ours, which nobody else has to close.
+    Path(PathBuf, Mutex<File>),
+    /// The `read` of the caller's file.
+    File(Py<PyAny>),
+    /// An iterator.
+    Chunks(Py<PyAny>),
+}
+
+/// What the stream has next.
+enum Next<'py> {
+    Item(Bound<'py, PyAny>),
+    Starved,
+}
+
+impl Source {
+    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = source.py();
+        if Data::is_bytes(source) {
+            let chunks = PyTuple::new(py, [source])?;
+            return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
+        }
+        if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
+            // The path may be bytes.
+            let path: PathBuf = py.import("os")?.call_method1("fsdecode", (source,))?.extract()?;
+            let file = File::open(&path).map_err(|error| os_error(&error, path.clone()))?;
+            return Ok(Self::Path(path, Mutex::new(file)));
+        }
+        if source.hasattr("read")? {
+            return Ok(Self::File(source.clone().unbind()));
+        }
+        Ok(Self::Chunks(source.try_iter()?.into_any().unbind()))
+    }
+
+    /// The next chunk; `None` at the end.
+    fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
+        let chunk = match self {
+            Self::Path(path, file) => {
+                let mut bytes = vec![0; CHUNK];
+                let read = py.detach(|| match file.lock() {
+                    Ok(mut file) => file.read(&mut bytes),
+                    Err(_) => Ok(0),
+                });
+                let read = read.map_err(|error| os_error(&error, path.clone()))?;
+                bytes.truncate(read);
+                return Ok((read > 0).then_some(bytes));
+            }
+            Self::File(file) => Some(file.bind(py).call_method1("read", (CHUNK,))?),
+            Self::Chunks(chunks) => chunks.bind(py).try_iter()?.next().transpose()?,
+        };
+        let Some(chunk) = chunk else { return Ok(None) };
+        let bytes = chunk_bytes(&chunk)?;
+        let end = bytes.is_empty() && matches!(self, Self::File(_));
+        Ok((!end).then_some(bytes))
+    }
+}
+
+fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = chunk.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if let Ok(text) = chunk.cast::<PyString>() {
+        return text.to_str().map_or_else(|_| surrogate_bytes(text), |text| Ok(text.into()));
+    }
+    if let Ok(data) = Data::new(chunk) {
+        return Ok(data.bytes()?.to_vec());
+    }
+    let found = chunk.get_type().name()?;
+    Err(PyTypeError::new_err(format!("a chunk must be bytes or str, not {found}")))
+}
+
+#[pymethods]
+impl CompactIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let _turn = Turn::take(&self.busy)?;
+        loop {
+            match self.step(py)? {
+                None => return Ok(None),
+                Some(Next::Item(item)) => return Ok(Some(item)),
+                Some(Next::Starved) => {}
+            }
+            let chunk = self.source.chunk(py)?;
+            let mut guard = self.lock()?;
+            let Some(stream) = guard.as_mut() else { return Ok(None) };
+            match chunk {
+                Some(chunk) => stream.push(&chunk),
+                None => stream.end(),
+            }
+        }
+    }
+}
+
+impl CompactIterator {
+    fn lock(&self) -> PyResult<std::sync::MutexGuard<'_, Option<Stream>>> {
+        self.stream.lock().map_err(|_| PyRuntimeError::new_err("the iterator has failed"))
+    }
+
+    fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Next<'py>>> {
+        let mut guard = self.lock()?;
+        let Some(stream) = guard.as_mut() else { return Ok(None) };
+        match stream.node() {
+            Err(error) => {
+                *guard = None;
+                Err(parse_error(py, &error))
+            }
+            Ok(Some(node)) => {
+                let mut objects = Objects::new(py);
+                cad::tell_node(&node, |node| stream.id(node), &mut objects)?;
+                Ok(Some(Next::Item(pair(py, "node", objects.finish())?)))
+            }
+            Ok(None) if !stream.has_ended() => Ok(Some(Next::Starved)),
+            Ok(None) => {
+                match stream.extra() {
+                    Err(error) => {
+                        *guard = None;
+                        return Err(parse_error(py, &error));
+                    }
+                    Ok(Some(extra)) => {
+                        drop(guard);
+                        let item = PyDict::new(py);
+                        item.set_item("pointer", extra.pointer)?;
+                        item.set_item("value", walk::object(py, &extra.value)?)?;
+                        return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
+                    }
+                    Ok(None) => {}
+                }
+                let finished = guard.take().map(Stream::finish);
+                drop(guard);
+                let Some(finished) = finished else { return Ok(None) };
+                let (sections, id) = finished.map_err(|error| parse_error(py, &error))?;
+                let rest = rest(py, &sections, id)?.into_any();
+                Ok(Some(Next::Item(pair(py, "end", rest)?)))
+            }
+        }
+    }
+}
+
+fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let kind = PyString::intern(py, kind).into_any();
+    Ok(PyTuple::new(py, [kind, value])?.into_any())
+}
+
+/// Read compact text of any size, node by node.
+///
+/// Parameters
+/// ----------
+/// source : str, path-like, bytes, bytearray, memoryview, binary file or iterable of bytes or str
+///     A path, the text as bytes, a file (read to its end), or chunks, which may end anywhere, even
+///     in a character.
+/// dialect : {"auto", "0.1", "0.2"}
+///     The grammar, as in `from_compact`.
+/// max_line : int
+///     The longest line in bytes; 1 MiB by default.
+///
+/// Returns
+/// -------
+/// CompactIterator
+///     Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
+///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come after all
+///     nodes and before the end as `("extra", {"pointer", "value"})`: what is put together has the
+///     value there. Whether the pointer leads anywhere is not looked at: the nodes are gone.
+///
+/// Raises
+/// ------
+/// CompactParseError
+///     While iterating, as `from_compact` raises it; the nodes before have been given.
+///
+/// Notes
+/// -----
+/// In memory are one line, one sketch, names, what is no node, and a byte or two for each node.
+///
+/// Source: CAD IR "Future Enhancements"; design section 10.
+#[pyfunction]
+#[pyo3(signature = (source, /, dialect = "auto", max_line = Size(MAX_LINE)))]
+#[pyo3(text_signature = "(source, /, dialect='auto', max_line=1048576)")]
+pub(super) fn iter_compact(
+    source: &Bound<'_, PyAny>,
+    dialect: &str,
+    max_line: Size,
+) -> PyResult<CompactIterator> {
+    let dialect = self::dialect(dialect, true)?;
+    let source = Source::new(source)?;
+    let stream = Mutex::new(Some(Stream::new(dialect, max_line.0)));
+    Ok(CompactIterator { source, stream, busy: AtomicBool::new(false) })
+}

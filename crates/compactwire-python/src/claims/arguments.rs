@@ -1,0 +1,77 @@
+//! What Python passes to the producers: errors name the argument, and the place in it.
+
+use super::super::args::lone_surrogate;
+use super::super::errors::unfit_path;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyMapping, PyString};
+use std::path::PathBuf;
+
+/// A path: `str` or path-like, and never `bytes`, which other systems than Unix could not take.
+pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
+    let py = value.py();
+    let expected = "a str or path-like";
+    let given = if value.is_instance_of::<PyString>() || !value.hasattr("__fspath__")? {
+        value.clone()
+    } else {
+        py.import("os")?.call_method1("fspath", (value,))?
+    };
+    if given.is_instance_of::<PyBytes>() {
+        let message = format!("{field} must be {expected}, not bytes (os.fsdecode it first)");
+        return Err(PyTypeError::new_err(message));
+    }
+    let Ok(text) = given.cast::<PyString>() else { return Err(wrong(&given, field, expected)) };
+    if text.contains("\0")? {
+        return Err(unfit_path(py, field, "no path has a NUL"));
+    }
+    text.extract().map_err(|_| unfit_path(py, field, &lone_surrogate(text)))
+}
+
+/// A text, which has UTF-8.
+pub(super) fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
+    let text = value.cast::<PyString>().map_err(|_| wrong(value, field, "a str"))?;
+    let utf8 = text.to_str().map_err(|_| unfit_path(value.py(), field, &lone_surrogate(text)))?;
+    Ok(utf8.to_owned())
+}
+
+/// A text that may be None.
+pub(super) fn optional_text(
+    value: Option<&Bound<'_, PyAny>>,
+    field: &str,
+) -> PyResult<Option<String>> {
+    value.map(|value| text(value, field)).transpose()
+}
+
+/// What an iterable that is no text gives; what it raises is raised.
+pub(super) fn iterate<'py>(
+    value: &Bound<'py, PyAny>,
+    field: &str,
+    of: &str,
+) -> PyResult<Bound<'py, PyIterator>> {
+    let iterable = value.hasattr("__iter__")? || value.hasattr("__getitem__")?;
+    if !iterable || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Err(wrong(value, field, &format!("an iterable of {of}")));
+    }
+    value.try_iter()
+}
+
+/// The entries of a mapping, copied, so that it may change meanwhile.
+pub(super) fn entries<'py>(
+    value: &Bound<'py, PyAny>,
+    field: &str,
+    of: &str,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong(value, field, of))?;
+    let pair = |entry: Bound<'py, PyAny>| {
+        entry.extract().map_err(|_| wrong(&entry, &format!("an entry of {field}"), "a pair"))
+    };
+    mapping.items()?.iter().map(pair).collect()
+}
+
+/// A `TypeError` that says what an argument must be, and is.
+#[cold]
+pub(super) fn wrong(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
+    let found = value.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+    let found = compactwire::claims::one_line(&found);
+    PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
+}

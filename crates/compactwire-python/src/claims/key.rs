@@ -1,0 +1,135 @@
+//! `compactwire.claims.SigningKey`: the secret stays in the core, and copies of it are wiped.
+
+use super::super::errors::produce_error;
+use super::arguments::{path, wrong};
+use compactwire::claims;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
+use zeroize::Zeroizing;
+
+/// A secret Ed25519 key, for signing.
+///
+/// The secret is wiped when the object goes, and given away by `seed` and `save` only: not by
+/// `repr`, not in errors, and the object cannot be pickled or copied.
+///
+/// Parameters
+/// ----------
+/// seed : bytes
+///     The 32 bytes that the key is made of. The caller's own copy is the caller's to wipe.
+///
+/// Raises
+/// ------
+/// TypeError, ValueError
+///     It is not bytes, or not 32 of them.
+#[pyclass(frozen, module = "compactwire.claims")]
+pub(super) struct SigningKey(claims::SigningKey);
+
+#[pymethods]
+impl SigningKey {
+    #[new]
+    #[pyo3(signature = (seed, /))]
+    fn new(seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        key_of(seed, "seed", "bytes").map(Self)
+    }
+
+    /// Read a key from a file that `save` or `compactwire claim key` has written.
+    ///
+    /// It must be a regular file, of which no more than 256 bytes are read. Its secret is never an
+    /// object of Python.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     A file of 64 hexadecimal digits, with white space around them or without.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     It is something else; the message shows nothing of it.
+    /// OSError
+    ///     It cannot be read.
+    #[classmethod]
+    #[pyo3(signature = (path, /), text_signature = "(path, /)")]
+    fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (py, file) = (path.py(), self::path(path, "path")?);
+        let loaded = py.detach(|| claims::SigningKey::load(&file));
+        loaded.map(Self).map_err(|error| produce_error(py, error))
+    }
+
+    /// Write the key to a new file, which on Unix its owner alone may read.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     The file. One that is there is never replaced: it may be the only copy of another key.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     There is a file of this name, or it cannot be written.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, file) = (path.py(), self::path(path, "path")?);
+        py.detach(|| self.0.save(&file)).map_err(|error| produce_error(py, error))
+    }
+
+    /// The key by which others verify: 64 hexadecimal digits.
+    #[getter]
+    fn public_key(&self) -> String {
+        self.0.public_key()
+    }
+
+    /// The secret: 32 bytes, which Python keeps until nobody holds them and does not wipe.
+    fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &*self.0.seed())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<SigningKey public_key={}>", self.0.public_key())
+    }
+}
+
+/// The key of a seed, of which no copy stays here.
+fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<claims::SigningKey> {
+    let copy;
+    let bytes = if let Ok(bytes) = seed.cast::<PyBytes>() {
+        bytes.as_bytes()
+    } else if let Ok(bytes) = seed.cast::<PyByteArray>() {
+        copy = Zeroizing::new(bytes.to_vec());
+        &copy
+    } else if seed.is_instance_of::<PyString>() {
+        return Err(wrong(seed, field, expected));
+    } else if let Ok(buffer) = PyBuffer::<u8>::get(seed) {
+        copy = Zeroizing::new(buffer.to_vec(seed.py())?);
+        &copy
+    } else {
+        return Err(wrong(seed, field, expected));
+    };
+    let mut secret = Zeroizing::new([0; 32]);
+    if bytes.len() != secret.len() {
+        let message = format!("{field}: a seed has 32 bytes, not {}", bytes.len());
+        return Err(PyValueError::new_err(message));
+    }
+    secret.copy_from_slice(bytes);
+    Ok(claims::SigningKey::new(&secret))
+}
+
+/// Calls `work` with a key, or with that of a seed.
+pub(super) fn with_key<T>(
+    key: &Bound<'_, PyAny>,
+    work: impl FnOnce(&claims::SigningKey) -> Result<T, claims::ProduceError>,
+) -> PyResult<T> {
+    let made = match key.cast::<SigningKey>() {
+        Ok(key) => work(&key.get().0),
+        Err(_) => work(&key_of(key, "key", "a SigningKey or the 32 bytes of its seed")?),
+    };
+    made.map_err(|error| produce_error(key.py(), error))
+}
+
+/// Make a new secret key from the system's randomness.
+#[pyfunction]
+pub(super) fn generate_key(py: Python<'_>) -> PyResult<SigningKey> {
+    claims::SigningKey::generate().map(SigningKey).map_err(|error| produce_error(py, error))
+}

@@ -1,0 +1,420 @@
+//! Making what is verified: `compactwire.claims`.
+
+use super::super::args::boolean;
+use super::super::errors::{produce_error, unfit_path};
+use super::super::walk;
+use super::arguments::{entries, iterate, optional_text, path, text};
+use super::key::with_key;
+use compactwire::claims::{self, Item, Scope, Signing};
+use compactwire::excerpt::excerpt;
+use compactwire::value::Value;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::path::PathBuf;
+
+/// Write a bundle: the texts as artifacts, and the manifest `bundle.json`.
+///
+/// All of it is written, or nothing: an empty folder stays empty where an error is raised, and
+/// one that was made is removed. No link inside the folder is followed.
+///
+/// Parameters
+/// ----------
+/// out_dir : str or path-like
+///     The folder, made if it is not there; one that is there must be empty.
+/// run_id, job_id, message_id : str
+///     What the bundle belongs to. The names of the receipts begin with `run_id`, of 1 to 200
+///     characters without "/", "\\" and NUL.
+/// items : iterable of Mapping
+///     Each with "kind" ("symbol" or "section"), "ref", "text" and perhaps "slice" (str or None).
+///     Line ends of the text become LF, and a last one is added. A symbol costs tokens only if
+///     its "ref" begins with "@".
+///
+/// Returns
+/// -------
+/// dict
+///     The manifest.
+///
+/// Raises
+/// ------
+/// EncodeError, TypeError
+///     Two items are the same, or an argument is not like that.
+/// ClaimRejected
+///     No verification would accept it: a slice of everything, an absolute path.
+/// OSError
+///     The folder is not empty (FileExistsError), or a file cannot be written.
+///
+/// Source: Compression Claims sections 2 and 3.
+#[pyfunction]
+pub(super) fn build_bundle<'py>(
+    out_dir: &Bound<'py, PyAny>,
+    run_id: &Bound<'py, PyAny>,
+    job_id: &Bound<'py, PyAny>,
+    message_id: &Bound<'py, PyAny>,
+    items: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = out_dir.py();
+    let folder = path(out_dir, "out_dir")?;
+    let (run, job) = (text(run_id, "run_id")?, text(job_id, "job_id")?);
+    let message = text(message_id, "message_id")?;
+    let items = iterate(items, "items", "mappings")?.zip(0..);
+    let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
+    let items = items.collect::<PyResult<Vec<_>>>()?;
+    let made = py.detach(|| claims::build_bundle(&folder, &run, &job, &message, &items));
+    dict(py, &made.map_err(|error| produce_error(py, error))?)
+}
+
+fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
+    let mut made =
+        Item { symbol: false, reference: String::new(), slice: None, text: String::new() };
+    let mut missing = vec!["kind", "ref", "text"];
+    let unfit = |message: &str| unfit_path(item.py(), place, message);
+    for (name, value) in entries(item, place, "a mapping with kind, ref and text")? {
+        let name = text(&name, &format!("a key of {place}"))?;
+        let member = || text(&value, &format!("{place}.{name}"));
+        match name.as_str() {
+            "kind" => {
+                made.symbol = match member()?.as_str() {
+                    "symbol" => true,
+                    "section" => false,
+                    other => {
+                        let other = excerpt(other);
+                        return Err(unfit(&format!(
+                            "kind must be 'symbol' or 'section', not {other}"
+                        )));
+                    }
+                }
+            }
+            "ref" => made.reference = member()?,
+            "slice" if value.is_none() => {}
+            "slice" => made.slice = Some(member()?),
+            "text" => made.text = member()?,
+            _ => {
+                let names = "kind, ref, slice and text";
+                return Err(unfit(&format!("an item has {names}, and no {}", excerpt(&name))));
+            }
+        }
+        missing.retain(|other| *other != name);
+    }
+    match missing.first() {
+        None => Ok(made),
+        Some(name) => Err(unfit(&format!("an item needs {name:?}"))),
+    }
+}
+
+/// Make the receipt of a run of a bundle's steps.
+///
+/// Parameters
+/// ----------
+/// manifest : dict
+///     The manifest of the bundle.
+/// parent : dict, optional
+///     The receipt before it; the first has none.
+///
+/// Returns
+/// -------
+/// dict
+///     The receipt, not signed.
+///
+/// Raises
+/// ------
+/// ClaimRejected
+///     The manifest or the parent would not verify, or the parent is of another run.
+/// EncodeError, TypeError
+///     An argument is no value of JSON, or the parent has no number to count on from.
+///
+/// Source: Compression Claims section 3.5.
+#[pyfunction]
+#[pyo3(signature = (manifest, parent = None))]
+pub(super) fn make_receipt<'py>(
+    manifest: &Bound<'py, PyAny>,
+    parent: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = manifest.py();
+    let manifest = walk::value(manifest, "manifest")?;
+    let parent = parent.map(|parent| walk::value(parent, "parent")).transpose()?;
+    let made = claims::make_receipt(&manifest, parent.as_ref());
+    dict(py, &made.map_err(|error| produce_error(py, error))?)
+}
+
+/// Sign a receipt; its `receipt_hash` stays as it is.
+///
+/// A receipt holds one signature in `attestation`, or several in `attestations`, each by another
+/// key: see `add`.
+///
+/// Parameters
+/// ----------
+/// receipt : dict
+///     The receipt.
+/// key : SigningKey or bytes
+///     The key, or the 32 bytes of its seed.
+/// validator_id : str, optional
+///     By which name the trust policy knows the key.
+/// build_id : str, optional
+///     What signed: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
+/// scope : {"spec", "reference"}
+///     The bytes that are signed: without `receipt_hash` (the specification) or with it.
+/// add : bool
+///     Keep the signatures of other keys, which must be good, for `receipt_quorum`. Without it, a
+///     signature takes the place of the one that is there.
+///
+/// Returns
+/// -------
+/// dict
+///     The receipt with its attestation, or with all of them in their order.
+///
+/// Raises
+/// ------
+/// ClaimRejected
+///     The receipt, a name or a signature that stays would not verify.
+/// EncodeError, TypeError, ValueError
+///     Several signatures would be lost without `add`, or an argument is not like that.
+///
+/// Source: Compression Claims section 3.3.
+#[pyfunction]
+#[pyo3(signature = (
+    receipt, key, validator_id = None, build_id = None, scope = None, *, add = None
+))]
+#[pyo3(
+    text_signature = "(receipt, key, validator_id=None, build_id=None, scope='spec', *, add=False)"
+)]
+pub(super) fn sign_receipt<'py>(
+    receipt: &Bound<'py, PyAny>,
+    key: &Bound<'py, PyAny>,
+    validator_id: Option<&Bound<'py, PyAny>>,
+    build_id: Option<&Bound<'py, PyAny>>,
+    scope: Option<&Bound<'py, PyAny>>,
+    add: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let validator_id = optional_text(validator_id, "validator_id")?;
+    let build_id = optional_text(build_id, "build_id")?;
+    let signing = Signing {
+        validator_id: validator_id.as_deref(),
+        build_id: build_id.as_deref(),
+        scope: scope.map_or(Ok(Scope::Spec), self::scope)?,
+        add: add.map_or(Ok(false), |add| boolean(add, "add"))?,
+    };
+    let value = walk::value(receipt, "receipt")?;
+    let signed = with_key(key, |key| claims::sign_receipt(&value, key, &signing))?;
+    dict(receipt.py(), &signed)
+}
+
+fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
+    match text(scope, "scope")?.as_str() {
+        "spec" => Ok(Scope::Spec),
+        "reference" => Ok(Scope::Reference),
+        other => {
+            let message = format!("it must be 'spec' or 'reference', not {}", excerpt(other));
+            Err(unfit_path(scope.py(), "scope", &message))
+        }
+    }
+}
+
+/// Write a receipt under the name by which it is found, `<run_id>_<receipt_index>.json`.
+///
+/// Parameters
+/// ----------
+/// folder : str or path-like
+///     The folder of the receipts, made if it is not there. A receipt that has this name already
+///     is replaced as a whole; a link is not followed.
+/// receipt : dict
+///     The receipt.
+///
+/// Returns
+/// -------
+/// str
+///     The path of the file.
+///
+/// Raises
+/// ------
+/// ClaimRejected, EncodeError, TypeError
+///     It, or a signature of it, would not verify, or it has no number.
+/// OSError
+///     It cannot be written, or something else than a regular file is in the way.
+///
+/// Source: Compression Claims section 2.3.
+#[pyfunction]
+pub(super) fn write_receipt(
+    folder: &Bound<'_, PyAny>,
+    receipt: &Bound<'_, PyAny>,
+) -> PyResult<PathString> {
+    let (py, folder) = (receipt.py(), path(folder, "folder")?);
+    let value = walk::value(receipt, "receipt")?;
+    let written = py.detach(|| claims::write_receipt(&folder, &value));
+    written.map(PathString).map_err(|error| produce_error(py, error))
+}
+
+/// A path as `str`.
+pub(super) struct PathString(PathBuf);
+
+impl<'py> IntoPyObject<'py> for PathString {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(self.0.into_os_string().into_pyobject(py)?)
+    }
+}
+
+/// Sign the Merkle root over a chain of receipts.
+///
+/// Parameters
+/// ----------
+/// chain : iterable of dict
+///     All receipts of one run, in their order.
+/// key, validator_id, build_id
+///     As in `sign_receipt`.
+///
+/// Returns
+/// -------
+/// dict
+///     The Merkle attestation.
+///
+/// Raises
+/// ------
+/// ClaimRejected
+///     A receipt would not verify, comes twice or does not follow the one before it; `path` says
+///     which, such as "chain[2]#/parent_receipt_hash".
+/// EncodeError, TypeError, ValueError
+///     There is none, or an argument is not like that.
+///
+/// Source: Compression Claims section 3.6.
+#[pyfunction]
+#[pyo3(signature = (chain, key, validator_id = None, build_id = None))]
+pub(super) fn merkle_attestation<'py>(
+    chain: &Bound<'py, PyAny>,
+    key: &Bound<'py, PyAny>,
+    validator_id: Option<&Bound<'py, PyAny>>,
+    build_id: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let validator = optional_text(validator_id, "validator_id")?;
+    let build = optional_text(build_id, "build_id")?;
+    let receipts = iterate(chain, "chain", "receipts")?.zip(0..);
+    let receipts = receipts.map(|(receipt, at)| walk::value(&receipt?, &format!("chain[{at}]")));
+    let receipts = receipts.collect::<PyResult<Vec<_>>>()?;
+    let made = with_key(key, |key| {
+        claims::merkle_attestation(&receipts, key, validator.as_deref(), build.as_deref())
+    });
+    dict(chain.py(), &made?)
+}
+
+/// Say whether a Merkle attestation is signed by the key that it names.
+///
+/// Whose key that is, and whether its root is that of any receipts, `verify_claim` says.
+///
+/// Parameters
+/// ----------
+/// attestation : dict
+///     The Merkle attestation.
+///
+/// Returns
+/// -------
+/// bool
+///     Whether its signature is good.
+///
+/// Raises
+/// ------
+/// ClaimRejected, EncodeError, TypeError
+///     It is no Merkle attestation.
+///
+/// Source: Compression Claims section 3.6.
+#[pyfunction]
+#[pyo3(signature = (attestation, /))]
+pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let value = walk::value(attestation, "attestation")?;
+    let verified = claims::verify_merkle_signature(&value);
+    verified.map_err(|error| produce_error(attestation.py(), error))
+}
+
+/// Claim what the artifacts of a bundle give.
+///
+/// Parameters
+/// ----------
+/// manifest : dict
+///     The manifest.
+/// bundle_dir : str or path-like
+///     The folder of the bundle, whose manifest and artifacts are read and checked.
+/// components : Mapping of str to bool, optional
+///     Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim is about; all but "f3"
+///     unless given.
+/// notes : str, optional
+///     Anything; nobody verifies it.
+///
+/// Returns
+/// -------
+/// dict
+///     The claim.
+///
+/// Raises
+/// ------
+/// ClaimRejected
+///     The folder holds another bundle than the manifest's, or no claim about it can be true.
+/// EncodeError, TypeError
+///     An argument is not like that.
+///
+/// Source: Compression Claims section 2.
+#[pyfunction]
+#[pyo3(signature = (manifest, bundle_dir, components = None, notes = None))]
+pub(super) fn make_claim<'py>(
+    manifest: &Bound<'py, PyAny>,
+    bundle_dir: &Bound<'py, PyAny>,
+    components: Option<&Bound<'py, PyAny>>,
+    notes: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (py, folder) = (manifest.py(), path(bundle_dir, "bundle_dir")?);
+    let notes = optional_text(notes, "notes")?;
+    let manifest = walk::value(manifest, "manifest")?;
+    let components = match components {
+        None => DEFAULT_COMPONENTS.map(|(name, included)| (name.to_owned(), included)).to_vec(),
+        Some(given) => {
+            let given = entries(given, "components", "a mapping of names to bool")?;
+            let component = |(name, included)| component(&name, &included);
+            given.into_iter().map(component).collect::<PyResult<_>>()?
+        }
+    };
+    let made = py.detach(|| claims::make_claim(&manifest, &folder, &components, notes.as_deref()));
+    dict(py, &made.map_err(|error| produce_error(py, error))?)
+}
+
+fn component(name: &Bound<'_, PyAny>, included: &Bound<'_, PyAny>) -> PyResult<(String, bool)> {
+    let name = text(name, "a key of components")?;
+    let included = boolean(included, &format!("components[{}]", excerpt(&name)))?;
+    Ok((name, included))
+}
+
+const DEFAULT_COMPONENTS: [(&str, bool); 4] =
+    [("vector_db_only", true), ("symbol_lang", true), ("f3", false), ("cas", true)];
+
+/// Make a trust policy: whose signatures count.
+///
+/// Parameters
+/// ----------
+/// entries : iterable of dict
+///     Each with "validator_id", "public_key" (64 hexadecimal digits), "schemes" (a list with
+///     "ed25519"), "scope" (of "RECEIPT" and "MERKLE"), "enabled" and perhaps "build_id".
+///
+/// Returns
+/// -------
+/// dict
+///     The policy.
+///
+/// Raises
+/// ------
+/// ClaimRejected
+///     An entry is not like that, or an id or a key comes twice.
+/// EncodeError, TypeError
+///     An entry is no value of JSON.
+///
+/// Source: Compression Claims section 3.4.
+#[pyfunction]
+pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let py = entries.py();
+    let entries = iterate(entries, "entries", "dict")?.zip(0..);
+    let entries = entries.map(|(entry, at)| walk::value(&entry?, &format!("entries[{at}]")));
+    let made = claims::make_trust_policy(entries.collect::<PyResult<Vec<_>>>()?);
+    dict(py, &made.map_err(|error| produce_error(py, error))?)
+}
+
+fn dict<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyDict>> {
+    Ok(walk::object(py, value)?.cast_into()?)
+}

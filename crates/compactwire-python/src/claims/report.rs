@@ -1,0 +1,273 @@
+//! `compactwire.ClaimReport` and what it holds.
+
+use super::super::errors::claim_rejected;
+use super::super::walk;
+use compactwire::claims::{CHECKS, Report, Status};
+use compactwire::value::Value;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyBytes, PyDict, PyTuple, PyType};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The verdict over a compression claim.
+///
+/// True in a condition exactly when `ok` is. A function of the inputs and options alone: it holds
+/// no time, host or absolute path, and `to_json` gives the same bytes wherever it is made.
+///
+/// Source: Compression Claims sections 5, 6 and 8.
+#[pyclass(frozen, module = "compactwire")]
+pub(in super::super) struct ClaimReport {
+    core: Report,
+}
+
+impl ClaimReport {
+    pub(super) fn new(core: Report) -> Self {
+        Self { core }
+    }
+
+    /// A member of the report as the JSON has it.
+    fn member<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        walk::object(py, self.core.to_value().get(name).unwrap_or(&Value::Null))
+    }
+}
+
+#[pymethods]
+impl ClaimReport {
+    /// The version of the form of `to_dict` and `to_json`.
+    #[getter]
+    fn report_version<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.member(py, "report_version")
+    }
+
+    /// Whether every check that applies has passed.
+    #[getter]
+    fn ok(&self) -> bool {
+        self.core.ok()
+    }
+
+    /// 0: verified. 1: the claim is not true. 2: bad input. 3: a bug in this program.
+    #[getter]
+    fn exit_code(&self) -> u8 {
+        self.core.exit_code()
+    }
+
+    /// Why the claim is refused; None if it is not.
+    #[getter]
+    fn error(&self) -> Option<Problem> {
+        self.core.problem.as_ref().map(|problem| Problem {
+            code: problem.failure.code.name().into(),
+            message: problem.failure.message.clone(),
+            phase: problem.failure.code.phase().into(),
+            path: problem.failure.path.clone(),
+            check: CHECKS[problem.check].id.into(),
+        })
+    }
+
+    /// All checks, in their order.
+    #[getter]
+    fn checks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let checks = CHECKS.iter().zip(self.core.checks);
+        PyTuple::new(
+            py,
+            checks
+                .map(|(check, status)| Check::new(check.id, status, check.text))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// The id of the bundle, once it has been recomputed; None before.
+    #[getter]
+    fn bundle_id(&self) -> Option<&str> {
+        self.core.bundle_id.as_deref()
+    }
+
+    /// The run of the bundle, once its id has been recomputed; None before.
+    #[getter]
+    fn run_id(&self) -> Option<&str> {
+        self.core.run_id.as_deref()
+    }
+
+    /// The hash of the claim, once it has been recomputed; None before.
+    #[getter]
+    fn claim_hash(&self) -> Option<&str> {
+        self.core.claim_hash.as_deref()
+    }
+
+    /// How many receipts the run has; None where nobody asked.
+    #[getter]
+    fn receipt_count(&self) -> Option<u64> {
+        self.core.receipt_count
+    }
+
+    /// The Merkle root over the receipts, once their chain has been verified; None before.
+    #[getter]
+    fn merkle_root(&self) -> Option<&str> {
+        self.core.merkle_root.as_deref()
+    }
+
+    /// What each signature of each receipt is over; None where nobody asked.
+    ///
+    /// "spec" or "reference", or None for one that did not count.
+    #[getter]
+    fn signature_scopes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.member(py, "signature_scopes")
+    }
+
+    /// What the artifacts give: tokens, bytes, `compression_ratio`; None until verified.
+    #[getter]
+    fn computed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.member(py, "computed")
+    }
+
+    /// Names of the claim's members that nothing can check, such as `notes`.
+    #[getter]
+    fn unverified_claim_fields(&self) -> Vec<&'static str> {
+        self.core.unverified_claim_fields.clone()
+    }
+
+    /// The report as JSON objects: dict, list, str, int, float, bool and None.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        Ok(walk::object(py, &self.core.to_value())?.cast_into()?)
+    }
+
+    /// The report as canonical JSON with a line feed at its end.
+    fn to_json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.core.to_json().as_bytes())
+    }
+
+    /// Raise if the claim was refused.
+    ///
+    /// Raises
+    /// ------
+    /// ClaimRejected
+    ///     `ok` is False; the exception has `code`, `phase`, `check`, `path` and `exit_code`.
+    fn raise_for_error(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.core.problem {
+            None => Ok(()),
+            Some(problem) => {
+                Err(claim_rejected(py, &problem.failure, Some(CHECKS[problem.check].id)))
+            }
+        }
+    }
+
+    fn __bool__(&self) -> bool {
+        self.core.ok()
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.core.problem {
+            None => "<ClaimReport ok>".into(),
+            Some(problem) => {
+                let (code, check) = (problem.failure.code.name(), CHECKS[problem.check].id);
+                format!("<ClaimReport {code} at {check}: {}>", problem.failure.message)
+            }
+        }
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.core == other.core
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.core.to_json().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        (restore, (slf.get().to_json(py),)).into_pyobject(py)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, json: &[u8]) -> PyResult<Self> {
+        Report::from_json(json)
+            .map(Self::new)
+            .ok_or_else(|| PyValueError::new_err("no verification could have made this report"))
+    }
+}
+
+/// One check of a report.
+#[pyclass(frozen, eq, hash, get_all, module = "compactwire.claims")]
+#[derive(PartialEq, Hash)]
+pub(super) struct Check {
+    /// The section and line of the specification's checklist, such as "5.3.1".
+    id: String,
+    /// What became of it: "passed", "failed" or "skipped".
+    status: String,
+    /// What has to be so, in words.
+    text: String,
+}
+
+impl Check {
+    fn new(id: &str, status: Status, text: &str) -> Self {
+        Self { id: id.into(), status: status.name().into(), text: text.into() }
+    }
+}
+
+#[pymethods]
+impl Check {
+    #[new]
+    #[pyo3(signature = (id, status, text, /))]
+    fn make(id: String, status: String, text: String) -> Self {
+        Self { id, status, text }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Check {} {}: {}>", self.id, self.status, self.text)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let Self { id, status, text } = slf.get();
+        (slf.get_type(), (id, status, text)).into_pyobject(slf.py())
+    }
+}
+
+/// Why a claim was refused.
+#[pyclass(frozen, eq, hash, get_all, module = "compactwire.claims")]
+#[derive(PartialEq, Hash)]
+pub(super) struct Problem {
+    /// The specification's error code, such as "METRIC_MISMATCH".
+    code: String,
+    /// What is wrong, in one line.
+    message: String,
+    /// The specification's phase, such as "Metric".
+    phase: String,
+    /// Which input, by its role: "claim.json", "receipts/...", an artifact; or None.
+    path: Option<String>,
+    /// The id of the check that failed.
+    check: String,
+}
+
+#[pymethods]
+impl Problem {
+    #[new]
+    #[pyo3(signature = (code, message, phase, path, check, /))]
+    fn make(
+        code: String,
+        message: String,
+        phase: String,
+        path: Option<String>,
+        check: String,
+    ) -> Self {
+        Self { code, message, phase, path, check }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Problem {} at {}: {}>", self.code, self.check, self.message)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let Self { code, message, phase, path, check } = slf.get();
+        (slf.get_type(), (code, message, phase, path, check)).into_pyobject(slf.py())
+    }
+}

@@ -1,0 +1,216 @@
+//! `compactwire.verify_claim`.
+
+use super::arguments;
+use super::report::ClaimReport;
+use compactwire::claims::{self, Inputs, Limits, Options, Progress};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How often Python is asked whether it wants to stop.
+const HEARTBEAT: Duration = Duration::from_millis(100);
+
+/// Verify a compression claim: recompute it from its artifacts, receipts and signatures.
+///
+/// Deterministic, offline, bounded and fail-closed: the report is `ok` only if every check that
+/// applies has passed. Bad input files never raise.
+///
+/// Parameters
+/// ----------
+/// bundle : str or path-like
+///     The folder that holds `bundle.json` and `artifacts/`.
+/// receipts : str or path-like, optional
+///     The folder of the receipts, `<run_id>_*.json`.
+/// claim : str or path-like
+///     The claim, a JSON file.
+/// trust_policy : str or path-like, optional
+///     Whose signatures count, a JSON file.
+/// merkle_attestation : str or path-like, optional
+///     A signature over all receipts, a JSON file.
+/// require_verify_chain : bool
+///     The chain of receipts must verify. Every requirement below includes it.
+/// require_attestation : bool
+///     Every receipt must carry a valid signature.
+/// strict_trust : bool
+///     Every signature must be of an enabled validator of the trust policy, within its scope.
+/// strict_identity : bool
+///     Its build must be that of the trust policy, too.
+/// require_merkle_attestation : bool
+///     The Merkle attestation must verify.
+/// receipt_quorum : int, optional
+///     How many signatures of each receipt must be good, 1 or more; without it, all.
+/// accept_reference_scope : bool
+///     Accept signatures that include `receipt_hash`, which some signers write.
+/// bind_receipts : bool
+///     The chain must be about this bundle.
+/// require_canonical : bool
+///     Every JSON file must be its canonical form, to the byte.
+/// limits : Mapping of str to int
+///     What the inputs may cost: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1 MiB),
+///     `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts`
+///     (100,000), `max_artifact_bytes` (64 MiB), `max_total_bytes` (1 GiB), `max_receipts`
+///     (200,000).
+/// progress : callable, optional
+///     Is called now and then with "receipts" or "artifacts", how many are done and how many there
+///     are. What it raises ends the verification.
+///
+/// Returns
+/// -------
+/// ClaimReport
+///     The verdict: true in a condition only if the claim is.
+///
+/// Raises
+/// ------
+/// TypeError, ValueError
+///     An option has the wrong type, does not exist or is out of range.
+///
+/// Source: Compression Claims sections 3 to 8.
+#[pyfunction]
+#[pyo3(signature = (
+    bundle, receipts, claim, *, trust_policy = None, merkle_attestation = None,
+    require_verify_chain = true, require_attestation = false, strict_trust = false,
+    strict_identity = false, require_merkle_attestation = false, receipt_quorum = None,
+    accept_reference_scope = true, bind_receipts = true, require_canonical = false,
+    limits = None, progress = None,
+))]
+#[pyo3(
+    text_signature = "(bundle, receipts, claim, *, trust_policy=None, merkle_attestation=None, \
+    require_verify_chain=True, require_attestation=False, strict_trust=False, \
+    strict_identity=False, require_merkle_attestation=False, receipt_quorum=None, \
+    accept_reference_scope=True, bind_receipts=True, require_canonical=False, limits={}, \
+    progress=None)"
+)]
+#[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "the options")]
+pub(super) fn verify_claim(
+    py: Python<'_>,
+    bundle: &Bound<'_, PyAny>,
+    receipts: Option<&Bound<'_, PyAny>>,
+    claim: &Bound<'_, PyAny>,
+    trust_policy: Option<&Bound<'_, PyAny>>,
+    merkle_attestation: Option<&Bound<'_, PyAny>>,
+    require_verify_chain: bool,
+    require_attestation: bool,
+    strict_trust: bool,
+    strict_identity: bool,
+    require_merkle_attestation: bool,
+    receipt_quorum: Option<&Bound<'_, PyAny>>,
+    accept_reference_scope: bool,
+    bind_receipts: bool,
+    require_canonical: bool,
+    limits: Option<&Bound<'_, PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<ClaimReport> {
+    let optional = |value: Option<&Bound<'_, PyAny>>, name| {
+        value.map(|value| arguments::path(value, name)).transpose()
+    };
+    let bundle = arguments::path(bundle, "bundle")?;
+    let receipts = optional(receipts, "receipts")?;
+    let claim = arguments::path(claim, "claim")?;
+    let trust_policy = optional(trust_policy, "trust_policy")?;
+    let merkle_attestation = optional(merkle_attestation, "merkle_attestation")?;
+    let options = Options {
+        require_verify_chain,
+        require_attestation,
+        strict_trust,
+        strict_identity,
+        require_merkle_attestation,
+        receipt_quorum: receipt_quorum.map(quorum).transpose()?,
+        accept_reference_scope,
+        bind_receipts,
+        require_canonical,
+        limits: limits.map(overrides).transpose()?.unwrap_or_default(),
+    };
+    if let Some(progress) = &progress
+        && !progress.bind(py).is_callable()
+    {
+        return Err(PyTypeError::new_err("progress must be callable"));
+    }
+    let inputs = Inputs {
+        bundle: &bundle,
+        receipts: receipts.as_deref(),
+        claim: &claim,
+        trust_policy: trust_policy.as_deref(),
+        merkle_attestation: merkle_attestation.as_deref(),
+    };
+    let mut heart = Heart { progress, last: Instant::now(), error: None };
+    let report = py.detach(|| claims::verify(&inputs, &options, &mut |now| heart.beat(now)));
+    match (report, heart.error) {
+        (Some(report), None) => Ok(ClaimReport::new(report)),
+        (_, Some(error)) => Err(error),
+        (None, None) => Err(PyValueError::new_err("the verification was stopped")),
+    }
+}
+
+/// Asks Python now and then whether to go on.
+struct Heart {
+    progress: Option<Py<PyAny>>,
+    last: Instant,
+    error: Option<PyErr>,
+}
+
+impl Heart {
+    fn beat(&mut self, now: Progress) -> ControlFlow<()> {
+        if self.last.elapsed() < HEARTBEAT {
+            return ControlFlow::Continue(());
+        }
+        self.last = Instant::now();
+        let asked = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(progress) = &self.progress else { return Ok(()) };
+            progress.call1(py, (now.what, now.done, now.total)).map(drop)
+        });
+        match asked {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.error = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// `receipt_quorum=`: 1 or more.
+fn quorum(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match whole(value, "receipt_quorum")? {
+        0 => Err(PyValueError::new_err("receipt_quorum must be 1 or more")),
+        quorum => Ok(quorum),
+    }
+}
+
+/// `limits=`: each a name that exists, with a number.
+fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    let given = given
+        .cast::<PyMapping>()
+        .map_err(|_| PyTypeError::new_err("limits must be a mapping of names to numbers"))?;
+    for item in given.items()?.iter() {
+        let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let name = name
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err("a limit's name must be a str"))?;
+        let name = name.to_string_lossy();
+        let Some(limit) = limits.by_name(&name) else {
+            let names = Limits::NAMES.join(", ");
+            return Err(PyValueError::new_err(format!("no limit is called {name:?}: {names}")));
+        };
+        *limit = whole(&value, &name)?;
+    }
+    Ok(limits)
+}
+
+/// A natural number that is no `bool`; one beyond 64 bits is as good as the largest.
+fn whole(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    let negative = || PyValueError::new_err(format!("{name} must not be negative"));
+    if value.is_instance_of::<PyBool>() || !value.is_instance_of::<PyInt>() {
+        let found = value.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("{name} must be an int, not {found}")));
+    }
+    match value.extract::<i64>() {
+        Ok(number) => u64::try_from(number).map_err(|_| negative()),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+        Err(_) if value.lt(0)? => Err(negative()),
+        Err(_) => Ok(i64::MAX as u64),
+    }
+}

@@ -1,0 +1,187 @@
+//! `encode_delta`, `apply_delta`, `DeltaStream`.
+
+use super::args::{self, Size, utf8};
+use super::errors::{decode_error, invalid_format};
+use super::message::DEFAULT_MAX_SIZE;
+use super::{DETACH_FROM, detached};
+use compactwire::compact::delta::{self, ApplyOptions, Replace};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyString;
+use std::sync::{Mutex, PoisonError};
+
+/// Write the shortest delta that turns one text into another.
+///
+/// Parameters
+/// ----------
+/// old, new : str
+///     What the other end has, and what it should have.
+///
+/// Returns
+/// -------
+/// str
+///     `D|F|`, `D|+|` or `D|R|` with text, or `D|Z|` with one of them compressed, whichever is
+///     shortest in UTF-8 bytes. A replacement is written only where every known reader understands
+///     it alike. Equal texts give `D|+|`.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     A text has a lone surrogate.
+///
+/// Source: Compact Protocol v2 "Streaming Delta Protocol".
+#[pyfunction]
+#[pyo3(signature = (old, new, /))]
+pub(super) fn encode_delta<'py>(
+    old: &Bound<'py, PyString>,
+    new: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = old.py();
+    let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
+    Ok(PyString::new(py, &detached(py, new.len(), || delta::encode(old, new))))
+}
+
+/// Apply a delta to a text.
+///
+/// Parameters
+/// ----------
+/// old : str
+///     The text so far.
+/// delta : str, bytes, bytearray or memoryview
+///     `D|F|text` takes its place, `D|+|text` is added, `D|R|position|text` is written over it from
+///     that code point on, `D|Z|` holds a compressed delta.
+/// replace : {"overwrite", "truncate"}
+///     Whether a replacement leaves what lies behind it (the specification) or cuts it off (the
+///     clients of protocol 2).
+/// max_size : int
+///     The largest decompressed size of a delta in bytes, 64 MiB by default.
+///
+/// Returns
+/// -------
+/// str
+///     The new text.
+///
+/// Raises
+/// ------
+/// DecodeError
+///     `InvalidFormat` for a malformed delta, a position behind the end or a lone surrogate; for
+///     `D|Z|` also the errors of Base85, Base64 and decompression.
+///
+/// Source: Compact Protocol v2 "Streaming Delta Protocol".
+#[pyfunction]
+#[pyo3(signature = (old, delta, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
+#[pyo3(text_signature = "(old, delta, /, *, replace='overwrite', max_size=67108864)")]
+pub(super) fn apply_delta<'py>(
+    old: &Bound<'py, PyString>,
+    delta: &Bound<'py, PyAny>,
+    replace: &str,
+    max_size: Size,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = old.py();
+    let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
+    let data = args::Data::new(delta)?;
+    let delta = data.text(py)?;
+    let options = options(replace, max_size)?;
+    let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))
+        .map_err(|error| decode_error(py, &error))?;
+    Ok(PyString::new(py, &new))
+}
+
+fn options(replace: &str, max_size: Size) -> PyResult<ApplyOptions> {
+    Ok(ApplyOptions { replace: args::replace(replace)?, max_size: max_size.0 })
+}
+
+/// A text that grows by deltas; both ends of a stream have one. Thread-safe.
+///
+/// Parameters
+/// ----------
+/// content : str
+///     The text to start with.
+/// replace : {"overwrite", "truncate"}
+///     As in `apply_delta`.
+/// max_size : int
+///     The largest size of a decompressed delta, and of the text that `apply` makes, in bytes.
+///
+/// Source: Compact Protocol v2 "Streaming Delta Protocol".
+#[pyclass(frozen, module = "compactwire")]
+pub(super) struct DeltaStream {
+    core: Mutex<delta::DeltaStream>,
+    options: ApplyOptions,
+}
+
+#[pymethods]
+impl DeltaStream {
+    #[new]
+    #[pyo3(signature = (content = None, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
+    #[pyo3(text_signature = "(content='', /, *, replace='overwrite', max_size=67108864)")]
+    fn new(content: Option<&Bound<'_, PyString>>, replace: &str, max_size: Size) -> PyResult<Self> {
+        let options = options(replace, max_size)?;
+        let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;
+        Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
+    }
+
+    /// Take over a new text and return the delta that tells the other end.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     The text has a lone surrogate.
+    #[pyo3(signature = (content, /))]
+    fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+        let py = content.py();
+        let content = utf8(content, "content")?;
+        let delta = self.work(py, content.len(), |core| core.push(content));
+        Ok(PyString::new(py, &delta))
+    }
+
+    /// Apply a delta of the other end and return the text; on an error it stays as it was.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     As `apply_delta`; `OutputTooLarge` also when the text would grow above `max_size`.
+    #[pyo3(signature = (delta, /))]
+    fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = delta.py();
+        let data = args::Data::new(delta)?;
+        let delta = data.text(py)?;
+        // The text is copied, so that no Python object is made under the lock.
+        let content = self
+            .work(py, delta.len(), |core| core.apply(delta).map(str::to_owned))
+            .map_err(|error| decode_error(py, &error))?;
+        Ok(PyString::new(py, &content))
+    }
+
+    /// The text so far.
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        let content = self.work(py, 0, |core| core.content().to_owned());
+        PyString::new(py, &content)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let bytes = self.work(py, 0, |core| core.content().len());
+        let replace = match self.options.replace {
+            Replace::Overwrite => "overwrite",
+            Replace::Truncate => "truncate",
+        };
+        format!("<DeltaStream, {bytes} bytes, replace={replace:?}>")
+    }
+}
+
+impl DeltaStream {
+    /// Works on the stream under its lock; nothing of Python's may happen in `work`.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        bytes: usize,
+        work: impl Send + FnOnce(&mut delta::DeltaStream) -> T,
+    ) -> T {
+        // A content is replaced whole or not at all, so that a poisoned lock holds a valid one.
+        if bytes < DETACH_FROM {
+            let lock = self.core.lock_py_attached(py);
+            return work(&mut lock.unwrap_or_else(PoisonError::into_inner));
+        }
+        py.detach(|| work(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}

@@ -1,0 +1,286 @@
+//! `compactwire.Dictionary`.
+
+use super::args::{self, Data, Size};
+use super::errors::{decode_error, encode_error, os_error};
+use super::response::Response;
+use compactwire::compact::{self, DEFAULT_SIZE, Description, Named};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A zstd dictionary, trained on messages like those that it will compress.
+///
+/// Immutable, and ready for any number of threads. Made by `train`, `load`, `from_bytes` or
+/// `default`. Messages name their dictionary by its `id`.
+///
+/// Source: Compact Protocol v4 sections 1 and 2.
+#[pyclass(frozen, module = "compactwire")]
+pub(super) struct Dictionary {
+    core: Arc<compact::Dictionary>,
+    name: String,
+}
+
+#[pymethods]
+impl Dictionary {
+    /// Train a dictionary on samples.
+    ///
+    /// Parameters
+    /// ----------
+    /// samples : iterable of str, Response, Mapping or bytes
+    ///     Typical results or whole responses; bytes are taken as MessagePack that is ready. A
+    ///     hundred or more, together several times the size of the dictionary.
+    /// size : int
+    ///     The largest size in bytes.
+    /// content_type, model : str
+    ///     What the samples are and who wrote them; for the file's first line.
+    /// time : int, optional
+    ///     Seconds since 1970 for the file's first line; now, unless given. The rest of the file
+    ///     depends on the samples alone.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     The samples are too few or too small; a text has what the first line cannot carry.
+    ///
+    /// Source: Compact Protocol v4 sections 1 and 2.
+    #[staticmethod]
+    #[pyo3(signature = (samples, /, *, size = Size(DEFAULT_SIZE), content_type = "mixed", model = "", time = None))]
+    #[pyo3(
+        text_signature = "(samples, /, *, size=112640, content_type='mixed', model='', time=None)"
+    )]
+    fn train(
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        size: Size,
+        content_type: &str,
+        model: &str,
+        time: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if samples.is_instance_of::<PyString>() || samples.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("samples must be an iterable of texts, not one text"));
+        }
+        let samples =
+            samples.try_iter()?.map(|item| sample(&item?)).collect::<PyResult<Vec<_>>>()?;
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let description = Description {
+            content_type: content_type.into(),
+            model: model.into(),
+            samples: samples.len() as u64,
+            time: match time {
+                Some(time) => args::natural(time, "time")?,
+                None => now(),
+            }
+            .to_string(),
+        };
+        py.detach(|| compact::Dictionary::train(&samples, size.0, description))
+            .map(|core| Self::new(Arc::new(core), None))
+            .map_err(|error| encode_error(py, &error))
+    }
+
+    /// The dictionary inside the package, which every `decode` knows.
+    #[staticmethod]
+    fn default() -> Self {
+        Self::new(Arc::clone(compact::Dictionary::built_in()), None)
+    }
+
+    /// Read a dictionary file, of version 1 or 2, or a bare zstd dictionary.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     The file.
+    /// name : str, optional
+    ///     The name by which old containers ask for it; by default its content type.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidFormat
+    ///     It is no dictionary.
+    /// OSError
+    ///     It cannot be read.
+    #[staticmethod]
+    #[pyo3(signature = (path, /, *, name = None))]
+    fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> PyResult<Self> {
+        let file = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
+        Self::parse(py, &file, name)
+    }
+
+    /// Read a dictionary from the bytes of its file; otherwise as `load`.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidFormat
+    ///     They are no dictionary.
+    #[staticmethod]
+    #[pyo3(signature = (data, /, *, name = None))]
+    fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
+        Self::parse(data.py(), Data::new(data)?.bytes()?, name)
+    }
+
+    /// Write the dictionary as a file of version 2.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     The file; one that is there is replaced.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     It cannot be written.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let file = self.core.to_bytes();
+        py.detach(|| std::fs::write(&path, file)).map_err(|error| os_error(&error, path))
+    }
+
+    /// The bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.core.to_bytes())
+    }
+
+    /// The id that zstd gave it and frames carry; 0 for a dictionary without one.
+    #[getter]
+    fn id(&self) -> u32 {
+        self.core.id()
+    }
+
+    /// The name that old containers use; its content type unless another was given.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the samples were.
+    #[getter]
+    fn content_type(&self) -> &str {
+        &self.core.description().content_type
+    }
+
+    /// Which model wrote the samples; empty for any.
+    #[getter]
+    fn model(&self) -> &str {
+        &self.core.description().model
+    }
+
+    /// How many samples it was trained on.
+    #[getter]
+    fn samples(&self) -> u64 {
+        self.core.description().samples
+    }
+
+    /// When it was trained, as its file says it: in ours, seconds since 1970.
+    #[getter]
+    fn time(&self) -> &str {
+        &self.core.description().time
+    }
+
+    /// Its size in bytes, without the line that describes it.
+    #[getter]
+    fn size(&self) -> usize {
+        self.core.content().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { core, name } = self;
+        let size = core.content().len();
+        format!("<Dictionary {name:?}, id {}, {size} bytes>", core.id())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.key().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let this = slf.get();
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        (restore, (this.to_bytes(py), &this.name)).into_pyobject(py)
+    }
+
+    #[classmethod]
+    fn _restore(
+        _class: &Bound<'_, PyType>,
+        file: &Bound<'_, PyBytes>,
+        name: String,
+    ) -> PyResult<Self> {
+        Self::parse(file.py(), file.as_bytes(), Some(name))
+    }
+}
+
+impl Dictionary {
+    fn new(core: Arc<compact::Dictionary>, name: Option<String>) -> Self {
+        let name = name.unwrap_or_else(|| core.description().content_type.clone());
+        Self { core, name }
+    }
+
+    fn parse(py: Python<'_>, file: &[u8], name: Option<String>) -> PyResult<Self> {
+        let core = compact::Dictionary::from_bytes(file).map_err(|e| decode_error(py, &e))?;
+        Ok(Self::new(Arc::new(core), name))
+    }
+
+    fn key(&self) -> (&str, &Description, &[u8]) {
+        (&self.name, self.core.description(), self.core.content())
+    }
+
+    pub(super) fn core(&self) -> &compact::Dictionary {
+        &self.core
+    }
+}
+
+/// A sample as it is compressed: text stands for the response with that result; bytes are taken as
+/// they are.
+fn sample(item: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let py = item.py();
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    let sample = match item.cast::<PyString>() {
+        Ok(text) => compact::sample(&compact::Response::new(args::utf8(text, "samples")?)),
+        Err(_) => compact::sample(&Response::from_argument(item)?.get().borrow(py)?),
+    };
+    sample.map_err(|error| encode_error(py, &error))
+}
+
+/// The dictionaries that a caller gives to a decoder, kept alive.
+pub(super) struct Given<'py>(Vec<Bound<'py, Dictionary>>);
+
+impl<'py> Given<'py> {
+    pub(super) fn new(
+        dictionary: Option<Bound<'py, Dictionary>>,
+        dictionaries: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut given: Vec<_> = dictionary.into_iter().collect();
+        if let Some(dictionaries) = dictionaries {
+            for item in dictionaries.try_iter()? {
+                given.push(item?.cast_into::<Dictionary>()?);
+            }
+        }
+        Ok(Self(given))
+    }
+
+    pub(super) fn named(&self) -> Vec<Named<'_>> {
+        self.0
+            .iter()
+            .map(|given| Named { name: &given.get().name, dictionary: &given.get().core })
+            .collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! Core errors as Python exceptions: one `match` per type, no wildcard arm.
+//!
+//! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
+
+use compactwire::claims::{Failure, ProduceError, one_line};
+use compactwire::compact::{DecodeError, EncodeError};
+use compactwire::excerpt::excerpt;
+use compactwire::gcf;
+use compactwire::{base85, cad, session, wire};
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use std::path::PathBuf;
+
+mod classes {
+    macro_rules! import {
+        ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
+    }
+    import! {
+        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference, WireError,
+    }
+}
+
+/// The exception of class `class` with a text and facts.
+fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>) -> PyErr {
+    match class.call((message,), Some(facts)) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+macro_rules! exception {
+    ($py:expr, $class:ident, $message:expr $(, $name:ident = $value:expr)*) => {{
+        let facts = PyDict::new($py);
+        $(if let Err(error) = facts.set_item(stringify!($name), $value) { return error; })*
+        exception(&$py.get_type::<classes::$class>(), &$message, &facts)
+    }};
+}
+
+/// A [`DecodeError`] as its exception.
+#[cold]
+pub(super) fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
+    decode_error_with(py, error, &error.to_string())
+}
+
+/// A [`DecodeError`] as its exception, in a text that says more.
+fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
+    match error {
+        DecodeError::EmptyResponse => exception!(py, EmptyResponse, text),
+        DecodeError::InvalidPrefix(char) => exception!(py, InvalidPrefix, text, char = *char),
+        DecodeError::InvalidFormat(_) => exception!(py, InvalidFormat, text),
+        DecodeError::MissingField(field) => exception!(py, MissingField, text, field = *field),
+        DecodeError::InvalidBase64 { position } => {
+            exception!(py, InvalidBase64, text, position = *position)
+        }
+        DecodeError::Base85(error) => base85_error_with(py, error, text),
+        DecodeError::DecompressionFailed(_) => exception!(py, DecompressionFailed, text),
+        DecodeError::OutputTooLarge { limit } => {
+            exception!(py, OutputTooLarge, text, limit = *limit)
+        }
+        DecodeError::InvalidMsgpack(error) => {
+            exception!(py, InvalidMsgpack, text, offset = error.offset)
+        }
+        DecodeError::DictionaryNotFound { id: 0, name: Some(name) } => {
+            exception!(py, DictionaryNotFound, text, id = name)
+        }
+        DecodeError::DictionaryNotFound { id, name: _ } => {
+            exception!(py, DictionaryNotFound, text, id = *id)
+        }
+    }
+}
+
+/// A Base85 error as its exception.
+#[cold]
+pub(super) fn base85_error(py: Python<'_>, error: &base85::Error) -> PyErr {
+    base85_error_with(py, error, &error.to_string())
+}
+
+fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr {
+    match error {
+        base85::Error::Char { char, position } => {
+            exception!(py, InvalidBase85Char, text, char = *char, position = *position)
+        }
+        base85::Error::Length(length) => {
+            exception!(py, InvalidBase85Length, text, length = *length)
+        }
+        base85::Error::Value { position } => {
+            exception!(py, InvalidBase85Value, text, position = *position)
+        }
+    }
+}
+
+/// An [`EncodeError`] as its exception.
+#[cold]
+pub(super) fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
+    exception!(py, EncodeError, error.to_string(), field = error.field)
+}
+
+/// A session's [`session::DecodeError`] as its exception.
+#[cold]
+pub(super) fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        session::DecodeError::InvalidFormat { .. } => exception!(py, InvalidFormat, text),
+        session::DecodeError::Compact { frame: _, error } => decode_error_with(py, error, &text),
+        session::DecodeError::UnknownReference { unknown, undone } => {
+            let all = match PyTuple::new(py, [&unknown[..], undone].concat()) {
+                Ok(all) => all,
+                Err(error) => return error,
+            };
+            exception!(py, UnknownReference, text, id = unknown.first(), ids = all)
+        }
+    }
+}
+
+/// A session's [`session::EncodeError`] as its exception.
+#[cold]
+pub(super) fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
+    exception!(py, EncodeError, error.to_string(), field = error.field)
+}
+
+/// A [`session::StateError`] as its exception.
+#[cold]
+pub(super) fn session_state_error(py: Python<'_>, error: &session::StateError) -> PyErr {
+    invalid_format(py, &error.to_string())
+}
+
+/// An `EncodeError` about a Python value.
+#[cold]
+pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
+    // The name may be a caller's key, with anything in it.
+    let plain = field.len() <= 40 && field.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());
+    let name = if plain { field.to_owned() } else { excerpt(field) };
+    exception!(py, EncodeError, format!("{name}: {message}"), field = field)
+}
+
+/// An `EncodeError` about what stands at `path` in a Python value.
+#[cold]
+pub(super) fn unfit_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
+    exception!(py, EncodeError, format!("{path}: {message}"), field = path)
+}
+
+/// An `InvalidFormat` about a Python value.
+#[cold]
+pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
+    exception!(py, InvalidFormat, message)
+}
+
+/// A mistake in compact CAD text as its exception.
+#[cold]
+pub(super) fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
+    let text = error.to_string();
+    let cad::ParseError { line, column, message, suggestion } = error;
+    exception!(
+        py,
+        CompactParseError,
+        text,
+        line = *line,
+        column = *column,
+        message = message,
+        suggestion = *suggestion
+    )
+}
+
+/// A mistake in a CAD document as its exception.
+#[cold]
+pub(super) fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
+    let text = error.to_string();
+    exception!(py, DocumentError, text, path = &error.path, message = &error.message)
+}
+
+/// A mistake in a binary CAD document as its exception.
+#[cold]
+pub(super) fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
+    let text = error.to_string();
+    exception!(py, BinaryError, text, offset = error.offset, message = &error.message)
+}
+
+/// Any mistake in a CAD file as its exception.
+#[cold]
+pub(super) fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
+    match error {
+        cad::Error::Parse(error) => parse_error(py, error),
+        cad::Error::Document(error) => document_error(py, error),
+        cad::Error::Binary(error) => binary_error(py, error),
+    }
+}
+
+/// A GCF error as its exception.
+#[cold]
+pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
+    let code = error.code.name();
+    let (line, column, path) = match &error.place {
+        gcf::Place::Nowhere => (None, None, None),
+        gcf::Place::Text { line, column } => (Some(*line), Some(*column), None),
+        gcf::Place::Value(path) => (None, None, Some(path)),
+    };
+    let text = error.to_string();
+    exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
+}
+
+/// A `ClaimRejected` by a check, or by a producer, which has none.
+#[cold]
+pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&str>) -> PyErr {
+    let Failure { code, message, path } = failure;
+    let text = match path {
+        // The attribute is exact; the text is for people, and perhaps for a terminal.
+        Some(path) => format!("{}: {message} ({})", code.name(), one_line(path)),
+        None => format!("{}: {message}", code.name()),
+    };
+    exception!(
+        py,
+        ClaimRejected,
+        text,
+        code = code.name(),
+        phase = code.phase(),
+        check = check,
+        path = path,
+        exit_code = code.exit_code()
+    )
+}
+
+/// The number of `FileExistsError` on all systems that Python runs on.
+const EEXIST: i32 = 17;
+
+/// A [`ProduceError`] as its exception.
+#[cold]
+pub(super) fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
+    match error {
+        ProduceError::Argument { field, .. } => {
+            exception!(py, EncodeError, error.to_string(), field = field)
+        }
+        ProduceError::Refused(failure) => claim_rejected(py, &failure, None),
+        ProduceError::Randomness => PyOSError::new_err(error.to_string()),
+        ProduceError::Occupied { path, message } => {
+            PyFileExistsError::new_err((EEXIST, message, path.into_os_string()))
+        }
+        ProduceError::Io { path, error } => os_error(&error, path),
+    }
+}
+
+/// The `OSError` that Python's own functions raise: with the file's name.
+pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
+    match error.raw_os_error() {
+        None => PyOSError::new_err(error.to_string()),
+        Some(code) => {
+            let message = error.to_string();
+            // Rust adds the number to the text, Python puts it before.
+            let message = message.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((code, message, path.into_os_string()))
+        }
+    }
+}
+
+/// An error of GCB or JSON as its exception.
+#[cold]
+pub(super) fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
+    let code = error.code.name();
+    let (offset, path) = match &error.place {
+        wire::Place::Offset(offset) => (Some(*offset), None),
+        wire::Place::Path(path) => (None, Some(path)),
+    };
+    let (text, nowhere) = (error.to_string(), None::<usize>);
+    exception!(
+        py,
+        WireError,
+        text,
+        code = code,
+        line = nowhere,
+        column = nowhere,
+        path = path,
+        offset = offset
+    )
+}

@@ -1,0 +1,401 @@
+//! `gcf.dumps`, `gcf.loads` and their like.
+
+mod keyed;
+mod objects;
+mod rows;
+mod stream;
+mod walk;
+
+use super::{detached, make_str};
+use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Limits, ReadError};
+use compactwire::json::Escape;
+use objects::Objects;
+use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
+use std::path::PathBuf;
+
+pub(super) use super::errors::gcf_error as error;
+pub(super) use super::errors::os_error;
+pub(super) use keyed::KeyedSet;
+
+/// GCF; import `compactwire.gcf` instead.
+#[pymodule(name = "gcf", gil_used = false)]
+pub(super) mod module {
+    #[pymodule_export]
+    use super::keyed::{
+        KeyedDelta, KeyedProducer, KeyedSet, KeyedSnapshots, read_keyed, read_keyed_delta,
+        receive_keyed,
+    };
+    #[pymodule_export]
+    use super::rows::iter_rows;
+    #[pymodule_export]
+    use super::stream::StreamEncoder;
+    #[pymodule_export]
+    use super::{dump, dumps, from_json, load, loads, to_json};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::make_importable(module)
+    }
+}
+
+/// Default of `max_depth`.
+const MAX_DEPTH: usize = 128;
+
+/// `max_depth=`: what the native stack is sure to bear.
+fn limits(max_depth: usize) -> PyResult<Limits> {
+    if (1..=Limits::DEEPEST).contains(&max_depth) {
+        return Ok(Limits { max_depth });
+    }
+    let deepest = Limits::DEEPEST;
+    Err(PyValueError::new_err(format!("max_depth must be 1 to {deepest}, not {max_depth}")))
+}
+
+/// Write a value as GCF text.
+///
+/// Parameters
+/// ----------
+/// obj : dict, list, tuple, str, int, float, bool or None
+///     The value, as `json.dumps` takes it; keys are str.
+/// default : callable, optional
+///     Is given each object of another class and returns one to write in its place, or raises
+///     `TypeError`; as in `json.dumps`.
+/// flatten : bool
+///     Whether objects with the same keys in every row of a table become columns `"a>b"`.
+/// constant_columns : bool
+///     Whether a column with one value in all rows moves into the header. `loads` reads it, other
+///     readers of GCF 3.6 may not.
+/// max_depth : int
+///     How deep containers may nest, at most 256.
+///
+/// Returns
+/// -------
+/// str
+///     The canonical text: the same value always has the same. `loads` gives the value back, with
+///     the order of keys; only 1.0 comes back as 1, and rows in the order of their table's columns.
+///
+/// Raises
+/// ------
+/// GcfError
+///     With the path to the value, as `$.orders[3].total`: `not_finite`, `out_of_range` for an int
+///     beyond 64 bits, `invalid_surrogate`, `unsupported_type`, `limit_exceeded` for a value nested
+///     too deep or within itself.
+///
+/// Source: GCF 3.6 sections 2 to 7.
+#[pyfunction]
+#[pyo3(signature = (
+    obj, /, *, default = None, flatten = true, constant_columns = false, max_depth = MAX_DEPTH
+))]
+#[pyo3(
+    text_signature = "(obj, /, *, default=None, flatten=True, constant_columns=False, max_depth=128)"
+)]
+pub(super) fn dumps<'py>(
+    obj: &Bound<'py, PyAny>,
+    default: Option<&Bound<'py, PyAny>>,
+    flatten: bool,
+    constant_columns: bool,
+    max_depth: usize,
+) -> PyResult<Bound<'py, PyString>> {
+    let limits = limits(max_depth)?;
+    let options = EncodeOptions { flatten, constant_columns, limits };
+    make_str(obj.py(), &encode(obj, default, &options)?)
+}
+
+fn encode(
+    obj: &Bound<'_, PyAny>,
+    default: Option<&Bound<'_, PyAny>>,
+    options: &EncodeOptions,
+) -> PyResult<String> {
+    if walk::LOCKED {
+        let bump = Bump::new();
+        let mut builder = Builder::new(&bump, options.limits);
+        // SAFETY: until the text is written, nothing below calls Python or lets go of a reference;
+        // when the walk gives up or fails, the builder is dropped, which knows no objects.
+        if let walk::Quick::Done = unsafe { walk::quick(obj, &mut builder) }? {
+            return Ok(gcf::write(&builder.finish(), options));
+        }
+    }
+    let bump = Bump::new();
+    let mut builder = Builder::new(&bump, options.limits);
+    walk::careful(obj, &mut builder, default, options.limits)?;
+    Ok(gcf::write(&builder.finish(), options))
+}
+
+/// Read GCF text.
+///
+/// Parameters
+/// ----------
+/// text : str, bytes or bytearray
+///     A text of the generic profile; bytes are UTF-8.
+/// max_depth : int
+///     How deep containers may nest, at most 256.
+///
+/// Returns
+/// -------
+/// dict, list, str, int, float, bool or None
+///     The value.
+///
+/// Raises
+/// ------
+/// GcfError
+///     With `code`, `line` and `column`: the text breaks a rule, and which.
+///
+/// Source: GCF 3.6 sections 2 to 8 and 16.
+#[pyfunction]
+#[pyo3(signature = (text, /, *, max_depth = MAX_DEPTH))]
+#[pyo3(text_signature = "(text, /, *, max_depth=128)")]
+pub(super) fn loads<'py>(
+    text: &Bound<'py, PyAny>,
+    max_depth: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let limits = limits(max_depth)?;
+    let text = Text::new(text)?;
+    decode(text.py(), text.str()?, limits)
+}
+
+fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> PyResult<Bound<'py, PyAny>> {
+    let mut objects = Objects::new(py);
+    match gcf::read(text, limits, &mut objects) {
+        Ok(()) => Ok(objects.finish()),
+        Err(ReadError::Text(problem)) => Err(error(py, &problem)),
+        Err(ReadError::Sink(error)) => Err(error),
+    }
+}
+
+/// The path that an argument is, which is no open file.
+fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    object.extract().or_else(|_| {
+        let found = object.get_type().name()?;
+        let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
+        Err(PyTypeError::new_err(message))
+    })
+}
+
+/// Writes text to a file that is open.
+fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
+    let py = file.py();
+    let io = py.import("io")?;
+    if file.is_instance(&io.getattr("RawIOBase")?)? {
+        // It may take less than it is given.
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            let taken = file.call_method1("write", (PyBytes::new(py, rest),))?;
+            let taken = taken.extract::<Option<usize>>()?.unwrap_or(0);
+            if taken == 0 {
+                let message =
+                    format!("the file takes no more; {} bytes are not written", rest.len());
+                return Err(PyBlockingIOError::new_err(message));
+            }
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+    } else if file.is_instance(&io.getattr("BufferedIOBase")?)? {
+        file.call_method1("write", (PyBytes::new(py, text.as_bytes()),))?;
+    } else {
+        file.call_method1("write", (make_str(py, text)?,))?;
+    }
+    Ok(())
+}
+
+/// Text to read, borrowed where nobody can change it meanwhile.
+pub(super) enum Text<'py> {
+    Str(Bound<'py, PyString>),
+    Bytes(Bound<'py, PyBytes>),
+    Copy(Python<'py>, Vec<u8>),
+}
+
+impl<'py> Text<'py> {
+    pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            Ok(Self::Str(text.clone()))
+        } else if let Ok(bytes) = object.cast::<PyBytes>() {
+            Ok(Self::Bytes(bytes.clone()))
+        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+            Ok(Self::Copy(object.py(), bytes.to_vec()))
+        } else {
+            let found = object.get_type().name()?;
+            Err(PyTypeError::new_err(format!("expected str, bytes or bytearray, not {found}")))
+        }
+    }
+
+    fn py(&self) -> Python<'py> {
+        match self {
+            Self::Str(text) => text.py(),
+            Self::Bytes(bytes) => bytes.py(),
+            Self::Copy(py, _) => *py,
+        }
+    }
+
+    pub(super) fn str(&self) -> PyResult<&str> {
+        let bytes = match self {
+            Self::Str(text) => {
+                return text.to_str().map_err(|_| {
+                    let message = super::args::lone_surrogate(text);
+                    error(text.py(), &gcf::Error::nowhere(gcf::Code::InvalidSurrogate, message))
+                });
+            }
+            Self::Bytes(bytes) => bytes.as_bytes(),
+            Self::Copy(_, bytes) => bytes,
+        };
+        gcf::utf8(bytes).map_err(|problem| error(self.py(), &problem))
+    }
+}
+
+/// Write a value as GCF text to a file.
+///
+/// Parameters
+/// ----------
+/// obj : dict, list, tuple, str, int, float, bool or None
+///     The value.
+/// file : path-like, or a file open for writing
+///     A path is written as UTF-8; a binary file is given bytes, any other object a str.
+/// default, flatten, constant_columns, max_depth
+///     As in `dumps`.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `dumps`; then nothing is written.
+/// OSError
+///     The file cannot be written.
+///
+/// Source: GCF 3.6 sections 2 to 7.
+#[pyfunction]
+#[pyo3(signature = (
+    obj, file, /, *, default = None, flatten = true, constant_columns = false, max_depth = MAX_DEPTH
+))]
+#[pyo3(
+    text_signature = "(obj, file, /, *, default=None, flatten=True, constant_columns=False, max_depth=128)"
+)]
+pub(super) fn dump(
+    obj: &Bound<'_, PyAny>,
+    file: &Bound<'_, PyAny>,
+    default: Option<&Bound<'_, PyAny>>,
+    flatten: bool,
+    constant_columns: bool,
+    max_depth: usize,
+) -> PyResult<()> {
+    let py = obj.py();
+    let limits = limits(max_depth)?;
+    let text = encode(obj, default, &EncodeOptions { flatten, constant_columns, limits })?;
+    if !file.hasattr("write")? {
+        let path = path_of(file)?;
+        return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));
+    }
+    write_to(file, &text)
+}
+
+/// Read GCF text from a file.
+///
+/// Parameters
+/// ----------
+/// file : path-like, or a file open for reading
+///     A path, or an object whose `read()` gives str or bytes.
+/// max_depth : int
+///     As in `loads`.
+///
+/// Returns
+/// -------
+/// dict, list, str, int, float, bool or None
+///     The value.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `loads`.
+/// OSError
+///     The file cannot be read.
+///
+/// Source: GCF 3.6 sections 2 to 8 and 16.
+#[pyfunction]
+#[pyo3(signature = (file, /, *, max_depth = MAX_DEPTH))]
+#[pyo3(text_signature = "(file, /, *, max_depth=128)")]
+pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> PyResult<Bound<'py, PyAny>> {
+    let py = file.py();
+    if file.hasattr("read")? {
+        return loads(&file.call_method0("read")?, max_depth);
+    }
+    let limits = limits(max_depth)?;
+    let path = path_of(file)?;
+    let bytes = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
+    let text = gcf::utf8(&bytes).map_err(|problem| error(py, &problem))?;
+    decode(py, text, limits)
+}
+
+/// Write the value of a JSON text as GCF text, without making objects of it.
+///
+/// Parameters
+/// ----------
+/// text : str, bytes or bytearray
+///     JSON (RFC 8259); integers are exact, members keep their order.
+/// flatten, constant_columns, max_depth
+///     As in `dumps`.
+///
+/// Returns
+/// -------
+/// str
+///     What `dumps` gives for the value.
+///
+/// Raises
+/// ------
+/// GcfError
+///     With `line` and `column` for what is no JSON (`invalid_line`, `duplicate_key`,
+///     `invalid_surrogate`), with `path` for an integer beyond 64 bits (`out_of_range`).
+///
+/// Source: GCF 3.6 sections 2 to 7.
+#[pyfunction]
+#[pyo3(signature = (text, /, *, flatten = true, constant_columns = false, max_depth = MAX_DEPTH))]
+#[pyo3(text_signature = "(text, /, *, flatten=True, constant_columns=False, max_depth=128)")]
+pub(super) fn from_json<'py>(
+    text: &Bound<'py, PyAny>,
+    flatten: bool,
+    constant_columns: bool,
+    max_depth: usize,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = text.py();
+    let options = EncodeOptions { flatten, constant_columns, limits: limits(max_depth)? };
+    let text = Text::new(text)?;
+    let text = text.str()?;
+    let made = detached(py, text.len(), || gcf::from_json(text, &options));
+    make_str(py, &made.map_err(|problem| error(py, &problem))?)
+}
+
+/// Write the value of a GCF text as JSON text, without making objects of it.
+///
+/// Parameters
+/// ----------
+/// text : str, bytes or bytearray
+///     A text of the generic profile.
+/// ensure_ascii : bool
+///     Whether characters beyond ASCII are escaped.
+/// max_depth : int
+///     As in `loads`.
+///
+/// Returns
+/// -------
+/// str
+///     JSON without white space; integers are exact, members keep their order.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `loads`.
+///
+/// Source: GCF 3.6 sections 2 to 8 and 16.
+#[pyfunction]
+#[pyo3(signature = (text, /, *, ensure_ascii = false, max_depth = MAX_DEPTH))]
+#[pyo3(text_signature = "(text, /, *, ensure_ascii=False, max_depth=128)")]
+pub(super) fn to_json<'py>(
+    text: &Bound<'py, PyAny>,
+    ensure_ascii: bool,
+    max_depth: usize,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = text.py();
+    let limits = limits(max_depth)?;
+    let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
+    let text = Text::new(text)?;
+    let text = text.str()?;
+    let made = detached(py, text.len(), || gcf::to_json(text, limits, escape));
+    make_str(py, &made.map_err(|problem| error(py, &problem))?)
+}

@@ -1,0 +1,257 @@
+//! `gcf.iter_rows`: rows as they are read.
+
+use super::objects::Objects;
+use super::{MAX_DEPTH, error, limits, os_error, path_of};
+use compactwire::excerpt::excerpt;
+use compactwire::gcf::rows::{Rows, Status, Told};
+use compactwire::gcf::{Code, Error, ReadError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How much is read at a time, in bytes.
+const PIECE: usize = 1 << 16;
+
+/// Read the rows of one container of a GCF text, without holding the text.
+///
+/// Rows are given as they are read, and the rest of the text is read behind them: an error anywhere
+/// is raised, after the rows before it, and ends the iterator. Of a list of dicts nothing is kept
+/// but the row that is read; of a dict of dicts its keys are; a list of scalars is one row.
+///
+/// Parameters
+/// ----------
+/// source : path-like, or a file open for reading
+///     A path, whose file is closed behind the last row or with the iterator, or an object whose
+///     `read(size)` gives at most so many characters or bytes; `read1(size)` of binary files.
+/// path : str
+///     The keys that lead from the root, through dicts, to the list or dict. None: the root. A path
+///     through a dict of dicts that is written as a table holds the row that it leads through.
+/// max_depth : int
+///     As in `loads`.
+/// max_row_size : int
+///     How large a row may be with all that belongs to it, in bytes; another line, too.
+///
+/// Returns
+/// -------
+/// iterator
+///     Of the elements of a list, or of the items of a dict, as tuples of key and value.
+///
+/// Raises
+/// ------
+/// GcfError
+///     From the iterator: as `loads`; `missing_section` when the path does not lead to a list or
+///     dict; `limit_exceeded` for a row that is too large.
+/// OSError
+///     The file cannot be read.
+///
+/// Source: GCF 3.6 sections 2 to 8 and 16.
+#[pyfunction]
+#[pyo3(signature = (source, /, *path, max_depth = MAX_DEPTH, max_row_size = 1 << 26))]
+#[pyo3(text_signature = "(source, /, *path, max_depth=128, max_row_size=67108864)")]
+pub(crate) fn iter_rows(
+    source: &Bound<'_, PyAny>,
+    path: &Bound<'_, PyTuple>,
+    max_depth: usize,
+    max_row_size: usize,
+) -> PyResult<RowIterator> {
+    let keys = path.iter().map(|key| {
+        if let Ok(key) = key.cast::<PyString>() {
+            return Ok(key.to_str()?.to_owned());
+        }
+        let found = key.get_type().name()?;
+        Err(PyTypeError::new_err(format!("a path is made of keys, which are str, not {found}")))
+    });
+    let path = keys.collect::<PyResult<Vec<_>>>()?;
+    let rows = Rows::new(path.clone(), limits(max_depth)?, max_row_size);
+    let source = Source::new(source)?;
+    let ready = VecDeque::new();
+    let reader = Box::new(Reader { rows, path, source, ready, last: None });
+    Ok(RowIterator { reader: Mutex::new(State::Waiting(reader)) })
+}
+
+/// Gives rows as they are read.
+#[pyclass(name = "_RowIterator", module = "compactwire.gcf", frozen)]
+pub(crate) struct RowIterator {
+    reader: Mutex<State>,
+}
+
+enum State {
+    Waiting(Box<Reader>),
+    /// Taken out by the thread that reads: no lock is held while Python runs.
+    Reading,
+    Ended,
+}
+
+#[pymethods]
+impl RowIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let state = std::mem::replace(&mut *self.state(), State::Reading);
+        let mut reader = match state {
+            State::Waiting(reader) => reader,
+            State::Reading => return Err(PyValueError::new_err("iterator already executing")),
+            State::Ended => {
+                *self.state() = State::Ended;
+                return Ok(None);
+            }
+        };
+        let row = reader.next(py);
+        let goes_on = matches!(row, Ok(Some(_)));
+        *self.state() = if goes_on { State::Waiting(reader) } else { State::Ended };
+        row
+    }
+}
+
+impl RowIterator {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Reader {
+    rows: Rows<Py<PyString>>,
+    path: Vec<String>,
+    source: Source,
+    ready: VecDeque<Py<PyAny>>,
+    /// What comes behind the rows that are ready.
+    last: Option<PyResult<()>>,
+}
+
+impl Reader {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        loop {
+            if let Some(row) = self.ready.pop_front() {
+                return Ok(Some(row));
+            }
+            if let Some(last) = self.last.take() {
+                return last.map(|()| None);
+            }
+            match self.read(py) {
+                Ok(Status::Hungry) => self.feed(py)?,
+                Ok(Status::Ended) => self.last = Some(Ok(())),
+                Err(error) => self.last = Some(Err(error)),
+            }
+        }
+    }
+
+    /// Reads the rows that are there.
+    fn read(&mut self, py: Python<'_>) -> PyResult<Status> {
+        let (ready, path) = (&mut self.ready, &self.path);
+        let mut each = |objects: &mut Objects<'_>, told: Told| {
+            match (told, objects.take()) {
+                (Told::Void, _) => objects.clear(),
+                (Told::Row, Some(row)) => ready.push_back(row.unbind()),
+                (Told::Member, Some(dict)) => {
+                    let items = dict.cast::<PyDict>()?.items();
+                    ready.push_back(items.get_item(0)?.unbind());
+                }
+                (Told::Elements, Some(list)) => {
+                    ready.extend(list.cast::<PyList>()?.iter().map(Bound::unbind));
+                }
+                (Told::Inside { matched }, Some(dict)) => {
+                    let rows = inside(&dict, &path[matched..])?;
+                    ready.extend(rows.into_iter().map(Bound::unbind));
+                }
+                (_, None) | (Told::Other, _) => {}
+            }
+            Ok(())
+        };
+        self.rows.read(&mut Objects::new(py), &mut each).map_err(|problem| match problem {
+            ReadError::Text(problem) => error(py, &problem),
+            ReadError::Sink(error) => error,
+        })
+    }
+
+    fn feed(&mut self, py: Python<'_>) -> PyResult<()> {
+        let rows = &mut self.rows;
+        let mut add = |piece: &[u8]| match piece {
+            [] => rows.finish(),
+            _ => rows.feed(piece),
+        };
+        match &mut self.source {
+            Source::File(file, path) => {
+                let mut piece = vec![0; PIECE];
+                let length = py.detach(|| file.read(&mut piece));
+                add(&piece[..length.map_err(|error| os_error(&error, path.clone()))?]);
+            }
+            Source::Object(read) => {
+                let piece = read.bind(py).call1((PIECE,))?;
+                if let Ok(text) = piece.cast::<PyString>() {
+                    if let Ok(text) = text.to_str() {
+                        add(text.as_bytes());
+                    } else {
+                        // Half a pair is no UTF-8, and found as such behind the rows before it.
+                        let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+                        add(bytes.cast::<PyBytes>()?.as_bytes());
+                    }
+                } else if let Ok(bytes) = piece.cast::<PyBytes>() {
+                    add(bytes.as_bytes());
+                } else if let Ok(bytes) = piece.cast::<PyByteArray>() {
+                    add(&bytes.to_vec());
+                } else {
+                    let found = piece.get_type().name()?;
+                    let message = format!("read() should give str or bytes, not {found}");
+                    return Err(PyTypeError::new_err(message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The rows to which a path leads through a dict.
+fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut found = dict.clone();
+    for key in path {
+        let next = match found.cast::<PyDict>() {
+            Ok(dict) => dict.get_item(key)?,
+            Err(_) => None,
+        };
+        let Some(next) = next else {
+            let message = format!("no member {} where the path leads", excerpt(key));
+            let problem = Error::nowhere(Code::MissingSection, message);
+            return Err(error(dict.py(), &problem));
+        };
+        found = next;
+    }
+    if let Ok(list) = found.cast::<PyList>() {
+        Ok(list.iter().collect())
+    } else if let Ok(dict) = found.cast::<PyDict>() {
+        Ok(dict.items().iter().collect())
+    } else {
+        let message = "a scalar has no rows, and the path leads to one";
+        Err(error(dict.py(), &Error::nowhere(Code::MissingSection, message)))
+    }
+}
+
+/// Where text comes from.
+enum Source {
+    File(File, PathBuf),
+    /// A method that reads at most so much.
+    Object(Py<PyAny>),
+}
+
+impl Source {
+    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        // Of a buffered file: what has come, without waiting for as much as was asked for.
+        let buffered = source.py().import("io")?.getattr("BufferedIOBase")?;
+        let method = if source.is_instance(&buffered)? { "read1" } else { "read" };
+        if let Some(read) = source.getattr_opt(method)? {
+            return Ok(Self::Object(read.unbind()));
+        }
+        let path = path_of(source)?;
+        let file = source.py().detach(|| File::open(&path));
+        match file {
+            Ok(file) => Ok(Self::File(file, path)),
+            Err(error) => Err(os_error(&error, path)),
+        }
+    }
+}

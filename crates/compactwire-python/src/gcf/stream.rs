@@ -1,0 +1,213 @@
+//! `gcf.StreamEncoder`: rows out as they come.
+
+use super::error;
+use super::keyed::scalar_at;
+use crate::make_str;
+use compactwire::gcf::keyed::Scalar;
+use compactwire::gcf::{Error, rows};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyEllipsis;
+use std::sync::{Mutex, PoisonError};
+
+/// Writes an object of scalars, lists and growing tables, each row as it comes.
+///
+/// Nothing is kept but counts and names, and the member keys of an open keyed map. Tables have no
+/// count in their header; `close()` writes all of them at the end, and so does leaving a `with`
+/// block, unless by an exception. Threads that share an encoder take turns.
+///
+/// Parameters
+/// ----------
+/// target : file or callable
+///     A file open for writing (a binary one is given bytes), or a function that takes a str.
+///
+/// Raises
+/// ------
+/// GcfError
+///     From every method, and then nothing is written: for a value that is no scalar, a row of
+///     another width, a name, field or member key that is there twice, a field with `>`, a scalar
+///     or list behind a table, anything after `close()`.
+///
+/// Source: GCF 3.6 section 8.3.
+#[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
+pub(crate) struct StreamEncoder {
+    encoder: Mutex<rows::StreamEncoder>,
+    target: Py<PyAny>,
+    is_file: bool,
+}
+
+#[pymethods]
+impl StreamEncoder {
+    #[new]
+    #[pyo3(signature = (target, /))]
+    fn new(target: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = target.py();
+        let is_file = target.hasattr("write")?;
+        if !is_file && !target.is_callable() {
+            let found = target.get_type().name()?;
+            let message = format!("expected a file open for writing or a callable, not {found}");
+            return Err(PyTypeError::new_err(message));
+        }
+        let encoder = Mutex::new(rows::StreamEncoder::new());
+        let made = Self { encoder, target: target.clone().unbind(), is_file };
+        made.with(py, |_| Ok(()))?;
+        Ok(made)
+    }
+
+    /// Write a member that is a scalar; before all tables.
+    ///
+    /// Parameters
+    /// ----------
+    /// key : str
+    ///     Its name.
+    /// value : str, int, float, bool or None
+    ///     Its value.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    #[pyo3(signature = (key, value, /))]
+    fn kv(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let scalar = scalar_at(value, || format!("member {key:?}"))?;
+        self.with(value.py(), |encoder| encoder.kv(key, &scalar))
+    }
+
+    /// Write a member that is a list of scalars; before all tables.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its name.
+    /// values : iterable of str, int, float, bool or None
+    ///     Its elements.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    #[pyo3(signature = (name, values, /))]
+    fn list(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut scalars: Vec<Scalar> = Vec::new();
+        for value in values.try_iter()? {
+            let at = scalars.len();
+            scalars.push(scalar_at(&value?, || format!("element {at} of {name:?}"))?);
+        }
+        self.with(values.py(), |encoder| encoder.list(name, &scalars))
+    }
+
+    /// Begin a member that is a list of dicts.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its name.
+    /// fields : sequence of str
+    ///     The keys of the dicts, in the order of the cells of `row`.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    #[pyo3(signature = (name, fields, /))]
+    #[expect(clippy::needless_pass_by_value, reason = "Python's list is converted")]
+    fn begin_array(&self, py: Python<'_>, name: &str, fields: Vec<String>) -> PyResult<()> {
+        self.with(py, |encoder| encoder.begin_array(name, &fields))
+    }
+
+    /// Begin a member that is a dict of dicts.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its name.
+    /// fields : sequence of str
+    ///     The keys of the inner dicts. A row has the outer key before them.
+    /// label : str
+    ///     Stands for the outer key in the header; no data.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    #[pyo3(signature = (name, fields, /, *, label = "key"))]
+    #[expect(clippy::needless_pass_by_value, reason = "Python's list is converted")]
+    fn begin_keyed_map(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        fields: Vec<String>,
+        label: &str,
+    ) -> PyResult<()> {
+        self.with(py, |encoder| encoder.begin_keyed_map(name, &fields, label))
+    }
+
+    /// Write a row of the open table.
+    ///
+    /// Parameters
+    /// ----------
+    /// values : iterable of str, int, float, bool, None or ...
+    ///     One for each field, in their order; `...` where the row does not have the key.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    #[pyo3(signature = (values, /))]
+    fn row(&self, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut cells = Vec::with_capacity(8);
+        for value in values.try_iter()? {
+            let value = value?;
+            let at = cells.len();
+            cells.push(if value.is_instance_of::<PyEllipsis>() {
+                None
+            } else {
+                Some(scalar_at(&value, || format!("cell {at}"))?)
+            });
+        }
+        self.with(values.py(), |encoder| encoder.row(&cells))
+    }
+
+    /// End the open table.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, rows::StreamEncoder::end)
+    }
+
+    /// End the text, with the counts of its tables. Doing it again changes nothing.
+    ///
+    /// Source: GCF 3.6 section 8.3.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |encoder| {
+            encoder.close();
+            Ok(())
+        })
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind, error, trace, /))]
+    #[expect(unused_variables, reason = "Python passes them")]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        error: &Bound<'_, PyAny>,
+        trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if kind.is_none() { self.close(py) } else { Ok(()) }
+    }
+}
+
+impl StreamEncoder {
+    /// Does something, then writes what came of it, not holding the lock.
+    fn with(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut rows::StreamEncoder) -> Result<(), Error>,
+    ) -> PyResult<()> {
+        let done = {
+            let mut encoder =
+                self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            work(&mut encoder).map(|()| encoder.take())
+        };
+        let text = done.map_err(|problem| error(py, &problem))?;
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.is_file {
+            return super::write_to(self.target.bind(py), &text);
+        }
+        self.target.call1(py, (make_str(py, &text)?,))?;
+        Ok(())
+    }
+}

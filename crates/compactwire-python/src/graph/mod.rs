@@ -1,0 +1,450 @@
+//! `gcf.encode`, `gcf.decode` and their like: graph payloads as text, deltas and streams.
+
+mod stream;
+mod types;
+
+use super::args::{self, Data};
+use super::errors::gcf_error;
+use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use std::ffi::CString;
+pub(super) use types::Payload;
+use types::{DeltaPayload, Unchanged};
+
+/// Graph payloads; import `compactwire.gcf` instead.
+#[pymodule(name = "graph", gil_used = false)]
+pub(super) mod module {
+    #[pymodule_export]
+    use super::stream::GraphStreamEncoder;
+    #[pymodule_export]
+    use super::types::{Components, DeltaPayload, Edge, Location, Payload, Symbol, Unchanged};
+    #[pymodule_export]
+    use super::{
+        apply_delta, count_tokens, decode, diff, encode, encode_delta, encode_unchanged, pack_root,
+        respond, snapshot,
+    };
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::make_importable(module)
+    }
+}
+
+/// Text of a field; empty where there is none.
+fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
+    let Some(value) = value else { return Ok(graph::Text::default()) };
+    Ok(args::utf8(args::text(value, field)?, field)?.into())
+}
+
+/// Text of a field that is mostly a word of the vocabulary, which takes no memory.
+fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
+    let Some(value) = value else { return Ok(graph::Text::default()) };
+    let word = args::utf8(args::text(value, field)?, field)?;
+    Ok(graph::Text::word(word))
+}
+
+/// Options that are the same wherever a payload is written.
+pub(super) fn options(
+    dangling: &str,
+    allow_unicode: bool,
+    locations: bool,
+) -> PyResult<EncodeOptions> {
+    Ok(EncodeOptions { dangling: self::dangling(dangling)?, allow_unicode, locations })
+}
+
+/// `dangling=`: what happens to edges whose ends are missing.
+fn dangling(name: &str) -> PyResult<Dangling> {
+    match name {
+        "error" => Ok(Dangling::Refuse),
+        "drop" => Ok(Dangling::Drop),
+        _ => {
+            let message = format!("dangling must be 'error' or 'drop', not {name:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
+/// Text to read, of whatever holds it.
+pub(super) fn with_text<T>(
+    object: &Bound<'_, PyAny>,
+    read: impl FnOnce(&str) -> Result<T, compactwire::gcf::Error>,
+) -> PyResult<T> {
+    let py = object.py();
+    let data = Data::new(object)?;
+    let outcome = match &data {
+        Data::Text(text) => {
+            let lone = |_| compactwire::gcf::Error {
+                code: compactwire::gcf::Code::InvalidSurrogate,
+                message: args::lone_surrogate(text),
+                place: compactwire::gcf::Place::Nowhere,
+            };
+            text.to_str().map_err(lone).and_then(read)
+        }
+        Data::Bytes(_) | Data::Copy(_) => compactwire::gcf::utf8(data.bytes()?).and_then(read),
+    };
+    outcome.map_err(|error| gcf_error(py, &error))
+}
+
+/// Write a payload as text of the graph profile, for a language model to read.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     The payload. Signatures and components have no place in this text, and scores have two
+///     decimals: that is the format, not an error. GCB and JSON carry them.
+/// dangling : {"error", "drop"}
+///     What happens to an edge whose end is not among the symbols.
+/// allow_unicode : bool
+///     Whether names may be other than ASCII. Readers take them; the grammar forbids to write them.
+/// locations : bool
+///     Whether locations are written. Readers of GCF before 3.6 refuse them.
+///
+/// Returns
+/// -------
+/// str
+///     The canonical text.
+///
+/// Raises
+/// ------
+/// GcfError
+///     With the path to the symbol or edge: `invalid_graph_name`, `not_finite`, `out_of_range`,
+///     `duplicate_symbol`, `dangling_edge`, `invalid_header_value`.
+///
+/// Source: GCF 3.6 sections 9 and 16.1.
+#[pyfunction]
+#[pyo3(signature = (payload, /, *, dangling = "error", allow_unicode = false, locations = true))]
+pub(super) fn encode<'py>(
+    py: Python<'py>,
+    payload: &Payload,
+    dangling: &str,
+    allow_unicode: bool,
+    locations: bool,
+) -> PyResult<Bound<'py, PyString>> {
+    let options = options(dangling, allow_unicode, locations)?;
+    let core = payload.core.clone();
+    let text = super::detached(py, core.size(), || core.encode(options));
+    super::make_str(py, &text.map_err(|error| gcf_error(py, &error))?)
+}
+
+/// Read a text of the graph profile.
+///
+/// Parameters
+/// ----------
+/// text : str, bytes, bytearray or memoryview
+///     The text; bytes are UTF-8.
+///
+/// Returns
+/// -------
+/// Payload, DeltaPayload or Unchanged
+///     What the text says that it is.
+///
+/// Raises
+/// ------
+/// GcfError
+///     With `code`, `line` and `column`: the text breaks a rule, and which.
+///
+/// Warns
+/// -----
+/// UserWarning
+///     A group of a later version was skipped.
+///
+/// Source: GCF 3.6 sections 9, 10 and 16.
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let decoded = with_text(text, graph::decode)?;
+    content(text.py(), decoded)
+}
+
+pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound<'_, PyAny>> {
+    for warning in decoded.warnings {
+        let warning = CString::new(warning).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
+    }
+    Ok(match decoded.content {
+        Content::Payload(payload) => Bound::new(py, Payload::from(payload))?.into_any(),
+        Content::Delta(delta) => Bound::new(py, DeltaPayload(delta))?.into_any(),
+        Content::Unchanged(unchanged) => Bound::new(py, Unchanged(unchanged))?.into_any(),
+    })
+}
+
+/// The identity of a graph, whatever the order of its symbols and edges.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     Kinds, names, scores, provenances, distances and edges count; nothing else does.
+///
+/// Returns
+/// -------
+/// str
+///     "sha256:" and 64 hexadecimal digits.
+///
+/// Raises
+/// ------
+/// GcfError
+///     `dangling_edge` and `duplicate_symbol` for an edge whose end is no symbol, or more than one.
+///
+/// Source: GCF 3.6 section 10 (gcf-pack-root-v1).
+#[pyfunction]
+#[pyo3(signature = (payload, /))]
+pub(super) fn pack_root(py: Python<'_>, payload: &Payload) -> PyResult<String> {
+    graph::pack_root(&payload.core).map_err(|error| gcf_error(py, &error))
+}
+
+/// A payload as both sides of deltas hold it.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     The payload.
+///
+/// Returns
+/// -------
+/// Payload
+///     Scores have the two decimals that a text shows, and `pack_root` is computed after that.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `pack_root`.
+///
+/// Source: GCF 3.6 section 10.
+#[pyfunction]
+#[pyo3(signature = (payload, /))]
+pub(super) fn snapshot(py: Python<'_>, payload: &Payload) -> PyResult<Payload> {
+    let snapshot = graph::snapshot(&payload.core).map_err(|error| gcf_error(py, &error))?;
+    Ok(snapshot.into())
+}
+
+/// What changes one snapshot into another.
+///
+/// Parameters
+/// ----------
+/// base, new : Payload
+///     Two payloads, as `snapshot` makes them.
+///
+/// Returns
+/// -------
+/// DeltaPayload
+///     A symbol whose score, provenance or distance changed goes and comes.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `pack_root`; `duplicate_symbol` where no delta can say the change.
+///
+/// Source: GCF 3.6 section 10.
+#[pyfunction]
+#[pyo3(signature = (base, new, /))]
+pub(super) fn diff(py: Python<'_>, base: &Payload, new: &Payload) -> PyResult<DeltaPayload> {
+    let delta = graph::diff(&base.core, &new.core).map_err(|error| gcf_error(py, &error))?;
+    Ok(DeltaPayload(delta))
+}
+
+/// Write a delta as text.
+///
+/// Parameters
+/// ----------
+/// delta : DeltaPayload
+///     The delta. `savings` is written where `full_tokens` is known.
+/// allow_unicode, locations : bool
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// str
+///     The canonical text.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `encode`, and for an empty root.
+///
+/// Source: GCF 3.6 sections 10 and 16.1.
+#[pyfunction]
+#[pyo3(signature = (delta, /, *, allow_unicode = false, locations = true))]
+pub(super) fn encode_delta(
+    py: Python<'_>,
+    delta: &DeltaPayload,
+    allow_unicode: bool,
+    locations: bool,
+) -> PyResult<String> {
+    let options = EncodeOptions { allow_unicode, locations, ..EncodeOptions::default() };
+    graph::encode_delta(&delta.0, options).map_err(|error| gcf_error(py, &error))
+}
+
+/// What a snapshot becomes by a delta; the snapshot itself does not change.
+///
+/// Parameters
+/// ----------
+/// base : Payload
+///     What the delta is for.
+/// delta : DeltaPayload, str, bytes, bytearray or memoryview
+///     The delta, or its text.
+///
+/// Returns
+/// -------
+/// Payload
+///     The new snapshot, whose root was verified.
+///
+/// Raises
+/// ------
+/// GcfError
+///     `base_mismatch` for another base, `delta_invalid` for a change that the base does not allow,
+///     `root_mismatch` for a result that is not what the delta says; for a text, as `decode`.
+///
+/// Source: GCF 3.6 section 10.
+#[pyfunction]
+#[pyo3(signature = (base, delta, /))]
+pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> PyResult<Payload> {
+    let py = delta.py();
+    let applied = match delta.cast::<DeltaPayload>() {
+        Ok(delta) => graph::apply(&base.core, &delta.get().0),
+        Err(_) => match with_text(delta, graph::decode)?.content {
+            Content::Delta(delta) => graph::apply(&base.core, &delta),
+            Content::Payload(_) | Content::Unchanged(_) => Err(compactwire::gcf::Error {
+                code: compactwire::gcf::Code::MalformedDelta,
+                message: "the text is no delta".into(),
+                place: compactwire::gcf::Place::Text { line: 1, column: 1 },
+            }),
+        },
+    };
+    applied.map(Into::into).map_err(|error| gcf_error(py, &error))
+}
+
+/// Say that what the peer has is still right.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     What the peer has, with its `pack_root`.
+///
+/// Returns
+/// -------
+/// str
+///     The text, one line.
+///
+/// Raises
+/// ------
+/// GcfError
+///     `invalid_header_value`: no root, or a text that a header cannot hold.
+///
+/// Source: GCF 3.6 section 10.
+#[pyfunction]
+#[pyo3(signature = (payload, /))]
+pub(super) fn encode_unchanged(py: Python<'_>, payload: &Payload) -> PyResult<String> {
+    graph::encode_unchanged(&payload.core).map_err(|error| gcf_error(py, &error))
+}
+
+/// Answer a peer with the least that it needs.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     What the peer shall have.
+/// peer_root : str, optional
+///     The root of what it has, as it says.
+/// snapshots : mapping of str to Payload, optional
+///     Snapshots that were sent before, by their roots. The caller keeps them: add the one that is
+///     returned.
+/// count_tokens : callable, optional
+///     How many tokens a text has; by default the heuristic of `gcf.count_tokens`. A delta is sent
+///     when it has fewer than 0.6 of the full text's.
+/// dangling, allow_unicode, locations
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// tuple of (str, str, Payload)
+///     "unchanged", "delta" or "full", for what the text says; the text to send; the snapshot that
+///     the peer then has.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `pack_root` and `encode`.
+///
+/// Source: GCF 3.6 section 10.
+#[pyfunction]
+#[pyo3(signature = (
+    payload, /, peer_root = None, *, snapshots = None, count_tokens = None, dangling = "error",
+    allow_unicode = false, locations = true,
+))]
+#[expect(clippy::too_many_arguments, reason = "options")]
+pub(super) fn respond<'py>(
+    py: Python<'py>,
+    payload: &Payload,
+    peer_root: Option<&str>,
+    snapshots: Option<&Bound<'py, PyAny>>,
+    count_tokens: Option<&Bound<'py, PyAny>>,
+    dangling: &str,
+    allow_unicode: bool,
+    locations: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let options = options(dangling, allow_unicode, locations)?;
+    let peer_root = peer_root.unwrap_or_default();
+    let known = match snapshots {
+        Some(snapshots) if snapshots.contains(peer_root)? => Some(snapshots.get_item(peer_root)?),
+        _ => None,
+    };
+    let base = match &known {
+        None => None,
+        Some(known) => match known.cast::<Payload>() {
+            Ok(payload) => Some(&**payload.get().core),
+            Err(_) => return Err(PyTypeError::new_err("snapshots must hold Payload objects")),
+        },
+    };
+    let count = |text: &str| match count_tokens {
+        Some(count) => Ok(count.call1((text,))?.extract()?),
+        None => Ok(graph::count_tokens(text)),
+    };
+    let answer = graph::respond(&payload.core, peer_root, base, options, count);
+    let answer = answer.map_err(|stop| match stop {
+        Stop::Gcf(error) => gcf_error(py, &error),
+        Stop::Python(error) => error,
+    })?;
+    let snapshot = Bound::new(py, Payload::from(answer.snapshot))?;
+    (answer.outcome.name(), answer.text, snapshot).into_pyobject(py)
+}
+
+/// Why there is no answer.
+enum Stop {
+    Gcf(compactwire::gcf::Error),
+    Python(PyErr),
+}
+
+impl From<compactwire::gcf::Error> for Stop {
+    fn from(error: compactwire::gcf::Error) -> Self {
+        Self::Gcf(error)
+    }
+}
+
+impl From<PyErr> for Stop {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+/// How many tokens a text has, by a heuristic that needs no tokenizer.
+///
+/// Parameters
+/// ----------
+/// text : str
+///     The text.
+///
+/// Returns
+/// -------
+/// int
+///     Runs of ASCII letters, digits, "_" and "." count 1, and so does every other character but
+///     space, tab and line ends. Punctuation weighs more than with a real tokenizer.
+///
+/// Source: wire codecs, "Benchmark Harness".
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub(super) fn count_tokens(text: &Bound<'_, PyString>) -> PyResult<u64> {
+    Ok(graph::count_tokens(args::utf8(text, "text")?))
+}

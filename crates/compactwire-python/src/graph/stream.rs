@@ -1,0 +1,182 @@
+//! `gcf.GraphStreamEncoder`: a graph, symbol by symbol.
+
+use super::text_of;
+use super::types::{Edge, Symbol};
+use crate::args::int64;
+use crate::errors::gcf_error;
+use crate::session::{Session, now};
+use compactwire::gcf;
+use compactwire::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use std::sync::{Mutex, PoisonError};
+
+/// Writes a graph symbol by symbol; its counts stand at the end.
+///
+/// Symbols come first, then edges; `close` ends the text, and so does a `with` block that does not
+/// fail. A call that raises has written nothing.
+///
+/// Parameters
+/// ----------
+/// write : callable
+///     Is given each piece of the text, a str.
+/// tool : str
+///     Who answers.
+/// token_budget, tokens_used : int
+///     As in `Payload`.
+/// pack_root : str
+///     The identity of the content, where it is known before.
+/// session : Session, optional
+///     The session with the peer: symbols that it has are named by their ids, new ones take
+///     theirs at once and count as delivered when the text ends.
+/// labeled_counts : bool
+///     Whether the counts of the last line have labels.
+/// dangling, allow_unicode, locations
+///     As in `encode`.
+///
+/// Raises
+/// ------
+/// GcfError
+///     `invalid_header_value`, `out_of_range`.
+///
+/// Source: GCF 3.6 sections 8 and 11.
+#[pyclass(frozen, module = "compactwire.gcf")]
+pub(super) struct GraphStreamEncoder {
+    write: Py<PyAny>,
+    encoder: Mutex<StreamEncoder>,
+    session: Option<Py<Session>>,
+}
+
+#[pymethods]
+impl GraphStreamEncoder {
+    #[new]
+    #[pyo3(signature = (
+        write, /, tool = None, *, token_budget = None, tokens_used = None, pack_root = None,
+        session = None, labeled_counts = false, dangling = "error", allow_unicode = false, locations = true,
+    ))]
+    #[pyo3(text_signature = "(write, /, tool='', *, token_budget=0, tokens_used=0, pack_root='', \
+                             session=None, labeled_counts=False, dangling='error', \
+                             allow_unicode=False, locations=True)")]
+    #[expect(clippy::too_many_arguments, reason = "options")]
+    fn new(
+        write: &Bound<'_, PyAny>,
+        tool: Option<&Bound<'_, PyAny>>,
+        token_budget: Option<&Bound<'_, PyAny>>,
+        tokens_used: Option<&Bound<'_, PyAny>>,
+        pack_root: Option<&Bound<'_, PyAny>>,
+        session: Option<Py<Session>>,
+        labeled_counts: bool,
+        dangling: &str,
+        allow_unicode: bool,
+        locations: bool,
+    ) -> PyResult<Self> {
+        let py = write.py();
+        let count =
+            |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
+        let header = gcf::graph::Payload {
+            tool: text_of(tool, "tool")?,
+            tokens_used: count(tokens_used, "tokens_used")?,
+            token_budget: count(token_budget, "token_budget")?,
+            pack_root: text_of(pack_root, "pack_root")?,
+            ..gcf::graph::Payload::default()
+        };
+        let encode = super::options(dangling, allow_unicode, locations)?;
+        let options = StreamOptions { encode, labeled_counts };
+        let mut out = String::new();
+        let encoder = match &session {
+            None => StreamEncoder::new(&header, options, &mut out),
+            Some(session) => session
+                .get()
+                .work(py, 0, |core| core.stream_graph(&header, options, now(), &mut out)),
+        };
+        let encoder = Mutex::new(encoder.map_err(|error| gcf_error(py, &error))?);
+        write.call1((out,))?;
+        Ok(Self { write: write.clone().unbind(), encoder, session })
+    }
+
+    /// Write a symbol.
+    ///
+    /// Parameters
+    /// ----------
+    /// symbol : Symbol
+    ///     The symbol.
+    ///
+    /// Raises
+    /// ------
+    /// GcfError
+    ///     As `encode`; `invalid_line` behind the first edge or the end, and when the session was
+    ///     reset meanwhile.
+    #[pyo3(signature = (symbol, /))]
+    fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> PyResult<()> {
+        self.append(py, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
+    }
+
+    /// Write an edge between symbols that were written.
+    ///
+    /// Parameters
+    /// ----------
+    /// edge : Edge
+    ///     The edge.
+    ///
+    /// Raises
+    /// ------
+    /// GcfError
+    ///     As `encode`; `invalid_line` behind the end.
+    #[pyo3(signature = (edge, /))]
+    fn write_edge(&self, py: Python<'_>, edge: &Edge) -> PyResult<()> {
+        self.append(py, |encoder, _, out| encoder.edge(&edge.0, out))
+    }
+
+    /// Write the locations and the last line; again, nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.append(py, |encoder, sent, out| encoder.close(sent.map(|sent| (sent, now())), out))
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind, value, traceback, /))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        // What failed is no whole text, and must not look like one.
+        let _ = (value, traceback);
+        if kind.is_none() { self.close(py) } else { Ok(()) }
+    }
+}
+
+impl GraphStreamEncoder {
+    fn append(
+        &self,
+        py: Python<'_>,
+        change: impl Send
+        + FnOnce(
+            &mut StreamEncoder,
+            Option<&mut SentSymbols>,
+            &mut String,
+        ) -> Result<(), gcf::Error>,
+    ) -> PyResult<()> {
+        let mut out = String::new();
+        let changed = {
+            let mut encoder =
+                self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            let encoder = &mut *encoder;
+            match &self.session {
+                None => change(encoder, None, &mut out),
+                Some(session) => session
+                    .get()
+                    .work(py, 0, |core| change(encoder, Some(core.sent_symbols()), &mut out)),
+            }
+        };
+        changed.map_err(|error| gcf_error(py, &error))?;
+        if !out.is_empty() {
+            self.write.call1(py, (out,))?;
+        }
+        Ok(())
+    }
+}

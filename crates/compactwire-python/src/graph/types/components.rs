@@ -1,0 +1,102 @@
+//! What a score is made of, as a Python object.
+
+use super::{NewArgs, bits, new_args, number, replaced, repr};
+use compactwire::gcf::graph;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::hash::{Hash, Hasher};
+
+/// What a score is made of.
+///
+/// Parameters
+/// ----------
+/// blast_radius, confidence, recency, distance : float
+///     Shares of the score.
+///
+/// Source: wire codecs, "Symbol".
+#[pyclass(frozen, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
+#[derive(PartialEq, Clone, Copy, Default)]
+pub(crate) struct Components(pub(super) graph::Components);
+
+impl Hash for Components {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.values().map(bits).hash(state);
+    }
+}
+
+const COMPONENTS: &[&str] = &["blast_radius", "confidence", "recency", "distance"];
+
+#[pymethods]
+impl Components {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
+        ("blast_radius", "confidence", "recency", "distance")
+    }
+
+    #[new]
+    #[pyo3(signature = (blast_radius = None, confidence = None, recency = None, distance = None))]
+    #[pyo3(text_signature = "(blast_radius=0.0, confidence=0.0, recency=0.0, distance=0.0)")]
+    fn new(
+        blast_radius: Option<&Bound<'_, PyAny>>,
+        confidence: Option<&Bound<'_, PyAny>>,
+        recency: Option<&Bound<'_, PyAny>>,
+        distance: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let values = [
+            number(blast_radius, "blast_radius")?,
+            number(confidence, "confidence")?,
+            number(recency, "recency")?,
+            number(distance, "distance")?,
+        ];
+        Ok(Self(values.into()))
+    }
+
+    /// How much hangs on the symbol.
+    #[getter]
+    fn blast_radius(&self) -> f64 {
+        self.0.blast_radius
+    }
+
+    /// How sure its edges are.
+    #[getter]
+    fn confidence(&self) -> f64 {
+        self.0.confidence
+    }
+
+    /// How new it is.
+    #[getter]
+    fn recency(&self) -> f64 {
+        self.0.recency
+    }
+
+    /// How near it is.
+    #[getter]
+    fn distance(&self) -> f64 {
+        self.0.distance
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr("Components", slf.as_any(), COMPONENTS.iter().copied())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
+        new_args(slf.as_any(), COMPONENTS)
+    }
+
+    /// Components with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), COMPONENTS, changes)
+    }
+}

@@ -1,0 +1,194 @@
+//! A delta, as a Python object.
+
+use super::super::text_of;
+use super::edge::{Edge, edges_of};
+use super::element::elements;
+use super::symbol::{Symbol, hash_symbol, symbols_of};
+use super::{Reduced, replaced, restored};
+use crate::args::int64;
+use compactwire::gcf::graph;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use std::hash::{Hash, Hasher};
+
+/// What changes one payload into another.
+///
+/// Immutable; equal when all fields are. A delta that was read knows no `full_tokens`.
+///
+/// Parameters
+/// ----------
+/// tool : str
+///     Who answers.
+/// base_root, new_root : str
+///     The roots of what the peer has and will have.
+/// removed, added : iterable of Symbol or dict
+///     Symbols that go, of which kind and name count, and symbols that come.
+/// removed_edges, added_edges : iterable of Edge or dict
+///     Edges that go and come.
+/// delta_tokens, full_tokens : int
+///     Tokens of the delta and of the whole payload; 0 for unknown.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     Text with a lone surrogate, an int beyond 64 bits.
+///
+/// Source: wire codecs, "DeltaPayload".
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq)]
+pub(crate) struct DeltaPayload(pub(in super::super) graph::DeltaPayload);
+
+impl Hash for DeltaPayload {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let delta = &self.0;
+        (&delta.tool, &delta.base_root, &delta.new_root).hash(state);
+        (&delta.removed_edges, &delta.added_edges, delta.delta_tokens).hash(state);
+        for symbol in delta.removed.iter().chain(&delta.added) {
+            hash_symbol(symbol, state);
+        }
+    }
+}
+
+const DELTA: &[&str] = &[
+    "tool",
+    "base_root",
+    "new_root",
+    "removed",
+    "added",
+    "removed_edges",
+    "added_edges",
+    "delta_tokens",
+    "full_tokens",
+];
+
+#[pymethods]
+impl DeltaPayload {
+    #[new]
+    #[pyo3(signature = (
+        tool = None, base_root = None, new_root = None, removed = None, added = None,
+        removed_edges = None, added_edges = None, delta_tokens = None, full_tokens = None,
+    ))]
+    #[pyo3(text_signature = "(tool='', base_root='', new_root='', removed=(), added=(), \
+                             removed_edges=(), added_edges=(), delta_tokens=0, full_tokens=0)")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a delta")]
+    fn new(
+        tool: Option<&Bound<'_, PyAny>>,
+        base_root: Option<&Bound<'_, PyAny>>,
+        new_root: Option<&Bound<'_, PyAny>>,
+        removed: Option<&Bound<'_, PyAny>>,
+        added: Option<&Bound<'_, PyAny>>,
+        removed_edges: Option<&Bound<'_, PyAny>>,
+        added_edges: Option<&Bound<'_, PyAny>>,
+        delta_tokens: Option<&Bound<'_, PyAny>>,
+        full_tokens: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let count =
+            |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
+        Ok(Self(graph::DeltaPayload {
+            tool: text_of(tool, "tool")?,
+            base_root: text_of(base_root, "base_root")?,
+            new_root: text_of(new_root, "new_root")?,
+            removed: elements::<Symbol, _>(removed)?,
+            added: elements::<Symbol, _>(added)?,
+            removed_edges: elements::<Edge, _>(removed_edges)?,
+            added_edges: elements::<Edge, _>(added_edges)?,
+            delta_tokens: count(delta_tokens, "delta_tokens")?,
+            full_tokens: count(full_tokens, "full_tokens")?,
+        }))
+    }
+
+    /// Who answers.
+    #[getter]
+    fn tool(&self) -> &str {
+        &self.0.tool
+    }
+
+    /// The root of what the peer has.
+    #[getter]
+    fn base_root(&self) -> &str {
+        &self.0.base_root
+    }
+
+    /// The root of what it will have.
+    #[getter]
+    fn new_root(&self) -> &str {
+        &self.0.new_root
+    }
+
+    /// Symbols that go.
+    #[getter]
+    fn removed(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        symbols_of(py, &self.0.removed)
+    }
+
+    /// Symbols that come.
+    #[getter]
+    fn added(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        symbols_of(py, &self.0.added)
+    }
+
+    /// Edges that go.
+    #[getter]
+    fn removed_edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        edges_of(py, &self.0.removed_edges)
+    }
+
+    /// Edges that come.
+    #[getter]
+    fn added_edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        edges_of(py, &self.0.added_edges)
+    }
+
+    /// Tokens of the delta; 0 for unknown.
+    #[getter]
+    fn delta_tokens(&self) -> i64 {
+        self.0.delta_tokens
+    }
+
+    /// Tokens of the whole payload; 0 for unknown.
+    #[getter]
+    fn full_tokens(&self) -> i64 {
+        self.0.full_tokens
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let delta = &self.0;
+        let tool = PyString::new(py, &delta.tool).repr()?;
+        Ok(format!(
+            "<DeltaPayload {tool}: -{} +{} symbols, -{} +{} edges>",
+            delta.removed.len(),
+            delta.added.len(),
+            delta.removed_edges.len(),
+            delta.added_edges.len()
+        ))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let state = PyBytes::new(slf.py(), &slf.get().0.to_state());
+        Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (state, /))]
+    fn _restore(state: &[u8]) -> PyResult<Self> {
+        restored(graph::DeltaPayload::from_state(state)).map(Self)
+    }
+
+    /// A delta with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), DELTA, changes)
+    }
+}

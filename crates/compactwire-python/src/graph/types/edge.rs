@@ -1,0 +1,133 @@
+//! An edge, as a Python object.
+
+use super::super::{text_of, word_of};
+use super::element::{Element, Names};
+use super::held::Held;
+use super::{NewArgs, new_args, replaced, repr};
+use compactwire::gcf::graph;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// A directed edge between two symbols of a payload, by their names.
+///
+/// Immutable; equal when all fields are.
+///
+/// Parameters
+/// ----------
+/// source, target : str
+///     The qualified names of its ends.
+/// edge_type : str
+///     calls, imports, implements, ...
+/// status : str
+///     added, removed, unchanged in a difference; else empty.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     Text with a lone surrogate.
+///
+/// Source: wire codecs, "Edge".
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq, Hash)]
+pub(crate) struct Edge(pub(in super::super) Held<graph::Edge>);
+
+impl Element<4> for Edge {
+    type Core = graph::Edge;
+
+    const FIELDS: [&'static str; 4] = ["source", "target", "edge_type", "status"];
+    const REQUIRED: usize = 3;
+
+    fn names() -> &'static Names {
+        static NAMES: Names = Names::new();
+        &NAMES
+    }
+
+    fn core(&self) -> graph::Edge {
+        (*self.0).clone()
+    }
+
+    fn of(
+        [source, target, edge_type, status]: [Option<&Bound<'_, PyAny>>; 4],
+    ) -> PyResult<graph::Edge> {
+        Ok(graph::Edge {
+            source: text_of(source, "source")?,
+            target: text_of(target, "target")?,
+            edge_type: word_of(edge_type, "edge_type")?,
+            status: word_of(status, "status")?,
+        })
+    }
+}
+
+#[pymethods]
+impl Edge {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
+        ("source", "target", "edge_type", "status")
+    }
+
+    #[new]
+    #[pyo3(signature = (source, target, edge_type, status = None))]
+    #[pyo3(text_signature = "(source, target, edge_type, status='')")]
+    fn new(
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+        edge_type: &Bound<'_, PyAny>,
+        status: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let fields = [Some(source), Some(target), Some(edge_type), status];
+        Ok(Self(Held::own(Self::of(fields)?)))
+    }
+
+    /// The name of where it begins.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// The name of where it ends.
+    #[getter]
+    fn target(&self) -> &str {
+        &self.0.target
+    }
+
+    /// What kind of edge.
+    #[getter]
+    fn edge_type(&self) -> &str {
+        &self.0.edge_type
+    }
+
+    /// What a difference says of it.
+    #[getter]
+    fn status(&self) -> &str {
+        &self.0.status
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr("Edge", slf.as_any(), Self::FIELDS.iter().copied())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
+        new_args(slf.as_any(), &Self::FIELDS)
+    }
+
+    /// An edge with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), &Self::FIELDS, changes)
+    }
+}
+
+pub(super) fn edges_of(py: Python<'_>, edges: &[graph::Edge]) -> PyResult<Py<PyTuple>> {
+    Ok(PyTuple::new(py, edges.iter().cloned().map(|edge| Edge(Held::own(edge))))?.unbind())
+}

@@ -1,0 +1,81 @@
+//! What an object of a payload holds: the payload, of which it is a part.
+//!
+//! Invariant: what is held never changes, and lives as long as anyone holds it.
+
+use compactwire::gcf::graph::{self, Linked};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A payload as Python counts its holders, which with a lock of the interpreter costs next to nothing.
+#[pyclass(frozen, module = "compactwire.gcf")]
+pub(crate) struct Owner(Arc<Linked>);
+
+/// A value of its own, or a part of a payload, which lives as long then: nothing is copied.
+pub(crate) enum Held<T> {
+    Own(Box<T>),
+    Of(Py<Owner>, usize),
+}
+
+impl<T> Held<T> {
+    pub(super) fn own(value: T) -> Self {
+        Self::Own(Box::new(value))
+    }
+}
+
+/// What a payload has many of.
+pub(crate) trait Part: Sized {
+    fn of(payload: &graph::Payload) -> &[Self];
+}
+
+impl Part for graph::Symbol {
+    fn of(payload: &graph::Payload) -> &[Self] {
+        &payload.symbols
+    }
+}
+
+impl Part for graph::Edge {
+    fn of(payload: &graph::Payload) -> &[Self] {
+        &payload.edges
+    }
+}
+
+/// A tuple of the parts of a payload.
+pub(super) fn parts<T: Part, C>(
+    py: Python<'_>,
+    core: &Arc<Linked>,
+    part: impl Fn(Held<T>) -> C,
+) -> PyResult<Py<PyTuple>>
+where
+    C: for<'py> IntoPyObject<'py>,
+{
+    let owner = Py::new(py, Owner(core.clone()))?;
+    let count = T::of(core).len();
+    let parts = (0..count).map(|at| part(Held::Of(owner.clone_ref(py), at)));
+    Ok(PyTuple::new(py, parts)?.unbind())
+}
+
+impl<T: Part> Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Own(value) => value,
+            Self::Of(owner, at) => &T::of(&owner.get().0)[*at],
+        }
+    }
+}
+
+impl<T: Part + PartialEq> PartialEq for Held<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Part + Hash> Hash for Held<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}

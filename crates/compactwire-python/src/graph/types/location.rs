@@ -1,0 +1,123 @@
+//! Where a symbol is declared, as a Python object.
+
+use super::super::text_of;
+use super::{NewArgs, new_args, replaced, repr};
+use crate::args::int64;
+use compactwire::gcf::graph;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Where a symbol is declared; lines and columns count from 1.
+///
+/// Parameters
+/// ----------
+/// file : str
+///     The file.
+/// line, column : int
+///     Where it begins.
+/// end_line, end_column : int, optional
+///     Where it ends; both or neither.
+///
+/// Raises
+/// ------
+/// ValueError
+///     A number below 1, or half an end.
+///
+/// Source: GCF 3.6 section 6b.
+#[pyclass(frozen, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
+#[derive(PartialEq, Hash, Clone)]
+pub(crate) struct Location(pub(super) graph::Location);
+
+const LOCATION: &[&str] = &["file", "line", "column", "end_line", "end_column"];
+
+#[pymethods]
+impl Location {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("file", "line", "column")
+    }
+
+    #[new]
+    #[pyo3(signature = (file, line, column, end_line = None, end_column = None))]
+    fn new(
+        file: &Bound<'_, PyAny>,
+        line: &Bound<'_, PyAny>,
+        column: &Bound<'_, PyAny>,
+        end_line: Option<&Bound<'_, PyAny>>,
+        end_column: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let from_one = |value: &Bound<'_, PyAny>, field| match u64::try_from(int64(value, field)?) {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(PyValueError::new_err(format!("{field} counts from 1, so it is not {value}"))),
+        };
+        let end = match (end_line, end_column) {
+            (Some(line), Some(column)) => {
+                Some((from_one(line, "end_line")?, from_one(column, "end_column")?))
+            }
+            (None, None) => None,
+            _ => return Err(PyValueError::new_err("end_line and end_column go together")),
+        };
+        Ok(Self(graph::Location {
+            file: text_of(Some(file), "file")?,
+            line: from_one(line, "line")?,
+            column: from_one(column, "column")?,
+            end,
+        }))
+    }
+
+    /// The file.
+    #[getter]
+    fn file(&self) -> &str {
+        &self.0.file
+    }
+
+    /// The line, from 1.
+    #[getter]
+    fn line(&self) -> u64 {
+        self.0.line
+    }
+
+    /// The column, from 1.
+    #[getter]
+    fn column(&self) -> u64 {
+        self.0.column
+    }
+
+    /// The last line; None where it is not known.
+    #[getter]
+    fn end_line(&self) -> Option<u64> {
+        self.0.end.map(|(line, _)| line)
+    }
+
+    /// The column of the end; None where it is not known.
+    #[getter]
+    fn end_column(&self) -> Option<u64> {
+        self.0.end.map(|(_, column)| column)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr("Location", slf.as_any(), LOCATION.iter().copied())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
+        new_args(slf.as_any(), LOCATION)
+    }
+
+    /// A location with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), LOCATION, changes)
+    }
+}

@@ -1,0 +1,193 @@
+//! A payload, as a Python object: its symbols and edges become objects when they are asked for.
+
+use super::super::text_of;
+use super::edge::Edge;
+use super::element::elements;
+use super::held::parts;
+use super::symbol::{Symbol, hash_symbol};
+use super::{Reduced, replaced, restored};
+use crate::args::int64;
+use compactwire::gcf::graph::{self, Linked};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// What a tool answers with: symbols, and the edges between them.
+///
+/// Immutable; equal when all fields are.
+///
+/// Parameters
+/// ----------
+/// tool : str
+///     Who answers.
+/// tokens_used, token_budget : int
+///     How many tokens the context took, and might take.
+/// pack_root : str
+///     The identity of the content, as `pack_root` makes it; may be empty.
+/// symbols : iterable of Symbol or dict
+///     The symbols.
+/// edges : iterable of Edge or dict
+///     The edges.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     Text with a lone surrogate, an int beyond 64 bits.
+///
+/// Source: wire codecs, "Payload".
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+pub(crate) struct Payload {
+    pub(crate) core: Arc<Linked>,
+    symbols: PyOnceLock<Py<PyTuple>>,
+    edges: PyOnceLock<Py<PyTuple>>,
+}
+
+impl From<graph::Payload> for Payload {
+    fn from(core: graph::Payload) -> Self {
+        Linked::from(core).into()
+    }
+}
+
+impl From<Linked> for Payload {
+    fn from(core: Linked) -> Self {
+        Self { core: Arc::new(core), symbols: PyOnceLock::new(), edges: PyOnceLock::new() }
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        self.core == other.core
+    }
+}
+
+impl Hash for Payload {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let graph::Payload { tool, tokens_used, token_budget, pack_root, symbols, edges } =
+            &**self.core;
+        (tool, tokens_used, token_budget, pack_root, edges).hash(state);
+        for symbol in symbols {
+            hash_symbol(symbol, state);
+        }
+    }
+}
+
+const PAYLOAD: &[&str] = &["tool", "tokens_used", "token_budget", "pack_root", "symbols", "edges"];
+
+#[pymethods]
+impl Payload {
+    #[new]
+    #[pyo3(signature = (
+        tool = None, tokens_used = None, token_budget = None, pack_root = None, symbols = None,
+        edges = None,
+    ))]
+    #[pyo3(text_signature = "(tool='', tokens_used=0, token_budget=0, pack_root='', symbols=(), \
+                             edges=())")]
+    fn new(
+        tool: Option<&Bound<'_, PyAny>>,
+        tokens_used: Option<&Bound<'_, PyAny>>,
+        token_budget: Option<&Bound<'_, PyAny>>,
+        pack_root: Option<&Bound<'_, PyAny>>,
+        symbols: Option<&Bound<'_, PyAny>>,
+        edges: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let count =
+            |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
+        let core = Linked::new(graph::Payload {
+            tool: text_of(tool, "tool")?,
+            tokens_used: count(tokens_used, "tokens_used")?,
+            token_budget: count(token_budget, "token_budget")?,
+            pack_root: text_of(pack_root, "pack_root")?,
+            symbols: elements::<Symbol, _>(symbols)?,
+            edges: elements::<Edge, _>(edges)?,
+        });
+        Ok(core.into())
+    }
+
+    /// Who answers.
+    #[getter]
+    fn tool(&self) -> &str {
+        &self.core.tool
+    }
+
+    /// How many tokens the context took.
+    #[getter]
+    fn tokens_used(&self) -> i64 {
+        self.core.tokens_used
+    }
+
+    /// How many it might take.
+    #[getter]
+    fn token_budget(&self) -> i64 {
+        self.core.token_budget
+    }
+
+    /// The identity of the content; may be empty.
+    #[getter]
+    fn pack_root(&self) -> &str {
+        &self.core.pack_root
+    }
+
+    /// The symbols.
+    #[getter]
+    fn symbols(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let tuple = || parts(py, &self.core, Symbol);
+        Ok(self.symbols.get_or_try_init(py, tuple)?.clone_ref(py))
+    }
+
+    /// The edges.
+    #[getter]
+    fn edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let tuple = || parts(py, &self.core, Edge);
+        Ok(self.edges.get_or_try_init(py, tuple)?.clone_ref(py))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let core = &**self.core;
+        let tool = PyString::new(py, &core.tool).repr()?;
+        let of = |name: &str, count: i64| match count {
+            0 => String::new(),
+            _ => format!(" {name}={count}"),
+        };
+        let many = |count: usize, noun: &str| {
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
+        Ok(format!(
+            "<Payload {tool}{}{}: {}, {}>",
+            of("tokens_used", core.tokens_used),
+            of("token_budget", core.token_budget),
+            many(core.symbols.len(), "symbol"),
+            many(core.edges.len(), "edge")
+        ))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let state = PyBytes::new(slf.py(), &slf.get().core.to_state());
+        Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (state, /))]
+    fn _restore(state: &[u8]) -> PyResult<Self> {
+        restored(graph::Payload::from_state(state)).map(Into::into)
+    }
+
+    /// A payload with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), PAYLOAD, changes)
+    }
+}

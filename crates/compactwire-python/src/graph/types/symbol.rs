@@ -1,0 +1,211 @@
+//! A symbol, as a Python object.
+
+use super::super::{text_of, word_of};
+use super::components::Components;
+use super::element::{Element, Names, element};
+use super::held::Held;
+use super::location::Location;
+use super::{NewArgs, bits, new_args, number, replaced, repr};
+use crate::args::int64;
+use compactwire::gcf::graph;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::hash::{Hash, Hasher};
+
+/// A symbol of a program, and why it is in a payload.
+///
+/// Immutable; equal when all fields are.
+///
+/// Parameters
+/// ----------
+/// qualified_name : str
+///     Its name, with its package.
+/// kind : str
+///     function, type, method, interface, ... or any other word.
+/// score : float
+///     How relevant it is.
+/// provenance : str
+///     How it is known: lsp_resolved, ast_inferred, ...
+/// distance : int
+///     How many edges it is away from what was asked for: 0 target, 1 related, 2 and more extended.
+/// signature : str
+///     Its signature; may be empty.
+/// components : Components or dict, optional
+///     What the score is made of.
+/// location : Location or dict, optional
+///     Where it is declared.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     Text with a lone surrogate, an int beyond 64 bits.
+///
+/// Source: wire codecs, "Symbol".
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq)]
+pub(crate) struct Symbol(pub(in super::super) Held<graph::Symbol>);
+
+impl Hash for Symbol {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_symbol(&self.0, state);
+    }
+}
+
+impl Element<8> for Symbol {
+    type Core = graph::Symbol;
+
+    const FIELDS: [&'static str; 8] = [
+        "qualified_name",
+        "kind",
+        "score",
+        "provenance",
+        "distance",
+        "signature",
+        "components",
+        "location",
+    ];
+    const REQUIRED: usize = 2;
+
+    fn names() -> &'static Names {
+        static NAMES: Names = Names::new();
+        &NAMES
+    }
+
+    fn core(&self) -> graph::Symbol {
+        (*self.0).clone()
+    }
+
+    fn of(fields: [Option<&Bound<'_, PyAny>>; 8]) -> PyResult<graph::Symbol> {
+        let [qualified_name, kind, score, provenance, distance, signature, components, location] =
+            fields;
+        let components = components.map(element::<Components>).transpose()?;
+        let location = location.map(element::<Location>).transpose()?;
+        Ok(graph::Symbol {
+            qualified_name: text_of(qualified_name, "qualified_name")?,
+            kind: word_of(kind, "kind")?,
+            score: number(score, "score")?,
+            provenance: word_of(provenance, "provenance")?,
+            distance: distance.map_or(Ok(0), |distance| int64(distance, "distance"))?,
+            signature: text_of(signature, "signature")?,
+            components: components.map(|components| components.get().0).unwrap_or_default(),
+            location: location.map(|location| Box::new(location.get().0.clone())),
+        })
+    }
+}
+
+#[pymethods]
+impl Symbol {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str, &'static str) {
+        ("qualified_name", "kind", "score", "provenance", "distance")
+    }
+
+    #[new]
+    #[pyo3(signature = (
+        qualified_name, kind, score = None, provenance = None, distance = None, signature = None,
+        components = None, *, location = None,
+    ))]
+    #[pyo3(text_signature = "(qualified_name, kind, score=0.0, provenance='', distance=0, \
+                             signature='', components=None, *, location=None)")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a symbol")]
+    fn new(
+        qualified_name: &Bound<'_, PyAny>,
+        kind: &Bound<'_, PyAny>,
+        score: Option<&Bound<'_, PyAny>>,
+        provenance: Option<&Bound<'_, PyAny>>,
+        distance: Option<&Bound<'_, PyAny>>,
+        signature: Option<&Bound<'_, PyAny>>,
+        components: Option<&Bound<'_, PyAny>>,
+        location: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (qualified_name, kind) = (Some(qualified_name), Some(kind));
+        let fields =
+            [qualified_name, kind, score, provenance, distance, signature, components, location];
+        Ok(Self(Held::own(Self::of(fields)?)))
+    }
+
+    /// The name, with its package.
+    #[getter]
+    fn qualified_name(&self) -> &str {
+        &self.0.qualified_name
+    }
+
+    /// What kind of symbol.
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.0.kind
+    }
+
+    /// How relevant it is.
+    #[getter]
+    fn score(&self) -> f64 {
+        self.0.score
+    }
+
+    /// How it is known.
+    #[getter]
+    fn provenance(&self) -> &str {
+        &self.0.provenance
+    }
+
+    /// How many edges it is away.
+    #[getter]
+    fn distance(&self) -> i64 {
+        self.0.distance
+    }
+
+    /// Its signature.
+    #[getter]
+    fn signature(&self) -> &str {
+        &self.0.signature
+    }
+
+    /// What the score is made of.
+    #[getter]
+    fn components(&self) -> Components {
+        Components(self.0.components)
+    }
+
+    /// Where it is declared, if that is known.
+    #[getter]
+    fn location(&self) -> Option<Location> {
+        self.0.location.as_deref().cloned().map(Location)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let plain = slf.get().0.components == graph::Components::default();
+        let fields = Self::FIELDS.iter().copied().filter(|&name| !(plain && name == "components"));
+        repr("Symbol", slf.as_any(), fields)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
+        new_args(slf.as_any(), &Self::FIELDS)
+    }
+
+    /// A symbol with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        replaced(slf.as_any(), &Self::FIELDS, changes)
+    }
+}
+
+pub(super) fn symbols_of(py: Python<'_>, symbols: &[graph::Symbol]) -> PyResult<Py<PyTuple>> {
+    Ok(PyTuple::new(py, symbols.iter().cloned().map(|symbol| Symbol(Held::own(symbol))))?.unbind())
+}
+
+pub(super) fn hash_symbol<H: Hasher>(symbol: &graph::Symbol, state: &mut H) {
+    (&symbol.qualified_name, &symbol.kind, bits(symbol.score)).hash(state);
+    (&symbol.provenance, symbol.distance, &symbol.signature).hash(state);
+    (symbol.components.values().map(bits), &symbol.location).hash(state);
+}

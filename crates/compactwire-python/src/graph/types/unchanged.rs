@@ -1,0 +1,84 @@
+//! That nothing changed, as a Python object.
+
+use super::super::text_of;
+use super::{NewArgs, new_args, repr};
+use crate::args::int64;
+use compactwire::gcf::graph;
+use pyo3::prelude::*;
+use std::hash::{Hash, Hasher};
+
+/// What the peer has is still right.
+///
+/// Parameters
+/// ----------
+/// tool : str
+///     Who answers.
+/// pack_root : str
+///     The root of what the peer has.
+/// symbols : int
+///     How many symbols that has.
+///
+/// Source: GCF 3.6 section 10.
+#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[derive(PartialEq, Eq)]
+pub(crate) struct Unchanged(pub(in super::super) graph::Unchanged);
+
+impl Hash for Unchanged {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.0.tool, &self.0.pack_root, self.0.symbols).hash(state);
+    }
+}
+
+const UNCHANGED: &[&str] = &["tool", "pack_root", "symbols"];
+
+#[pymethods]
+impl Unchanged {
+    #[new]
+    #[pyo3(signature = (tool = None, pack_root = None, symbols = None))]
+    #[pyo3(text_signature = "(tool='', pack_root='', symbols=0)")]
+    fn new(
+        tool: Option<&Bound<'_, PyAny>>,
+        pack_root: Option<&Bound<'_, PyAny>>,
+        symbols: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self(graph::Unchanged {
+            tool: text_of(tool, "tool")?,
+            pack_root: text_of(pack_root, "pack_root")?,
+            symbols: symbols.map_or(Ok(0), |count| int64(count, "symbols"))?,
+        }))
+    }
+
+    /// Who answers.
+    #[getter]
+    fn tool(&self) -> &str {
+        &self.0.tool
+    }
+
+    /// The root of what the peer has.
+    #[getter]
+    fn pack_root(&self) -> &str {
+        &self.0.pack_root
+    }
+
+    /// How many symbols that has.
+    #[getter]
+    fn symbols(&self) -> i64 {
+        self.0.symbols
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr("Unchanged", slf.as_any(), UNCHANGED.iter().copied())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
+        new_args(slf.as_any(), UNCHANGED)
+    }
+}

@@ -1,0 +1,111 @@
+//! `inspect`: what a message weighs, layer by layer.
+
+use super::args::{Data, Size};
+use super::detached;
+use super::dictionary::{Dictionary, Given};
+use super::errors::{decode_error, encode_error};
+use super::message::DEFAULT_MAX_SIZE;
+use super::response::{Response, format_member, layout_version};
+use compactwire::compact::{
+    self, Choice, Compression, DecodeOptions, EncodeOptions, Format, Stream,
+};
+use pyo3::prelude::*;
+
+/// What a message is and what it weighs, layer by layer.
+#[pyclass(frozen, get_all, module = "compactwire")]
+pub(super) struct Inspection {
+    /// The format, a member of `Format`.
+    format: Py<PyAny>,
+    /// The MessagePack layout: 1, 2, 3 or "map"; None for a text format.
+    version: Option<Py<PyAny>>,
+    /// How it is compressed: "zlib", "gzip" or "zstd"; None where it is not.
+    compression: Option<&'static str>,
+    /// The id of the dictionary, where one was used.
+    dictionary_id: Option<u32>,
+    /// Size of each layer in UTF-8 bytes, from the wire inwards: pairs of name and size.
+    layers: Vec<(&'static str, usize)>,
+    /// Size of the same response as a verbose message (compact JSON), in bytes.
+    verbose_size: usize,
+    /// Size on the wire over `verbose_size`.
+    ratio: f64,
+    /// The response.
+    response: Py<Response>,
+}
+
+#[pymethods]
+impl Inspection {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let layers: Vec<_> =
+            self.layers.iter().map(|(name, size)| format!("{name} {size}")).collect();
+        let format = self.format.bind(py).str()?;
+        Ok(format!("<Inspection {format}: {}; ratio {:.3}>", layers.join(" > "), self.ratio))
+    }
+}
+
+/// Say what a message is and what it weighs, layer by layer.
+///
+/// Parameters
+/// ----------
+/// wire, max_size, dictionary, dictionaries
+///     As in `decode`.
+///
+/// Returns
+/// -------
+/// Inspection
+///     Format, layout, compression, the size of every layer in bytes, and the ratio against the
+///     same response as a verbose message.
+///
+/// Raises
+/// ------
+/// DecodeError
+///     As `decode`.
+///
+/// Source: the layers are those of Compact Protocol v2 sections 1 to 5 and v4 section 4.
+#[pyfunction]
+#[pyo3(signature = (
+    wire, /, *, max_size = DEFAULT_MAX_SIZE, dictionary = None, dictionaries = None,
+))]
+#[pyo3(text_signature = "(wire, /, *, max_size=67108864, dictionary=None, dictionaries=())")]
+#[expect(clippy::cast_precision_loss, reason = "a ratio of sizes in memory needs no 53 bits")]
+pub(super) fn inspect<'py>(
+    wire: &Bound<'py, PyAny>,
+    max_size: Size,
+    dictionary: Option<Bound<'py, Dictionary>>,
+    dictionaries: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Inspection> {
+    let py = wire.py();
+    let data = Data::new(wire)?;
+    let wire = data.text(py)?;
+    let given = Given::new(dictionary, dictionaries)?;
+    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
+    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))
+        .map_err(|error| decode_error(py, &error))?;
+    let decoded = opened.read().map_err(|error| decode_error(py, &error))?;
+    let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
+    let verbose_size = compact::encode(&decoded.response, &verbose)
+        .map_err(|error| encode_error(py, &error))?
+        .len();
+    let (compression, dictionary_id) = match opened.compression() {
+        None => (None, None),
+        Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),
+        Some(Compression::Deflate(Stream::Gzip)) => (Some("gzip"), None),
+        Some(Compression::Zstd) => (Some("zstd"), None),
+        Some(Compression::Dictionary(id)) => (Some("zstd"), Some(id)),
+    };
+    let layers = [
+        ("wire", Some(wire.len())),
+        (compression.unwrap_or(""), compression.and(opened.binary_len())),
+        ("msgpack", opened.message_len()),
+        ("result", Some(decoded.response.result.len())),
+    ];
+    Ok(Inspection {
+        format: format_member(py, opened.format().name())?,
+        version: decoded.layout.map(|layout| layout_version(py, layout)).transpose()?,
+        compression,
+        dictionary_id,
+        layers: layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect(),
+        verbose_size,
+        ratio: wire.len() as f64 / verbose_size as f64,
+        response: Py::new(py, Response::from_core(py, &decoded))?,
+    })
+}

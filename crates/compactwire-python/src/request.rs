@@ -1,0 +1,226 @@
+//! `compactwire.Request`: what a request asks, whole.
+
+use super::args::{self, utf8};
+use super::walk;
+use compactwire::json::{self, Escape};
+use compactwire::session;
+use compactwire::value::Value;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// A request with everything resolved: what the sender's `encode_request` was given.
+///
+/// Immutable; two are equal when their JSON is, so that the order of an object's members does not
+/// count, and 1 is not 1.0.
+///
+/// Parameters
+/// ----------
+/// tool : dict or list of dict, optional
+///     The definition of a tool, or of several.
+/// system : str, optional
+///     The system prompt.
+/// args : optional
+///     The arguments: any value that `json.dumps` takes.
+/// context : str, optional
+///     The whole conversation.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     A value that JSON has not; `field` names it, as in "args.rows[3].total".
+///
+/// Source: Compact Protocol v2 "Compact Request Format".
+#[pyclass(frozen, module = "compactwire")]
+pub(super) struct Request {
+    /// JSON objects: the text as it came.
+    tools: Vec<Arc<str>>,
+    system: Option<Py<PyString>>,
+    args: String,
+    context: Option<Py<PyString>>,
+}
+
+/// The names of the constructor's arguments, in their order.
+const FIELDS: [&str; 4] = ["tool", "system", "args", "context"];
+
+#[pymethods]
+impl Request {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
+        ("tool", "system", "args", "context")
+    }
+
+    #[new]
+    #[pyo3(signature = (tool = None, system = None, args = None, context = None))]
+    fn new(
+        tool: Option<&Bound<'_, PyAny>>,
+        system: Option<&Bound<'_, PyAny>>,
+        args: Option<&Bound<'_, PyAny>>,
+        context: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let text = |value: Option<&Bound<'_, PyAny>>, field| {
+            value.map(|value| {
+                let text = args::text(value, field)?;
+                utf8(text, field)?;
+                PyResult::Ok(text.clone().unbind())
+            })
+        };
+        let system = text(system, "system").transpose()?;
+        let context = text(context, "context").transpose()?;
+        let tools = tool.map_or(Ok(Vec::new()), tools)?;
+        let tools = tools.into_iter().map(Arc::from).collect();
+        Ok(Self { tools, system, args: canonical(args, "args")?, context })
+    }
+
+    /// The definition of the tool; a list where there are several, None where there is none.
+    ///
+    /// Like `tools` and `args` a new object each time, for a request does not change.
+    #[getter]
+    fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.tools[..] {
+            [] => Ok(py.None().into_bound(py)),
+            [tool] => walk::parse(py, tool),
+            _ => PyList::new(py, self.objects(py)?)?.into_bound_py_any(py),
+        }
+    }
+
+    /// The definitions of all tools.
+    #[getter]
+    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.objects(py)?)
+    }
+
+    /// The system prompt.
+    #[getter]
+    fn system(&self, py: Python<'_>) -> Option<Py<PyString>> {
+        self.system.as_ref().map(|text| text.clone_ref(py))
+    }
+
+    /// The arguments.
+    #[getter]
+    fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        walk::parse(py, &self.args)
+    }
+
+    /// The whole conversation; None where the request has none.
+    #[getter]
+    fn context(&self, py: Python<'_>) -> Option<Py<PyString>> {
+        self.context.as_ref().map(|text| text.clone_ref(py))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let mut parts = Vec::new();
+        for name in FIELDS {
+            let value = slf.getattr(name)?;
+            if !value.is_none() {
+                parts.push(format!("{name}={}", value.repr()?));
+            }
+        }
+        Ok(format!("Request({})", parts.join(", ")))
+    }
+
+    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.key(py)? == other.key(py)?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.key(py)?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    /// A request with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = PyDict::new(slf.py());
+        for name in FIELDS {
+            fields.set_item(name, slf.getattr(name)?)?;
+        }
+        if let Some(changes) = changes {
+            fields.update(changes.as_mapping())?;
+        }
+        slf.get_type().call((), Some(&fields))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let fields = FIELDS.map(|name| slf.getattr(name));
+        let fields = PyTuple::new(slf.py(), fields.into_iter().collect::<PyResult<Vec<_>>>()?)?;
+        (slf.get_type(), fields).into_pyobject(slf.py())
+    }
+}
+
+impl Request {
+    pub(super) fn from_core(py: Python<'_>, request: session::Request) -> Self {
+        let session::Request { tools, system, args, context } = request;
+        Self {
+            tools,
+            system: system.map(|text| PyString::new(py, &text).unbind()),
+            args,
+            context: context.map(|text| PyString::new(py, &text).unbind()),
+        }
+    }
+
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.tools.iter().map(|tool| walk::parse(py, tool)).collect()
+    }
+
+    /// What makes two requests equal. A peer's JSON may be spelled in its own way.
+    fn key(&self, py: Python<'_>) -> PyResult<[Vec<Option<String>>; 2]> {
+        let text = |text: &Option<Py<PyString>>| {
+            text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
+        };
+        let tools = self.tools.iter().map(|tool| Some(respelled(tool))).collect();
+        let rest = vec![text(&self.system)?, Some(respelled(&self.args)), text(&self.context)?];
+        Ok([tools, rest])
+    }
+}
+
+fn respelled(text: &str) -> String {
+    // Only an integer of more digits than a limit that somebody lifted is not read again.
+    json::parse(text, json::Limits::default())
+        .map_or_else(|_| text.to_owned(), |value| spelled(&value))
+}
+
+fn spelled(value: &Value<'_>) -> String {
+    let mut text = String::new();
+    json::write(value, Escape::Needed, &mut text);
+    text
+}
+
+/// The canonical JSON of a Python object; `null` without one.
+pub(super) fn canonical(object: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<String> {
+    let value = object.map_or(Ok(Value::Null), |object| walk::value(object, field))?;
+    Ok(spelled(&value))
+}
+
+/// `tool=`: a dict, or a list or tuple of them, as canonical JSON.
+pub(super) fn tools(object: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let tool = |object: &Bound<'_, PyAny>, field: &str| {
+        if object.is_instance_of::<PyDict>() {
+            return canonical(Some(object), field);
+        }
+        let found = object.get_type().name()?;
+        let message = format!("{field} must be a dict or a list of dict, not {found}");
+        Err(PyTypeError::new_err(message))
+    };
+    let several = match (object.cast::<PyList>(), object.cast::<PyTuple>()) {
+        (Ok(list), _) => list.to_tuple(),
+        (_, Ok(tuple)) => tuple.clone(),
+        _ => return Ok(vec![tool(object, "tool")?]),
+    };
+    several.iter().enumerate().map(|(i, object)| tool(&object, &format!("tool[{i}]"))).collect()
+}

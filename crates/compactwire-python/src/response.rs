@@ -1,0 +1,462 @@
+//! `compactwire.Response`: the core's type with Python strings in it.
+
+use super::args::{Passed, boolean, int64, natural, text, utf8};
+use super::errors::unfit;
+use compactwire::compact::{self, Format, Layout, Members, Status};
+use compactwire::excerpt::excerpt;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
+use pyo3::{IntoPyObjectExt, intern};
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// An answer of a language model, or the result of a tool.
+///
+/// Immutable; equal when all fields but `format` and `version` are, where a `model_name` that is
+/// the `model` counts as none.
+///
+/// Parameters
+/// ----------
+/// result : str
+///     The answer.
+/// model : str
+///     The model's code (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other text.
+/// status : {"OK", "ERR", "PART", "STREAM"}
+///     Whether the answer is whole and well; "PARTIAL" is another spelling of "PART". Without it, a
+///     returncode that is not 0 means "ERR".
+/// tokens : int
+///     How many tokens the answer cost, 0 to 2^63 - 1.
+/// model_name, returncode, reasoning_effort, ultrathink : optional
+///     Members of a verbose message; the other formats have no place for them.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     A status that does not exist, a number out of range, text with a lone surrogate.
+///
+/// Source: Compact Protocol v2 part 1, v4 sections 3 and 4.
+#[pyclass(frozen, module = "compactwire")]
+pub(super) struct Response {
+    /// The answer.
+    #[pyo3(get)]
+    result: Py<PyString>,
+    /// The model's code, or any other text.
+    #[pyo3(get)]
+    model: Py<PyString>,
+    status: Status,
+    /// How many tokens the answer cost.
+    #[pyo3(get)]
+    tokens: u64,
+    verbose: Option<Box<Verbose>>,
+    format: Option<Origin>,
+    layout: Option<Layout>,
+}
+
+/// The fields that only the verbose format has.
+#[derive(Default)]
+struct Verbose {
+    model_name: Option<Py<PyString>>,
+    returncode: Option<i64>,
+    reasoning_effort: Option<Py<PyString>>,
+    ultrathink: Option<bool>,
+}
+
+/// How a decoded response came.
+#[derive(Clone, Copy, PartialEq)]
+enum Origin {
+    Decoded(Format),
+    Raw,
+}
+
+impl Origin {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Decoded(format) => format.name(),
+            Self::Raw => "raw",
+        }
+    }
+}
+
+/// The names of the constructor's arguments, in their order.
+const FIELDS: [&str; 8] = [
+    "result",
+    "model",
+    "status",
+    "tokens",
+    "model_name",
+    "returncode",
+    "reasoning_effort",
+    "ultrathink",
+];
+
+/// Said of a required field of a mapping.
+const MISSING: &str =
+    "the mapping has none (\"result\" makes it a response, \"response\" a verbose message)";
+
+/// The members of a verbose message.
+const MEMBERS: [&str; 7] =
+    ["model", "returncode", "response", "reasoning_effort", "ultrathink", "status", "tokens"];
+
+#[pymethods]
+impl Response {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
+        ("result", "model", "status", "tokens")
+    }
+
+    #[new]
+    #[pyo3(signature = (
+        result, model = Passed(None), status = Passed(None), tokens = Passed(None), *,
+        model_name = None, returncode = None, reasoning_effort = None, ultrathink = None,
+    ))]
+    #[pyo3(text_signature = "(result, model='', status='OK', tokens=0, *, model_name=None, \
+                             returncode=None, reasoning_effort=None, ultrathink=None)")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a response")]
+    #[expect(clippy::needless_pass_by_value, reason = "pyo3 passes what it has extracted")]
+    fn new(
+        result: &Bound<'_, PyAny>,
+        model: Passed<'_>,
+        status: Passed<'_>,
+        tokens: Passed<'_>,
+        model_name: Option<&Bound<'_, PyAny>>,
+        returncode: Option<&Bound<'_, PyAny>>,
+        reasoning_effort: Option<&Bound<'_, PyAny>>,
+        ultrathink: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = result.py();
+        let optional = |value: Option<&Bound<'_, PyAny>>, field| {
+            value.map(|value| checked_text(value, field)).transpose()
+        };
+        let returncode = returncode.map(|code| int64(code, "returncode")).transpose()?;
+        let status = match &status.0 {
+            None if returncode.is_some_and(|code| code != 0) => Status::Err,
+            None => Status::Ok,
+            Some(code) => {
+                let code = utf8(text(code, "status")?, "status")?;
+                Status::from_code(code).ok_or_else(|| {
+                    let found = excerpt(code);
+                    unfit(py, "status", &format!("expected OK, ERR, PART or STREAM, found {found}"))
+                })?
+            }
+        };
+        let verbose = Verbose {
+            model_name: optional(model_name, "model_name")?,
+            returncode: returncode.filter(|&code| code != status.returncode()),
+            reasoning_effort: optional(reasoning_effort, "reasoning_effort")?,
+            ultrathink: ultrathink.map(|on| boolean(on, "ultrathink")).transpose()?,
+        };
+        Ok(Self {
+            result: checked_text(result, "result")?,
+            model: optional(model.0.as_ref(), "model")?
+                .unwrap_or_else(|| intern!(py, "").clone().unbind()),
+            status,
+            tokens: tokens.0.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
+            verbose: verbose.boxed(),
+            format: None,
+            layout: None,
+        })
+    }
+
+    /// Whether the answer is whole and well: "OK", "ERR", "PART" or "STREAM".
+    #[getter]
+    fn status<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        let code = match self.status {
+            Status::Ok => intern!(py, "OK"),
+            Status::Err => intern!(py, "ERR"),
+            Status::Part => intern!(py, "PART"),
+            Status::Stream => intern!(py, "STREAM"),
+        };
+        code.clone()
+    }
+
+    /// The model's name in a verbose message, where it is not the code itself.
+    #[getter]
+    fn model_name(&self, py: Python<'_>) -> Option<Py<PyString>> {
+        self.verbose.as_ref()?.model_name.as_ref().map(|name| name.clone_ref(py))
+    }
+
+    /// The return code of a verbose message, where it is not what the status says.
+    #[getter]
+    fn returncode(&self) -> Option<i64> {
+        self.verbose.as_ref()?.returncode
+    }
+
+    /// How hard the model was asked to think: "low", "medium", "high".
+    #[getter]
+    fn reasoning_effort(&self, py: Python<'_>) -> Option<Py<PyString>> {
+        self.verbose.as_ref()?.reasoning_effort.as_ref().map(|effort| effort.clone_ref(py))
+    }
+
+    /// Whether extended thinking was on.
+    #[getter]
+    fn ultrathink(&self) -> Option<bool> {
+        self.verbose.as_ref()?.ultrathink
+    }
+
+    /// How a decoded response travelled; None for one that was not decoded.
+    #[getter]
+    fn format(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.format.map(|origin| format_member(py, origin.name())).transpose()
+    }
+
+    /// The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None without one.
+    #[getter]
+    fn version(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.layout.map(|layout| layout_version(py, layout)).transpose()
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let this = slf.get();
+        let set = [
+            true,
+            !this.model.bind(slf.py()).is_empty()?,
+            this.status != Status::Ok,
+            this.tokens != 0,
+        ];
+        let mut parts = Vec::new();
+        for (i, name) in FIELDS.into_iter().enumerate() {
+            let value = slf.getattr(name)?;
+            match set.get(i) {
+                Some(true) if i == 0 => parts.push(value.repr()?.to_string()),
+                Some(true) => parts.push(format!("{name}={}", value.repr()?)),
+                None if !value.is_none() => parts.push(format!("{name}={}", value.repr()?)),
+                Some(false) | None => {}
+            }
+        }
+        Ok(format!("Response({})", parts.join(", ")))
+    }
+
+    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.borrow(py)? == other.borrow(py)?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.borrow(py)?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    /// A response with some fields changed (`copy.replace`).
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = PyDict::new(slf.py());
+        for name in FIELDS {
+            fields.set_item(name, slf.getattr(name)?)?;
+        }
+        if let Some(changes) = changes {
+            fields.update(changes.as_mapping())?;
+        }
+        slf.get_type().call((), Some(&fields))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let this = slf.get();
+        let restore = py.import("compactwire._core")?.getattr("_restore_response")?;
+        let fields = FIELDS.map(|name| slf.getattr(name));
+        let fields = PyTuple::new(py, fields.into_iter().collect::<PyResult<Vec<_>>>()?)?;
+        let origin = this.format.map(Origin::name);
+        (restore, (fields, origin, this.version(py)?)).into_pyobject(py)
+    }
+}
+
+/// Makes a pickled response again.
+#[pyfunction(name = "_restore_response")]
+pub(super) fn restore_response(
+    fields: &Bound<'_, PyTuple>,
+    format: Option<&str>,
+    version: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Response> {
+    let py = fields.py();
+    let named = PyDict::new(py);
+    for (name, value) in FIELDS.into_iter().zip(fields) {
+        named.set_item(name, value)?;
+    }
+    let response = py.get_type::<Response>().call((), Some(&named))?;
+    let mut response = response.cast::<Response>()?.get().clone_ref(py);
+    response.format = match format {
+        None => None,
+        Some("raw") => Some(Origin::Raw),
+        Some(name) => {
+            let format = Format::ALL.into_iter().find(|format| format.name() == name);
+            Some(Origin::Decoded(format.ok_or_else(|| unfit(py, "format", "no such format"))?))
+        }
+    };
+    response.layout = version.map(super::args::layout).transpose()?;
+    Ok(response)
+}
+
+impl Response {
+    /// The Python object for what the core decoded.
+    pub(super) fn from_core(py: Python<'_>, decoded: &compact::Decoded<'_>) -> Self {
+        let response = &decoded.response;
+        let text = |text: &Cow<'_, str>| PyString::new(py, text).unbind();
+        let verbose = Verbose {
+            model_name: response.model_name.as_ref().map(text),
+            returncode: response.returncode,
+            reasoning_effort: response.reasoning_effort.as_ref().map(text),
+            ultrathink: response.ultrathink,
+        };
+        Self {
+            result: text(&response.result),
+            model: text(&response.model),
+            status: response.status,
+            tokens: response.tokens,
+            verbose: verbose.boxed(),
+            format: Some(decoded.format.map_or(Origin::Raw, Origin::Decoded)),
+            layout: decoded.layout,
+        }
+    }
+
+    /// A response from what `encode` takes: a `Response`, or a mapping with the fields of one or of
+    /// a verbose message.
+    pub(super) fn from_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+        if let Ok(response) = object.cast::<Self>() {
+            return Ok(response.clone());
+        }
+        let py = object.py();
+        let Ok(mapping) = object.cast::<PyMapping>() else {
+            let found = object.get_type().name()?;
+            let message = format!("expected a Response or a mapping, not {found}");
+            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+        };
+        let fields = PyDict::new(py);
+        fields.update(mapping)?;
+        let verbose = fields.contains("response")?;
+        let known = if verbose { &MEMBERS[..] } else { &FIELDS[..] };
+        for key in fields.keys() {
+            let key = key.str()?;
+            let key = key.to_string_lossy();
+            if !known.contains(&&*key) {
+                let message = format!("no such field; expected some of {}", known.join(", "));
+                return Err(unfit(py, &key, &message));
+            }
+        }
+        if verbose {
+            return Bound::new(py, Self::from_members(&fields)?);
+        }
+        if !fields.contains("result")? {
+            return Err(unfit(py, "result", MISSING));
+        }
+        Ok(py.get_type::<Self>().call((), Some(&fields))?.cast_into()?)
+    }
+
+    fn from_members(members: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let py = members.py();
+        let get = |name: &'static str| -> PyResult<_> {
+            Ok(members.get_item(name)?.filter(|value| !value.is_none()))
+        };
+        let required = |name| get(name)?.ok_or_else(|| unfit(py, name, MISSING));
+        let owned = |value: Bound<'_, PyAny>, name| -> PyResult<Cow<'static, str>> {
+            Ok(utf8(text(&value, name)?, name)?.to_owned().into())
+        };
+        let optional = |name| get(name)?.map(|value| owned(value, name)).transpose();
+        let members = Members {
+            model: owned(required("model")?, "model")?,
+            returncode: int64(&required("returncode")?, "returncode")?,
+            response: owned(required("response")?, "response")?,
+            reasoning_effort: optional("reasoning_effort")?,
+            ultrathink: get("ultrathink")?.map(|on| boolean(&on, "ultrathink")).transpose()?,
+            status: optional("status")?,
+            tokens: get("tokens")?.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
+        };
+        // The status is all that the types leave open.
+        let response = members
+            .try_into()
+            .map_err(|error: compact::DecodeError| unfit(py, "status", &error.to_string()))?;
+        let decoded = compact::Decoded { response, format: None, layout: None };
+        Ok(Self { format: None, ..Self::from_core(py, &decoded) })
+    }
+
+    /// The core's response, borrowed from the Python strings.
+    pub(super) fn borrow<'a>(&'a self, py: Python<'a>) -> PyResult<compact::Response<'a>> {
+        let text = |text: &'a Py<PyString>| text.to_str(py).map(Cow::Borrowed);
+        let optional = |value: Option<&'a Py<PyString>>| value.map(text).transpose();
+        let verbose = self.verbose.as_deref();
+        Ok(compact::Response {
+            result: text(&self.result)?,
+            model: text(&self.model)?,
+            status: self.status,
+            tokens: self.tokens,
+            model_name: optional(verbose.and_then(|v| v.model_name.as_ref()))?,
+            returncode: verbose.and_then(|v| v.returncode),
+            reasoning_effort: optional(verbose.and_then(|v| v.reasoning_effort.as_ref()))?,
+            ultrathink: verbose.and_then(|v| v.ultrathink),
+        })
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        let verbose = self.verbose.as_deref().map(|verbose| {
+            Box::new(Verbose {
+                model_name: verbose.model_name.as_ref().map(|name| name.clone_ref(py)),
+                returncode: verbose.returncode,
+                reasoning_effort: verbose.reasoning_effort.as_ref().map(|text| text.clone_ref(py)),
+                ultrathink: verbose.ultrathink,
+            })
+        });
+        Self {
+            result: self.result.clone_ref(py),
+            model: self.model.clone_ref(py),
+            status: self.status,
+            tokens: self.tokens,
+            verbose,
+            format: self.format,
+            layout: self.layout,
+        }
+    }
+}
+
+/// Text that every format can write: it has UTF-8.
+fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>> {
+    let text = text(value, field)?;
+    utf8(text, field)?;
+    // A subclass may hold anything, a cycle too: what is kept is its text.
+    if text.is_exact_instance_of::<PyString>() {
+        return Ok(text.clone().unbind());
+    }
+    Ok(PyString::new(value.py(), text.to_str()?).unbind())
+}
+
+impl Verbose {
+    /// Most responses have none of it.
+    fn boxed(self) -> Option<Box<Self>> {
+        let Self { model_name, returncode, reasoning_effort, ultrathink } = &self;
+        let empty = model_name.is_none()
+            && returncode.is_none()
+            && reasoning_effort.is_none()
+            && ultrathink.is_none();
+        (!empty).then(|| Box::new(self))
+    }
+}
+
+/// The member of `compactwire.Format` with this name.
+pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+    static FORMAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let members = FORMAT.get_or_try_init(py, || {
+        let class = py.import("compactwire._format")?.getattr("Format")?;
+        class.getattr("_value2member_map_").map(Bound::unbind)
+    })?;
+    Ok(members.bind(py).get_item(name)?.unbind())
+}
+
+/// A layout as `version` and `msgpack_version` have it.
+pub(super) fn layout_version(py: Python<'_>, layout: Layout) -> PyResult<Py<PyAny>> {
+    match layout {
+        Layout::V1 => 1.into_py_any(py),
+        Layout::V2 => 2.into_py_any(py),
+        Layout::V3 => 3.into_py_any(py),
+        Layout::Map => intern!(py, "map").into_py_any(py),
+    }
+}

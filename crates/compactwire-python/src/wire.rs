@@ -1,0 +1,196 @@
+//! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
+
+use super::args::Data;
+use super::errors::wire_error;
+use super::graph::Payload;
+use compactwire::wire::{gcb, json};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// GCB and JSON; import `compactwire.wire` instead.
+#[pymodule(name = "wire", gil_used = false)]
+pub(super) mod module {
+    #[pymodule_export]
+    use super::{decode_gcb, decode_json, encode_gcb, encode_json};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::make_importable(module)
+    }
+}
+
+/// `lossy=`: the names of what is given up.
+fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
+    let mut lossy = gcb::Lossy::default();
+    let Some(names) = names else { return Ok(lossy) };
+    if names.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("lossy must be a set of names, not one str"));
+    }
+    for name in names.try_iter()? {
+        let name = name?;
+        match name.cast::<PyString>()?.to_str()? {
+            "ids" => lossy.ids = true,
+            "pack_root" => lossy.pack_root = true,
+            "location" => lossy.location = true,
+            "distance" => lossy.distance = true,
+            "precision" => lossy.precision = true,
+            "duplicates" => lossy.duplicates = true,
+            "dangling" => lossy.dangling = gcb::Dangling::Drop,
+            "dangling_zero" => lossy.dangling = gcb::Dangling::Zero,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "lossy names ids, pack_root, location, distance, precision, duplicates, \
+                     dangling or dangling_zero, not {other:?}"
+                )));
+            }
+        }
+    }
+    Ok(lossy)
+}
+
+/// Write a payload as GCB.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     The payload.
+/// lossy : set of str, optional
+///     What may be lost: "ids" (words without an id become empty), "pack_root", "location",
+///     "distance" (the lowest byte is kept), "precision" (numbers are rounded to binary32),
+///     "duplicates" (an edge goes to the last symbol of a name), "dangling" (edges without an end
+///     are left out) or "dangling_zero" (they go to the first symbol).
+///
+/// Returns
+/// -------
+/// bytes
+///     Version 1.
+///
+/// Raises
+/// ------
+/// WireError
+///     With the path to what the layout cannot carry.
+///
+/// Source: wire codecs, "Binary Wire Layout".
+#[pyfunction]
+#[pyo3(signature = (payload, /, *, lossy = None))]
+pub(super) fn encode_gcb<'py>(
+    py: Python<'py>,
+    payload: &Payload,
+    lossy: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let lossy = self::lossy(lossy)?;
+    let core = payload.core.clone();
+    let bytes = super::detached(py, core.size(), || gcb::encode(&core, lossy));
+    Ok(PyBytes::new(py, &bytes.map_err(|error| wire_error(py, &error))?))
+}
+
+/// Read GCB.
+///
+/// Parameters
+/// ----------
+/// data : bytes, bytearray or memoryview
+///     Version 1. Text is a `TypeError`, not a guess.
+/// lossy : set of str, optional
+///     "ids" reads an id without a word as "unknown_N", "duplicates" allows edges to symbols whose
+///     name another has.
+/// raw_float32 : bool
+///     Whether numbers are the widened binary32 (0.7799999713897705), not the shortest decimal that
+///     rounds to it (0.78).
+///
+/// Returns
+/// -------
+/// Payload
+///     The payload.
+///
+/// Raises
+/// ------
+/// WireError
+///     With the offset of what is wrong.
+///
+/// Source: wire codecs, "Binary Wire Layout".
+#[pyfunction]
+#[pyo3(signature = (data, /, *, lossy = None, raw_float32 = false))]
+pub(super) fn decode_gcb(
+    data: &Bound<'_, PyAny>,
+    lossy: Option<&Bound<'_, PyAny>>,
+    raw_float32: bool,
+) -> PyResult<Payload> {
+    let py = data.py();
+    let lossy = self::lossy(lossy)?;
+    let options =
+        gcb::DecodeOptions { raw_float32, unknown_ids: lossy.ids, duplicates: lossy.duplicates };
+    let data = Data::new(data)?;
+    let bytes = data.bytes()?;
+    let read = super::detached(py, bytes.len(), || gcb::decode(bytes, options));
+    read.map(Into::into).map_err(|error| wire_error(py, &error))
+}
+
+/// Write a payload as JSON.
+///
+/// Parameters
+/// ----------
+/// payload : Payload
+///     The payload; all of it is carried.
+/// compact : bool
+///     Whether there is no white space; else members stand one a line.
+/// html_escape : bool
+///     Whether "<", ">", "&", U+2028 and U+2029 are escaped.
+///
+/// Returns
+/// -------
+/// str
+///     The text.
+///
+/// Raises
+/// ------
+/// WireError
+///     `not_finite`, with the path to the number.
+///
+/// Source: wire codecs, "Built-In Codecs".
+#[pyfunction]
+#[pyo3(signature = (payload, /, *, compact = false, html_escape = false))]
+pub(super) fn encode_json<'py>(
+    py: Python<'py>,
+    payload: &Payload,
+    compact: bool,
+    html_escape: bool,
+) -> PyResult<Bound<'py, PyString>> {
+    let core = payload.core.clone();
+    let style = json::Style { compact, html_escape };
+    // With the names of all fields, and of both ends of each edge.
+    let size = 4 * core.size();
+    let text = super::detached(py, size, || json::encode(&core, style));
+    super::make_str(py, &text.map_err(|error| wire_error(py, &error))?)
+}
+
+/// Read a payload of JSON.
+///
+/// Parameters
+/// ----------
+/// text : str, bytes, bytearray or memoryview
+///     RFC 8259; bytes are UTF-8. Missing members are empty or 0, unknown ones are ignored.
+///
+/// Returns
+/// -------
+/// Payload
+///     The payload.
+///
+/// Raises
+/// ------
+/// WireError
+///     `invalid_json` with the offset, `invalid_member` with the path.
+///
+/// Source: wire codecs, "Built-In Codecs".
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> PyResult<Payload> {
+    let py = text.py();
+    let data = Data::new(text)?;
+    let read = match &data {
+        Data::Text(text) => json::decode(super::args::utf8(text, "text")?),
+        Data::Bytes(_) | Data::Copy(_) => json::decode_utf8(data.bytes()?),
+    };
+    read.map(Into::into).map_err(|error| wire_error(py, &error))
+}
