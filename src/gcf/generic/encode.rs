@@ -7,8 +7,9 @@ use super::table::{self, Choices, Class, Table, rows};
 use super::tree::{Array, Builder, Elements, Key, KeyId, Node, Object, Tree};
 use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault};
+use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::number::{write_float, write_int};
-use crate::gcf::syntax::string::{push, write_quoted, write_value};
+use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::json;
 use crate::value::Value;
 use bumpalo::Bump;
@@ -109,7 +110,7 @@ pub(crate) fn write_scalar(node: Node<'_>, out: &mut String) {
 /// Appends a key that is known to be bare or not.
 fn write_known_key(key: Key<'_>, out: &mut String) {
     if key.bare {
-        push(key.text, out);
+        push_short(key.text, out);
     } else {
         write_quoted(key.text, out);
     }

@@ -2,8 +2,9 @@
 //!
 //! Each module reads and writes one construct and knows only the ones below it: `line` splits a text
 //! into indented lines, `header` reads the first one, `declare` reads column lists and counts,
-//! `scalar` reads one cell, `string` and `number` its two hard kinds.
+//! `scalar` reads one cell, `string` and `number` its two hard kinds. `append` copies short strings.
 
+pub(crate) mod append;
 pub(crate) mod declare;
 pub(crate) mod header;
 pub(crate) mod line;

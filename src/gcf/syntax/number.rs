@@ -3,7 +3,7 @@
 //! Invariant: a token of nothing but digits is an integer of 64 bits; every other number has a
 //! point or an exponent where it is not an integer below 2^53. GCF 3.6 section 2.3.
 
-use super::string::push;
+use super::append::push_short;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 
@@ -91,7 +91,7 @@ fn digits(text: &[u8]) -> usize {
 
 /// Appends an integer.
 pub(crate) fn write_int(value: i64, out: &mut String) {
-    push(itoa::Buffer::new().format(value), out);
+    push_short(itoa::Buffer::new().format(value), out);
 }
 
 /// Appends a finite double.
@@ -110,7 +110,7 @@ pub(crate) fn write_float(value: f64, out: &mut String) {
     let plain = (SMALLEST_PLAIN..EXACT).contains(&size);
     if plain && !shortest.contains('e') {
         // Not integral, so there is a fraction without zeros at its end.
-        return push(shortest, out);
+        return push_short(shortest, out);
     }
     let (sign, shortest) = match shortest.strip_prefix('-') {
         Some(rest) => ("-", rest),

@@ -3,6 +3,7 @@
 //! Invariant: one rule in every position, so that what is written is read back wherever it stands.
 //! GCF 3.6 sections 2 and 4.
 
+use super::append::push_short;
 use super::number;
 use crate::gcf::error::{Code, Read, fault};
 use std::borrow::Cow;
@@ -12,39 +13,7 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
     if needs_quotes(text) {
         write_quoted(text, out);
     } else {
-        push(text, out);
-    }
-}
-
-/// Appends a text that is probably short: up to 32 bytes are moved without a loop or a call.
-#[inline]
-pub(crate) fn push(text: &str, out: &mut String) {
-    let length = text.len();
-    if length > 32 {
-        return out.push_str(text);
-    }
-    out.reserve(length);
-    // SAFETY: `length` bytes are free behind what is there. Each arm moves as many from either end,
-    // no more than there are and together all; what becomes of `out` is UTF-8 as its parts are.
-    unsafe {
-        let out = out.as_mut_vec();
-        let end = out.len();
-        let (from, to) = (text.as_ptr(), out.as_mut_ptr().add(end));
-        macro_rules! both_ends {
-            ($size:literal) => {{
-                from.copy_to_nonoverlapping(to, $size);
-                from.add(length - $size).copy_to_nonoverlapping(to.add(length - $size), $size);
-            }};
-        }
-        match length {
-            0 => {}
-            1 => both_ends!(1),
-            2..4 => both_ends!(2),
-            4..8 => both_ends!(4),
-            8..16 => both_ends!(8),
-            _ => both_ends!(16),
-        }
-        out.set_len(end + length);
+        push_short(text, out);
     }
 }
 
@@ -360,20 +329,6 @@ pub(crate) fn read_key(
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_text_of_any_length_is_appended() {
-        let text: String = ('!'..).take(40).collect();
-        for capacity in 0..80 {
-            for length in 0..text.len() {
-                let mut out = String::with_capacity(capacity);
-                out.push('ä');
-                push(&text[..length], &mut out);
-                push("b", &mut out);
-                assert_eq!(out, format!("ä{}b", &text[..length]));
-            }
-        }
-    }
 
     #[test]
     fn the_listed_texts_are_quoted_and_the_others_bare() {
