@@ -8,7 +8,6 @@ use super::tree::{Array, Builder, Elements, Key, KeyId, Node, Object, Tree};
 use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault};
 use crate::gcf::syntax::append::push_short;
-use crate::gcf::syntax::number::{write_float, write_int};
 use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::json;
 use crate::value::Value;
@@ -95,18 +94,6 @@ pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
     writer.out
 }
 
-/// Appends a scalar.
-pub(crate) fn write_scalar(node: Node<'_>, out: &mut String) {
-    match node {
-        Node::Text(text) => write_value(text, out),
-        Node::Int(value) => write_int(value, out),
-        Node::Float(value) => write_float(value, out),
-        Node::Bool(true) => out.push_str("true"),
-        Node::Bool(false) => out.push_str("false"),
-        Node::Null | Node::Array(_) | Node::Object(_) => out.push('-'),
-    }
-}
-
 /// Appends a key that is known to be bare or not.
 fn write_known_key(key: Key<'_>, out: &mut String) {
     if key.bare {
@@ -168,7 +155,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             }
             scalar => {
                 self.out.push('=');
-                write_scalar(scalar, &mut self.out);
+                scalar.write(&mut self.out);
                 self.out.push('\n');
             }
         }
@@ -206,7 +193,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             scalar => {
                 self.key(key);
                 self.out.push('=');
-                write_scalar(scalar, &mut self.out);
+                scalar.write(&mut self.out);
                 self.out.push('\n');
             }
         }
@@ -228,7 +215,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             }
             scalar => {
                 self.out.push('=');
-                write_scalar(scalar, &mut self.out);
+                scalar.write(&mut self.out);
                 self.out.push('\n');
             }
         }
@@ -274,7 +261,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             if index > 0 {
                 self.out.push(',');
             }
-            write_scalar(element, &mut self.out);
+            element.write(&mut self.out);
         }
         self.out.push('\n');
     }
@@ -362,7 +349,7 @@ impl<'t, 'a> Writer<'t, 'a> {
         self.out.push('=');
         match first {
             Some(Node::Text(text)) if text.contains('}') => write_quoted(text, &mut self.out),
-            Some(scalar) => write_scalar(scalar, &mut self.out),
+            Some(scalar) => scalar.write(&mut self.out),
             None => {}
         }
     }
@@ -376,7 +363,7 @@ impl<'t, 'a> Writer<'t, 'a> {
                 if i > 0 {
                     self.out.push('|');
                 }
-                write_scalar(value, &mut self.out);
+                value.write(&mut self.out);
             }
             self.out.push('\n');
         }
@@ -422,7 +409,7 @@ impl<'t, 'a> Writer<'t, 'a> {
                 self.names(self.tree.shape(object.shape));
             }
             (_, Some(Node::Array(_) | Node::Object(_))) => self.out.push('^'),
-            (_, Some(scalar)) => write_scalar(scalar, &mut self.out),
+            (_, Some(scalar)) => scalar.write(&mut self.out),
         }
     }
 
@@ -442,7 +429,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             }
             match value {
                 Node::Object(inner) => self.leaves(inner),
-                scalar => write_scalar(scalar, &mut self.out),
+                scalar => scalar.write(&mut self.out),
             }
         }
     }

@@ -347,9 +347,9 @@ fn is_constant(tree: &Tree<'_>, nodes: &[Node<'_>], table: &Table, column: usize
 
 /// Whether two scalars have one canonical text.
 fn same_scalar(left: Node<'_>, right: Node<'_>) -> bool {
-    let text = |node| {
+    let text = |node: Node<'_>| {
         let mut out = String::new();
-        super::encode::write_scalar(node, &mut out);
+        node.write(&mut out);
         out
     };
     right.is_scalar() && text(left) == text(right)

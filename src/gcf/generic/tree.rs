@@ -11,7 +11,7 @@
 use crate::excerpt::excerpt;
 use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Place};
-use crate::gcf::syntax::string;
+use crate::gcf::syntax::{number, string};
 use crate::walk::Sink;
 use bumpalo::Bump;
 use hashbrown::HashMap;
@@ -78,6 +78,18 @@ pub struct Object {
 impl Node<'_> {
     pub(crate) fn is_scalar(&self) -> bool {
         !matches!(self, Self::Array(_) | Self::Object(_))
+    }
+
+    /// Appends the text of a scalar.
+    pub(crate) fn write(self, out: &mut String) {
+        match self {
+            Self::Text(text) => string::write_value(text, out),
+            Self::Int(value) => number::write_int(value, out),
+            Self::Float(value) => number::write_float(value, out),
+            Self::Bool(true) => out.push_str("true"),
+            Self::Bool(false) => out.push_str("false"),
+            Self::Null | Self::Array(_) | Self::Object(_) => out.push('-'),
+        }
     }
 }
 
