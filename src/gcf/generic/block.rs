@@ -4,12 +4,13 @@
 //! named in [`Decoder::body`]). GCF 3.6 sections 6 to 8.
 
 use super::columns::Columns as Table;
-use super::decode::{Decoder, Done, Ended, Stop, TableOf, is_index, row_id, tell};
+use super::decode::{Decoder, Done, Ended, Stop, TableOf, tell};
 use super::row::Memory;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declare::{Count, Field, Names, braces, brackets};
 use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::skip_blanks;
 use crate::walk::Columns;
 use std::sync::Arc;
@@ -136,7 +137,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             return false;
         };
         let text = self.lines.str(line);
-        row_id(text).is_some_and(|(_, behind)| {
+        split_row_id(text).is_some_and(|(_, behind)| {
             let form = &text[behind..];
             form.starts_with('=') || form.starts_with('[') || form.starts_with("{}")
         })
@@ -166,7 +167,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         depth: usize,
     ) -> Done<S, Option<(Line, usize)>> {
         let Some(line) = self.next_row(count, found, depth)? else { return Ok(None) };
-        let Some((id, form)) = row_id(self.lines.str(line)) else { return Ok(None) };
+        let Some((id, form)) = split_row_id(self.lines.str(line)) else { return Ok(None) };
         if !is_index(id, found) {
             return self.fail(Code::InvalidItemId, line, "the id of an item is its index");
         }

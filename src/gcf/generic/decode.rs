@@ -493,21 +493,6 @@ pub(crate) fn miscounted(declared: u64, found: u64) -> String {
     format!("{declared} items are declared, {found} follow")
 }
 
-/// `@12 `: the digits, and where what follows begins.
-pub(crate) fn row_id(text: &str) -> Option<(&str, usize)> {
-    let digits = text.strip_prefix('@')?;
-    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
-    (length > 0 && digits[length..].starts_with(' ')).then(|| {
-        let behind = skip_blanks(text.as_bytes(), length + 1);
-        (&digits[..length], behind)
-    })
-}
-
-/// Whether digits are this number, as it is written.
-pub(crate) fn is_index(digits: &str, index: u64) -> bool {
-    digits == itoa::Buffer::new().format(index)
-}
-
 fn has_several_cells(text: &str) -> bool {
     match scalar::read(text, 0, text.len(), b'|') {
         Ok((_, stop)) => stop < text.len(),

@@ -5,11 +5,12 @@
 //! looked through once, and then jumped to. GCF 3.6 sections 7.4.3 to 7.4.6.
 
 use super::columns::{PathValue, Source};
-use super::decode::{Decoder, Done, Ended, Stop, TableOf, is_index, row_id, tell};
+use super::decode::{Decoder, Done, Ended, Stop, TableOf, tell};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declare::Names;
 use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
 use crate::walk::Columns;
@@ -72,7 +73,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let mut start = line.start;
         let mut has_id = false;
         if self.text.as_bytes()[start] == b'@'
-            && let Some((id, behind)) = row_id(self.lines.str(line))
+            && let Some((id, behind)) = split_row_id(self.lines.str(line))
         {
             if !is_index(id, index) {
                 return self.fail(Code::InvalidItemId, line, "the id of a row is its index");

@@ -24,7 +24,7 @@ pub use read::{receive, receive_by};
 
 use super::error::{Code, Error};
 use super::syntax::number::{EXACT, write_float, write_int};
-use super::syntax::string::{is_bare_key, write_quoted, write_value};
+use super::syntax::string::{write_key, write_quoted, write_value};
 use crate::excerpt::excerpt;
 use hashbrown::HashMap;
 use sha2::{Digest, Sha256};
@@ -288,10 +288,6 @@ fn push_pair(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
     }
     let _ = write!(out, " {name}={value}");
     Ok(())
-}
-
-pub(super) fn write_key(key: &str, out: &mut String) {
-    if is_bare_key(key) { out.push_str(key) } else { write_quoted(key, out) }
 }
 
 /// `## name [2]{@id,total}` and its rows.

@@ -4,10 +4,10 @@ use super::delta::Parts;
 use super::{Delta, KeyedSet, Row, Scalar};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
-use crate::gcf::generic::decode::{is_index, row_id};
 use crate::gcf::syntax::declare::{Count, Field, braces, brackets};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
+use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string::read_key;
 
@@ -306,7 +306,7 @@ fn rows(lines: &mut Lines<'_>, count: Count, width: usize) -> Read<Vec<Row>> {
 
 fn row(text: &str, line: Line, index: u64, width: usize, keyed: bool) -> Read<Row> {
     let mut at = line.start;
-    if let Some((id, behind)) = row_id(&text[line.start..line.end]) {
+    if let Some((id, behind)) = split_row_id(&text[line.start..line.end]) {
         if !is_index(id, index) {
             return fault(Code::InvalidItemId, line.start, "the id of a row is its index");
         }

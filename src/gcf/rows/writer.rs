@@ -5,8 +5,9 @@
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
-use crate::gcf::keyed::{Scalar, write_key};
+use crate::gcf::keyed::Scalar;
 use crate::gcf::syntax::declare::Names;
+use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
 use std::borrow::Cow;
 

@@ -9,5 +9,6 @@ pub(crate) mod declare;
 pub(crate) mod header;
 pub(crate) mod line;
 pub(crate) mod number;
+pub(crate) mod row_id;
 pub(crate) mod scalar;
 pub(crate) mod string;

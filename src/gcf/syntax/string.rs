@@ -23,6 +23,11 @@ pub(crate) fn is_bare_key(key: &str) -> bool {
     key.first().is_some_and(|first| !first.is_ascii_digit()) && bare_key_length(key) == key.len()
 }
 
+/// Appends a key, in quotes unless it is a bare key.
+pub(crate) fn write_key(key: &str, out: &mut String) {
+    if is_bare_key(key) { out.push_str(key) } else { write_quoted(key, out) }
+}
+
 fn bare_key_length(text: &[u8]) -> usize {
     text.iter().take_while(|&&byte| byte == b'_' || byte.is_ascii_alphanumeric()).count()
 }
