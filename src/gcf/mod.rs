@@ -13,6 +13,7 @@ mod error;
 mod generic;
 pub mod graph;
 pub mod keyed;
+mod limits;
 pub mod rows;
 mod syntax;
 
@@ -22,21 +23,4 @@ pub use generic::{
     Builder, EncodeOptions, KeyId, Node, ReadError, ShapeId, Tree, decode, encode, from_json, read,
     to_json, too_large, utf8, write,
 };
-
-/// What a value or text may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How deep containers may nest; the root is 1. At most [`Limits::DEEPEST`].
-    pub max_depth: usize,
-}
-
-impl Limits {
-    /// The depth that the native stack is sure to bear.
-    pub const DEEPEST: usize = 256;
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { max_depth: 128 }
-    }
-}
+pub use limits::Limits;

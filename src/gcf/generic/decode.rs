@@ -4,8 +4,8 @@
 
 use super::columns::Columns as Table;
 use crate::excerpt::excerpt;
-use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
+use crate::gcf::limits::Limits;
 use crate::gcf::syntax::declare::{Count, Names, brackets};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};

@@ -5,8 +5,8 @@
 
 use super::table::{self, Choices, Class, Table, rows};
 use super::tree::{Array, Builder, Elements, Key, KeyId, Node, Object, Tree};
-use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault};
+use crate::gcf::limits::Limits;
 use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::json;
@@ -469,7 +469,7 @@ impl<'t, 'a> Writer<'t, 'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gcf::Place;
+    use crate::gcf::error::Place;
 
     fn encoded(json: &str) -> Result<String, Error> {
         let value = json::parse(json, json::Limits::default()).unwrap();

@@ -9,8 +9,8 @@
 //! Invariant: numbers are in the domain of GCF, keys of an object are different, the depth is bounded.
 
 use crate::excerpt::excerpt;
-use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Place};
+use crate::gcf::limits::Limits;
 use crate::gcf::syntax::{number, string};
 use crate::walk::Sink;
 use bumpalo::Bump;

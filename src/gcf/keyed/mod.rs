@@ -22,10 +22,10 @@ pub use answer::{Anchor, Answer, Producer, Snapshots, respond, token_estimate, u
 pub use delta::{Delta, Parts};
 pub use read::{receive, receive_by};
 
-use super::error::{Code, Error};
-use super::syntax::number::{EXACT, write_float, write_int};
-use super::syntax::string::{write_key, write_quoted, write_value};
 use crate::excerpt::excerpt;
+use crate::gcf::error::{Code, Error};
+use crate::gcf::syntax::number::{EXACT, write_float, write_int};
+use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
 use hashbrown::HashMap;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;

@@ -13,13 +13,13 @@ mod tests;
 
 use super::input::Input;
 use crate::excerpt::excerpt;
-use crate::gcf::Limits;
 use crate::gcf::error::{Code, Error, Fault, Place};
 use crate::gcf::generic::block::Head;
 use crate::gcf::generic::decode::{
     DUPLICATE_MEMBER, Decoder, Done, Ended, Form, ReadError, Root, Stop, TableOf, tell,
 };
 use crate::gcf::generic::row::Memory;
+use crate::gcf::limits::Limits;
 use crate::gcf::syntax::declare::{Count, Names};
 use crate::gcf::syntax::line::Line;
 use crate::walk::{Columns, Sink};

@@ -112,7 +112,7 @@ pub fn encode_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gcf::Code;
+    use crate::gcf::error::Code;
     use crate::gcf::graph::decode::{Content, decode};
     use crate::gcf::graph::types::{Edge, Location, Symbol};
     use proptest::prelude::*;
