@@ -33,6 +33,19 @@ RUST_ARROWS: dict[str, set[str]] = {
     "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
     "wire": {"gcf"} | VALUES | LOWEST,
 }
+# Within a system: which of the folders and files beside it each one may import.
+GCF_LOWEST = {"error", "limits"}
+RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
+    "gcf": {
+        "error": set(),
+        "limits": set(),
+        "syntax": {"error"},
+        "generic": {"syntax"} | GCF_LOWEST,
+        "keyed": {"syntax", "error"},
+        "rows": {"generic", "keyed", "syntax"} | GCF_LOWEST,
+        "graph": {"syntax", "error"},
+    },
+}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
@@ -108,6 +121,38 @@ def test_a_module_of_the_core_uses_only_what_it_may(module: str) -> None:
                 re.findall(r"(?:^|[,{]\s*)(\w+)(?=[:,}\s]|$)", re.sub(r"\{[^{}]*\}", "", group))
             )
     assert used - {module} <= RUST_ARROWS[module]
+
+
+def test_every_folder_of_a_system_is_in_the_list() -> None:
+    for system, folders in RUST_FOLDERS.items():
+        found = {path.stem for path in (SOURCE / system).iterdir()} - {"mod"}
+        assert found == set(folders), system
+
+
+@pytest.mark.parametrize(
+    ("system", "folder"),
+    [(system, folder) for system, folders in RUST_FOLDERS.items() for folder in folders],
+)
+def test_a_folder_of_a_system_imports_only_the_layers_below(system: str, folder: str) -> None:
+    used: set[str] = set()
+    for path in rust_modules()[system]:
+        parts = path.relative_to(SOURCE / system).with_suffix("").parts
+        if parts[0] == folder:
+            used |= imported_neighbours(path.read_text(encoding="utf-8"), system, parts)
+    assert used - {folder} <= RUST_FOLDERS[system][folder]
+
+
+def imported_neighbours(text: str, system: str, parts: tuple[str, ...]) -> set[str]:
+    """The items directly in `system` that the file `parts` names, by `crate::` or by `super::`."""
+    code = re.sub(r"//.*", "", text)
+    depth = len(parts) - (parts[-1] == "mod")
+    prefix = rf"(?:\bcrate::{system}::|(?<![:\w])(?:super::){{{depth}}}(?!super\b))"
+    used = set(re.findall(prefix + r"(\w+)", code))
+    for group in re.findall(prefix + r"\{([^;]*)\};", code):
+        while "{" in group:
+            group = re.sub(r"\{[^{}]*\}", "", group)
+        used |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
+    return used
 
 
 def test_the_core_knows_no_python() -> None:
