@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compactwire import cad
+from tests.vectors import PUBLISHED, load
 
 manifold3d = pytest.importorskip(
     "manifold3d", reason="NO GEOMETRY: pip install 'compactwire[notebook]'; nothing was evaluated"
@@ -18,14 +17,13 @@ pytest.importorskip("matplotlib", reason="NO PICTURES: pip install 'compactwire[
 
 from compactwire._cad_preview import solids  # noqa: E402 - imports numpy when it is called
 
-DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "vectors"
-REAL = Path(os.environ.get("COMPACTWIRE_VECTORS", DEFAULT)) / "cad" / "real"
+REAL = PUBLISHED / "cad" / "real"
 
 
 def inside() -> list[Any]:
     if not REAL.is_dir():
         return []
-    manifest = json.loads((REAL / "MANIFEST.json").read_text("utf-8"))["documents"]
+    manifest = load(REAL / "MANIFEST.json")["documents"]
     return [entry for entry in manifest if entry["in_model"]]
 
 
@@ -48,7 +46,7 @@ def close(left: list[Any], right: list[Any]) -> bool:
 @pytest.mark.skipif(not inside(), reason=f"NO REAL DOCUMENTS: {REAL} is absent")
 @pytest.mark.parametrize("entry", inside(), ids=lambda entry: entry["name"])
 def test_a_real_document_has_the_same_shape_after_every_trip(entry: Any) -> None:
-    document = json.loads((REAL / entry["name"]).read_text("utf-8"))
+    document = load(REAL / entry["name"])
     before = measures(document)
     assert close(measures(cad.from_compact(cad.to_compact(document, "0.2"))), before)
     assert close(measures(cad.from_binary(cad.to_binary(document))), before)

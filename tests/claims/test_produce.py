@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -14,26 +13,20 @@ import pytest
 
 import compactwire as cw
 from compactwire import claims
-from tests.strategies.claims import BUILD, ITEMS, MERKLE_SEED, SEED, chain, code, entry, load, make
-
-ROOT = Path(os.environ.get("COMPACTWIRE_VECTORS", Path(__file__).parents[3] / "shared" / "vectors"))
-VECTORS = ROOT / "claims"
+from tests.strategies.claims import BUILD, ITEMS, MERKLE_SEED, SEED, chain, code, entry, make
+from tests.vectors import OWN, load
 
 
 def vectors(name: str) -> list[dict[str, Any]]:
-    path = VECTORS / name
-    found: list[dict[str, Any]] = load(path) if path.exists() else []
+    found: list[dict[str, Any]] = load(OWN / "claims" / name)
     return found
 
 
-def test_all_vectors_are_here() -> None:
-    if not VECTORS.exists():
-        pytest.skip(f"the given vectors are not at {VECTORS}: set COMPACTWIRE_VECTORS")
-    counts = {name: len(vectors(name)) for name in COUNTS}
-    assert counts == COUNTS
-
-
 COUNTS = {"produce.json": 6, "canonical.json": 169, "merkle.json": 28, "tokens.json": 33}
+
+
+def test_every_vector_is_there() -> None:
+    assert {name: len(vectors(name)) for name in COUNTS} == COUNTS
 
 
 @pytest.mark.parametrize("case", vectors("produce.json"), ids=lambda case: case["name"])

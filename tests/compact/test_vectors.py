@@ -1,32 +1,20 @@
 """The conformance vectors of the Compact Protocol, by the product and by the reference.
 
-They lie outside the repository: in `$COMPACTWIRE_VECTORS/compact`, by default
-`../shared/vectors/compact` beside it. Every file is read, and every case in it.
+Every file is read, and every case in it.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import compactwire as cw
 from tests import reference as ref
+from tests.vectors import OWN, load
 
-ROOT = Path(__file__).resolve().parents[2]
-DEFAULT = ROOT.parent / "shared" / "vectors"
-FOLDER = Path(os.environ.get("COMPACTWIRE_VECTORS", DEFAULT)) / "compact"
-
-if not FOLDER.is_dir():
-    pytest.skip(
-        f"NO CONFORMANCE VECTORS: {FOLDER} is absent, nothing was compared with them "
-        "(COMPACTWIRE_VECTORS names the folder that holds compact/)",
-        allow_module_level=True,
-    )
+FOLDER = OWN / "compact"
 
 Case = dict[str, Any]
 
@@ -112,11 +100,7 @@ CHECKS: dict[str, tuple[Callable[[Case], None], Callable[[Case], None]]] = {
 FILES = sorted(
     path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if not path.is_dir()
 )
-CASES: dict[str, list[Case]] = {
-    name: json.loads((FOLDER / name).read_text(encoding="utf-8"))
-    for name in FILES
-    if name in CHECKS
-}
+CASES: dict[str, list[Case]] = {name: load(FOLDER / name) for name in FILES if name in CHECKS}
 ALL = [
     pytest.param(name, case, id=f"{name.removesuffix('.json')}-{number}")
     for name, cases in CASES.items()

@@ -2,7 +2,7 @@
 specification (v2 sections 1 to 5, "Usage", "Streaming Delta Protocol"; v4 section 3; design page
 section 3) and against hostile input (design page section 4, "Limits").
 
-    COMPACTWIRE_VECTORS=../shared/vectors python -m tests.reference.selfcheck
+    python -m tests.reference.selfcheck
 
 prints how many cases of each file were checked, and ends with an error at the first that does not
 hold.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import doctest
 import json
-import os
 import random
 import sys
 import time
@@ -35,10 +34,7 @@ from .msgpack_layouts import decode_msgpack
 from .responses import decode, detect, encode
 from .values import MODELS_V2, MODELS_V4, STATUSES, Dictionary, Response
 
-ROOT = Path(__file__).resolve().parents[2]
-VECTORS = (
-    Path(os.environ.get("COMPACTWIRE_VECTORS", ROOT.parent / "shared" / "vectors")) / "compact"
-)
+VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "compact"
 MEBI = 1024 * 1024
 
 

@@ -1,39 +1,22 @@
-"""The published fixtures of GCF that concern the generic profile, by the product.
+"""The published conformance fixtures of GCF: those of the generic profile.
 
-They lie outside the repository: in `$COMPACTWIRE_VECTORS/gcf`, by default `../shared/vectors/gcf`
-beside it. Every file is read; those of the graph profile and of deltas are named here.
+Every file of the set is read; other tests run those of the graph profile and of keyed sets.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from compactwire import gcf
+from tests.vectors import load, published
 
-ROOT = Path(__file__).resolve().parents[2]
-DEFAULT = ROOT.parent / "shared" / "vectors"
-FOLDER = Path(os.environ.get("COMPACTWIRE_VECTORS", DEFAULT)) / "gcf"
-
-if not FOLDER.is_dir():
-    pytest.skip(
-        f"NO CONFORMANCE VECTORS: {FOLDER} is absent, nothing was compared with them "
-        "(COMPACTWIRE_VECTORS names the folder that holds gcf/)",
-        allow_module_level=True,
-    )
-
+FOLDER = published("gcf")
 FILES = sorted(FOLDER.rglob("*.json"))
 GENERIC = {"encode", "decode", "roundtrip", "roundtrip-wire", "error", "encode-error"}
-
-
-def load(path: Path) -> dict[str, Any]:
-    fixture: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return fixture
 
 
 def is_generic(path: Path) -> bool:

@@ -1,0 +1,96 @@
+"""The published conformance fixtures of GCF: those of keyed sets, their deltas and producers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compactwire import gcf
+from tests.strategies.keyed import keyed_set
+from tests.vectors import load, published
+
+FOLDER = published("gcf")
+
+
+def fixtures(operation: str) -> list[Any]:
+    found = [(path, load(path)) for path in sorted(FOLDER.rglob("*.json"))]
+    return [
+        pytest.param(fixture, id=f"{path.parent.name}/{path.stem}")
+        for path, fixture in found
+        if fixture["operation"] == operation
+    ]
+
+
+def keyed_delta(given: dict[str, Any], new_root: str) -> gcf.KeyedDelta:
+    return gcf.KeyedDelta(
+        key=given["key"],
+        fields=given.get("fields", ()),
+        base_root=given["baseRoot"],
+        new_root=new_root,
+        added=given.get("added", ()),
+        changed=given.get("changed", ()),
+        removed=given.get("removed", ()),
+    )
+
+
+@pytest.mark.parametrize("fixture", fixtures("generic-pack-root"))
+def test_a_root_is_the_published_one(fixture: dict[str, Any]) -> None:
+    assert keyed_set(fixture["input"]).root == fixture["expected"]
+
+
+@pytest.mark.parametrize("fixture", fixtures("generic-delta"))
+def test_a_delta_is_written_as_published(fixture: dict[str, Any]) -> None:
+    given = fixture["input"]
+    delta = keyed_delta(given, given["newRoot"])
+    sizes = (given["deltaTokens"], given["fullTokens"]) if "fullTokens" in given else None
+    text = delta.encode(tool=given.get("tool", ""), sizes=sizes)
+    assert text == fixture["expected"]
+    read = gcf.read_keyed_delta(text)
+    assert (read.added, read.changed, read.removed) == (delta.added, delta.changed, delta.removed)
+
+
+@pytest.mark.parametrize("fixture", fixtures("generic-delta-verify"))
+def test_a_delta_is_applied_or_refused_as_published(fixture: dict[str, Any]) -> None:
+    given = fixture["input"]
+    base = keyed_set(given["base"])
+    before = base.rows
+    delta = keyed_delta(given["delta"], given["expectedNewRoot"])
+    if "expectedError" in fixture:
+        with pytest.raises(gcf.GcfError, match=fixture["expectedError"]):
+            base.apply(delta)
+    else:
+        assert base.apply(delta).root == fixture["expected"]
+    assert base.rows == before
+
+
+@pytest.mark.parametrize("fixture", fixtures("generic-delta-decode"))
+def test_a_delta_is_read_as_published(fixture: dict[str, Any]) -> None:
+    given = fixture["input"]
+    made = gcf.receive_keyed(given["wire"], keyed_set(given["base"]))
+    assert made.root == fixture["expected"] == given["expectedNewRoot"]
+
+
+@pytest.mark.parametrize("fixture", fixtures("generic-delta-session"))
+def test_a_producer_anchors_as_published(fixture: dict[str, Any]) -> None:
+    given, expected = fixture["input"], fixture["expected"]
+    policy = given["policy"]
+    by_size = policy["mode"] == "sizeGuard"
+    producer = gcf.KeyedProducer(
+        keyed_set(given["base"]),
+        tool=given["tool"],
+        fixed_n=None if by_size else policy["n"],
+        size_guard=by_size,
+    )
+    assert producer.full() == expected["initialFull"]
+    held = gcf.receive_keyed(expected["initialFull"], None)
+    for update, emission in zip(given["updates"], expected["emissions"], strict=True):
+        new = keyed_set(update)
+        assert producer.push(new) == (emission["wire"], emission["isFull"])
+        held = gcf.receive_keyed(emission["wire"], held)
+        assert held == new
+
+
+def test_every_fixture_of_keyed_sets_is_there() -> None:
+    operations = ("pack-root", "delta", "delta-verify", "delta-decode", "delta-session")
+    assert [len(fixtures(f"generic-{name}")) for name in operations] == [3, 2, 3, 1, 2]
