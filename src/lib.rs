@@ -12,20 +12,32 @@
 //! | GCF: values and graphs as text for language models | [`gcf`] |
 //! | Wire codecs: graphs as GCB and JSON | [`wire`] |
 //!
+//! Each of these modules is a Cargo feature of the same name; all are enabled by default.
+//!
 //! Underneath, each knowing only those before it: [`limits`] and `excerpt`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod base85;
+#[cfg(feature = "cad")]
 pub mod cad;
+#[cfg(feature = "claims")]
 pub mod claims;
+#[cfg(feature = "compact")]
 pub mod compact;
+#[cfg(feature = "compact")]
 mod compression;
 pub mod excerpt;
+#[cfg(feature = "gcf")]
 pub mod gcf;
 pub mod json;
 pub mod limits;
+#[cfg(feature = "compact")]
 mod msgpack;
+#[cfg(feature = "session")]
 pub mod session;
 pub mod value;
 pub mod walk;
+#[cfg(feature = "wire")]
 pub mod wire;

@@ -86,6 +86,7 @@ pub fn encode(old: &str, new: &str) -> String {
 /// looking at other ways, so that it costs what is new; on top of nothing the whole text is written,
 /// whatever the peer has. Nothing else is compressed: a request is for models to read, or compressed
 /// as a whole.
+#[cfg(feature = "session")]
 pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> String {
     let plain = match added {
         _ if old.is_empty() => vec![Plain { op: "F", position: None, text: new }],
@@ -284,6 +285,31 @@ impl<'a> Edit<'a> {
         Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) }
     }
 
+    /// Which bytes of `content` the text takes the place of.
+    fn range(&self, content: &str, replace: Replace) -> Result<Range<usize>, DecodeError> {
+        let position = match self.at {
+            At::All => return Ok(0..content.len()),
+            At::End => return Ok(content.len()..content.len()),
+            At::Position(position) => position,
+        };
+        let start = nth_char(content, position).ok_or_else(|| {
+            let len = content.chars().count();
+            invalid(format!("position {position} lies behind the end of {len} code points"))
+        })?;
+        let end = match replace {
+            Replace::Truncate => content.len(),
+            Replace::Overwrite => {
+                let behind = &content[start..];
+                nth_char(behind, self.text.chars().count()).map_or(content.len(), |len| start + len)
+            }
+        };
+        Ok(start..end)
+    }
+}
+
+/// What a session does with the deltas of a request.
+#[cfg(feature = "session")]
+impl Edit<'_> {
     /// The text that is added at the end, if that is all.
     pub(crate) fn addition(&self) -> Option<&str> {
         matches!(self.at, At::End).then_some(&self.text)
@@ -304,27 +330,6 @@ impl<'a> Edit<'a> {
         let range = self.range(content, replace)?;
         content.replace_range(range, &self.text);
         Ok(())
-    }
-
-    /// Which bytes of `content` the text takes the place of.
-    fn range(&self, content: &str, replace: Replace) -> Result<Range<usize>, DecodeError> {
-        let position = match self.at {
-            At::All => return Ok(0..content.len()),
-            At::End => return Ok(content.len()..content.len()),
-            At::Position(position) => position,
-        };
-        let start = nth_char(content, position).ok_or_else(|| {
-            let len = content.chars().count();
-            invalid(format!("position {position} lies behind the end of {len} code points"))
-        })?;
-        let end = match replace {
-            Replace::Truncate => content.len(),
-            Replace::Overwrite => {
-                let behind = &content[start..];
-                nth_char(behind, self.text.chars().count()).map_or(content.len(), |len| start + len)
-            }
-        };
-        Ok(start..end)
     }
 }
 

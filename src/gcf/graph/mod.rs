@@ -81,6 +81,7 @@ pub use resolved::Linked;
 pub use respond::{Answer, Outcome, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};
 pub use session_table::{KnownSymbol, SentState, SentSymbols, SymbolTable, TableLimits};
+#[cfg(feature = "wire")]
 pub(crate) use shared_text::Whole;
 pub use state::StateError;
 pub use stream::{StreamEncoder, StreamOptions};

@@ -9,6 +9,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::limits::DEFAULT_MAX_SIZE;
 use hashbrown::{Equivalent, HashMap};
+#[cfg(feature = "session")]
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -222,7 +223,8 @@ impl SentSymbols {
 }
 
 /// [`SentSymbols`] as plain data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "session", derive(Serialize, Deserialize))]
 pub struct SentState {
     next: u64,
     /// Kind, name, id, whether it was delivered.
@@ -266,7 +268,8 @@ impl SentSymbols {
 }
 
 /// A symbol of a [`SymbolTable`] as plain data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "session", derive(Serialize, Deserialize))]
 pub struct KnownSymbol {
     id: u64,
     kind: String,

@@ -85,6 +85,7 @@ pub(crate) const EDGE_TYPES: &[&str] = &[
 pub(crate) const STATUSES: &[&str] = &["", "added", "removed"];
 
 /// The id of a word.
+#[cfg(feature = "wire")]
 pub(crate) fn id(table: &[&str], word: &str) -> Option<u8> {
     table.iter().position(|entry| *entry == word).and_then(|id| id.try_into().ok())
 }
