@@ -4,6 +4,7 @@
 //! for errors, `read` and `read_sections` build the document, `write` emits its events, and
 //! `write_text` and `repair` work on JSON text.
 
+pub(crate) mod extra;
 pub(crate) mod object;
 pub(crate) mod read;
 pub(crate) mod read_sections;
@@ -12,8 +13,9 @@ pub(crate) mod source;
 pub(crate) mod write;
 pub(crate) mod write_text;
 
+pub use extra::tell_document;
 pub use read::{read_json, read_json_kept};
 pub use repair::{Repair, repair};
 pub use source::{Shape, Source, double};
-pub use write::{tell_document, tell_node, tell_rest};
+pub use write::{tell_node, tell_rest};
 pub use write_text::write_json;

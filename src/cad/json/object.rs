@@ -2,9 +2,9 @@
 //!
 //! Every error names its place: section 2.1.
 
+use super::extra::step;
 use super::source::{Shape, Source, double};
 use crate::cad::error::{Cut, DocumentError};
-use crate::cad::model::extra::step;
 use crate::cad::model::ops;
 use std::borrow::Cow;
 use std::fmt;

@@ -4,10 +4,10 @@
 //! unknown operations become `Empty`, and whoever asks is told that it happened. A document that is
 //! kept has the same gaps, and besides the values that belong there.
 
+use super::extra::{self, step};
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
 use super::source::{Shape, Source};
 use crate::cad::error::{Cut, DocumentError};
-use crate::cad::model::extra::{self, step};
 use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,

@@ -3,7 +3,6 @@
 //! Told to a sink, so that one writer makes text and the objects of another language. Numbers that are
 //! integers are told as integers, as they are written in the specification.
 
-use crate::cad::model::extra::whole;
 use crate::cad::model::ir::{
     Background, Camera, Document, Instance, Joint, Light, Material, Node, Op, Part, Post, Root,
     Scene, Sections, Surroundings, V2, V3,
@@ -12,11 +11,6 @@ use crate::cad::model::number;
 use crate::cad::model::ops::{ALIGNMENTS, Code, EFFECTS, JOINTS, Kind, LIGHTS};
 use crate::walk::Sink;
 use std::collections::BTreeMap;
-
-/// Tells a document, with what is not in the model.
-pub fn tell_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
-    if document.extra.is_empty() { tell_model(document, sink) } else { whole(document).tell(sink) }
-}
 
 /// Tells what of a document is in the model.
 pub(crate) fn tell_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {

@@ -3,7 +3,6 @@
 //! `ir` has the types and `ops` the one table of operations, joints, lights and effects; every reader
 //! and writer takes names and argument lists from it.
 
-pub(crate) mod extra;
 pub(crate) mod ir;
 pub(crate) mod losses;
 pub(crate) mod names;

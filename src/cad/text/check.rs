@@ -5,7 +5,7 @@ use super::lex::Line;
 use super::read::{BOM, Dialect, Made, Reader, Sketch, is_segment, read_lines};
 use super::suggest::suggestion;
 use crate::cad::error::ParseError;
-use crate::cad::model::extra::faults;
+use crate::cad::json::extra::faults;
 use crate::cad::model::ir::Op;
 use crate::cad::model::ops::{Code, Directive};
 

@@ -8,13 +8,9 @@ use super::ids::Ids;
 use super::lex::{Fault, Line, Token};
 use super::read::{Reader, Roots, column};
 use crate::cad::error::Cut;
-use crate::cad::model::extra::{is_pointer, room};
+use crate::cad::json::extra::{is_pointer, room};
 use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
 use crate::cad::model::ops::{Directive, Is, JOINTS};
-use std::collections::HashMap;
-
-/// On which line stood what may stand only once.
-pub(crate) type Once = HashMap<&'static str, usize>;
 
 /// The arguments of a line, from left to right.
 pub(crate) struct Args<'l, 't> {

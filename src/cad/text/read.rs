@@ -4,12 +4,11 @@
 //! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
 
 use super::arguments::{Aside, count, flag, integer, is_name, number, string};
-use super::directives::Once;
 use super::ids::Ids;
 use super::lex::{self, Fault, Form, Line, Token};
 use super::suggest::suggestion;
 use crate::cad::error::{Cut, ParseError};
-use crate::cad::model::extra::{self, Place};
+use crate::cad::json::extra::{self, Place};
 use crate::cad::model::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segment};
 use crate::cad::model::number;
 use crate::cad::model::ops::{self, Code, Directive, Kind, Spec};
@@ -113,6 +112,9 @@ pub(crate) struct Reader {
     /// `XF` lines, with the place of each pointer.
     pub(crate) extra: VecDeque<(Place, Extra)>,
 }
+
+/// The line of each directive that may stand only once, by opcode.
+pub(crate) type Once = HashMap<&'static str, usize>;
 
 /// Which `ROOT` lines there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

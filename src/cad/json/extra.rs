@@ -4,11 +4,12 @@
 //! containers on the way to a pointer are opened, each once, so that many pointers into a large
 //! document take no longer than its size.
 
-use super::ir::{Document, Extra};
+use super::write::tell_model;
 use crate::cad::error::ParseError;
-use crate::cad::json::write::tell_model;
+use crate::cad::model::ir::{Document, Extra};
 use crate::json::Limits;
 use crate::value::{Builder, Value};
+use crate::walk::Sink;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -45,9 +46,14 @@ fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
+/// Tells a document, with what is not in the model.
+pub fn tell_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
+    if document.extra.is_empty() { tell_model(document, sink) } else { whole(document).tell(sink) }
+}
+
 /// The document with its extras, as JSON. An extra without a place in it is left out; a reader has
 /// none such.
-pub(crate) fn whole(document: &Document<'_>) -> Value<'static> {
+fn whole(document: &Document<'_>) -> Value<'static> {
     let mut tree = Tree::of(document);
     for extra in &document.extra {
         tree.set(&extra.pointer, &extra.value);
