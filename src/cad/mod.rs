@@ -58,8 +58,9 @@ pub use json::{
 pub use model::{
     Align, Arc, Background, Camera, Code, Document, Effect, Environment, Extra, Instance, Joint,
     Light, Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2,
-    V3, losses, names,
+    V3, names,
 };
 pub use text::{
-    Dialect, MAX_LINE, Options, Stream, check, read_bytes, read_text, write_first, write_second,
+    Dialect, MAX_LINE, Options, Stream, check, losses, read_bytes, read_text, write_first,
+    write_second,
 };

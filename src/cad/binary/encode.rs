@@ -6,13 +6,12 @@ use crate::cad::model::ir::{Align, Document, Instance, Joint, Material, Node, Se
 use crate::cad::model::number;
 use crate::cad::model::ops::{Code, JOINTS, Kind};
 use crate::cad::model::order::order;
-use crate::cad::model::refuse::refuse_extra;
 use crate::cad::text::write::write_scene;
 use std::collections::HashMap;
 
 /// Writes a document.
 pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
-    refuse_extra(document, "binary")?;
+    document.refuse_extra("binary")?;
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer { places: vec![0; order.len()], ..Writer::default() };
     for (place, &node) in order.iter().enumerate() {

@@ -5,6 +5,7 @@
 //! so that no form has to look up another's ids.
 
 use super::ops::Code;
+use crate::cad::error::{Cut, DocumentError};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -130,6 +131,14 @@ impl<'a> Op<'a> {
 }
 
 impl Document<'_> {
+    /// Raises for what the model does not have: only dialect 0.2 carries that.
+    pub(crate) fn refuse_extra(&self, form: &str) -> Result<(), DocumentError> {
+        let Some(extra) = self.extra.first() else { return Ok(()) };
+        let pointer = Cut(&extra.pointer);
+        let message = format!("\"{pointer}\" is not in the model, and cannot be written in {form}");
+        Err(DocumentError::new("document", message))
+    }
+
     /// The same, borrowing nothing.
     pub fn into_owned(self) -> Document<'static> {
         let nodes = self.nodes.into_iter().map(Node::into_owned).collect();

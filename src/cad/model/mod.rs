@@ -4,17 +4,14 @@
 //! and writer takes names and argument lists from it.
 
 pub(crate) mod ir;
-pub(crate) mod losses;
 pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod ops;
 pub(crate) mod order;
-pub(crate) mod refuse;
 
 pub use ir::{
     Align, Arc, Background, Camera, Document, Effect, Environment, Extra, Instance, Joint, Light,
     Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2, V3,
 };
-pub use losses::losses;
 pub use names::names;
 pub use ops::Code;

@@ -134,3 +134,12 @@ pub(crate) fn check(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
     let sorted = sort(nodes);
     if sorted.len() < nodes.len() { Err(cycle(nodes, &sorted)) } else { Ok(()) }
 }
+
+/// Which nodes use `root`, directly or not.
+pub(crate) fn users(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, DocumentError> {
+    let mut users = vec![false; nodes.len()];
+    for node in order(nodes, |_| false, None)? {
+        users[node] = nodes[node].op.refs().iter().any(|&target| target == root || users[target]);
+    }
+    Ok(users)
+}

@@ -9,7 +9,9 @@ pub(crate) mod check;
 pub(crate) mod directives;
 pub(crate) mod ids;
 pub(crate) mod lex;
+pub(crate) mod losses;
 pub(crate) mod read;
+pub(crate) mod refuse;
 pub(crate) mod scene;
 pub(crate) mod stream;
 pub(crate) mod suggest;
@@ -17,6 +19,7 @@ pub(crate) mod write;
 pub(crate) mod write_sections;
 
 pub use check::check;
+pub use losses::losses;
 pub use read::{Dialect, read_bytes, read_text};
 pub use stream::{MAX_LINE, Stream};
 pub use write::{Options, write_first, write_second};

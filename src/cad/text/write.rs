@@ -3,12 +3,12 @@
 //! Dialect 0.1 carries the shape, and refuses what would change it; dialect 0.2 carries all.
 
 use super::ids;
+use super::refuse::refuse;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Document, Extra, Node, Op, Scene};
 use crate::cad::model::number;
 use crate::cad::model::ops::{ALIGNMENTS, Code, Kind};
-use crate::cad::model::order::order;
-use crate::cad::model::refuse::{refuse, refuse_extra, users};
+use crate::cad::model::order::{order, users};
 use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
@@ -59,7 +59,7 @@ pub fn write_second(document: &Document<'_>) -> Result<String, DocumentError> {
 
 /// Writes only what a hybrid document has as text: header, `IDS` and geometry.
 pub(crate) fn write_geometry(document: &Document<'_>) -> Result<String, DocumentError> {
-    refuse_extra(document, "a hybrid")?;
+    document.refuse_extra("a hybrid")?;
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer::new(document.nodes.len(), &order);
     writer.geometry(document, &order);

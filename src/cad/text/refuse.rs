@@ -1,23 +1,13 @@
 //! What dialect 0.1 cannot carry, and so refuses to write: section 4.2.
 
-use super::ir::{Document, Node, Op, Sections};
-use super::ops::Code;
-use super::order::order;
-use crate::cad::error::{Cut, DocumentError};
-
-/// Which nodes use `root`, directly or not.
-pub(crate) fn users(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, DocumentError> {
-    let mut users = vec![false; nodes.len()];
-    for node in order(nodes, |_| false, None)? {
-        users[node] = nodes[node].op.refs().iter().any(|&target| target == root || users[target]);
-    }
-    Ok(users)
-}
+use crate::cad::error::DocumentError;
+use crate::cad::model::ir::{Document, Op, Sections};
+use crate::cad::model::ops::Code;
 
 /// Raises for what dialect 0.1 would change: section 4.2.
 pub(crate) fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
     let Document { nodes, sections, .. } = document;
-    refuse_extra(document, "dialect 0.1")?;
+    document.refuse_extra("dialect 0.1")?;
     let fault = |message: String| Err(DocumentError::new("document", message));
     if let Some(name) = assembly(sections, |length| length > 0) {
         return fault(format!("{name} cannot be written in dialect 0.1"));
@@ -45,14 +35,6 @@ pub(crate) fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), Doc
         }
     }
     Ok(())
-}
-
-/// Raises for what the model does not have: only dialect 0.2 carries that.
-pub(crate) fn refuse_extra(document: &Document<'_>, form: &str) -> Result<(), DocumentError> {
-    let Some(extra) = document.extra.first() else { return Ok(()) };
-    let message =
-        format!("\"{}\" is not in the model, and cannot be written in {form}", Cut(&extra.pointer));
-    Err(DocumentError::new("document", message))
 }
 
 /// The first section of an assembly whose length is as asked.

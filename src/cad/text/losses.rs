@@ -1,11 +1,11 @@
 //! What a trip through a dialect would change: section 4.2.
 
-use super::ir::Document;
-use super::ops::Code;
-use super::order::order;
+use super::read::Dialect;
 use super::refuse::assembly;
 use crate::cad::error::DocumentError;
-use crate::cad::text::read::Dialect;
+use crate::cad::model::ir::Document;
+use crate::cad::model::ops::Code;
+use crate::cad::model::order::order;
 
 /// Sorted codes; `dropped` is whether something unknown was, when the document was read.
 pub fn losses(
