@@ -2,11 +2,11 @@
 
 use super::binary;
 use super::error::{DocumentError, Error, ParseError};
+use super::json::emit::{tell_sections, tell_version};
+use super::json::json_text::parse;
 use super::json::read::{read_json, read_json_kept, read_sections};
 use super::json::repair::{Repair, repair};
 use super::json::source::{Shape, Source};
-use super::json::write::{tell_sections, tell_version};
-use super::json::write_text::parse;
 use super::model::ir::Document;
 use super::text::read::{BOM, Dialect, read_bytes, read_lines};
 use super::text::write::write_geometry;

@@ -52,13 +52,13 @@ pub use hybrid::{
     read_json_text_kept, tell_hybrid,
 };
 pub use json::{
-    Repair, Shape, Source, double, read_json, read_json_kept, repair, tell_document, tell_node,
-    tell_rest, write_json,
+    Repair, Shape, Source, double, names, read_json, read_json_kept, repair, tell_document,
+    tell_node, tell_rest, write_json,
 };
 pub use model::{
     Align, Arc, Background, Camera, Code, Document, Effect, Environment, Extra, Instance, Joint,
     Light, Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2,
-    V3, names,
+    V3,
 };
 pub use text::{
     Dialect, MAX_LINE, Options, Stream, check, losses, read_bytes, read_text, write_first,

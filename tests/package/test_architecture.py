@@ -45,6 +45,15 @@ RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
         "rows": {"generic", "keyed", "syntax"} | GCF_LOWEST,
         "graph": {"syntax", "error"},
     },
+    # `text` uses `json` only for `XF` lines, which set JSON values of the document.
+    "cad": {
+        "error": set(),
+        "model": {"error"},
+        "json": {"model", "error"},
+        "text": {"json", "model", "error"},
+        "binary": {"text", "model", "error"},
+        "hybrid": {"binary", "text", "json", "model", "error"},
+    },
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),

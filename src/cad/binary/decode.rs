@@ -6,8 +6,9 @@ use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
 };
+use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
-use crate::cad::model::ops::{Code, JOINTS, Kind};
+use crate::cad::model::operations::{Code, Kind};
 use crate::cad::text::read::{Dialect, read_text};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -3,9 +3,10 @@
 use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Align, Document, Instance, Joint, Material, Node, Sections, Segment};
+use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
-use crate::cad::model::ops::{Code, JOINTS, Kind};
-use crate::cad::model::order::order;
+use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::writing_order::order;
 use crate::cad::text::write::write_scene;
 use std::collections::HashMap;
 

@@ -4,18 +4,20 @@
 //! for errors, `read` and `read_sections` build the document, `write` emits its events, and
 //! `write_text` and `repair` work on JSON text.
 
-pub(crate) mod extra;
+pub(crate) mod emit;
+pub(crate) mod extra_values;
+pub(crate) mod json_text;
+pub(crate) mod names;
 pub(crate) mod object;
 pub(crate) mod read;
 pub(crate) mod read_sections;
 pub(crate) mod repair;
 pub(crate) mod source;
-pub(crate) mod write;
-pub(crate) mod write_text;
 
-pub use extra::tell_document;
+pub use emit::{tell_node, tell_rest};
+pub use extra_values::tell_document;
+pub use json_text::write_json;
+pub use names::names;
 pub use read::{read_json, read_json_kept};
 pub use repair::{Repair, repair};
 pub use source::{Shape, Source, double};
-pub use write::{tell_node, tell_rest};
-pub use write_text::write_json;

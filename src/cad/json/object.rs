@@ -2,10 +2,10 @@
 //!
 //! Every error names its place: section 2.1.
 
-use super::extra::step;
+use super::extra_values::step;
 use super::source::{Shape, Source, double};
 use crate::cad::error::{Cut, DocumentError};
-use crate::cad::model::ops;
+use crate::cad::model::kinds;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -148,7 +148,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     ) -> Result<Option<&'static str>> {
         let Some(source) = self.get(name) else { return Ok(None) };
         let path = self.path.field(name);
-        let known = source.with_text(|text| ops::known(words, text)).flatten();
+        let known = source.with_text(|text| kinds::known(words, text)).flatten();
         known.map(Some).ok_or_else(|| path.expected(what))
     }
 

@@ -4,7 +4,7 @@
 //! unknown operations become `Empty`, and whoever asks is told that it happened. A document that is
 //! kept has the same gaps, and besides the values that belong there.
 
-use super::extra::{self, step};
+use super::extra_values::{self, step};
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
 use super::source::{Shape, Source};
 use crate::cad::error::{Cut, DocumentError};
@@ -12,8 +12,9 @@ use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
 };
-use crate::cad::model::ops::{ALIGNMENTS, Code, Kind};
-use crate::cad::model::order;
+use crate::cad::model::kinds::ALIGNMENTS;
+use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::writing_order;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -39,7 +40,7 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     let within =
         |pointer: &str| pointer.match_indices('/').any(|(at, _)| kept.contains(&pointer[..at]));
     let pointers = reader.kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
-    document.extra = extra::take(value, pointers);
+    document.extra = extra_values::take(value, pointers);
     Ok(document)
 }
 
@@ -206,9 +207,9 @@ impl Reader {
     /// Checks that references make no cycle.
     fn break_cycles(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
         if self.unknown != Unknown::Keep {
-            return order::check(nodes);
+            return writing_order::check(nodes);
         }
-        for node in order::unsorted(nodes) {
+        for node in writing_order::unsorted(nodes) {
             self.keep_op(&mut nodes[node]);
         }
         Ok(())

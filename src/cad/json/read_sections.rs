@@ -7,7 +7,7 @@ use crate::cad::model::ir::{
     Background, Camera, Effect, Environment, Instance, Joint, Light, Material, Part, Post, Root,
     Scene, Surroundings, V3,
 };
-use crate::cad::model::ops::{EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
+use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
 
 impl Reader {
     pub(crate) fn material<'a, S: Source<'a>>(&mut self, source: S, key: &str) -> Result<Material> {

@@ -4,7 +4,7 @@
 //! right kind, there is no cycle, numbers are finite, ids are distinct. Nodes know each other by index,
 //! so that no form has to look up another's ids.
 
-use super::ops::Code;
+use super::operations::Code;
 use crate::cad::error::{Cut, DocumentError};
 use crate::value::Value;
 use std::borrow::Cow;

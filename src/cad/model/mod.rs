@@ -4,14 +4,13 @@
 //! and writer takes names and argument lists from it.
 
 pub(crate) mod ir;
-pub(crate) mod names;
+pub(crate) mod kinds;
 pub(crate) mod number;
-pub(crate) mod ops;
-pub(crate) mod order;
+pub(crate) mod operations;
+pub(crate) mod writing_order;
 
 pub use ir::{
     Align, Arc, Background, Camera, Document, Effect, Environment, Extra, Instance, Joint, Light,
     Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2, V3,
 };
-pub use names::names;
-pub use ops::Code;
+pub use operations::Code;

@@ -6,7 +6,7 @@ use super::lex::{Fault, Form, Line, Token};
 use crate::cad::error::Cut;
 use crate::cad::model::ir::{Align, Op};
 use crate::cad::model::number;
-use crate::cad::model::ops::{Code, Spec};
+use crate::cad::model::operations::{Code, Spec};
 use std::borrow::Cow;
 
 /// What stands on a geometry line besides its arguments.

@@ -1,13 +1,14 @@
 //! Finding all mistakes of a text: sections 3.3 and 11.
 
 use super::arguments::is_name;
+use super::directive_table::Directive;
 use super::lex::Line;
 use super::read::{BOM, Dialect, Made, Reader, Sketch, is_segment, read_lines};
-use super::suggest::suggestion;
+use super::suggest_opcode::suggestion;
 use crate::cad::error::ParseError;
-use crate::cad::json::extra::faults;
+use crate::cad::json::extra_values::faults;
 use crate::cad::model::ir::Op;
-use crate::cad::model::ops::{Code, Directive};
+use crate::cad::model::operations::Code;
 
 /// All mistakes of a text, at most `limit`, in the order of lines. The first is the one that reading
 /// the text raises; a node whose line is wrong counts as one all the same, so that one mistake is not

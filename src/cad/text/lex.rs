@@ -9,7 +9,7 @@
 //!
 //! Tokens are byte ranges of the line and hold no text, so that one list serves every line.
 
-use crate::cad::model::ops::{Directive, EXTRA};
+use super::directive_table::{Directive, EXTRA};
 use std::borrow::Cow;
 
 /// A byte range of a line, and what it is.

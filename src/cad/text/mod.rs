@@ -6,15 +6,15 @@
 
 pub(crate) mod arguments;
 pub(crate) mod check;
-pub(crate) mod directives;
-pub(crate) mod ids;
+pub(crate) mod directive_table;
+pub(crate) mod id_ranges;
 pub(crate) mod lex;
 pub(crate) mod losses;
 pub(crate) mod read;
-pub(crate) mod refuse;
-pub(crate) mod scene;
+pub(crate) mod read_directives;
+pub(crate) mod read_scene;
 pub(crate) mod stream;
-pub(crate) mod suggest;
+pub(crate) mod suggest_opcode;
 pub(crate) mod write;
 pub(crate) mod write_sections;
 

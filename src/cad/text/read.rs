@@ -4,14 +4,15 @@
 //! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
 
 use super::arguments::{Aside, count, flag, integer, is_name, number, string};
-use super::ids::Ids;
+use super::directive_table::{Directive, EXTRA, Is};
+use super::id_ranges::Ids;
 use super::lex::{self, Fault, Form, Line, Token};
-use super::suggest::suggestion;
+use super::suggest_opcode::suggestion;
 use crate::cad::error::{Cut, ParseError};
-use crate::cad::json::extra::{self, Place};
+use crate::cad::json::extra_values::{self, Place};
 use crate::cad::model::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segment};
 use crate::cad::model::number;
-use crate::cad::model::ops::{self, Code, Directive, Kind, Spec};
+use crate::cad::model::operations::{Code, Kind, Spec};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -242,7 +243,7 @@ impl Reader {
             _ => {}
         }
         match Directive::from_opcode(word) {
-            Some(found) if self.is_second() || found.is == ops::Is::MaterialHeader => {
+            Some(found) if self.is_second() || found.is == Is::MaterialHeader => {
                 if label.is_some() {
                     let message = format!("only a node can be named, got {word}");
                     return Err(Fault::new(opcode.start, message));
@@ -281,12 +282,12 @@ impl Reader {
             return Fault::new(opcode.start, format!("{shown} is only allowed inside a sketch"));
         }
         let known = Code::from_opcode(&shown).is_some() || Directive::from_opcode(&shown).is_some();
-        if known && !self.is_second() && shown != ops::EXTRA {
+        if known && !self.is_second() && shown != EXTRA {
             let message =
                 format!("unknown opcode {shown} in dialect 0.1 (add the header \"# vcad 0.2\")");
             return Fault::new(opcode.start, message);
         }
-        let suggestion = suggestion(&shown).filter(|&op| op != ops::EXTRA);
+        let suggestion = suggestion(&shown).filter(|&op| op != EXTRA);
         Fault { suggestion, ..Fault::new(opcode.start, format!("unknown opcode {}", Cut(&shown))) }
     }
 
@@ -469,7 +470,7 @@ impl Reader {
         default_root: bool,
     ) -> Result<Document<'_>, ParseError> {
         let (document, places) = self.finish_unchecked(nodes, default_root)?;
-        extra::check(&document, &places)?;
+        extra_values::check(&document, &places)?;
         Ok(document)
     }
 

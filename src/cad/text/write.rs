@@ -2,13 +2,14 @@
 //!
 //! Dialect 0.1 carries the shape, and refuses what would change it; dialect 0.2 carries all.
 
-use super::ids;
-use super::refuse::refuse;
+use super::id_ranges;
+use super::losses::refuse;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Document, Extra, Node, Op, Scene};
+use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::number;
-use crate::cad::model::ops::{ALIGNMENTS, Code, Kind};
-use crate::cad::model::order::{order, users};
+use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::writing_order::{order, users};
 use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
@@ -267,7 +268,7 @@ impl Writer {
     }
 
     fn geometry(&mut self, document: &Document<'_>, order: &[usize]) {
-        if let Some(ids) = ids::write(order.iter().map(|&node| document.nodes[node].id)) {
+        if let Some(ids) = id_ranges::write(order.iter().map(|&node| document.nodes[node].id)) {
             self.extended = true;
             self.line("IDS");
             self.word(&ids);

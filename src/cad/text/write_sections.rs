@@ -7,7 +7,7 @@ use crate::cad::model::ir::{
     Background, Effect, Environment, Instance, Joint, Light, Material, Part, Root, Scene, Sections,
     Surroundings,
 };
-use crate::cad::model::ops::{EFFECTS, JOINTS, LIGHTS};
+use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS};
 
 impl Writer {
     /// `VER`, `M`, `PMAT`.

@@ -1,6 +1,7 @@
 //! What was probably meant by an opcode that does not exist: for the suggestion beside the error.
 
-use crate::cad::model::ops::{Code, Directive};
+use super::directive_table::Directive;
+use crate::cad::model::operations::Code;
 
 /// What other languages call an operation.
 const ALIASES: &[(&str, &str)] = &[

@@ -4,13 +4,14 @@
 //! lines share: attributes, count, and whether it stands where it may.
 
 use super::arguments::{Attribute, count, flag, number, string, wrong_count};
-use super::ids::Ids;
+use super::directive_table::{Directive, Is};
+use super::id_ranges::Ids;
 use super::lex::{Fault, Line, Token};
 use super::read::{Reader, Roots, column};
 use crate::cad::error::Cut;
-use crate::cad::json::extra::{is_pointer, room};
+use crate::cad::json::extra_values::{is_pointer, room};
 use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
-use crate::cad::model::ops::{Directive, Is, JOINTS};
+use crate::cad::model::kinds::JOINTS;
 
 /// The arguments of a line, from left to right.
 pub(crate) struct Args<'l, 't> {

@@ -7,8 +7,9 @@ use crate::cad::model::ir::{
     Background, Camera, Document, Instance, Joint, Light, Material, Node, Op, Part, Post, Root,
     Scene, Sections, Surroundings, V2, V3,
 };
+use crate::cad::model::kinds::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS};
 use crate::cad::model::number;
-use crate::cad::model::ops::{ALIGNMENTS, Code, EFFECTS, JOINTS, Kind, LIGHTS};
+use crate::cad::model::operations::{Code, Kind};
 use crate::walk::Sink;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! The names of the JSON form, for those who keep one object per name.
 
-use super::ops::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS, PRESETS, SPECS, TONES};
+use crate::cad::model::kinds::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
+use crate::cad::model::operations::SPECS;
 
 /// Every name that the JSON form can have that is not the user's.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -4,7 +4,7 @@
 //! containers on the way to a pointer are opened, each once, so that many pointers into a large
 //! document take no longer than its size.
 
-use super::write::tell_model;
+use super::emit::tell_model;
 use crate::cad::error::ParseError;
 use crate::cad::model::ir::{Document, Extra};
 use crate::json::Limits;

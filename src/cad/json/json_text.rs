@@ -1,6 +1,6 @@
 //! JSON text: what a document is written as, and read from. Sections 2.1 and 4.3.
 
-use super::extra::tell_document;
+use super::extra_values::tell_document;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::Document;
 use crate::cad::model::number;

@@ -1,18 +1,18 @@
 //! The lines of a text that say how a document is shown: section 6.
 
 use super::arguments::string;
-use super::directives::{Args, Attributes};
 use super::lex::{Fault, Form};
 use super::read::Reader;
+use super::read_directives::{Args, Attributes};
 use crate::cad::model::ir::{Background, Camera, Effect, Environment, Light, Surroundings};
-use crate::cad::model::ops::{self, LIGHTS, PRESETS, TONES};
+use crate::cad::model::kinds::{self, LIGHTS, PRESETS, TONES};
 
 impl Reader {
     /// `ENV preset intensity|_`, `ENV "url" intensity|_`
     pub(crate) fn environment(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
         let token = args.next();
         let word = args.line.content(token);
-        let source = match ops::known(&PRESETS, &word) {
+        let source = match kinds::known(&PRESETS, &word) {
             Some(preset) if token.form == Form::Word => Surroundings::Preset(preset),
             _ => Surroundings::Custom(word.into_owned()),
         };
@@ -85,7 +85,7 @@ impl Reader {
 
     pub(crate) fn tone(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
         let token = args.next();
-        let Some(tone) = ops::known(&TONES, &args.line.content(token)) else {
+        let Some(tone) = kinds::known(&TONES, &args.line.content(token)) else {
             return Err(args.unexpected(token, |word| format!("unknown tone mapping \"{word}\"")));
         };
         self.post().tone = Some(tone);
