@@ -1,33 +1,92 @@
-"""What tests of CAD documents compare with."""
+"""What tests of CAD documents compare with, and documents that several of them read."""
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
+from tests.reference import cad as reference
 
-def exact(value: Any) -> Any:
-    """Tell -0 from 0 and True from 1, but not 50 from 50.0."""
+BRACKET = """\
+# Bracket with mounting holes
+C 100 50 10                    # 0: base plate
+Y 5 15                         # 1: hole template
+T 1 20 25 0                    # 2: position hole 1
+T 1 80 25 0                    # 3: position hole 2
+D 0 2                          # 4: cut first hole
+D 4 3                          # 5: cut second hole
+
+# Add stiffener rib
+SK 0 0 0 1 0 0 0 1 0           # 6: sketch on XY plane
+L 0 0 100 0
+L 100 0 100 20
+L 100 20 0 20
+L 0 20 0 0
+END
+E 6 0 0 5                      # 7: extrude 5mm
+T 7 0 -10 10                   # 8: position rib
+U 5 8                          # 9: union rib to bracket
+"""
+
+
+def exact(value: Any) -> str:
+    """Tell -0.0 from 0.0, and 1 from True, but not 50 from 50.0; the order of members is free."""
     if isinstance(value, dict):
-        return {key: exact(item) for key, item in value.items()}
+        return "{" + ",".join(f"{key!r}:{exact(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
-        return [exact(item) for item in value]
-    if isinstance(value, bool | str | None):
-        return (type(value).__name__, value)
-    return struct.pack(">d", value) if abs(value) < 2**53 else value
+        return "[" + ",".join(map(exact, value)) + "]"
+    if isinstance(value, int) and not isinstance(value, bool) and int(float(value)) == value:
+        return repr(float(value))
+    return repr(value)
 
 
 def same(left: Any, right: Any) -> bool:
-    return bool(exact(left) == exact(right))
+    """Whether two documents are equal, told apart as `exact` does."""
+    return exact(left) == exact(right)
 
 
 def assembled(items: Any) -> Any:
-    nodes, rest = {}, None
+    nodes = {}
+    extras = []
     for kind, item in items:
-        assert rest is None
-        if kind == "node":
-            nodes[str(item["id"])] = item
-        else:
-            rest = item
-    assert rest is not None
-    return {**rest, "nodes": nodes}
+        if kind == "end":
+            whole: Any = {**item, "nodes": nodes}
+            for extra in extras:
+                whole = reference.put(whole, extra["pointer"], extra["value"])
+            return whole
+        if kind == "extra":
+            extras.append(item)
+            continue
+        nodes[str(item["id"])] = item
+    raise AssertionError("no end")
+
+
+DEFAULTS: dict[str, Any] = {
+    "version": "0.1", "materials": {}, "part_materials": {}, "roots": [], "name": None,
+    "parentInstanceId": None, "alignment": "left",
+}  # fmt: skip
+
+
+def survives(before: Any, after: Any, key: str = "") -> bool:
+    """Whether nothing is lost: null may be absent, and what is absent may be spelled out."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        if isinstance(before, list) and isinstance(after, list):
+            return len(before) == len(after) and all(map(survives, before, after))
+        return exact(before) == exact(after)
+    new = {name: after[name] for name in after.keys() - before.keys()}
+    gone = [before[name] for name in before.keys() - after.keys()]
+    null = {name for name in before.keys() & after.keys() if before[name] is None}
+    new |= {name: after[name] for name in null if after[name] is not None}
+    spelled = set(new)
+    if "op" in before and str(new.get("id")) == key:
+        del new["id"]
+    return (
+        all(value is None for value in gone)
+        and all(name in DEFAULTS and DEFAULTS[name] == value for name, value in new.items())
+        and all(
+            survives(before[name], after[name], name)
+            for name in (before.keys() & after.keys()) - spelled
+        )
+    )
+
+
+SKETCH = "SK 0 0 0 1 0 0 0 1 0\n"

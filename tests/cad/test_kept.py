@@ -1,0 +1,95 @@
+"""`unknown="keep"`: what is not in the model is written as lines `XF` and read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compactwire import cad
+from tests.strategies.documents import survives
+
+
+def test_the_first_dialect_does_not_know_what_is_kept() -> None:
+    with pytest.raises(cad.CompactParseError) as caught:
+        cad.from_compact("XF /a 1")
+    assert caught.value.message == "unknown opcode XF"
+    assert caught.value.suggestion is None
+    for options in ({}, {"lossy": True, "dialect": "0.2"}):
+        with pytest.raises(ValueError, match="unknown='keep'"):
+            cad.to_compact({"nodes": {}}, unknown="keep", **options)  # type: ignore[arg-type]
+
+
+def test_what_is_kept_is_written_where_it_belongs() -> None:
+    sphere = {"type": "Sphere", "radius": 1, "segments": 0}
+    document = {
+        "nodes": {
+            "0": {"op": sphere | {"hue": 1.0}},
+            "1": {"op": {"type": "Torus"}},
+            "2": {"op": {"type": "Shell", "child": "0", "thickness": 1}, "a/b": "#"},
+            "3": {"id": 9, "op": sphere},
+            "4": {"op": {"type": "Extrude", "sketch": 1, "direction": {"x": 0, "y": 0, "z": 1}}},
+            "5": {"op": {"type": "Fillet", "child": 6, "radius": 1}},
+            "6": {"op": {"type": "Fillet", "child": 5, "radius": 1}},
+        },
+        "roots": [{"root": 2, "material": "m", "layer": None}],
+        "materials": {"m": {"color": "red"}},
+        "scene": {"lights": 5},
+        "a b": [],
+    }
+    text = cad.to_compact(document, "0.2", unknown="keep")
+    assert [line for line in text.split("\n") if line.startswith("XF")] == [
+        "XF /nodes/0/op/hue 1.0",
+        'XF /nodes/1/op {"type":"Torus"}',
+        'XF /nodes/2/op {"type":"Shell","child":"0","thickness":1}',
+        'XF /nodes/2/a~1b "#"',
+        'XF /nodes/3 {"id":9,"op":{"type":"Sphere","radius":1,"segments":0}}',
+        'XF /nodes/4/op {"type":"Extrude","sketch":1,"direction":{"x":0,"y":0,"z":1}}',
+        'XF /materials {"m":{"color":"red"}}',
+        "XF /roots/0/layer null",
+        'XF /scene {"lights":5}',
+        'XF "/a b" []',
+        'XF /nodes/5/op {"type":"Fillet","child":6,"radius":1}',
+        'XF /nodes/6/op {"type":"Fillet","child":5,"radius":1}',
+    ]
+    assert survives(document, cad.from_compact(text))
+
+
+def test_an_object_without_nodes_is_kept_whole() -> None:
+    text = cad.to_compact({"a": 1.0, "roots": None}, "0.2", unknown="keep")
+    assert text == '# vcad 0.2 x1\nXF "" {"a":1.0,"roots":null}'
+    assert cad.from_compact(text) == {"a": 1.0, "roots": None}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ([], "document"),
+        ({"nodes": {}, "a": [float("nan")]}, "document.a[0]"),
+        ({"nodes": {}, "a": {1: 2}}, "document.a"),
+        ({"nodes": {}, "a": {1}}, "document.a"),
+        ({"nodes": {}, "a": "\ud800"}, "document.a"),
+    ],
+)
+def test_what_json_does_not_have_is_not_kept(wrong: Any, path: str) -> None:
+    with pytest.raises(cad.DocumentError) as caught:
+        cad.to_compact(wrong, "0.2", unknown="keep")
+    assert caught.value.path == path
+
+
+def test_the_depth_of_what_is_kept_is_bounded() -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(cad.DocumentError, match="nested more than 128 levels"):
+        cad.to_compact({"nodes": {}, "a": deep}, "0.2", unknown="keep")
+    lines = ["# vcad 0.2", "XF /a [0]"]
+    lines += ["XF /a" + "/0" * level + " [0]" for level in range(1, 200)]
+    with pytest.raises(cad.CompactParseError, match="line 129, column 261: invalid JSON after"):
+        cad.from_compact("\n".join(lines))
+
+
+def test_a_hybrid_has_no_lines_of_json() -> None:
+    hybrid = {"compact": "# vcad 0.2\nXF /a 1"}
+    with pytest.raises(cad.CompactParseError, match="line 2, column 4: XF is not allowed in a hyb"):
+        cad.from_hybrid(hybrid)

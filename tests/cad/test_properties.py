@@ -1,0 +1,228 @@
+"""Any document survives every form, and any input is a document or an error."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire import cad
+from tests.reference import cad as reference
+from tests.strategies.cad import NEARLY_TEXTS, damaged, documents
+from tests.strategies.documents import assembled, exact, survives
+from tests.strategies.messages import share
+
+
+def canonical(document: Any) -> Any:
+    """Give the canonical form; what is not in the model stays as it is."""
+    try:
+        return cad.canonical(document)
+    except cad.DocumentError:
+        return document
+
+
+def outcome(call: Any) -> Any:
+    try:
+        return exact(call())
+    except cw.CompactWireError as error:
+        return type(error), vars(error)
+
+
+@given(documents())
+def test_every_document_survives_every_form(document: Any) -> None:
+    canonical = cad.canonical(document)
+    wanted = exact(canonical)
+    assert exact(cad.canonical(canonical)) == wanted
+    assert exact(cad.from_compact(cad.to_compact(document, "0.2"))) == wanted
+    assert exact(cad.from_binary(cad.to_binary(document))) == wanted
+    assert exact(cad.from_hybrid(cad.to_hybrid(document))) == wanted
+    assert exact(cad.load(cad.dumps(document))) == wanted
+    assert exact(cad.canonical(json.loads(cad.dumps(document)))) == wanted
+    assert cad.losses(document, "0.2") == []
+
+
+@given(documents())
+def test_json_text_is_read_as_the_dict_is(document: Any) -> None:
+    text = json.dumps(document)
+    assert exact(cad.canonical(text)) == exact(cad.canonical(document))
+    assert cad.to_binary(text.encode()) == cad.to_binary(document)
+    assert exact(cad.load(text)) == exact(cad.canonical(document))
+
+
+@given(documents())
+def test_the_reference_reads_what_is_written(document: Any) -> None:
+    text = cad.to_compact(document, "0.2")
+    try:
+        read = reference.read(text)
+    except reference.Mistake as mistake:
+        # The one thing that the reference does not hold is a wide range of ids.
+        assert "more than this reader holds" in str(mistake)  # noqa: PT017
+        return
+    assert exact(cad.canonical(read)) == exact(cad.canonical(document))
+
+
+@given(damaged())
+def test_any_object_survives_where_it_is_kept(document: Any) -> None:
+    text = cad.to_compact(document, "0.2", unknown="keep")
+    again = cad.from_compact(text)
+    assert survives(document, again)
+    assert cad.check(text) == []
+    assert exact(reference.read(text)) == exact(again)
+    assert exact(assembled(cad.iter_compact([text]))) == exact(again)
+    assert cad.to_compact(again, "0.2", unknown="keep") == text
+    assert cad.to_compact(json.dumps(document), "0.2", unknown="keep") == text
+    try:
+        inside = cad.to_compact(document, "0.2")
+    except cad.DocumentError:
+        assert "\nXF " in text
+    else:
+        assert inside == text
+
+
+@given(documents(), st.data())
+def test_a_repaired_document_is_the_one_that_was_meant(document: Any, data: st.DataObject) -> None:
+    wanted = cad.canonical(document)
+    broken = break_it(copy.deepcopy(wanted), data.draw(st.randoms(use_true_random=False)))
+    with warnings.catch_warnings(record=True) as mended:
+        warnings.simplefilter("always")
+        assert exact(cad.load(json.dumps(broken), repair=True)) == exact(wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cad.load(json.dumps(wanted), repair=True) == wanted
+        if not mended:
+            assert exact(broken) == exact(wanted)
+        else:
+            with pytest.raises(UserWarning, match=re.escape(str(mended[0].message))):
+                cad.load(json.dumps(broken), repair=True)
+
+
+def break_it(document: Any, random: Any) -> Any:
+    """Write ids as texts, keys that are no ids, snake case."""
+
+    def text(number: Any) -> Any:
+        return str(number) if random.random() < 0.5 else number
+
+    def snake(name: str) -> str:
+        return re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name)
+
+    nodes = {}
+    for key, node in document["nodes"].items():
+        op = node["op"]
+        for ref in {"child", "left", "right", "sketch"} & op.keys():
+            op[ref] = text(op[ref])
+        node["id"] = text(node["id"])
+        nodes["n" + key if random.random() < 0.5 else key] = node
+    document["nodes"] = nodes
+    for shown in (*document["roots"], *document.get("partDefs", {}).values()):
+        shown["root"] = text(shown["root"])
+    for joint in document.get("joints", []):
+        for name in ("parentInstanceId", "childInstanceId", "parentAnchor", "childAnchor"):
+            joint[snake(name) if random.random() < 0.5 else name] = joint.pop(name)
+    for instance in document.get("instances", []):
+        instance["part_def_id"] = instance.pop("partDefId")
+    for name in ("partDefs", "groundInstanceId"):
+        if name in document:
+            document[snake(name)] = document.pop(name)
+    return document
+
+
+@given(documents())
+def test_writing_is_canonical(document: Any) -> None:
+    text, data = cad.to_compact(document, "0.2"), cad.to_binary(document)
+    again = cad.from_compact(text)
+    assert cad.to_compact(again, "0.2") == text
+    assert cad.to_binary(again) == data
+    assert cad.dumps(again) == cad.dumps(document)
+    extension = text.startswith("# vcad 0.2 x1")
+    assert extension or text.split("\n")[0] == "# vcad 0.2"
+
+
+@given(documents())
+def test_the_first_dialect_carries_the_shape_or_names_what_it_cannot(document: Any) -> None:
+    nodes = document["nodes"]
+    lossy = cad.from_compact(cad.to_compact(document, lossy=True))
+    assert len(lossy["nodes"]) <= len(nodes)
+    try:
+        text = cad.to_compact(document)
+    except cad.DocumentError as error:
+        assert "dialect 0.1" in error.message  # noqa: PT017
+        assert {"assembly", "ops", "roots"} & set(cad.losses(document, "0.1"))
+        return
+    again = cad.from_compact(text)
+    changed = set(cad.losses(document, "0.1"))
+    assert changed.isdisjoint({"roots", "unknown"})
+    canonical = cad.canonical(document)
+    assert (exact(again) == exact(canonical)) == (changed == set())
+    if changed <= {"names"}:
+        for node in canonical["nodes"].values():
+            node["name"] = None
+        assert exact(again) == exact(canonical)
+
+
+@share(0.5)
+@given(documents(), st.integers(1, 9), st.booleans())
+def test_a_stream_gives_what_the_text_gives(document: Any, size: int, text_chunks: bool) -> None:
+    text: Any = cad.to_compact(document, "0.2")
+    data = text if text_chunks else text.encode()
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert exact(assembled(cad.iter_compact(chunks))) == exact(cad.canonical(document))
+
+
+@given(NEARLY_TEXTS, st.sampled_from(("auto", "0.1", "0.2")))
+def test_text_is_taken_or_refused_as_the_reference_does(text: str, dialect: Any) -> None:
+    try:
+        wanted = exact(canonical(reference.read(text, dialect)))
+    except reference.Mistake:
+        with pytest.raises(cad.CompactParseError) as caught:
+            cad.from_compact(text, dialect)
+        error = caught.value
+        assert vars(cad.check(text, dialect=dialect)[0]) == vars(error)
+        line = text.split("\n")[error.line - 1]
+        assert 1 <= error.column <= len(line) + 1
+    else:
+        assert exact(canonical(cad.from_compact(text, dialect))) == wanted
+        assert cad.check(text, dialect=dialect) == []
+    whole = outcome(lambda: cad.from_compact(text, dialect))
+    if not (isinstance(whole, tuple) and whole[1]["message"].startswith("pointer ")):
+        assert outcome(lambda: assembled(cad.iter_compact([text], dialect))) == whole
+    assert outcome(lambda: cad.from_compact("\ufeff" + text, dialect)) == whole
+
+
+@given(st.binary(max_size=60), st.booleans())
+def test_any_bytes_are_a_document_or_an_error(data: bytes, magic: bool) -> None:
+    data = b"\x89VCB\x01" * magic + data
+    for read in (cad.load, cad.from_binary, cad.from_compact, cad.canonical, cad.from_hybrid):
+        assert outcome(lambda read=read: read(data))
+    assert isinstance(cad.check(data), list)
+
+
+@share(0.2)
+@given(documents(most=5))
+def test_a_cut_is_never_a_document_of_another_shape(document: Any) -> None:
+    data = cad.to_binary(document)
+    for end in range(len(data)):
+        with pytest.raises(cad.BinaryError) as caught:
+            cad.from_binary(data[:end])
+        assert 0 <= caught.value.offset <= end
+    with pytest.raises(cad.BinaryError, match="data after the end"):
+        cad.from_binary(data + b"\0")
+
+
+@share(0.2)
+@given(documents(most=5), st.data())
+def test_a_changed_byte_is_an_error_or_another_document(document: Any, data: st.DataObject) -> None:
+    binary = bytearray(cad.to_binary(document))
+    at = data.draw(st.integers(5, len(binary) - 1))
+    binary[at] = data.draw(st.integers(0, 255))
+    try:
+        again = cad.from_binary(bytes(binary))
+    except cad.BinaryError:
+        return
+    assert exact(cad.from_binary(cad.to_binary(again))) == exact(again)

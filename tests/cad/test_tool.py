@@ -1,0 +1,60 @@
+"""The tool `create_cad_compact` that a language model calls."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from compactwire import cad
+from tests.strategies.documents import BRACKET
+
+
+def test_the_tool_answers_with_the_document_or_the_mistake() -> None:
+    assert cad.create_cad_compact("S 1") == {"ok": True, "document": cad.from_compact("S 1")}
+    assert cad.create_cad_compact(BRACKET, format="summary") == {
+        "ok": True,
+        "summary": {
+            "nodes": 10,
+            "roots": 1,
+            "ops": {"Cube": 1, "Cylinder": 1, "Translate": 3, "Difference": 2, "Sketch2D": 1,
+                    "Extrude": 1, "Union": 1},
+        },
+    }  # fmt: skip
+    hybrid = cad.create_cad_compact("S 1", format="hybrid")["document"]
+    assert hybrid["compact"] == "# vcad 0.2\nS 1"
+    answer = cad.create_cad_compact("S 1\r\nsphere 2\r\nT 9 0 0 0")
+    mistake = {"line": 2, "column": 1, "message": "unknown opcode sphere", "source": "sphere 2"}
+    assert answer == {"ok": False, "error": mistake}
+    answer = cad.create_cad_compact("S 1\nsphere 2\nT 9 0 0 0", all_errors=True)
+    assert [error["line"] for error in answer["errors"]] == [2, 3]
+    assert answer["errors"][0] == {**mistake, "suggestion": "S"}
+    assert not cad.create_cad_compact("S \ud800")["ok"]
+    for data in (b"S 1", b"S", None):
+        with pytest.raises(TypeError, match="compact must be a str, not"):
+            cad.create_cad_compact(data)  # type: ignore[arg-type]
+    text = '# vcad 0.2\nEMPTY\nXF /nodes/0/op {"type":"Torus"}'
+    document = cad.create_cad_compact(text)["document"]
+    assert document["nodes"]["0"]["op"] == {"type": "Torus"}
+    for form in ("hybrid", "summary"):
+        assert cad.create_cad_compact(text, format=form)["error"] == {  # type: ignore[arg-type]
+            "line": 3, "column": 1, "message": 'node 0: unknown op type "Torus"',
+            "source": 'XF /nodes/0/op {"type":"Torus"}',
+        }  # fmt: skip
+    assert json.loads(json.dumps(cad.TOOL)) == cad.TOOL
+
+
+def test_the_example_of_the_tool_is_right_and_its_table_is_whole() -> None:
+    description = cad.TOOL["description"]
+    example = description.split("two holes:\n")[1]
+    assert cad.create_cad_compact(example)["ok"]
+    table = set(re.findall(r"^([A-Z]+)\b", description, re.M)) | {"D", "I"}
+    wanted = "C Y S K U D I T R X LP CP SK L A END E V SH"
+    assert table >= set(wanted.split(" "))
+
+
+def test_the_description_of_the_tool_is_short() -> None:
+    tokenizers = pytest.importorskip("bpe_openai")
+    encoding = tokenizers.get_encoding("o200k_base")
+    assert len(encoding.encode_ordinary(cad.TOOL["description"])) < 600
