@@ -1,13 +1,17 @@
-"""What the tests of sessions share: requests as keyword arguments, and the way back into step."""
+"""Requests, tools and helpers of the tests of sessions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from typing import Any
+
+import hypothesis.strategies as st
 
 import compactwire as cw
 from tests.reference.json_strict import write_json
+from tests.strategies import messages as some
 
 # The SHA-256 of both begin with f2b40b95.
 COLLIDING: tuple[dict[str, Any], dict[str, Any]] = ({"name": "tool_4082"}, {"name": "tool_23155"})
@@ -91,3 +95,42 @@ def delivered(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
             assert said(decoded) == meant(**request)
             return refused
     raise AssertionError("the two sides never came into step")
+
+
+SEARCH = {"name": "search", "schema": {"type": "object"}}
+SEARCH_JSON = '{"name":"search","schema":{"type":"object"}}'
+
+
+def id_of(letter: str, content: str) -> str:
+    return f"{letter}_{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+SEARCH_ID = id_of("t", SEARCH_JSON)
+HELPFUL = "You are a helpful assistant..."
+HELPFUL_ID = id_of("s", HELPFUL)
+
+
+def pair(**options: Any) -> tuple[cw.Session, cw.Session]:
+    return cw.Session(**options), cw.Session(**options)
+
+
+def packed_delta(delta: str) -> str:
+    return "D|Z|" + cw.encode_base85(zlib.compress(delta.encode()))
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(10**60), 10**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | some.SHORT_TEXTS
+    | st.sampled_from(("|D|", "D|F|", "|D|+|", "t_00000000,", "\x7f")),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(some.SHORT_TEXTS, inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+TOOLS = st.dictionaries(some.SHORT_TEXTS, JSON, max_size=4)

@@ -1,0 +1,181 @@
+"""`compare`: rows, ratios, round trips, options and timings."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import analysis, cad, gcf
+from compactwire.analysis import timing
+from compactwire.analysis.extra import need
+from compactwire.analysis.measure import same
+from tests.strategies.analysis import ANSWERS, PLATE, ROWS, measured, nested, payload
+
+PROTOCOL = ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
+
+
+def test_a_response_has_a_row_for_every_format_of_the_protocol() -> None:
+    response = cw.Response(ANSWERS[0], model="C45", tokens=9)
+    frame = measured(response)
+    assert list(frame.index) == ["json", "json-pretty", *PROTOCOL]
+    assert frame["round_trip"].all()
+    for name in PROTOCOL:
+        wire = cw.encode(response, format=name)  # type: ignore[arg-type]
+        assert frame.loc[name, "bytes"] == len(wire.encode())
+        assert frame.loc[name, "tokens"] == analysis.count_tokens(wire)
+
+
+def test_ratios_are_against_json_without_spaces_and_with_them() -> None:
+    frame = measured(ROWS)
+    compact = json.dumps(ROWS, separators=(",", ":"))
+    text = gcf.dumps(ROWS)
+    assert frame.loc["json", "bytes"] == len(compact)
+    assert frame.loc["json-pretty", "bytes"] == len(json.dumps(ROWS, indent=2))
+    row = frame.loc["gcf"]
+    assert row["bytes_vs_json"] == len(text) / len(compact)
+    assert row["tokens_vs_json"] == analysis.count_tokens(text) / analysis.count_tokens(compact)
+    assert row["bytes_vs_pretty"] < row["bytes_vs_json"] < 1
+
+
+def test_a_document_and_a_graph_have_formats_of_their_own() -> None:
+    document = measured(cad.from_compact(PLATE))
+    assert document.loc["cad-0.1", "tokens_vs_json"] < 0.3
+    assert document["round_trip"].all()
+    graph = measured(payload())
+    assert list(graph.index) == ["json", "json-pretty", "gcf", "gcb"]
+    assert graph["round_trip"].all()
+    assert graph["tokens"].isna().tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 0, -0.0, 1.5, 2**63 - 1, [], {}, [[]], [{}], {"": ""}, "", "\n", "a|b", [None]],
+    ids=repr,
+)
+def test_the_smallest_inputs_are_measured_like_all_others(value: Any) -> None:
+    frame = measured(value)
+    assert frame.loc[frame["reader"] == "model", "round_trip"].all()
+    assert analysis.plot(frame.reset_index()).axes
+
+
+def test_a_round_trip_that_loses_something_is_said_to_lose_it() -> None:
+    cut = analysis.Candidate("cut", lambda value: json.dumps(value[:-1]), json.loads)
+    broken = analysis.Candidate("broken", lambda _: "{", json.loads)
+    rounded = analysis.Candidate("rounded", lambda value: str(int(value[0])), lambda _: [True])
+    frame = measured([1, 2], formats=[cut, broken, rounded])
+    assert not frame["round_trip"].any()
+    assert frame.loc["cut", "note"] == "what comes back differs"
+    assert frame.loc["broken", "note"].startswith("cannot be read back: ")
+    assert frame.loc["rounded", "note"] == "what comes back differs"
+    with pytest.raises(ValueError, match="gives this input back"):
+        analysis.recommend([1, 2], formats=[cut], seconds=0)
+
+
+def test_what_a_format_cannot_carry_is_a_row_that_says_why() -> None:
+    frame = measured(nested(300))
+    assert frame.loc["gcf", "note"].startswith("cannot carry it: ")
+    assert not frame.loc["gcf", "round_trip"]
+    assert frame.loc["json", "round_trip"]
+    frame = measured(cw.Response("x", reasoning_effort="high"))
+    assert frame.loc["verbose", "round_trip"]
+    assert frame.loc["zstd", "note"] == "what comes back differs"
+
+
+def test_numbers_are_compared_by_value_and_truth_is_no_number() -> None:
+    assert same([1, {"a": 2.0}], [1.0, {"a": 2}])
+    assert not same([1], [True])
+    assert not same({"a": 1}, {"b": 1})
+    assert not same([1, 2], [1])
+    assert not same([], {})
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (object(), TypeError, "object is nothing to compare"),
+        (b"x", TypeError, "bytes is nothing to compare"),
+        ({1, 2}, TypeError, "set is nothing to compare"),
+        ({"a": {1}}, cw.GcfError, r"set has no form.*\$\.a"),
+        ({1: "a"}, cw.GcfError, "keys must be str"),
+        ([math.nan], cw.GcfError, "NaN"),
+        ([0, analysis.Corpus({})], cw.GcfError, "Corpus has no form"),
+        (analysis.Corpus({}), ValueError, "the corpus is empty"),
+        (
+            need("pandas", "").DataFrame(),
+            TypeError,
+            r"DataFrame is given as what JSON has, a frame as json\.loads",
+        ),
+        (nested(5000), ValueError, "nested too deep"),
+        ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, and others are not"),
+    ],
+    ids=[
+        "object",
+        "bytes",
+        "set",
+        "set within",
+        "number as key",
+        "nan",
+        "corpus within",
+        "no inputs",
+        "frame",
+        "deep",
+        "mixture",
+    ],
+)
+def test_what_is_no_input_is_an_error_that_says_what_is(
+    value: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        measured(value)
+
+
+def test_options_are_checked_before_anything_is_measured() -> None:
+    with pytest.raises(ValueError, match="no format 'dsl' for value; there are base85, "):
+        measured([1], formats=["dsl"])
+    with pytest.raises(ValueError, match="formats is empty"):
+        measured([1], formats=[])
+    with pytest.raises(TypeError, match=r"as in \['gcf'\]"):
+        measured([1], formats="gcf")
+    with pytest.raises(TypeError, match="not int"):
+        measured([1], formats=[3])
+    with pytest.raises(ValueError, match="format 'gcf' is named twice"):
+        measured([1], formats=["json", "gcf", "gcf"])
+    for seconds in (-1, math.nan):
+        with pytest.raises(ValueError, match="at least 0"):
+            analysis.compare([1], seconds=seconds)
+
+
+def test_each_message_of_a_list_is_an_input_and_another_list_is_one() -> None:
+    messages = [cw.Response("one"), "two", "three"]
+    assert measured(messages)["input"].unique().tolist() == ["message 1", "message 2", "message 3"]
+    assert measured([payload(), payload()])["input"].unique().tolist() == ["graph 1", "graph 2"]
+    assert set(measured(["one", 2])["input"]) == {"value"}
+    assert set(measured(["one", 2])["kind"]) == {"value"}
+
+
+def test_a_tokenizer_of_ones_own_counts() -> None:
+    frame = analysis.compare("one two", tokenizer=lambda text: len(text.split()), seconds=0)
+    assert frame.set_index("format").loc["dsl", "tokens"] == 2
+    assert analysis.compare("x", seconds=0).attrs["tokenizer"] == "o200k_base"
+
+
+def test_times_are_medians_within_their_quartiles() -> None:
+    frame = analysis.compare(ROWS, formats=["json", "gcf"], seconds=0.004)
+    for way in ("encode", "decode"):
+        middle = frame[f"{way}_seconds"]
+        assert (frame[f"{way}_seconds_low"] <= middle).all()
+        assert (middle <= frame[f"{way}_seconds_high"]).all()
+        assert (middle > 0).all()
+
+
+def test_works_take_turns() -> None:
+    calls: list[str] = []
+    works = [lambda name=name: calls.append(name) for name in "ab"]
+    timing.interleave(works, rounds=4, seconds=0)
+    changes = sum(one != other for one, other in itertools.pairwise(calls))
+    assert changes >= 8

@@ -1,0 +1,63 @@
+"""`Corpus`: folders and JSON Lines as inputs, and the progress bar."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from compactwire import analysis, cad
+from tests.strategies.analysis import ANSWERS, PLATE, ROWS, measured
+
+
+def test_a_folder_is_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "rows.json").write_text("\ufeff" + json.dumps(ROWS), encoding="utf-8")
+    (tmp_path / "a.md").write_text("An answer.", encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"id":1}\n\n{"id":2}\n', encoding="utf-8")
+    (tmp_path / "plate.vcad").write_text(json.dumps(cad.from_compact(PLATE)), encoding="utf-8")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / ".hidden.json").write_text("1", encoding="utf-8")
+    corpus = analysis.read_corpus(tmp_path)
+    assert list(corpus) == ["a.md", "b.jsonl", "deep/rows.json", "plate.vcad"]
+    assert repr(corpus) == "Corpus(4 inputs: a.md, b.jsonl, deep/rows.json, ...)"
+    kinds = measured(corpus).groupby("input")["kind"].first().to_dict()
+    assert kinds == {
+        "a.md": "response",
+        "b.jsonl": "value",
+        "deep/rows.json": "value",
+        "plate.vcad": "cad",
+    }
+    assert list(analysis.read_corpus(tmp_path, limit=2)) == ["a.md", "deep/rows.json"]
+
+
+def test_a_folder_without_inputs_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(NotADirectoryError, match="nowhere"):
+        analysis.read_corpus(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="nothing to read"):
+        analysis.read_corpus(tmp_path)
+    (tmp_path / "bad.json").write_bytes(b'{"a":')
+    with pytest.raises(ValueError, match=r"bad\.json: Expecting value"):
+        analysis.read_corpus(tmp_path)
+    (tmp_path / "bad.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(ValueError, match=r"bad\.json"):
+        analysis.read_corpus(tmp_path)
+    with pytest.raises(ValueError, match="limit is at least 1"):
+        analysis.read_corpus(tmp_path, limit=0)
+
+
+def test_a_bar_is_shown_to_those_who_watch_and_cleaned_away() -> None:
+    with contextlib.redirect_stderr(io.StringIO()) as stream:
+        measured(ANSWERS[:4], formats=["dsl"])
+        assert stream.getvalue() == ""
+        measured(ANSWERS[:4], formats=["dsl"], progress=True)
+    assert "] 3 of 4 " in stream.getvalue()
+    assert stream.getvalue().endswith(" \r")
+
+
+def test_lines_of_jsonl_end_at_line_feeds_only(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"t":"x\u2028y\x85"}\n{"t":1}\n', encoding="utf-8")
+    assert analysis.read_corpus(tmp_path)["a.jsonl"] == [{"t": "x\u2028y\x85"}, {"t": 1}]

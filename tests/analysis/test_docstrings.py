@@ -1,0 +1,17 @@
+"""The examples in the docstrings of the analysis run as shown."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "module", ["", ".advice", ".candidates", ".comparison", ".corpus", ".tokens", ".turns"]
+)
+def test_the_examples_of_the_docstrings_give_what_they_show(module: str) -> None:
+    result = doctest.testmod(importlib.import_module("compactwire.analysis" + module))
+    assert result.attempted >= 1
+    assert result.failed == 0

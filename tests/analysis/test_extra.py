@@ -1,0 +1,33 @@
+"""Without the optional packages the analysis names them; importing it loads none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("bpe_openai", "analysis.count_tokens('x')"),
+        ("pandas", "analysis.compare('x')"),
+        ("pandas", "analysis.compare_sessions([{'role': 'user', 'content': 'x'}])"),
+        ("matplotlib", "analysis.plot(analysis.compare('x', seconds=0))"),
+    ],
+)
+def test_without_the_extra_the_error_names_it(module: str, call: str) -> None:
+    code = f"import sys; sys.modules[{module!r}] = None\nfrom compactwire import analysis\n{call}"
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False
+    )
+    assert child.stderr.splitlines()[-1].startswith("ImportError: compactwire.analysis needs ")
+    assert "pip install 'compactwire[analysis]'" in child.stderr.splitlines()[-1]
+
+
+def test_importing_the_analysis_loads_nothing_of_the_extra() -> None:
+    code = "import sys, compactwire.analysis as _\n"
+    code += "print({'pandas', 'matplotlib', 'bpe_openai'} & {*sys.modules})"
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert child.stdout == "set()\n"

@@ -1,0 +1,66 @@
+"""`compare_sessions`: a conversation measured by its frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from benches import conversations
+from compactwire import analysis
+
+
+def test_a_conversation_is_measured_as_its_frames_are() -> None:
+    turns = conversations.load("chat").turns
+    requests = [
+        {"tool": turn.tools, "system": turn.system, "args": turn.args, "context": turn.context}
+        for turn in turns
+    ]
+    frame = analysis.compare_sessions(requests)
+    assert len(frame) == 3 * len(turns)
+    assert frame["round_trip"].all()
+    session = cw.Session()
+    sent = [session.encode_request(**request) for request in requests]
+    ours = frame[frame["format"] == "session"]
+    assert ours["bytes"].tolist() == [sum(len(text.encode()) for text in frames) for frames in sent]
+    assert ours["total_bytes"].tolist()[-1] == ours["bytes"].sum()
+    assert (ours["encode_seconds_low"] <= ours["encode_seconds_high"]).all()
+
+
+def test_messages_make_a_request_for_each_answer() -> None:
+    talk = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Who wrote Solaris?"},
+        {"role": "assistant", "content": "Lem.", "tool_calls": [{"id": 1}]},
+        {"role": "tool", "content": [{"type": "text", "text": "found"}]},
+        {"role": "assistant", "content": None},
+        {"role": "user", "content": "Thanks."},
+    ]
+    frame = analysis.compare_sessions(talk, tools=[{"name": "search"}])
+    assert frame["turn"].max() == 3
+    assert frame["round_trip"].all()
+    ours = frame[frame["format"] == "session"]["bytes"].tolist()
+    theirs = frame[frame["format"] == "json"]["bytes"].tolist()
+    assert theirs == sorted(theirs)
+    assert ours[-1] < theirs[-1]
+
+
+@pytest.mark.parametrize(
+    ("conversation", "error", "message"),
+    [
+        ([], ValueError, "the conversation is empty"),
+        (["hello"], TypeError, "item 0 is a str, not a message"),
+        ([{"text": "x"}], ValueError, "item 0 has 'text'"),
+        ([{"role": "user", "content": "x"}, {"args": 1}], ValueError, "item 0 has 'role'"),
+        (None, TypeError, "a NoneType is no list of messages"),
+        ([{"tool": 3}], TypeError, "'tool' of item 0 is a int, not a definition"),
+        ([{"tool": ["search"]}], TypeError, "'tool' of item 0 has a str: a definition is a dict"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_conversation_is_an_error(
+    conversation: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        analysis.compare_sessions(conversation)

@@ -1,0 +1,54 @@
+"""`count_tokens`: the counts of the tokenizer, for long texts too."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+import compactwire as cw
+from compactwire import analysis
+from compactwire.analysis.extra import need
+from tests.strategies.analysis import ANSWERS
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_tokens_are_those_of_the_tokenizer(encoding: str) -> None:
+    encoder = need("bpe_openai", "").get_encoding(encoding)
+    for text in ["", " ", "Köln 🤖 <|endoftext|>", *ANSWERS[:20]]:
+        assert analysis.count_tokens(text, encoding) == len(encoder.encode_ordinary(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(ANSWERS)[:190_000],
+        json.dumps([{"id": n, "x": "it's 'quoted'"} for n in range(5000)], separators=(",", ":")),
+        "word  \n\n" * 20_000,
+        "don't stop; " * 12_000,
+    ],
+    ids=["prose", "json", "spaces", "contractions"],
+)
+def test_a_text_counted_in_pieces_has_as_many_tokens_as_the_whole(text: str) -> None:
+    assert len(text) > 100_000
+    whole = len(need("bpe_openai", "").get_encoding("o200k_base").encode_ordinary(text))
+    assert analysis.count_tokens(text) == whole
+
+
+def test_a_text_of_more_tokens_than_the_tokenizer_takes_is_counted() -> None:
+    noise = cw.encode_base85(random.Random(1).randbytes(600_000))
+    assert len(noise) / 2 < analysis.count_tokens(noise) < len(noise)
+    assert analysis.count_tokens("語" * 120_000) > 0
+
+
+def test_an_unknown_tokenizer_is_named_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match=r"'o300k'; there are .*o200k_base"):
+        analysis.count_tokens("x", "o300k")
+    with pytest.raises(TypeError, match="str, not of bytes"):
+        analysis.count_tokens(b"x")  # type: ignore[arg-type]
+
+
+def test_a_tokenizer_that_needs_more_is_an_error_in_one_line() -> None:
+    with pytest.raises(ValueError, match="bpe-openai cannot count as 'p50k_base'"):
+        analysis.count_tokens("x", "p50k_base")
