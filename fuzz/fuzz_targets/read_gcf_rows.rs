@@ -2,20 +2,20 @@
 
 #![no_main]
 
-use compactwire::gcf::rows::{Rows, Status, Told};
+use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{self, Code, Error, Limits, ReadError};
 use compactwire::value::{Builder, Value};
 use libfuzzer_sys::fuzz_target;
 
 /// The rows of the root of a text in pieces of one size.
 fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
-    let mut rows = Rows::new(Vec::new(), Limits::default(), 1 << 20);
+    let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
     let mut builder = Builder::default();
     let mut found = Vec::new();
-    let mut each = |builder: &mut Builder<'static>, told: Told| {
-        match (told, std::mem::take(builder).finish()) {
-            (Told::Elements, Some(Value::Array(elements))) => found.extend(elements),
-            (Told::Row | Told::Member, Some(row)) => found.push(row),
+    let mut each = |builder: &mut Builder<'static>, event: Event| {
+        match (event, std::mem::take(builder).finish()) {
+            (Event::Elements, Some(Value::Array(elements))) => found.extend(elements),
+            (Event::Row | Event::Member, Some(row)) => found.push(row),
             _ => {}
         }
         Ok(())
@@ -23,8 +23,8 @@ fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
     let mut pieces = text.as_bytes().chunks(size);
     let done = loop {
         match rows.read(&mut builder, &mut each) {
-            Ok(Status::Ended) => break Ok(()),
-            Ok(Status::Hungry) => match pieces.next() {
+            Ok(Status::Finished) => break Ok(()),
+            Ok(Status::NeedMore) => match pieces.next() {
                 Some(piece) => rows.feed(piece),
                 None => rows.finish(),
             },

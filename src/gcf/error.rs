@@ -151,8 +151,8 @@ impl fmt::Display for Code {
 /// Where something stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere in particular.
-    Nowhere,
+    /// None in particular.
+    None,
     /// In a text.
     Text {
         /// From 1.
@@ -177,8 +177,8 @@ pub struct Error {
 
 impl Error {
     /// An error that has no place.
-    pub fn nowhere(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), place: Place::Nowhere }
+    pub fn without_place(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), place: Place::None }
     }
 }
 
@@ -188,7 +188,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, message, place } = self;
         match place {
-            Place::Nowhere => write!(f, "{code}: {message}"),
+            Place::None => write!(f, "{code}: {message}"),
             Place::Text { line, column } => {
                 write!(f, "{code}: {message} (line {line}, column {column})")
             }

@@ -113,7 +113,7 @@ mod tests {
     use crate::session::Limits;
 
     fn set(name: &str, rows: std::ops::Range<i64>) -> Arc<KeyedSet> {
-        let rows = rows.map(|id| vec![Scalar::Int(id), Scalar::Text(format!("row {id}").into())]);
+        let rows = rows.map(|id| vec![Scalar::Int(id), Scalar::String(format!("row {id}").into())]);
         let fields = vec!["id".to_owned(), "text".to_owned()];
         Arc::new(KeyedSet::new(name.into(), "id", fields, rows.collect()).unwrap())
     }

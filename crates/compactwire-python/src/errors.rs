@@ -191,7 +191,7 @@ pub(super) fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
 pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     let code = error.code.name();
     let (line, column, path) = match &error.place {
-        gcf::Place::Nowhere => (None, None, None),
+        gcf::Place::None => (None, None, None),
         gcf::Place::Text { line, column } => (Some(*line), Some(*column), None),
         gcf::Place::Value(path) => (None, None, Some(path)),
     };

@@ -4,12 +4,12 @@
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::syntax::declare::{Field, Names};
+use crate::gcf::syntax::declaration::{Field, Names};
 use crate::gcf::syntax::scalar::Token;
 use std::borrow::Cow;
 
 /// The columns of a table. `N` is a key that the sink knows.
-pub(crate) struct Columns<N> {
+pub(crate) struct TableColumns<N> {
     /// Members of a row in their order.
     pub members: Vec<Member<N>>,
     /// Nodes of all paths; a member points to its first.
@@ -51,7 +51,7 @@ pub(crate) enum PathValue {
     Object(Vec<usize>),
 }
 
-impl<N> Columns<N> {
+impl<N> TableColumns<N> {
     /// Makes columns of declared fields; `known` tells a key to the sink.
     pub(crate) fn new<E: From<Box<Fault>>>(
         fields: Vec<Field<'_>>,

@@ -2,11 +2,11 @@
 //!
 //! Nothing is told twice, nothing is kept but open tables. GCF 3.6 sections 3 to 8 and 16.
 
-use super::columns::Columns as Table;
+use super::columns::TableColumns;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::limits::Limits;
-use crate::gcf::syntax::declare::{Count, Names, brackets};
+use crate::gcf::syntax::declaration::{Count, Names, read_count};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
@@ -37,8 +37,8 @@ pub fn read<S: Columns>(
 ) -> Result<(), ReadError<S::Error>> {
     let mut decoder = Decoder::new(text, limits, sink);
     decoder.root().map_err(|stop| match stop {
-        Stop::Fault(fault) => ReadError::Text(fault.locate(text)),
-        Stop::Sink(error) => ReadError::Sink(error),
+        Failure::Fault(fault) => ReadError::Text(fault.locate(text)),
+        Failure::Sink(error) => ReadError::Sink(error),
     })
 }
 
@@ -85,21 +85,21 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
 }
 
 /// Why the descent stops.
-pub(crate) enum Stop<E> {
+pub(crate) enum Failure<E> {
     Fault(Box<Fault>),
     Sink(E),
 }
 
-impl<E> From<Box<Fault>> for Stop<E> {
+impl<E> From<Box<Fault>> for Failure<E> {
     fn from(fault: Box<Fault>) -> Self {
         Self::Fault(fault)
     }
 }
 
-pub(crate) type Done<S, T = ()> = Result<T, Stop<<S as crate::walk::Sink>::Error>>;
+pub(crate) type DecodeResult<S, T = ()> = Result<T, Failure<<S as crate::walk::Sink>::Error>>;
 
 /// The columns of a table, for a sink that knows keys as `N`.
-pub(crate) type TableOf<N> = Arc<Table<N>>;
+pub(crate) type SharedColumns<N> = Arc<TableColumns<N>>;
 
 pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub lines: Lines<'t>,
@@ -115,15 +115,15 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     /// Cells of the rows that are open.
     pub cells: Vec<Token<'t>>,
     /// What ended with the line before.
-    pub ended: Ended,
+    pub preceding: Preceding,
 }
 
 /// What ended just before the next line, for the sake of what to call a line too many.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum Preceding {
     Nothing,
     /// A body whose items were counted.
-    Counted,
+    CountedBody,
     /// The attachments of a row.
     Attachments,
 }
@@ -132,17 +132,17 @@ pub(crate) enum Ended {
 pub(crate) enum Root {
     Scalar(Line),
     /// An array or a keyed table, headed by this line.
-    Block(Line),
+    Array(Line),
     Object,
 }
 
 /// What the value of a member is, and where it begins.
 #[derive(Clone, Copy)]
-pub(crate) enum Form {
+pub(crate) enum MemberForm {
     Scalar(usize),
     List(usize),
     Section,
-    Block(usize),
+    Array(usize),
     /// None of these.
     Unknown,
 }
@@ -150,12 +150,12 @@ pub(crate) enum Form {
 pub(crate) const DUPLICATE_MEMBER: &str = "the object has this member already";
 
 /// Tells the sink.
-macro_rules! tell {
+macro_rules! emit {
     ($call:expr) => {
-        $call.map_err(Stop::Sink)?
+        $call.map_err(Failure::Sink)?
     };
 }
-pub(crate) use tell;
+pub(crate) use emit;
 
 impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     pub(crate) fn new(text: &'t str, limits: Limits, sink: &'s mut S) -> Self {
@@ -168,11 +168,11 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             base: 0,
             deferred: Vec::new(),
             cells: Vec::new(),
-            ended: Ended::Nothing,
+            preceding: Preceding::Nothing,
         }
     }
 
-    fn root(&mut self) -> Done<S> {
+    fn root(&mut self) -> DecodeResult<S> {
         match self.begin()? {
             Root::Scalar(line) => {
                 self.advance()?;
@@ -182,9 +182,9 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
                     Some(line) => self.fail(Code::TrailingCharacters, line, "a scalar is all"),
                 }
             }
-            Root::Block(line) => {
+            Root::Array(line) => {
                 self.advance()?;
-                self.block(line.start + 3, line.end, 0, None)?;
+                self.array(line.start + 3, line.end, 0, None)?;
                 self.end(true)
             }
             Root::Object => {
@@ -195,19 +195,19 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Reads the header; says what the root is.
-    pub(crate) fn begin(&mut self) -> Done<S, Root> {
+    pub(crate) fn begin(&mut self) -> DecodeResult<S, Root> {
         let header = Header::read(&mut self.lines)?;
         check_generic(&header)?;
         self.advance()?;
         Ok(match self.lines.peek().filter(|line| line.indent == 0) {
             Some(line) if self.starts(line, "=") => Root::Scalar(line),
-            Some(line) if self.starts(line, "## [") => Root::Block(line),
+            Some(line) if self.starts(line, "## [") => Root::Array(line),
             _ => Root::Object,
         })
     }
 
     /// Reads what may stand behind a root; one whose items are `counted` has no member behind it.
-    pub(crate) fn end(&mut self, counted: bool) -> Done<S> {
+    pub(crate) fn end(&mut self, counted: bool) -> DecodeResult<S> {
         match self.lines.peek() {
             Some(line) if counted && !self.is_trailer(line) => {
                 self.fail(Code::CountMismatch, line, "a line behind the counted items")
@@ -219,7 +219,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     // Lines
 
     pub(crate) fn advance(&mut self) -> Read<()> {
-        self.ended = Ended::Nothing;
+        self.preceding = Preceding::Nothing;
         self.lines.advance()
     }
 
@@ -250,8 +250,8 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     /// A line that is deeper than its container.
     #[cold]
-    pub(crate) fn too_deep<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
-        if self.ended == Ended::Attachments {
+    pub(crate) fn unexpected_indent<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
+        if self.preceding == Preceding::Attachments {
             self.fail(Code::CountMismatch, line, "a line behind what was attached")
         } else {
             self.fail(Code::InvalidIndent, line, "a line deeper than what it stands in")
@@ -278,27 +278,27 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// An object whose members stand at `depth`.
-    pub(crate) fn object(&mut self, depth: usize) -> Done<S> {
+    pub(crate) fn object(&mut self, depth: usize) -> DecodeResult<S> {
         self.enter(self.here())?;
-        tell!(self.sink.begin_object());
+        emit!(self.sink.begin_object());
         let mut names = Names::new();
         while let Some(line) = self.lines.peek() {
             if line.indent < depth || self.is_trailer(line) {
                 break;
             }
             if line.indent > depth {
-                return self.too_deep(line);
+                return self.unexpected_indent(line);
             }
             self.member(line, depth, &mut names)?;
         }
-        tell!(self.sink.end_object());
+        emit!(self.sink.end_object());
         self.leave();
         Ok(())
     }
 
-    fn member(&mut self, line: Line, depth: usize, names: &mut Names<'t>) -> Done<S> {
+    fn member(&mut self, line: Line, depth: usize, names: &mut Names<'t>) -> DecodeResult<S> {
         let (name, form) = self.member_head(line)?;
-        tell!(self.sink.key(&name));
+        emit!(self.sink.key(&name));
         if !names.add(name) {
             return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
         }
@@ -306,7 +306,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Reads the name of a member; says what its value is.
-    pub(crate) fn member_head(&self, line: Line) -> Done<S, (Cow<'t, str>, Form)> {
+    pub(crate) fn member_head(&self, line: Line) -> DecodeResult<S, (Cow<'t, str>, MemberForm)> {
         let section = self.starts(line, "## ");
         let start = if section { line.start + 3 } else { line.start };
         let bytes = &self.text.as_bytes()[..line.end];
@@ -314,15 +314,15 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             return self.no_member(line);
         };
         let form = match bytes.get(behind) {
-            Some(b'=') if !section => Form::Scalar(behind + 1),
-            Some(b'[') if !section => Form::List(behind),
+            Some(b'=') if !section => MemberForm::Scalar(behind + 1),
+            Some(b'[') if !section => MemberForm::List(behind),
             _ if !section => return self.no_member(line),
             _ => {
                 let rest = skip_blanks(bytes, behind);
                 match bytes.get(rest) {
-                    None => Form::Section,
-                    Some(b'[') if rest > behind => Form::Block(rest),
-                    Some(_) => Form::Unknown,
+                    None => MemberForm::Section,
+                    Some(b'[') if rest > behind => MemberForm::Array(rest),
+                    Some(_) => MemberForm::Unknown,
                 }
             }
         };
@@ -330,20 +330,25 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Reads the value of a member whose head is in `line`.
-    pub(crate) fn member_value(&mut self, line: Line, depth: usize, form: Form) -> Done<S> {
+    pub(crate) fn member_value(
+        &mut self,
+        line: Line,
+        depth: usize,
+        form: MemberForm,
+    ) -> DecodeResult<S> {
         self.advance()?;
         match form {
-            Form::Scalar(at) => self.scalar(at, line.end),
-            Form::List(at) => self.member_list(at, line),
-            Form::Section => self.object(depth + 2),
-            Form::Block(at) => self.block(at, line.end, depth, None).map(drop),
-            Form::Unknown => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
+            MemberForm::Scalar(at) => self.scalar(at, line.end),
+            MemberForm::List(at) => self.member_list(at, line),
+            MemberForm::Section => self.object(depth + 2),
+            MemberForm::Array(at) => self.array(at, line.end, depth, None).map(drop),
+            MemberForm::Unknown => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
         }
     }
 
     /// `name[2]: a,b`
-    fn member_list(&mut self, at: usize, line: Line) -> Done<S> {
-        let (count, behind) = brackets(self.text, at, line.end)?;
+    fn member_list(&mut self, at: usize, line: Line) -> DecodeResult<S> {
+        let (count, behind) = read_count(self.text, at, line.end)?;
         if count.keyed || self.text.as_bytes()[..line.end].get(behind) != Some(&b':') {
             return self.fail(Code::InvalidLine, line, "a list is name[count]: and its elements");
         }
@@ -351,9 +356,9 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     #[cold]
-    fn no_member<T>(&self, line: Line) -> Done<S, T> {
+    fn no_member<T>(&self, line: Line) -> DecodeResult<S, T> {
         let text = self.lines.str(line);
-        if self.ended != Ended::Counted {
+        if self.preceding != Preceding::CountedBody {
             self.fail(Code::InvalidLine, line, "neither a member nor a section")
         } else if text.starts_with('.') {
             self.fail(Code::OrphanAttachment, line, "an attachment that no row asks for")
@@ -367,22 +372,22 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     // Scalars
 
     /// The scalar from `start` to `end`.
-    pub(crate) fn scalar(&mut self, start: usize, end: usize) -> Done<S> {
+    pub(crate) fn scalar(&mut self, start: usize, end: usize) -> DecodeResult<S> {
         let (token, _) = scalar::read(self.text, start, end, b'\n')?;
-        self.tell_token(&token, start)
+        self.emit_token(&token, start)
     }
 
-    pub(crate) fn tell_token(&mut self, token: &Token<'t>, at: usize) -> Done<S> {
+    pub(crate) fn emit_token(&mut self, token: &Token<'t>, at: usize) -> DecodeResult<S> {
         match token {
-            Token::Text(text) => tell!(self.sink.text(text)),
-            Token::Int(value) => tell!(self.sink.int(*value)),
-            Token::Float(value) => tell!(self.sink.float(*value)),
-            Token::Bool(value) => tell!(self.sink.bool(*value)),
-            Token::Null => tell!(self.sink.null()),
-            Token::Absent => {
+            Token::String(text) => emit!(self.sink.text(text)),
+            Token::Int(value) => emit!(self.sink.int(*value)),
+            Token::Float(value) => emit!(self.sink.float(*value)),
+            Token::Bool(value) => emit!(self.sink.bool(*value)),
+            Token::Null => emit!(self.sink.null()),
+            Token::Missing => {
                 return Err(Fault::new(Code::InvalidMissing, at, "~ stands only in a table").into());
             }
-            Token::Marker | Token::Schema(_) => {
+            Token::Marker | Token::InlineSchema(_) => {
                 let message = "^ stands only in a cell of a table that is no path";
                 return Err(Fault::new(Code::InvalidAttachmentMarker, at, message).into());
             }
@@ -390,10 +395,10 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         Ok(())
     }
 
-    pub(crate) fn list(&mut self, count: Count, start: usize, end: usize) -> Done<S> {
+    pub(crate) fn list(&mut self, count: Count, start: usize, end: usize) -> DecodeResult<S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
-        tell!(self.sink.begin_array());
+        emit!(self.sink.begin_array());
         let mut found = 0;
         let bytes = &self.text.as_bytes()[..end];
         let empty = skip_blanks(bytes, start) == end;
@@ -401,7 +406,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             let mut at = start;
             loop {
                 let (token, stop) = scalar::read(self.text, at, end, b',')?;
-                self.tell_token(&token, at)?;
+                self.emit_token(&token, at)?;
                 found += 1;
                 if stop == end {
                     break;
@@ -409,7 +414,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
                 at = stop + 1;
             }
         }
-        tell!(self.sink.end_array());
+        emit!(self.sink.end_array());
         self.leave();
         self.check_count(count, deferred, found)
     }
@@ -428,13 +433,13 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         count: Count,
         deferred: Option<usize>,
         found: u64,
-    ) -> Done<S> {
+    ) -> DecodeResult<S> {
         if let Some(index) = deferred {
             self.deferred[index].1 = found;
         }
         match count.value {
             Some(declared) if declared != found => {
-                let message = miscounted(declared, found);
+                let message = count_mismatch_message(declared, found);
                 Err(Fault::new(Code::CountMismatch, count.at, message).into())
             }
             _ => Ok(()),
@@ -442,10 +447,10 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// `##! summary counts=3,2`, if it is there; nothing may follow.
-    pub(crate) fn trailer(&mut self) -> Done<S> {
+    pub(crate) fn trailer(&mut self) -> DecodeResult<S> {
         let Some(line) = self.lines.peek() else { return Ok(()) };
         if line.indent > 0 {
-            return self.too_deep(line);
+            return self.unexpected_indent(line);
         }
         let words = header::words(self.lines.str(line));
         let mut words = words.peekable();
@@ -489,7 +494,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
 /// What is wrong with a count.
 #[cold]
-pub(crate) fn miscounted(declared: u64, found: u64) -> String {
+pub(crate) fn count_mismatch_message(declared: u64, found: u64) -> String {
     format!("{declared} items are declared, {found} follow")
 }
 

@@ -348,7 +348,7 @@ impl<'t, 'a> Writer<'t, 'a> {
         let first = rows(nodes).next().and_then(|row| table.cell(self.tree, (0, row), column));
         self.out.push('=');
         match first {
-            Some(Node::Text(text)) if text.contains('}') => write_quoted(text, &mut self.out),
+            Some(Node::String(text)) if text.contains('}') => write_quoted(text, &mut self.out),
             Some(scalar) => scalar.write(&mut self.out),
             None => {}
         }

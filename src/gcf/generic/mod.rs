@@ -4,7 +4,7 @@
 //! tables. `decode` reads a text, with `block` reading the heads of tables, `columns` what a header
 //! declares, and `row` the rows.
 
-pub(crate) mod block;
+pub(crate) mod array;
 pub(crate) mod columns;
 pub(crate) mod decode;
 pub(crate) mod encode;

@@ -5,10 +5,10 @@
 //! looked through once, and then jumped to. GCF 3.6 sections 7.4.3 to 7.4.6.
 
 use super::columns::{PathValue, Source};
-use super::decode::{Decoder, Done, Ended, Stop, TableOf, tell};
+use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::syntax::declare::Names;
+use crate::gcf::syntax::declaration::Names;
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
@@ -19,14 +19,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What the rows of one table know of those above.
-pub(crate) struct Memory<N> {
+pub(crate) struct TableState<N> {
     /// The keys of inline objects, by member.
     schemas: HashMap<usize, Arc<Vec<N>>>,
     /// The columns of arrays, by the name of the member.
-    declared: HashMap<String, TableOf<N>>,
+    declared: HashMap<String, SharedColumns<N>>,
 }
 
-impl<N> Memory<N> {
+impl<N> TableState<N> {
     pub(crate) fn new() -> Self {
         Self { schemas: HashMap::new(), declared: HashMap::new() }
     }
@@ -65,11 +65,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     pub(crate) fn row(
         &mut self,
         line: Line,
-        table: &TableOf<S::Name>,
-        memory: &mut Memory<S::Name>,
+        table: &SharedColumns<S::Name>,
+        state: &mut TableState<S::Name>,
         index: u64,
         keys: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
-    ) -> Done<S> {
+    ) -> DecodeResult<S> {
         let mut start = line.start;
         let mut has_id = false;
         if self.text.as_bytes()[start] == b'@'
@@ -86,7 +86,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             let (key, stop) = self.row_key(line, start)?;
             more = stop < line.end;
             start = stop + 1;
-            tell!(self.sink.key(&key));
+            emit!(self.sink.key(&key));
             if !keys(key) {
                 let message = "duplicate member key: the table has a row of this key";
                 return self.fail(Code::DuplicateMemberKey, line, message);
@@ -101,30 +101,30 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         self.advance()?;
         self.enter(line.start)?;
-        tell!(self.sink.begin_object());
+        emit!(self.sink.begin_object());
         if table.plain && !marked {
             for (member, token) in table.members.iter().zip(&self.cells[base..]) {
-                if *token != Token::Absent {
-                    tell!(self.sink.known_key(&member.key));
-                    tell_scalar(self.sink, token).map_err(Stop::Sink)?;
+                if *token != Token::Missing {
+                    emit!(self.sink.known_key(&member.key));
+                    emit_scalar(self.sink, token).map_err(Failure::Sink)?;
                 }
             }
             if self.below(line).is_some_and(|below| self.starts(below, ".")) {
                 let row = Row { line, has_id, base, bare: Names::new(), jumps: None };
-                self.leftovers(row, table, memory)?;
+                self.leftovers(row, table, state)?;
             }
         } else {
             let row = Row { line, has_id, base, bare: Names::new(), jumps: None };
-            self.members_of(row, table, memory)?;
+            self.members_of(row, table, state)?;
         }
-        tell!(self.sink.end_object());
+        emit!(self.sink.end_object());
         self.leave();
         self.cells.truncate(base);
         Ok(())
     }
 
     /// Cell 0 of a keyed table, a key as a value.
-    fn row_key(&self, line: Line, start: usize) -> Done<S, (Cow<'t, str>, usize)> {
+    fn row_key(&self, line: Line, start: usize) -> DecodeResult<S, (Cow<'t, str>, usize)> {
         let (token, stop) = match scalar::read(self.text, start, line.end, b'|') {
             Err(fault) if fault.code == Code::OutOfRange => {
                 // A number, which is taken as its characters.
@@ -134,24 +134,24 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             read => read?,
         };
         match token {
-            Token::Text(text) => Ok((text, stop)),
+            Token::String(text) => Ok((text, stop)),
             Token::Int(_) | Token::Float(_) | Token::Bool(_) => {
                 let key = self.text[start..stop].trim_matches([' ', '\t']);
                 Ok((Cow::Borrowed(key), stop))
             }
-            Token::Null | Token::Absent | Token::Marker | Token::Schema(_) => {
+            Token::Null | Token::Missing | Token::Marker | Token::InlineSchema(_) => {
                 self.fail(Code::InvalidKey, line, "the key of a row is a text")
             }
         }
     }
 
     /// Splits a row into cells; whether one holds a marker.
-    fn split(&mut self, line: Line, start: usize) -> Done<S, bool> {
+    fn split(&mut self, line: Line, start: usize) -> DecodeResult<S, bool> {
         let mut marked = false;
         let mut at = start;
         loop {
             let (token, stop) = scalar::read(self.text, at, line.end, b'|')?;
-            marked |= matches!(token, Token::Marker | Token::Schema(_));
+            marked |= matches!(token, Token::Marker | Token::InlineSchema(_));
             self.cells.push(token);
             if stop == line.end {
                 return Ok(marked);
@@ -163,58 +163,64 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn members_of(
         &mut self,
         mut row: Row<'t>,
-        table: &TableOf<S::Name>,
-        memory: &mut Memory<S::Name>,
-    ) -> Done<S> {
+        table: &SharedColumns<S::Name>,
+        state: &mut TableState<S::Name>,
+    ) -> DecodeResult<S> {
         for (index, member) in table.members.iter().enumerate() {
             match &member.source {
                 Source::Constant(token) => {
-                    tell!(self.sink.known_key(&member.key));
-                    self.tell_token(token, row.line.start)?;
+                    emit!(self.sink.known_key(&member.key));
+                    self.emit_token(token, row.line.start)?;
                 }
                 Source::Path(root) => self.path(table, *root, &row, true)?,
                 Source::Cell(cell) => match &self.cells[row.base + cell] {
-                    Token::Absent => {}
-                    Token::Marker | Token::Schema(_) => {
-                        tell!(self.sink.known_key(&member.key));
-                        self.attached(&mut row, table, memory, index)?;
+                    Token::Missing => {}
+                    Token::Marker | Token::InlineSchema(_) => {
+                        emit!(self.sink.known_key(&member.key));
+                        self.attached(&mut row, table, state, index)?;
                     }
                     token => {
-                        tell!(self.sink.known_key(&member.key));
-                        tell_scalar(self.sink, token).map_err(Stop::Sink)?;
+                        emit!(self.sink.known_key(&member.key));
+                        emit_scalar(self.sink, token).map_err(Failure::Sink)?;
                     }
                 },
             }
         }
-        self.leftovers(row, table, memory)
+        self.leftovers(row, table, state)
     }
 
     /// A member made of the cells of a path's columns.
-    fn path(&mut self, table: &TableOf<S::Name>, at: usize, row: &Row<'t>, top: bool) -> Done<S> {
+    fn path(
+        &mut self,
+        table: &SharedColumns<S::Name>,
+        at: usize,
+        row: &Row<'t>,
+        top: bool,
+    ) -> DecodeResult<S> {
         let node = &table.paths[at];
         let all =
             |kind: &Token<'_>| node.cells.iter().all(|&cell| self.cells[row.base + cell] == *kind);
-        if all(&Token::Absent) {
+        if all(&Token::Missing) {
             return Ok(());
         }
         let null = top && all(&Token::Null);
-        tell!(self.sink.known_key(&node.key));
+        emit!(self.sink.known_key(&node.key));
         if null {
-            tell!(self.sink.null());
+            emit!(self.sink.null());
             return Ok(());
         }
         match &node.value {
             PathValue::Leaf(cell) => {
                 let token = self.cells[row.base + cell].clone();
-                self.tell_token(&token, row.line.start)
+                self.emit_token(&token, row.line.start)
             }
             PathValue::Object(children) => {
                 self.enter(row.line.start)?;
-                tell!(self.sink.begin_object());
+                emit!(self.sink.begin_object());
                 for &child in children {
                     self.path(table, child, row, false)?;
                 }
-                tell!(self.sink.end_object());
+                emit!(self.sink.end_object());
                 self.leave();
                 Ok(())
             }
@@ -233,32 +239,32 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn attached(
         &mut self,
         row: &mut Row<'t>,
-        table: &TableOf<S::Name>,
-        memory: &mut Memory<S::Name>,
+        table: &SharedColumns<S::Name>,
+        state: &mut TableState<S::Name>,
         member: usize,
-    ) -> Done<S> {
+    ) -> DecodeResult<S> {
         if !row.has_id {
             let message = "something is attached to this row, which must begin with its id, @i";
             return self.fail(Code::MissingAttachment, row.line, message);
         }
-        let own = self.learn(row, table, memory, member)?;
+        let own = self.learn(row, table, state, member)?;
         if row.jumps.is_none() {
             let name = &table.members[member].name;
             match self.below(row.line) {
                 Some(line) if self.starts(line, ".") => {
                     let (found, behind) = self.name_of(line)?;
                     if !own && found == *name {
-                        return self.named(row.line, line, (&found, behind), memory, false);
+                        return self.named(row.line, line, (&found, behind), state, false);
                     }
                 }
                 Some(line) => {
-                    if let Some(schema) = memory.schemas.get(&member) {
+                    if let Some(schema) = state.schemas.get(&member) {
                         return self.inline(line, &Arc::clone(schema));
                     }
                 }
                 None => {}
             }
-            row.jumps = Some(self.look_through(row, table, memory, member)?);
+            row.jumps = Some(self.look_through(row, table, state, member)?);
         }
         let jump = row.jumps.as_mut().and_then(|jumps| jumps.members.remove(&member));
         let Some(Jump { line, until }) = jump else {
@@ -268,8 +274,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.lines.jump(Some(line));
         if self.starts(line, ".") {
             let (name, behind) = self.name_of(line)?;
-            self.named(row.line, line, (&name, behind), memory, false)?;
-        } else if let Some(schema) = memory.schemas.get(&member) {
+            self.named(row.line, line, (&name, behind), state, false)?;
+        } else if let Some(schema) = state.schemas.get(&member) {
             self.inline(line, &Arc::clone(schema))?;
         }
         self.check_end(until)
@@ -279,21 +285,21 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn learn(
         &mut self,
         row: &Row<'t>,
-        table: &TableOf<S::Name>,
-        memory: &mut Memory<S::Name>,
+        table: &SharedColumns<S::Name>,
+        state: &mut TableState<S::Name>,
         member: usize,
-    ) -> Done<S, bool> {
+    ) -> DecodeResult<S, bool> {
         let Some(cell) = table.cell(member) else { return Ok(false) };
-        let Token::Schema(names) = &self.cells[row.base + cell] else { return Ok(false) };
+        let Token::InlineSchema(names) = &self.cells[row.base + cell] else { return Ok(false) };
         let mut seen = Names::new();
         let mut keys = Vec::with_capacity(names.len());
         for name in names {
-            keys.push(tell!(self.sink.name(name)));
+            keys.push(emit!(self.sink.name(name)));
             if !seen.add(Cow::Borrowed(name)) {
                 return self.fail(Code::DuplicateFieldName, row.line, "a schema with a name twice");
             }
         }
-        memory.schemas.insert(member, Arc::new(keys));
+        state.schemas.insert(member, Arc::new(keys));
         Ok(true)
     }
 
@@ -301,10 +307,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn look_through(
         &mut self,
         row: &mut Row<'t>,
-        table: &TableOf<S::Name>,
-        memory: &Memory<S::Name>,
+        table: &SharedColumns<S::Name>,
+        state: &TableState<S::Name>,
         member: usize,
-    ) -> Done<S, Jumps<'t>> {
+    ) -> DecodeResult<S, Jumps<'t>> {
         let mut jumps = Jumps { members: HashMap::new(), bare: Vec::new(), after: None };
         let mut next_inline = member;
         while let Some(line) = self.below(row.line) {
@@ -320,9 +326,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             } else {
                 let is_open =
                     |index: usize| match table.cell(index).map(|c| &self.cells[row.base + c]) {
-                        Some(Token::Schema(_)) => !jumps.members.contains_key(&index),
+                        Some(Token::InlineSchema(_)) => !jumps.members.contains_key(&index),
                         Some(Token::Marker) => {
-                            memory.schemas.contains_key(&index)
+                            state.schemas.contains_key(&index)
                                 && !jumps.members.contains_key(&index)
                         }
                         _ => false,
@@ -353,10 +359,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn target(
         &self,
         row: &Row<'t>,
-        table: &TableOf<S::Name>,
+        table: &SharedColumns<S::Name>,
         name: &str,
         line: Line,
-    ) -> Done<S, Option<usize>> {
+    ) -> DecodeResult<S, Option<usize>> {
         let member = table.find(name);
         let cell = member.and_then(|member| table.cell(member));
         match cell.map(|cell| &self.cells[row.base + cell]) {
@@ -370,24 +376,24 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn leftovers(
         &mut self,
         mut row: Row<'t>,
-        table: &TableOf<S::Name>,
-        memory: &mut Memory<S::Name>,
-    ) -> Done<S> {
+        table: &SharedColumns<S::Name>,
+        state: &mut TableState<S::Name>,
+    ) -> DecodeResult<S> {
         if let Some(jumps) = row.jumps.take() {
             for (name, Jump { line, until }) in jumps.bare {
                 self.lines.jump(Some(line));
-                self.bare_field(&mut row, memory, name, line)?;
+                self.bare_field(&mut row, state, name, line)?;
                 self.check_end(until)?;
             }
             self.lines.jump(jumps.after);
-            self.ended = Ended::Attachments;
+            self.preceding = Preceding::Attachments;
         }
         while let Some(line) = self.below(row.line).filter(|&line| self.starts(line, ".")) {
             let (name, _) = self.name_of(line)?;
             if self.target(&row, table, &name, line)?.is_some() {
                 return self.fail(Code::DuplicateAttachment, line, "attached twice");
             }
-            self.bare_field(&mut row, memory, name, line)?;
+            self.bare_field(&mut row, state, name, line)?;
         }
         Ok(())
     }
@@ -395,13 +401,13 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn bare_field(
         &mut self,
         row: &mut Row<'t>,
-        memory: &mut Memory<S::Name>,
+        state: &mut TableState<S::Name>,
         name: Cow<'t, str>,
         line: Line,
-    ) -> Done<S> {
+    ) -> DecodeResult<S> {
         let (_, behind) = self.name_of(line)?;
-        tell!(self.sink.key(&name));
-        self.named(row.line, line, (&name, behind), memory, true)?;
+        emit!(self.sink.key(&name));
+        self.named(row.line, line, (&name, behind), state, true)?;
         if row.bare.add(name) {
             Ok(())
         } else {
@@ -410,7 +416,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// The name of a line that begins with `.`, and where it ends.
-    fn name_of(&self, line: Line) -> Done<S, (Cow<'t, str>, usize)> {
+    fn name_of(&self, line: Line) -> DecodeResult<S, (Cow<'t, str>, usize)> {
         match string::read_key(self.text, line.start + 1, line.end)? {
             Some((name, behind)) => Ok((name, behind)),
             None => self.fail(Code::InvalidLine, line, "an attachment is .name and what it is"),
@@ -423,40 +429,40 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         row: Line,
         line: Line,
         (name, behind): (&str, usize),
-        memory: &mut Memory<S::Name>,
+        state: &mut TableState<S::Name>,
         bare: bool,
-    ) -> Done<S> {
+    ) -> DecodeResult<S> {
         let bytes = &self.text.as_bytes()[..line.end];
         let at = skip_blanks(bytes, behind);
         let depth = row.indent + 4;
         self.advance()?;
         match bytes.get(at) {
             Some(b'[') if at > behind => {
-                let declared = memory.declared.get(name).cloned();
-                if let Some(table) = self.block(at, line.end, depth, declared)? {
-                    memory.declared.entry(name.to_owned()).or_insert(table);
+                let declared = state.declared.get(name).cloned();
+                if let Some(table) = self.array(at, line.end, depth, declared)? {
+                    state.declared.entry(name.to_owned()).or_insert(table);
                 }
             }
             Some(b'=') if at > behind && bare => self.scalar(at + 1, line.end)?,
             Some(_) if at > behind && self.is_empty_braces(at, line.end) => self.object(depth)?,
             _ => return self.fail(Code::InvalidLine, line, "behind the name stand {} or a count"),
         }
-        self.ended = Ended::Attachments;
+        self.preceding = Preceding::Attachments;
         Ok(())
     }
 
     /// A line of cells, the object of a marker with these keys.
-    fn inline(&mut self, line: Line, keys: &[S::Name]) -> Done<S> {
+    fn inline(&mut self, line: Line, keys: &[S::Name]) -> DecodeResult<S> {
         self.advance()?;
         self.enter(line.start)?;
-        tell!(self.sink.begin_object());
+        emit!(self.sink.begin_object());
         let mut at = line.start;
         let mut found = 0;
         loop {
             let (token, stop) = scalar::read(self.text, at, line.end, b'|')?;
             if let Some(key) = keys.get(found) {
-                tell!(self.sink.known_key(key));
-                self.tell_token(&token, at)?;
+                emit!(self.sink.known_key(key));
+                self.emit_token(&token, at)?;
             }
             found += 1;
             if stop == line.end {
@@ -468,13 +474,13 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             let message = format!("{} values are declared, the line has {found}", keys.len());
             return self.fail(Code::InlineWidthMismatch, line, &message);
         }
-        tell!(self.sink.end_object());
+        emit!(self.sink.end_object());
         self.leave();
-        self.ended = Ended::Attachments;
+        self.preceding = Preceding::Attachments;
         Ok(())
     }
 
-    fn check_end(&self, until: Option<Line>) -> Done<S> {
+    fn check_end(&self, until: Option<Line>) -> DecodeResult<S> {
         match self.lines.peek() {
             Some(line) if Some(line) != until => {
                 Err(Fault::new(Code::CountMismatch, line.start, "a line behind what was attached")
@@ -486,12 +492,12 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 }
 
 /// Tells a token that is known to be a scalar.
-fn tell_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
+fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
     match token {
-        Token::Text(text) => sink.text(text),
+        Token::String(text) => sink.text(text),
         Token::Int(value) => sink.int(*value),
         Token::Float(value) => sink.float(*value),
         Token::Bool(value) => sink.bool(*value),
-        Token::Null | Token::Absent | Token::Marker | Token::Schema(_) => sink.null(),
+        Token::Null | Token::Missing | Token::Marker | Token::InlineSchema(_) => sink.null(),
     }
 }

@@ -36,7 +36,7 @@ pub enum Node<'a> {
     /// A finite double.
     Float(f64),
     /// A string.
-    Text(&'a str),
+    String(&'a str),
     /// An array, held by the tree.
     Array(Array),
     /// An object, held by the tree.
@@ -83,7 +83,7 @@ impl Node<'_> {
     /// Appends the text of a scalar.
     pub(crate) fn write(self, out: &mut String) {
         match self {
-            Self::Text(text) => string::write_value(text, out),
+            Self::String(text) => string::write_value(text, out),
             Self::Int(value) => number::write_int(value, out),
             Self::Float(value) => number::write_float(value, out),
             Self::Bool(true) => out.push_str("true"),
@@ -221,7 +221,7 @@ impl<'a> Builder<'a> {
     /// Adds a copy of a text.
     pub fn push_copy(&mut self, text: &str) {
         let text = self.bump.alloc_str(text);
-        self.stack.push(Node::Text(text));
+        self.stack.push(Node::String(text));
     }
 
     /// Adds a double.

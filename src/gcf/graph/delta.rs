@@ -235,7 +235,7 @@ pub fn apply(base: &Payload, delta: &DeltaPayload) -> Result<Payload, Error> {
     if !is_root(&delta.base_root) || found != *delta.base_root {
         let message =
             format!("the delta is for {}, the base is {found}", excerpt(&delta.base_root));
-        return Err(Error::nowhere(Code::BaseMismatch, message));
+        return Err(Error::without_place(Code::BaseMismatch, message));
     }
     let result = Payload {
         tool: if delta.tool.is_empty() { base.tool.clone() } else { delta.tool.clone() },
@@ -251,7 +251,7 @@ pub fn apply(base: &Payload, delta: &DeltaPayload) -> Result<Payload, Error> {
     })?;
     if root != *delta.new_root {
         let message = format!("the result is {root}, not {}", excerpt(&delta.new_root));
-        return Err(Error::nowhere(Code::RootMismatch, message));
+        return Err(Error::without_place(Code::RootMismatch, message));
     }
     Ok(result)
 }

@@ -15,7 +15,7 @@ pub(super) fn write_field(name: &str, value: &str, out: &mut String) -> Result<(
         let found = excerpt(value);
         let message =
             format!("a header holds printable ASCII without spaces, so {name} cannot be {found}");
-        return Err(Error::nowhere(Code::InvalidHeaderValue, message));
+        return Err(Error::without_place(Code::InvalidHeaderValue, message));
     }
     out.push(' ');
     out.push_str(name);

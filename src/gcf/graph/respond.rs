@@ -88,7 +88,7 @@ fn representable(base: &Payload, new: &Payload, peer_root: &str) -> Option<Delta
 pub fn encode_unchanged(snapshot: &Payload) -> Result<String, Error> {
     if snapshot.pack_root.is_empty() {
         let message = "without a pack_root nobody knows what is unchanged";
-        return Err(Error::nowhere(Code::InvalidHeaderValue, message));
+        return Err(Error::without_place(Code::InvalidHeaderValue, message));
     }
     let mut out = String::from("GCF profile=graph");
     write_field("tool", &snapshot.tool, &mut out)?;

@@ -120,7 +120,7 @@ impl StreamEncoder {
         self.refuse_closed()?;
         if self.in_edges {
             let message = "a symbol cannot follow an edge";
-            return Err(Error::nowhere(Code::InvalidLine, message));
+            return Err(Error::without_place(Code::InvalidLine, message));
         }
         let index = self.symbols;
         check_symbol(symbol, self.options.encode.allow_unicode, || format!("$.symbols[{index}]"))?;
@@ -128,14 +128,14 @@ impl StreamEncoder {
         if self.identities.contains(&identity) {
             let message =
                 format!("{} {} was written", symbol.kind, excerpt(&symbol.qualified_name));
-            return Err(Error::nowhere(Code::DuplicateSymbol, message));
+            return Err(Error::without_place(Code::DuplicateSymbol, message));
         }
         let (id, known) = match (self.session, sent) {
             (None, _) => (index, false),
             (Some(epoch), sent) => {
                 let taken = sent.and_then(|sent| sent.take(symbol, epoch));
                 let message = "the session has started over; begin the stream again";
-                taken.ok_or_else(|| Error::nowhere(Code::InvalidLine, message))?
+                taken.ok_or_else(|| Error::without_place(Code::InvalidLine, message))?
             }
         };
         self.identities.insert(identity);
@@ -188,11 +188,11 @@ impl StreamEncoder {
             Some(Some(id)) => Ok(*id),
             Some(None) => {
                 let message = format!("more than one symbol is called {}", excerpt(name));
-                Err(Error::nowhere(Code::DuplicateSymbol, message))
+                Err(Error::without_place(Code::DuplicateSymbol, message))
             }
             None => {
                 let message = format!("{} was not written", excerpt(name));
-                Err(Error::nowhere(Code::DanglingEdge, message))
+                Err(Error::without_place(Code::DanglingEdge, message))
             }
         }
     }
@@ -244,7 +244,7 @@ impl StreamEncoder {
     fn refuse_closed(&self) -> Result<(), Error> {
         if self.closed {
             let message = "the stream is closed";
-            return Err(Error::nowhere(Code::InvalidLine, message));
+            return Err(Error::without_place(Code::InvalidLine, message));
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct Delta {
 
 /// What [`Delta::new`] is made of.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parts {
+pub struct DeltaParts {
     /// Rows of identities that the base lacks.
     pub added: Vec<Row>,
     /// Whole rows that replace those of the base.
@@ -39,9 +39,9 @@ impl Delta {
         fields: Vec<String>,
         base_root: String,
         new_root: String,
-        parts: Parts,
+        parts: DeltaParts,
     ) -> Result<Self, Error> {
-        let Parts { added, changed, removed } = parts;
+        let DeltaParts { added, changed, removed } = parts;
         let all = if fields.is_empty() && added.is_empty() && changed.is_empty() {
             vec![key.to_owned()]
         } else {
@@ -192,7 +192,7 @@ impl KeyedSet {
                 excerpt(&delta.base_root),
                 self.root
             );
-            return Err(Error::nowhere(Code::BaseMismatch, message));
+            return Err(Error::without_place(Code::BaseMismatch, message));
         }
         let changes = self.changes(delta)?;
         let mut rows = Vec::with_capacity(self.rows.len() + delta.added.len());
@@ -211,14 +211,14 @@ impl KeyedSet {
                 set.root,
                 excerpt(&delta.new_root)
             );
-            return Err(Error::nowhere(Code::RootMismatch, message));
+            return Err(Error::without_place(Code::RootMismatch, message));
         }
         Ok(set)
     }
 
     /// What becomes of rows: another one, or none.
     fn changes<'d>(&self, delta: &'d Delta) -> Result<HashMap<usize, Option<&'d Row>>, Error> {
-        let invalid = |message: String| Err(Error::nowhere(Code::DeltaInvalid, message));
+        let invalid = |message: String| Err(Error::without_place(Code::DeltaInvalid, message));
         let has_rows = !(delta.added.is_empty() && delta.changed.is_empty());
         if delta.key != self.key() || (has_rows && delta.fields != self.fields) {
             return invalid("the delta has another key or other fields than the set".to_owned());

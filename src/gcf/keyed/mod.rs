@@ -14,13 +14,13 @@
 //!
 //! Where we differ: a set of another name is sent whole, because a delta names no set.
 
-mod answer;
 mod delta;
 mod read;
+mod respond;
 
-pub use answer::{Anchor, Answer, Producer, Snapshots, respond, token_estimate, unchanged};
-pub use delta::{Delta, Parts};
+pub use delta::{Delta, DeltaParts};
 pub use read::{receive, receive_by};
+pub use respond::{Anchor, Producer, Response, Snapshots, respond, token_estimate, unchanged};
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
@@ -41,15 +41,15 @@ pub enum Scalar {
     Int(i64),
     /// A finite number.
     Float(f64),
-    /// A text.
-    Text(Box<str>),
+    /// A string.
+    String(Box<str>),
 }
 
 impl Scalar {
     /// As a cell.
     pub(super) fn write(&self, out: &mut String) {
         match self {
-            Self::Text(text) => write_value(text, out),
+            Self::String(text) => write_value(text, out),
             other => other.write_canonical(out),
         }
     }
@@ -61,7 +61,7 @@ impl Scalar {
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Self::Int(value) => write_int(*value, out),
             Self::Float(value) => write_float(*value, out),
-            Self::Text(text) => write_quoted(text, out),
+            Self::String(text) => write_quoted(text, out),
         }
     }
 
@@ -159,13 +159,13 @@ impl KeyedSet {
                 row.len(),
                 self.fields.len()
             );
-            return Err(Error::nowhere(Code::InvalidKeyedSet, message));
+            return Err(Error::without_place(Code::InvalidKeyedSet, message));
         }
         let normal = row.into_iter().enumerate().map(|(field, value)| {
             value.normal().ok_or_else(|| {
                 let name = excerpt(&self.fields[field]);
                 let message = format!("row {at}, field {name}: only finite numbers have a text");
-                Error::nowhere(Code::NotFinite, message)
+                Error::without_place(Code::NotFinite, message)
             })
         });
         let row = normal.collect::<Result<Row, Error>>()?;
@@ -178,7 +178,7 @@ impl KeyedSet {
     #[cold]
     fn invalid(&self, row: usize, field: usize, message: &str) -> Error {
         let field = excerpt(&self.fields[field]);
-        Error::nowhere(Code::InvalidKeyedSet, format!("row {row}, field {field}: {message}"))
+        Error::without_place(Code::InvalidKeyedSet, format!("row {row}, field {field}: {message}"))
     }
 
     /// What the rows are called.
@@ -209,7 +209,7 @@ impl KeyedSet {
     /// About how much memory the set takes, in bytes.
     pub fn size(&self) -> usize {
         let scalar = |value: &Scalar| match value {
-            Scalar::Text(text) => text.len(),
+            Scalar::String(text) => text.len(),
             _ => 0,
         };
         let of_row = self.fields.len() * size_of::<Scalar>() + size_of::<Row>();
@@ -240,7 +240,7 @@ impl KeyedSet {
 
 /// The identity among fields that can be those of a set.
 fn check_fields(key: &str, fields: &[String]) -> Result<usize, Error> {
-    let invalid = |message: String| Err(Error::nowhere(Code::InvalidKeyedSet, message));
+    let invalid = |message: String| Err(Error::without_place(Code::InvalidKeyedSet, message));
     if !fits_header(key) {
         return invalid(format!(
             "the key {} cannot stand in a header; use printable ASCII without spaces",
@@ -284,7 +284,7 @@ fn push_pair(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
             "{name}={} cannot stand in a header; use printable ASCII without spaces",
             excerpt(value)
         );
-        return Err(Error::nowhere(Code::InvalidHeaderValue, message));
+        return Err(Error::without_place(Code::InvalidHeaderValue, message));
     }
     let _ = write!(out, " {name}={value}");
     Ok(())

@@ -1,10 +1,10 @@
 //! Reading what is sent of keyed sets. Nothing is believed: counts, roots and identities are checked.
 
-use super::delta::Parts;
+use super::delta::DeltaParts;
 use super::{Delta, KeyedSet, Row, Scalar};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
-use crate::gcf::syntax::declare::{Count, Field, braces, brackets};
+use crate::gcf::syntax::declaration::{Count, Field, read_count, read_fields};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
@@ -34,7 +34,7 @@ pub fn receive_by<'b>(
     let base = |root: &str| {
         find(root, header.get("shape")).ok_or_else(|| {
             let message = format!("no set is held to apply this to, {}", excerpt(root));
-            Error::nowhere(Code::BaseMismatch, format!("{message}; ask for the full set"))
+            Error::without_place(Code::BaseMismatch, format!("{message}; ask for the full set"))
         })
     };
     if header.get("delta") == Some("true") {
@@ -63,7 +63,7 @@ fn unchanged(root: &str, base: &KeyedSet, text: &str) -> Result<KeyedSet, Error>
             excerpt(root),
             base.root()
         );
-        return Err(Error::nowhere(Code::BaseMismatch, message));
+        return Err(Error::without_place(Code::BaseMismatch, message));
     }
     Ok(base.clone())
 }
@@ -81,7 +81,7 @@ impl KeyedSet {
         if set.root() != header.root {
             let message =
                 format!("the rows are {}, the header says {}", set.root(), excerpt(header.root));
-            return Err(Error::nowhere(Code::RootMismatch, message));
+            return Err(Error::without_place(Code::RootMismatch, message));
         }
         Ok(set)
     }
@@ -165,7 +165,7 @@ fn delta(text: &str) -> Read<Result<Delta, Error>> {
         _ => fault(Code::MalformedDelta, 0, format!("the header lacks {name}")),
     };
     let (base_root, new_root, key) = (pair("base_root")?, pair("new_root")?, pair("key")?);
-    let mut parts = Parts::default();
+    let mut parts = DeltaParts::default();
     let mut fields: Vec<String> = Vec::new();
     let mut seen = [false; 3];
     lines.advance()?;
@@ -230,11 +230,11 @@ impl Section {
         if bytes.get(at) != Some(&b'[') {
             return no_section();
         }
-        let (count, behind) = brackets(text, at, line.end)?;
+        let (count, behind) = read_count(text, at, line.end)?;
         if bytes.get(behind) != Some(&b'{') {
             return no_section();
         }
-        let (declared, behind) = braces(text, behind, line.end)?;
+        let (declared, behind) = read_fields(text, behind, line.end)?;
         if skip_blanks(bytes, behind) < line.end {
             return fault(Code::TrailingCharacters, behind, "text behind the declaration");
         }
@@ -343,7 +343,7 @@ fn label(text: &str, start: usize, end: usize) -> Read<(Scalar, usize)> {
     let stop = text[from..end].find('|').map_or(end, |length| from + length);
     match text[from..stop].trim_end_matches([' ', '\t']) {
         "-" | "~" | "^" => fault(Code::InvalidKey, from, "the key of a row is a text"),
-        key => Ok((Scalar::Text(key.into()), stop)),
+        key => Ok((Scalar::String(key.into()), stop)),
     }
 }
 
@@ -353,11 +353,11 @@ fn value(token: Token<'_>, at: usize) -> Read<Scalar> {
         Token::Bool(value) => Scalar::Bool(value),
         Token::Int(value) => Scalar::Int(value),
         Token::Float(value) => Scalar::Float(value),
-        Token::Text(text) => Scalar::Text(text.into()),
-        Token::Absent => {
+        Token::String(text) => Scalar::String(text.into()),
+        Token::Missing => {
             return fault(Code::InvalidMissing, at, "a row of a keyed set has every field");
         }
-        Token::Marker | Token::Schema(_) => {
+        Token::Marker | Token::InlineSchema(_) => {
             let message = "a row of a keyed set has scalars only";
             return fault(Code::InvalidAttachmentMarker, at, message);
         }

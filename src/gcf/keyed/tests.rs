@@ -16,9 +16,9 @@ fn scalar() -> impl Strategy<Value = Scalar> {
         any::<bool>().prop_map(Scalar::Bool),
         any::<i64>().prop_map(Scalar::Int),
         any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Scalar::Float),
-        ".{0,8}".prop_map(|text: String| Scalar::Text(text.into())),
+        ".{0,8}".prop_map(|text: String| Scalar::String(text.into())),
         prop_oneof![Just("-"), Just("true"), Just("1"), Just("@0 x"), Just("a|b"), Just("")]
-            .prop_map(|text| Scalar::Text(text.into())),
+            .prop_map(|text| Scalar::String(text.into())),
     ]
 }
 
@@ -26,8 +26,8 @@ fn scalar() -> impl Strategy<Value = Scalar> {
 fn sets() -> impl Strategy<Value = KeyedSet> {
     let identity = prop_oneof![
         (0..8_i64).prop_map(Scalar::Int),
-        (0..8_i64).prop_map(|id| Scalar::Text(id.to_string().into())),
-        "[a-c@|\"]{0,2}".prop_map(|text: String| Scalar::Text(text.into())),
+        (0..8_i64).prop_map(|id| Scalar::String(id.to_string().into())),
+        "[a-c@|\"]{0,2}".prop_map(|text: String| Scalar::String(text.into())),
     ];
     vec((identity, scalar(), scalar()), 0..12).prop_map(|rows| {
         let mut seen = hashbrown::HashSet::new();
@@ -111,7 +111,7 @@ fn rows_that_are_no_set_are_refused_with_their_place() {
     let error = make(vec![row(one.clone()), row(Scalar::Float(1.0))]).unwrap_err();
     assert_eq!(error.code, Code::InvalidKeyedSet);
     assert!(error.message.contains("row 1, field \"id\""), "{error}");
-    assert!(make(vec![row(one.clone()), row(Scalar::Text("1".into()))]).is_ok());
+    assert!(make(vec![row(one.clone()), row(Scalar::String("1".into()))]).is_ok());
     assert_eq!(code(make(vec![row(Scalar::Null)])), Code::InvalidKeyedSet);
     assert_eq!(code(make(vec![vec![one.clone()]])), Code::InvalidKeyedSet);
     assert_eq!(code(make(vec![vec![one, Scalar::Float(f64::NAN)]])), Code::NotFinite);
@@ -130,7 +130,7 @@ fn a_delta_is_applied_whole_or_not_at_all() {
         Delta::new("id", fields, base_root.to_owned(), "sha256:unused".to_owned(), parts).unwrap()
     };
     let row = |id| vec![Scalar::Int(id), Scalar::Null, Scalar::Null];
-    let parts = |added: &[i64], changed: &[i64], removed: &[i64]| Parts {
+    let parts = |added: &[i64], changed: &[i64], removed: &[i64]| DeltaParts {
         added: added.iter().copied().map(row).collect(),
         changed: changed.iter().copied().map(row).collect(),
         removed: removed.iter().copied().map(Scalar::Int).collect(),
@@ -184,7 +184,7 @@ fn a_keyed_map_may_carry_a_set() {
     assert_eq!(error.code, Code::RootMismatch);
     let root = &error.message["the rows are ".len()..][..71];
     let set = KeyedSet::read(&text(root)).unwrap();
-    assert_eq!(set.rows()[1][0], Scalar::Text("7".into()));
+    assert_eq!(set.rows()[1][0], Scalar::String("7".into()));
 }
 
 #[test]

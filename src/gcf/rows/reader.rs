@@ -11,25 +11,26 @@
 #[cfg(test)]
 mod tests;
 
-use super::input::Input;
+use super::buffer::LineBuffer;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Place};
-use crate::gcf::generic::block::Head;
+use crate::gcf::generic::array::ArrayHead;
 use crate::gcf::generic::decode::{
-    DUPLICATE_MEMBER, Decoder, Done, Ended, Form, ReadError, Root, Stop, TableOf, tell,
+    DUPLICATE_MEMBER, DecodeResult, Decoder, Failure, MemberForm, Preceding, ReadError, Root,
+    SharedColumns, emit,
 };
-use crate::gcf::generic::row::Memory;
+use crate::gcf::generic::row::TableState;
 use crate::gcf::limits::Limits;
-use crate::gcf::syntax::declare::{Count, Names};
+use crate::gcf::syntax::declaration::{Count, Names};
 use crate::gcf::syntax::line::Line;
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 
 /// What the value is that a sink was told last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Event {
     /// No row.
-    Other,
+    Skipped,
     /// A row, or another element.
     Row,
     /// An object of one member, which is a member of the container.
@@ -37,36 +38,36 @@ pub enum Told {
     /// An array of the elements.
     Elements,
     /// An object of one member, a row of a keyed table, and the path leads on from there.
-    Inside {
+    Enclosing {
         /// How many keys of the path have led to it.
         matched: usize,
     },
     /// Nothing whole, and void: it is told again from its beginning.
-    Void,
+    Incomplete,
 }
 
 /// Is asked to put aside what a sink was told.
-pub type Each<'e, S> = &'e mut dyn FnMut(&mut S, Told) -> Result<(), <S as Sink>::Error>;
+pub type Handler<'e, S> = &'e mut dyn FnMut(&mut S, Event) -> Result<(), <S as Sink>::Error>;
 
 /// Why reading stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// More text is needed.
-    Hungry,
+    NeedMore,
     /// The text has ended, and all of it was right.
-    Ended,
+    Finished,
 }
 
 /// Reads the rows of one container. `N` is a key that the sink knows.
-pub struct Rows<N> {
+pub struct RowReader<N> {
     path: Vec<String>,
     limits: Limits,
     max_row_size: usize,
-    input: Input,
+    input: LineBuffer,
     stage: Stage,
     frames: Vec<Frame<N>>,
     deferred: Vec<(usize, u64)>,
-    ended: Ended,
+    preceding: Preceding,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,8 +93,8 @@ enum Kind<N> {
     Object(Names<'static>),
     Table {
         items: Items,
-        table: TableOf<N>,
-        memory: Memory<N>,
+        table: SharedColumns<N>,
+        state: TableState<N>,
         /// The keys of a keyed table.
         names: Option<Names<'static>>,
     },
@@ -117,14 +118,14 @@ enum Step<N> {
     /// The head of a member that is a container.
     Opened { frame: Frame<N>, name: String },
     /// A value, and its key where it has one.
-    Told { what: Told, name: Option<String> },
+    Value { what: Event, name: Option<String> },
     /// The innermost container has ended.
     Closed,
     /// The text has ended.
-    Ended,
+    Finished,
 }
 
-impl<N> Rows<N> {
+impl<N> RowReader<N> {
     /// The rows of the container that the keys of `path` lead to from the root, through objects. A
     /// row with what is attached to it, and any other line, may have `max_row_size` bytes.
     pub fn new(path: Vec<String>, limits: Limits, max_row_size: usize) -> Self {
@@ -132,15 +133,15 @@ impl<N> Rows<N> {
             path,
             limits,
             max_row_size,
-            input: Input::default(),
+            input: LineBuffer::default(),
             stage: Stage::Header,
             frames: Vec::new(),
             deferred: Vec::new(),
-            ended: Ended::Nothing,
+            preceding: Preceding::Nothing,
         }
     }
 
-    /// Adds a piece of the text. Bytes that are not UTF-8 are an error of [`Rows::read`], behind the
+    /// Adds a piece of the text. Bytes that are not UTF-8 are an error of [`RowReader::read`], behind the
     /// rows before them.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.input.feed(bytes);
@@ -159,16 +160,16 @@ impl<N> Rows<N> {
     pub fn read<S>(
         &mut self,
         sink: &mut S,
-        each: Each<'_, S>,
+        each: Handler<'_, S>,
     ) -> Result<Status, ReadError<S::Error>>
     where
         S: Columns<Name = N>,
     {
         if self.stage == Stage::Done {
-            return Ok(Status::Ended);
+            return Ok(Status::Finished);
         }
         if !self.input.is_worth_it() {
-            return self.hungry();
+            return self.need_more();
         }
         let text = std::mem::take(&mut self.input.text);
         let mut decoder = Decoder::new(&text, self.limits, sink);
@@ -180,23 +181,23 @@ impl<N> Rows<N> {
         self.input.text = text;
         self.input.consume(at.position);
         match status? {
-            Status::Ended => Ok(Status::Ended),
-            Status::Hungry if at.row > self.max_row_size => Err(self.too_large()),
-            Status::Hungry => {
+            Status::Finished => Ok(Status::Finished),
+            Status::NeedMore if at.row > self.max_row_size => Err(self.too_large()),
+            Status::NeedMore => {
                 self.input.was_too_little();
-                self.hungry()
+                self.need_more()
             }
         }
     }
 
-    fn hungry<E>(&mut self) -> Result<Status, ReadError<E>> {
+    fn need_more<E>(&mut self) -> Result<Status, ReadError<E>> {
         if let Some(error) = self.input.broken.take() {
             return Err(ReadError::Text(error));
         }
         if self.input.is_too_long(self.max_row_size) {
             return Err(self.too_large());
         }
-        Ok(Status::Hungry)
+        Ok(Status::NeedMore)
     }
 
     #[cold]
@@ -211,7 +212,7 @@ impl<N> Rows<N> {
     fn steps<S>(
         &mut self,
         decoder: &mut Decoder<'_, '_, S>,
-        each: Each<'_, S>,
+        each: Handler<'_, S>,
         at: &mut At,
     ) -> Result<Status, ReadError<S::Error>>
     where
@@ -222,44 +223,44 @@ impl<N> Rows<N> {
             ready = decoder.advance();
             at.position = decoder.lines.position();
         }
-        decoder.ended = self.ended;
+        decoder.preceding = self.preceding;
         loop {
             decoder.depth = self.frames.len();
             let deferred = decoder.deferred.len();
             let step = match std::mem::replace(&mut ready, Ok(())) {
                 Ok(()) => self.step(decoder),
-                Err(fault) => Err(Stop::Fault(fault)),
+                Err(fault) => Err(Failure::Fault(fault)),
             };
-            at.row = decoder.lines.behind().saturating_sub(at.position);
+            at.row = decoder.lines.consumed().saturating_sub(at.position);
             if decoder.lines.saw_end() && !self.input.finished {
                 decoder.deferred.truncate(deferred);
-                each(decoder.sink, Told::Void).map_err(ReadError::Sink)?;
-                return Ok(Status::Hungry);
+                each(decoder.sink, Event::Incomplete).map_err(ReadError::Sink)?;
+                return Ok(Status::NeedMore);
             }
             if at.row > self.max_row_size {
-                return Ok(Status::Hungry);
+                return Ok(Status::NeedMore);
             }
             let done = step.and_then(|step| self.apply(decoder, each, step));
             done.map_err(|stop| match stop {
-                Stop::Fault(fault) => ReadError::Text(self.input.locate(*fault, decoder.text)),
-                Stop::Sink(error) => ReadError::Sink(error),
+                Failure::Fault(fault) => ReadError::Text(self.input.locate(*fault, decoder.text)),
+                Failure::Sink(error) => ReadError::Sink(error),
             })??;
             at.position = decoder.lines.position();
-            self.ended = decoder.ended;
+            self.preceding = decoder.preceding;
             if self.stage == Stage::Done {
-                return Ok(Status::Ended);
+                return Ok(Status::Finished);
             }
         }
     }
 
-    fn step<S>(&mut self, decoder: &mut Decoder<'_, '_, S>) -> Done<S, Step<N>>
+    fn step<S>(&mut self, decoder: &mut Decoder<'_, '_, S>) -> DecodeResult<S, Step<N>>
     where
         S: Columns<Name = N>,
     {
         let all = self.path.len();
         let Some(Frame { kind, depth, matched }) = self.frames.last_mut() else {
             return match self.stage {
-                Stage::Body { counted } => decoder.end(counted).map(|()| Step::Ended),
+                Stage::Body { counted } => decoder.end(counted).map(|()| Step::Finished),
                 _ => root(decoder, all),
             };
         };
@@ -271,15 +272,15 @@ impl<N> Rows<N> {
                 let path = Path { matched: *matched, next, all };
                 member(decoder, *depth, names, &path)
             }
-            Kind::Table { items, table, memory, names } => {
+            Kind::Table { items, table, state, names } => {
                 let line = decoder.next_row(items.count, items.found, *depth)?;
                 let (line, names) = match (line, names) {
                     (Some(line), Some(names)) => (line, names),
                     (None, Some(names)) => return closed(decoder, next, names),
                     (None, None) => return Ok(Step::Closed),
                     (Some(line), None) => {
-                        decoder.row(line, table, memory, items.found, None)?;
-                        return Ok(Step::Told { what: Told::row(wanted), name: None });
+                        decoder.row(line, table, state, items.found, None)?;
+                        return Ok(Step::Value { what: Event::row(wanted), name: None });
                     }
                 };
                 let mut name = None;
@@ -288,15 +289,15 @@ impl<N> Rows<N> {
                     name = Some(key.into_owned());
                     is_new
                 };
-                tell!(decoder.sink.begin_object());
-                decoder.row(line, table, memory, items.found, Some(&mut is_new))?;
-                tell!(decoder.sink.end_object());
+                emit!(decoder.sink.begin_object());
+                decoder.row(line, table, state, items.found, Some(&mut is_new))?;
+                emit!(decoder.sink.end_object());
                 let what = match *matched {
-                    Some(_) if wanted => Told::Member,
-                    Some(matched) if next == name.as_ref() => Told::Inside { matched },
-                    _ => Told::Other,
+                    Some(_) if wanted => Event::Member,
+                    Some(matched) if next == name.as_ref() => Event::Enclosing { matched },
+                    _ => Event::Skipped,
                 };
-                Ok(Step::Told { what, name })
+                Ok(Step::Value { what, name })
             }
             Kind::Array(items) => {
                 let Some((line, form)) = decoder.next_item(items.count, items.found, *depth)?
@@ -304,7 +305,7 @@ impl<N> Rows<N> {
                     return Ok(Step::Closed);
                 };
                 decoder.item(line, form, *depth + 2)?;
-                Ok(Step::Told { what: Told::row(wanted), name: None })
+                Ok(Step::Value { what: Event::row(wanted), name: None })
             }
         }
     }
@@ -314,9 +315,9 @@ impl<N> Rows<N> {
     fn apply<S>(
         &mut self,
         decoder: &mut Decoder<'_, '_, S>,
-        each: Each<'_, S>,
+        each: Handler<'_, S>,
         step: Step<N>,
-    ) -> Done<S, Result<(), ReadError<S::Error>>>
+    ) -> DecodeResult<S, Result<(), ReadError<S::Error>>>
     where
         S: Columns<Name = N>,
     {
@@ -325,21 +326,21 @@ impl<N> Rows<N> {
                 self.stage = Stage::Body { counted };
                 match root {
                     Some(frame) => self.open(decoder, frame)?,
-                    None => tell!(each(decoder.sink, Told::Elements)),
+                    None => emit!(each(decoder.sink, Event::Elements)),
                 }
             }
             Step::Opened { frame, name } => {
                 self.add_name(name);
                 self.open(decoder, frame)?;
             }
-            Step::Told { what, name } => {
+            Step::Value { what, name } => {
                 if let Some(name) = name {
                     self.add_name(name);
                 }
                 if let Some(items) = self.frames.last_mut().and_then(|frame| frame.kind.items()) {
                     items.found += 1;
                 }
-                tell!(each(decoder.sink, what));
+                emit!(each(decoder.sink, what));
             }
             Step::Closed => {
                 let mut closed = self.frames.pop();
@@ -347,11 +348,11 @@ impl<N> Rows<N> {
                     if let Some(index) = items.deferred {
                         decoder.deferred[index].1 = items.found;
                     }
-                    decoder.ended = Ended::Counted;
+                    decoder.preceding = Preceding::CountedBody;
                     return Ok(items.check().map_err(ReadError::Text));
                 }
             }
-            Step::Ended => self.stage = Stage::Done,
+            Step::Finished => self.stage = Stage::Done,
         }
         Ok(Ok(()))
     }
@@ -363,7 +364,7 @@ impl<N> Rows<N> {
         }
     }
 
-    fn open<S>(&mut self, decoder: &mut Decoder<'_, '_, S>, mut frame: Frame<N>) -> Done<S>
+    fn open<S>(&mut self, decoder: &mut Decoder<'_, '_, S>, mut frame: Frame<N>) -> DecodeResult<S>
     where
         S: Columns<Name = N>,
     {
@@ -398,7 +399,10 @@ struct Path<'p> {
 }
 
 /// The header, and what stands behind it; the path has so many keys.
-fn root<S: Columns>(decoder: &mut Decoder<'_, '_, S>, keys: usize) -> Done<S, Step<S::Name>> {
+fn root<S: Columns>(
+    decoder: &mut Decoder<'_, '_, S>,
+    keys: usize,
+) -> DecodeResult<S, Step<S::Name>> {
     let matched = Some(0);
     match decoder.begin()? {
         Root::Scalar(line) => decoder.fail(Code::MissingSection, line, NO_ROWS),
@@ -406,7 +410,7 @@ fn root<S: Columns>(decoder: &mut Decoder<'_, '_, S>, keys: usize) -> Done<S, St
             let frame = Frame { kind: Kind::Object(Names::new()), depth: 0, matched };
             Ok(Step::Begun { root: Some(frame), counted: false })
         }
-        Root::Block(line) => {
+        Root::Array(line) => {
             decoder.advance()?;
             let kind = Kind::of(decoder.head(line.start + 3, line.end)?);
             if keys > 0 && !matches!(&kind, Ok(kind) if kind.has_members()) {
@@ -432,7 +436,7 @@ fn closed<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     next: Option<&String>,
     names: &Names<'_>,
-) -> Done<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Name>> {
     match next {
         Some(missing) if names.find(missing).is_none() => Err(no_member(decoder, missing, names)),
         _ => Ok(Step::Closed),
@@ -444,15 +448,15 @@ fn whole_member<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     depth: usize,
     names: &Names<'_>,
-) -> Done<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Name>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
         return Ok(Step::Closed);
     };
-    tell!(decoder.sink.begin_object());
-    tell!(decoder.sink.key(&name));
+    emit!(decoder.sink.begin_object());
+    emit!(decoder.sink.key(&name));
     decoder.member_value(line, depth, form)?;
-    tell!(decoder.sink.end_object());
-    Ok(Step::Told { what: Told::Member, name: Some(name.into_owned()) })
+    emit!(decoder.sink.end_object());
+    Ok(Step::Value { what: Event::Member, name: Some(name.into_owned()) })
 }
 
 /// The next member of an object that is open, its name and form.
@@ -460,13 +464,13 @@ fn next_member<'t, S: Columns>(
     decoder: &Decoder<'t, '_, S>,
     depth: usize,
     names: &Names<'_>,
-) -> Done<S, Option<(Line, Cow<'t, str>, Form)>> {
+) -> DecodeResult<S, Option<(Line, Cow<'t, str>, MemberForm)>> {
     let next = decoder.lines.peek();
     let Some(line) = next.filter(|l| l.indent >= depth && !decoder.is_trailer(*l)) else {
         return Ok(None);
     };
     if line.indent > depth {
-        return decoder.too_deep(line);
+        return decoder.unexpected_indent(line);
     }
     let (name, form) = decoder.member_head(line)?;
     if names.find(&name).is_some() {
@@ -481,30 +485,32 @@ fn member<S: Columns>(
     depth: usize,
     names: &Names<'_>,
     path: &Path<'_>,
-) -> Done<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Name>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
         return closed(decoder, path.next, names);
     };
     let matched = path.matched.filter(|_| path.next.is_some_and(|next| *next == name));
     let matched = matched.map(|matched| matched + 1);
     let wanted = matched == Some(path.all);
-    let what = if wanted { Told::Elements } else { Told::Other };
+    let what = if wanted { Event::Elements } else { Event::Skipped };
     let leads_on = matched.is_some() && !wanted;
     let name = name.into_owned();
     let (kind, depth) = match form {
-        Form::Scalar(_) if matched.is_some() => {
+        MemberForm::Scalar(_) if matched.is_some() => {
             return decoder.fail(Code::MissingSection, line, NO_ROWS);
         }
-        Form::List(_) if leads_on => return decoder.fail(Code::MissingSection, line, NO_MEMBERS),
-        Form::Scalar(_) | Form::List(_) | Form::Unknown => {
-            decoder.member_value(line, depth, form)?;
-            return Ok(Step::Told { what, name: Some(name) });
+        MemberForm::List(_) if leads_on => {
+            return decoder.fail(Code::MissingSection, line, NO_MEMBERS);
         }
-        Form::Section => {
+        MemberForm::Scalar(_) | MemberForm::List(_) | MemberForm::Unknown => {
+            decoder.member_value(line, depth, form)?;
+            return Ok(Step::Value { what, name: Some(name) });
+        }
+        MemberForm::Section => {
             decoder.advance()?;
             (Ok(Kind::Object(Names::new())), depth + 2)
         }
-        Form::Block(at) => {
+        MemberForm::Array(at) => {
             decoder.advance()?;
             (Kind::of(decoder.head(at, line.end)?), depth)
         }
@@ -515,7 +521,7 @@ fn member<S: Columns>(
         }
         Err((count, start)) if !leads_on => {
             decoder.list(count, start, line.end)?;
-            Ok(Step::Told { what, name: Some(name) })
+            Ok(Step::Value { what, name: Some(name) })
         }
         _ => decoder.fail(Code::MissingSection, line, NO_MEMBERS),
     }
@@ -527,7 +533,7 @@ fn no_member<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     missing: &str,
     names: &Names<'_>,
-) -> Stop<S::Error> {
+) -> Failure<S::Error> {
     let known: Vec<_> = names.first().map(excerpt).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     let message = format!("no member {}; there are: {known}", excerpt(missing));
@@ -535,9 +541,9 @@ fn no_member<S: Columns>(
     Fault::new(Code::MissingSection, at, message).into()
 }
 
-impl Told {
+impl Event {
     fn row(wanted: bool) -> Self {
-        if wanted { Self::Row } else { Self::Other }
+        if wanted { Self::Row } else { Self::Skipped }
     }
 }
 
@@ -554,26 +560,27 @@ impl<N> Kind<N> {
     }
 
     /// What the head of a block opens, unless that is a list, whose elements begin at the number.
-    fn of(head: Head<N>) -> Result<Self, (Count, usize)> {
+    fn of(head: ArrayHead<N>) -> Result<Self, (Count, usize)> {
         let (count, table, names) = match head {
-            Head::List { count, start } => return Err((count, start)),
-            Head::Counted { count } => return Ok(Self::Array(Items::new(count))),
-            Head::Table { count, table } => (count, table, None),
-            Head::Keyed { count, table } => (count, table, Some(Names::new())),
+            ArrayHead::List { count, start } => return Err((count, start)),
+            ArrayHead::CountOnly { count } => return Ok(Self::Array(Items::new(count))),
+            ArrayHead::Table { count, table } => (count, table, None),
+            ArrayHead::Keyed { count, table } => (count, table, Some(Names::new())),
         };
-        Ok(Self::Table { items: Items::new(count), table, memory: Memory::new(), names })
+        Ok(Self::Table { items: Items::new(count), table, state: TableState::new(), names })
     }
 }
 
 impl Items {
     fn new(count: Count) -> Self {
-        Self { count, place: Place::Nowhere, deferred: None, found: 0 }
+        Self { count, place: Place::None, deferred: None, found: 0 }
     }
 
     fn check(&self) -> Result<(), Error> {
         match self.count.value {
             Some(declared) if declared != self.found => {
-                let message = crate::gcf::generic::decode::miscounted(declared, self.found);
+                let message =
+                    crate::gcf::generic::decode::count_mismatch_message(declared, self.found);
                 Err(Error { code: Code::CountMismatch, message, place: self.place.clone() })
             }
             _ => Ok(()),

@@ -6,7 +6,7 @@
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::keyed::Scalar;
-use crate::gcf::syntax::declare::Names;
+use crate::gcf::syntax::declaration::Names;
 use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
 use std::borrow::Cow;
@@ -175,7 +175,7 @@ impl StreamEncoder {
         }
         cells.iter().flatten().try_for_each(check_finite)?;
         if let Some(keys) = &mut open.keys {
-            let Some(Some(Scalar::Text(key))) = cells.first() else {
+            let Some(Some(Scalar::String(key))) = cells.first() else {
                 return fail(Code::InvalidKey, "the first cell is the member key, a text");
             };
             if !keys.insert(key.clone()) {
@@ -250,7 +250,7 @@ impl StreamEncoder {
 }
 
 fn fail<T>(code: Code, message: impl Into<String>) -> Result<T, Error> {
-    Err(Error::nowhere(code, message))
+    Err(Error::without_place(code, message))
 }
 
 fn check_finite(value: &Scalar) -> Result<(), Error> {

@@ -84,7 +84,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Where the last line ends that counts and is not ahead.
-    pub(crate) fn behind(&self) -> usize {
+    pub(crate) fn consumed(&self) -> usize {
         self.behind
     }
 

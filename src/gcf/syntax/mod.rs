@@ -5,7 +5,7 @@
 //! `scalar` reads one cell, `string` and `number` its two hard kinds. `append` copies short strings.
 
 pub(crate) mod append;
-pub(crate) mod declare;
+pub(crate) mod declaration;
 pub(crate) mod header;
 pub(crate) mod line;
 pub(crate) mod number;

@@ -17,13 +17,13 @@ pub(crate) enum Token<'t> {
     Bool(bool),
     Int(i64),
     Float(f64),
-    Text(Cow<'t, str>),
+    String(Cow<'t, str>),
     /// `~`: only in a cell.
-    Absent,
+    Missing,
     /// `^`: only in a cell.
     Marker,
     /// `^{a,b}`: only in a cell.
-    Schema(Vec<Cow<'t, str>>),
+    InlineSchema(Vec<Cow<'t, str>>),
 }
 
 impl Token<'_> {
@@ -35,10 +35,12 @@ impl Token<'_> {
             Self::Bool(value) => Token::Bool(value),
             Self::Int(value) => Token::Int(value),
             Self::Float(value) => Token::Float(value),
-            Self::Text(text) => Token::Text(owned(text)),
-            Self::Absent => Token::Absent,
+            Self::String(text) => Token::String(owned(text)),
+            Self::Missing => Token::Missing,
             Self::Marker => Token::Marker,
-            Self::Schema(names) => Token::Schema(names.into_iter().map(owned).collect()),
+            Self::InlineSchema(names) => {
+                Token::InlineSchema(names.into_iter().map(owned).collect())
+            }
         }
     }
 }
@@ -63,7 +65,7 @@ pub(crate) fn read(
             if stop < end && bytes[stop] != delimiter {
                 return fault(Code::TrailingCharacters, behind, "text behind the closing quote");
             }
-            return Ok((Token::Text(quoted), stop));
+            return Ok((Token::String(quoted), stop));
         }
         // In a list, whose commas end tokens, `^{a,b}` is two of them.
         Some(b'^') if delimiter == b'|' && bytes[from..].starts_with(b"^{") => {
@@ -100,18 +102,18 @@ fn bare(token: &str, at: usize) -> Read<Token<'_>> {
             None => match number::parse(token, at)? {
                 Some(Number::Int(value)) => Token::Int(value),
                 Some(Number::Float(value)) => Token::Float(value),
-                None => Token::Text(Cow::Borrowed(token)),
+                None => Token::String(Cow::Borrowed(token)),
             },
         },
         b"true" => Token::Bool(true),
         b"false" => Token::Bool(false),
-        b"~" => Token::Absent,
+        b"~" => Token::Missing,
         b"^" => Token::Marker,
         [b'^', b'{', .., b'}'] => {
             let message = "^{} stands only in a cell of a table, and declares fields";
             return fault(Code::InvalidAttachmentMarker, at, message);
         }
-        _ => Token::Text(Cow::Borrowed(token)),
+        _ => Token::String(Cow::Borrowed(token)),
     })
 }
 
@@ -149,7 +151,7 @@ fn schema(text: &str, start: usize, end: usize) -> Option<(Token<'_>, usize)> {
         }
     }
     let stop = skip_blanks(bytes, at + 1);
-    (stop == end || bytes[stop] == b'|').then_some((Token::Schema(names), stop))
+    (stop == end || bytes[stop] == b'|').then_some((Token::InlineSchema(names), stop))
 }
 
 /// Where the first byte stands that is no blank.
@@ -173,19 +175,19 @@ mod tests {
         for (text, token) in [
             ("-", Token::Null),
             (" true\t", Token::Bool(true)),
-            ("~", Token::Absent),
+            ("~", Token::Missing),
             ("^", Token::Marker),
-            ("^{a, \"b|}\"}", Token::Schema(vec!["a".into(), "b|}".into()])),
+            ("^{a, \"b|}\"}", Token::InlineSchema(vec!["a".into(), "b|}".into()])),
             ("-0", Token::Int(0)),
             ("9223372036854775807", Token::Int(i64::MAX)),
             ("1e20", Token::Float(1e20)),
-            ("\"true\"", Token::Text("true".into())),
+            ("\"true\"", Token::String("true".into())),
         ] {
             assert_eq!(one(text), Ok(token), "{text}");
         }
         for text in ["01", "1.", ".5", "+1", "NaN", "null", "1.٥", "^{a", "", "a\"b\"", "-a", "--1"]
         {
-            assert_eq!(one(text), Ok(Token::Text(text.into())), "{text}");
+            assert_eq!(one(text), Ok(Token::String(text.into())), "{text}");
         }
         for (text, code) in [
             ("^{}", Code::InvalidAttachmentMarker),
@@ -202,8 +204,8 @@ mod tests {
     fn a_quote_within_a_token_hides_no_delimiter() {
         let text = " \"a|b\" |c\"d|e\"";
         let (first, stop) = read(text, 0, text.len(), b'|').unwrap();
-        assert_eq!((first, stop), (Token::Text("a|b".into()), 7));
+        assert_eq!((first, stop), (Token::String("a|b".into()), 7));
         let (second, stop) = read(text, 8, text.len(), b'|').unwrap();
-        assert_eq!((second, stop), (Token::Text("c\"d".into()), 11));
+        assert_eq!((second, stop), (Token::String("c\"d".into()), 11));
     }
 }

@@ -3,7 +3,7 @@
 use super::{Text, error};
 use crate::args::lone_surrogate;
 use crate::{detached, make_str};
-use compactwire::gcf::keyed::{self, Anchor, Delta, Parts, Producer, Row, Scalar, Snapshots};
+use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -250,7 +250,7 @@ impl KeyedDelta {
     ) -> PyResult<Self> {
         let identities = elements(removed)?;
         let identities = identities.iter().enumerate();
-        let parts = Parts {
+        let parts = DeltaParts {
             added: read_rows(&elements(added)?, &fields)?,
             changed: read_rows(&elements(changed)?, &fields)?,
             removed: identities.map(|(at, one)| scalar(one, at, key)).collect::<PyResult<_>>()?,
@@ -702,7 +702,7 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> PyResult<Vec<Row>>
 
 #[cold]
 fn unfit(py: Python<'_>, code: Code, row: usize, field: &str, message: &str) -> PyErr {
-    error(py, &Error::nowhere(code, format!("{}: {message}", place(row, field))))
+    error(py, &Error::without_place(code, format!("{}: {message}", place(row, field))))
 }
 
 fn place(row: usize, field: &str) -> String {
@@ -719,8 +719,9 @@ pub(super) fn scalar_at(
     place: impl FnOnce() -> String,
 ) -> PyResult<Scalar> {
     let py = value.py();
-    let unfit =
-        |code, message: &str| error(py, &Error::nowhere(code, format!("{}: {message}", place())));
+    let unfit = |code, message: &str| {
+        error(py, &Error::without_place(code, format!("{}: {message}", place())))
+    };
     Ok(if value.is_none() {
         Scalar::Null
     } else if let Ok(value) = value.cast::<PyBool>() {
@@ -737,7 +738,7 @@ pub(super) fn scalar_at(
         let Ok(plain) = text.to_str() else {
             return Err(unfit(Code::InvalidSurrogate, &lone_surrogate(text)));
         };
-        Scalar::Text(plain.into())
+        Scalar::String(plain.into())
     } else {
         let found = value.get_type().name()?;
         return Err(unfit(Code::UnsupportedType, &format!("a value is a scalar, not {found}")));
@@ -750,7 +751,7 @@ fn object<'py>(py: Python<'py>, value: &Scalar) -> PyResult<Bound<'py, PyAny>> {
         Scalar::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Float(value) => PyFloat::new(py, *value).into_any(),
-        Scalar::Text(text) => make_str(py, text)?.into_any(),
+        Scalar::String(text) => make_str(py, text)?.into_any(),
     })
 }
 

@@ -232,7 +232,10 @@ impl<'py> Text<'py> {
             Self::Str(text) => {
                 return text.to_str().map_err(|_| {
                     let message = super::args::lone_surrogate(text);
-                    error(text.py(), &gcf::Error::nowhere(gcf::Code::InvalidSurrogate, message))
+                    error(
+                        text.py(),
+                        &gcf::Error::without_place(gcf::Code::InvalidSurrogate, message),
+                    )
                 });
             }
             Self::Bytes(bytes) => bytes.as_bytes(),

@@ -3,7 +3,7 @@
 use super::objects::Objects;
 use super::{MAX_DEPTH, error, limits, os_error, path_of};
 use compactwire::excerpt::excerpt;
-use compactwire::gcf::rows::{Rows, Status, Told};
+use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{Code, Error, ReadError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -67,7 +67,7 @@ pub(crate) fn iter_rows(
         Err(PyTypeError::new_err(format!("a path is made of keys, which are str, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
-    let rows = Rows::new(path.clone(), limits(max_depth)?, max_row_size);
+    let rows = RowReader::new(path.clone(), limits(max_depth)?, max_row_size);
     let source = Source::new(source)?;
     let ready = VecDeque::new();
     let reader = Box::new(Reader { rows, path, source, ready, last: None });
@@ -117,7 +117,7 @@ impl RowIterator {
 }
 
 struct Reader {
-    rows: Rows<Py<PyString>>,
+    rows: RowReader<Py<PyString>>,
     path: Vec<String>,
     source: Source,
     ready: VecDeque<Py<PyAny>>,
@@ -135,8 +135,8 @@ impl Reader {
                 return last.map(|()| None);
             }
             match self.read(py) {
-                Ok(Status::Hungry) => self.feed(py)?,
-                Ok(Status::Ended) => self.last = Some(Ok(())),
+                Ok(Status::NeedMore) => self.feed(py)?,
+                Ok(Status::Finished) => self.last = Some(Ok(())),
                 Err(error) => self.last = Some(Err(error)),
             }
         }
@@ -145,22 +145,22 @@ impl Reader {
     /// Reads the rows that are there.
     fn read(&mut self, py: Python<'_>) -> PyResult<Status> {
         let (ready, path) = (&mut self.ready, &self.path);
-        let mut each = |objects: &mut Objects<'_>, told: Told| {
-            match (told, objects.take()) {
-                (Told::Void, _) => objects.clear(),
-                (Told::Row, Some(row)) => ready.push_back(row.unbind()),
-                (Told::Member, Some(dict)) => {
+        let mut each = |objects: &mut Objects<'_>, event: Event| {
+            match (event, objects.take()) {
+                (Event::Incomplete, _) => objects.clear(),
+                (Event::Row, Some(row)) => ready.push_back(row.unbind()),
+                (Event::Member, Some(dict)) => {
                     let items = dict.cast::<PyDict>()?.items();
                     ready.push_back(items.get_item(0)?.unbind());
                 }
-                (Told::Elements, Some(list)) => {
+                (Event::Elements, Some(list)) => {
                     ready.extend(list.cast::<PyList>()?.iter().map(Bound::unbind));
                 }
-                (Told::Inside { matched }, Some(dict)) => {
+                (Event::Enclosing { matched }, Some(dict)) => {
                     let rows = inside(&dict, &path[matched..])?;
                     ready.extend(rows.into_iter().map(Bound::unbind));
                 }
-                (_, None) | (Told::Other, _) => {}
+                (_, None) | (Event::Skipped, _) => {}
             }
             Ok(())
         };
@@ -217,7 +217,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> PyResult<Vec<Bound<
         };
         let Some(next) = next else {
             let message = format!("no member {} where the path leads", excerpt(key));
-            let problem = Error::nowhere(Code::MissingSection, message);
+            let problem = Error::without_place(Code::MissingSection, message);
             return Err(error(dict.py(), &problem));
         };
         found = next;
@@ -228,7 +228,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> PyResult<Vec<Bound<
         Ok(dict.items().iter().collect())
     } else {
         let message = "a scalar has no rows, and the path leads to one";
-        Err(error(dict.py(), &Error::nowhere(Code::MissingSection, message)))
+        Err(error(dict.py(), &Error::without_place(Code::MissingSection, message)))
     }
 }
 

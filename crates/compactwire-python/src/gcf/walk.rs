@@ -75,7 +75,7 @@ impl<'a> QuickWalk<'_, 'a, '_> {
             let class = ffi::Py_TYPE(object);
             if class == &raw mut ffi::PyUnicode_Type {
                 let text = Self::text(object)?;
-                self.builder.push(Node::Text(text));
+                self.builder.push(Node::String(text));
             } else if class == &raw mut ffi::PyLong_Type {
                 let value = Self::int(object)?;
                 self.builder.push(Node::Int(value));

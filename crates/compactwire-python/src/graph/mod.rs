@@ -79,7 +79,7 @@ pub(super) fn with_text<T>(
             let lone = |_| compactwire::gcf::Error {
                 code: compactwire::gcf::Code::InvalidSurrogate,
                 message: args::lone_surrogate(text),
-                place: compactwire::gcf::Place::Nowhere,
+                place: compactwire::gcf::Place::None,
             };
             text.to_str().map_err(lone).and_then(read)
         }

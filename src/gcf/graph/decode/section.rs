@@ -6,7 +6,7 @@ use super::Reader;
 use super::words::is_digits;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::gcf::syntax::declare::brackets;
+use crate::gcf::syntax::declaration::read_count;
 use crate::gcf::syntax::line::Line;
 
 /// Which lines follow.
@@ -85,7 +85,7 @@ impl<'t> Reader<'t, '_> {
             return Ok(if rest.is_empty() { name } else { header });
         }
         let end = line.start + self.lines.str(line).trim_end_matches([' ', '\t']).len();
-        let (count, behind) = brackets(self.text, self.at(rest), end)?;
+        let (count, behind) = read_count(self.text, self.at(rest), end)?;
         if count.keyed || behind < end {
             let message = format!("{} is no count; as [3] or [?]", excerpt(rest));
             return fault(Code::InvalidCount, count.at, message);

@@ -143,7 +143,7 @@ pub(in super::super) fn write_locations(
         for number in [Some(*line), Some(*column), end_line, end_column].into_iter().flatten() {
             if number == 0 {
                 let message = "lines and columns count from 1, so none is 0";
-                return Err(Error::nowhere(Code::InvalidLocLine, message));
+                return Err(Error::without_place(Code::InvalidLocLine, message));
             }
             out.push(' ');
             write_id(number, out);

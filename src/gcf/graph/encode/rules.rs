@@ -30,7 +30,7 @@ pub(super) fn order(payload: &Payload, options: EncodeOptions) -> Result<Vec<u32
 
 fn count(length: usize, what: &str) -> Result<u32, Error> {
     let message = || format!("more than 2^32 {what}");
-    u32::try_from(length).map_err(|_| Error::nowhere(Code::LimitExceeded, message()))
+    u32::try_from(length).map_err(|_| Error::without_place(Code::LimitExceeded, message()))
 }
 
 /// An edge that is written: the ids of its ends, and itself.

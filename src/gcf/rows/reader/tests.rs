@@ -7,15 +7,15 @@ type Found = (Vec<Value<'static>>, Result<(), Error>);
 /// The rows of a text that comes in pieces.
 fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let keys = path.iter().map(|&key| key.to_owned()).collect();
-    let mut rows = Rows::new(keys, Limits::default(), max_row_size);
+    let mut rows = RowReader::new(keys, Limits::default(), max_row_size);
     let mut builder = Builder::default();
     let mut found = Vec::new();
-    let mut each = |builder: &mut Builder<'static>, told: Told| {
+    let mut each = |builder: &mut Builder<'static>, event: Event| {
         let value = std::mem::take(builder).finish();
-        match (told, value) {
-            (Told::Other | Told::Void, _) => {}
-            (Told::Elements, Some(Value::Array(elements))) => found.extend(elements),
-            (Told::Inside { matched }, Some(value)) => {
+        match (event, value) {
+            (Event::Skipped | Event::Incomplete, _) => {}
+            (Event::Elements, Some(Value::Array(elements))) => found.extend(elements),
+            (Event::Enclosing { matched }, Some(value)) => {
                 found.extend(elements(&value, &path[matched..]));
             }
             (_, value) => found.push(value.unwrap()),
@@ -25,8 +25,8 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let mut pieces = pieces.iter();
     let done = loop {
         match rows.read(&mut builder, &mut each) {
-            Ok(Status::Ended) => break Ok(()),
-            Ok(Status::Hungry) => match pieces.next() {
+            Ok(Status::Finished) => break Ok(()),
+            Ok(Status::NeedMore) => match pieces.next() {
                 Some(piece) => rows.feed(piece),
                 None => rows.finish(),
             },
@@ -190,13 +190,13 @@ fn a_long_row_is_not_read_again_for_each_piece() {
     let lines: Vec<_> = (0..count).map(|i| format!("    @{i} =x\n")).collect();
     let lines = lines.concat();
     let text = format!("GCF profile=generic\n## [1]{{a}}\n@0 ^\n.a [{count}]\n{lines}");
-    let mut rows = Rows::new(Vec::new(), Limits::default(), 1 << 20);
+    let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
     let mut builder = Builder::default();
     let mut again = 0;
     for piece in text.as_bytes().chunks(20) {
         rows.feed(piece);
-        let mut each = |builder: &mut Builder, told: Told| {
-            again += usize::from(told == Told::Void);
+        let mut each = |builder: &mut Builder, event: Event| {
+            again += usize::from(event == Event::Incomplete);
             *builder = Builder::default();
             Ok(())
         };

@@ -1,4 +1,4 @@
-//! Declarations: what stands in brackets and braces before a body, `[3]{id,"a>b",region=eu}`.
+//! Declarations: what stands in read_count and braces before a body, `[3]{id,"a>b",region=eu}`.
 //!
 //! GCF 3.6 sections 6 and 7, and the constant columns of newer drafts.
 
@@ -19,8 +19,8 @@ pub(crate) struct Count {
     pub at: usize,
 }
 
-/// Reads the brackets that begin at `at`; gives the count and what is behind them.
-pub(crate) fn brackets(text: &str, at: usize, end: usize) -> Read<(Count, usize)> {
+/// Reads the read_count that begin at `at`; gives the count and what is behind them.
+pub(crate) fn read_count(text: &str, at: usize, end: usize) -> Read<(Count, usize)> {
     let inside = text[at..end].strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let Some((inside, _)) = inside else {
         return fault(Code::InvalidCount, at, "the bracket does not close");
@@ -58,7 +58,7 @@ pub(crate) struct Field<'t> {
 }
 
 /// Reads the braces that begin at `at`; gives the fields and what is behind.
-pub(crate) fn braces(text: &str, at: usize, end: usize) -> Read<(Vec<Field<'_>>, usize)> {
+pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<'_>>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut fields: Vec<Field<'_>> = Vec::new();
     let mut next = skip_blanks(bytes, at + 1);
@@ -113,7 +113,7 @@ fn constant(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> {
     };
     let empty = start == stop;
     match scalar::read(text, start, stop, b'\n')?.0 {
-        Token::Absent | Token::Marker | Token::Schema(_) => {
+        Token::Missing | Token::Marker | Token::InlineSchema(_) => {
             fault(Code::InvalidConstValue, at, "a constant is a scalar")
         }
         _ if empty => fault(Code::InvalidConstValue, at, "a constant column needs a value"),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn counts_are_digits_or_a_question_mark() {
         let read = |text: &str| {
-            brackets(text, 0, text.len())
+            read_count(text, 0, text.len())
                 .map(|(count, end)| (count.value, count.keyed, end))
                 .map_err(|fault| fault.code)
         };
@@ -191,12 +191,12 @@ mod tests {
     #[test]
     fn fields_may_be_quoted_identified_or_constant() {
         let text = r#"{id , "a,}", @k, r=us-east, "c"="x}" }"#;
-        let (fields, end) = braces(text, 0, text.len()).unwrap();
+        let (fields, end) = read_fields(text, 0, text.len()).unwrap();
         let names: Vec<_> = fields.iter().map(|field| &*field.name).collect();
         assert_eq!(names, ["id", "a,}", "k", "r", "c"]);
         assert_eq!(end, text.len());
         assert!(fields[1].quoted && fields[2].identity && !fields[0].identity);
-        assert_eq!(fields[4].constant, Some(Token::Text("x}".into())));
+        assert_eq!(fields[4].constant, Some(Token::String("x}".into())));
         for (text, code) in [
             ("{}", Code::InvalidFieldDeclaration),
             ("{a b}", Code::InvalidFieldDeclaration),
@@ -210,7 +210,7 @@ mod tests {
             ("{\"a}", Code::UnterminatedQuote),
         ] {
             assert_eq!(
-                braces(text, 0, text.len()).map_err(|fault| fault.code),
+                read_fields(text, 0, text.len()).map_err(|fault| fault.code),
                 Err(code),
                 "{text}"
             );

@@ -27,17 +27,17 @@ pub fn respond<E: From<Error>>(
     base: Option<&KeyedSet>,
     tool: &str,
     mut size: impl FnMut(&str) -> Result<u64, E>,
-) -> Result<Answer, E> {
+) -> Result<Response, E> {
     if peer_root == Some(set.root()) {
-        return Ok(Answer { text: unchanged(set, tool)?, is_full: false });
+        return Ok(Response { text: unchanged(set, tool)?, is_full: false });
     }
-    let full = Answer { text: set.write(tool)?, is_full: true };
+    let full = Response { text: set.write(tool)?, is_full: true };
     let base = base.filter(|base| peer_root == Some(base.root()));
     let Some(delta) = base.and_then(|base| Delta::between(base, set)) else { return Ok(full) };
     let delta = delta.write(tool, None)?;
     let (small, whole) = (size(&delta)?, size(&full.text)?);
     let worth_it = u128::from(small) * 10 < u128::from(whole) * 6;
-    Ok(if worth_it { Answer { text: delta, is_full: false } } else { full })
+    Ok(if worth_it { Response { text: delta, is_full: false } } else { full })
 }
 
 /// How many tokens a text has, about: runs of letters, digits, `_` and `.` are one each, and so is every
@@ -100,7 +100,7 @@ impl Anchor {
 
 /// A text to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// A full set, a delta or "unchanged".
     pub text: String,
     /// Whether it is a full set.
@@ -147,7 +147,7 @@ impl Producer {
     ///
     /// # Errors
     /// None: the tool is known to fit.
-    pub fn push(&mut self, set: Arc<KeyedSet>) -> Result<Answer, Error> {
+    pub fn push(&mut self, set: Arc<KeyedSet>) -> Result<Response, Error> {
         let turn = self.turn + 1;
         let due = match self.anchor {
             Anchor::Every(0) => turn.is_multiple_of(Anchor::EVERY),
@@ -158,12 +158,12 @@ impl Producer {
         let delta = delta.map(|delta| delta.write("", None)).transpose()?;
         let bytes = self.bytes + delta.as_ref().map_or(0, String::len);
         let answer = match delta {
-            Some(text) if self.anchor != Anchor::Size => Answer { text, is_full: false },
+            Some(text) if self.anchor != Anchor::Size => Response { text, is_full: false },
             delta => {
                 let full = set.write(&self.tool)?;
                 match delta {
-                    Some(text) if bytes < full.len() => Answer { text, is_full: false },
-                    _ => Answer { text: full, is_full: true },
+                    Some(text) if bytes < full.len() => Response { text, is_full: false },
+                    _ => Response { text: full, is_full: true },
                 }
             }
         };

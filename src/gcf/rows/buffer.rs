@@ -10,7 +10,7 @@ const MAX_COMMENTS: usize = 1 << 20;
 
 /// Text that comes in pieces and goes line by line.
 #[derive(Default)]
-pub(super) struct Input {
+pub(super) struct LineBuffer {
     /// Whole lines.
     pub text: String,
     /// The beginning of the next line.
@@ -28,7 +28,7 @@ pub(super) struct Input {
     lines: usize,
 }
 
-impl Input {
+impl LineBuffer {
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         if self.broken.is_some() {
             return;
