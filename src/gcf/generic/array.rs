@@ -8,8 +8,9 @@ use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, em
 use super::row::TableState;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::syntax::declaration::{Count, Field, Names, read_count, read_fields};
+use crate::gcf::syntax::declaration::{Count, Field, read_count, read_fields};
 use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::skip_blanks;
 use crate::walk::Columns;
@@ -253,7 +254,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         emit!(self.sink.begin_object());
         let mut found = 0;
         let mut state = TableState::new();
-        let mut names = Names::new();
+        let mut names = NameIndex::new();
         while let Some(line) = self.next_row(count, found, depth)? {
             self.row(line, table, &mut state, found, Some(&mut |key| names.add(key)))?;
             found += 1;

@@ -4,7 +4,8 @@
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::syntax::declaration::{Field, Names};
+use crate::gcf::syntax::declaration::Field;
+use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ pub(crate) struct TableColumns<N> {
     /// All members are cells, each its own.
     pub plain: bool,
     /// The names of cells that may hold a marker, in the order of members.
-    names: Names<'static>,
+    names: NameIndex<'static>,
     /// For each of those names, its member.
     named: Vec<usize>,
 }
@@ -63,12 +64,12 @@ impl<N> TableColumns<N> {
             paths: Vec::new(),
             width: 0,
             plain: true,
-            names: Names::new(),
+            names: NameIndex::new(),
             named: Vec::new(),
         };
         // The first segments of members: a path may not begin with another member's name.
-        let mut firsts = Names::new();
-        let mut declared = Names::new();
+        let mut firsts = NameIndex::new();
+        let mut declared = NameIndex::new();
         for field in fields {
             if !declared.add(field.name.clone()) {
                 return Err(duplicate(&field));
@@ -81,7 +82,7 @@ impl<N> TableColumns<N> {
     fn add<'t, E: From<Box<Fault>>>(
         &mut self,
         field: Field<'t>,
-        firsts: &mut Names<'t>,
+        firsts: &mut NameIndex<'t>,
         max_depth: usize,
         known: &mut impl FnMut(&str) -> Result<N, E>,
     ) -> Result<(), E> {

@@ -6,9 +6,10 @@ use super::columns::TableColumns;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::limits::Limits;
-use crate::gcf::syntax::declaration::{Count, Names, read_count};
+use crate::gcf::syntax::declaration::{Count, read_count};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
+use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
 use crate::json::{Escape, Teller};
@@ -281,7 +282,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     pub(crate) fn object(&mut self, depth: usize) -> DecodeResult<S> {
         self.enter(self.here())?;
         emit!(self.sink.begin_object());
-        let mut names = Names::new();
+        let mut names = NameIndex::new();
         while let Some(line) = self.lines.peek() {
             if line.indent < depth || self.is_trailer(line) {
                 break;
@@ -296,7 +297,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         Ok(())
     }
 
-    fn member(&mut self, line: Line, depth: usize, names: &mut Names<'t>) -> DecodeResult<S> {
+    fn member(&mut self, line: Line, depth: usize, names: &mut NameIndex<'t>) -> DecodeResult<S> {
         let (name, form) = self.member_head(line)?;
         emit!(self.sink.key(&name));
         if !names.add(name) {

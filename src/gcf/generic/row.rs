@@ -8,8 +8,8 @@ use super::columns::{PathValue, Source};
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::syntax::declaration::Names;
 use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
@@ -40,7 +40,7 @@ struct Row<'t> {
     /// Its first cell among all that are open.
     base: usize,
     /// Names without a column that were attached.
-    bare: Names<'t>,
+    bare: NameIndex<'t>,
     jumps: Option<Jumps<'t>>,
 }
 
@@ -110,11 +110,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 }
             }
             if self.below(line).is_some_and(|below| self.starts(below, ".")) {
-                let row = Row { line, has_id, base, bare: Names::new(), jumps: None };
+                let row = Row { line, has_id, base, bare: NameIndex::new(), jumps: None };
                 self.leftovers(row, table, state)?;
             }
         } else {
-            let row = Row { line, has_id, base, bare: Names::new(), jumps: None };
+            let row = Row { line, has_id, base, bare: NameIndex::new(), jumps: None };
             self.members_of(row, table, state)?;
         }
         emit!(self.sink.end_object());
@@ -291,7 +291,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> DecodeResult<S, bool> {
         let Some(cell) = table.cell(member) else { return Ok(false) };
         let Token::InlineSchema(names) = &self.cells[row.base + cell] else { return Ok(false) };
-        let mut seen = Names::new();
+        let mut seen = NameIndex::new();
         let mut keys = Vec::with_capacity(names.len());
         for name in names {
             keys.push(emit!(self.sink.name(name)));

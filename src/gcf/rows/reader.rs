@@ -21,8 +21,9 @@ use crate::gcf::generic::decode::{
 };
 use crate::gcf::generic::row::TableState;
 use crate::gcf::limits::Limits;
-use crate::gcf::syntax::declaration::{Count, Names};
+use crate::gcf::syntax::declaration::Count;
 use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::name_index::NameIndex;
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 
@@ -90,13 +91,13 @@ struct Frame<N> {
 }
 
 enum Kind<N> {
-    Object(Names<'static>),
+    Object(NameIndex<'static>),
     Table {
         items: Items,
         table: SharedColumns<N>,
         state: TableState<N>,
         /// The keys of a keyed table.
-        names: Option<Names<'static>>,
+        names: Option<NameIndex<'static>>,
     },
     Array(Items),
 }
@@ -407,7 +408,7 @@ fn root<S: Columns>(
     match decoder.begin()? {
         Root::Scalar(line) => decoder.fail(Code::MissingSection, line, NO_ROWS),
         Root::Object => {
-            let frame = Frame { kind: Kind::Object(Names::new()), depth: 0, matched };
+            let frame = Frame { kind: Kind::Object(NameIndex::new()), depth: 0, matched };
             Ok(Step::Begun { root: Some(frame), counted: false })
         }
         Root::Array(line) => {
@@ -435,7 +436,7 @@ const NO_MEMBERS: &str = "a path leads through objects, and this is an array";
 fn closed<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     next: Option<&String>,
-    names: &Names<'_>,
+    names: &NameIndex<'_>,
 ) -> DecodeResult<S, Step<S::Name>> {
     match next {
         Some(missing) if names.find(missing).is_none() => Err(no_member(decoder, missing, names)),
@@ -447,7 +448,7 @@ fn closed<S: Columns>(
 fn whole_member<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     depth: usize,
-    names: &Names<'_>,
+    names: &NameIndex<'_>,
 ) -> DecodeResult<S, Step<S::Name>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
         return Ok(Step::Closed);
@@ -463,7 +464,7 @@ fn whole_member<S: Columns>(
 fn next_member<'t, S: Columns>(
     decoder: &Decoder<'t, '_, S>,
     depth: usize,
-    names: &Names<'_>,
+    names: &NameIndex<'_>,
 ) -> DecodeResult<S, Option<(Line, Cow<'t, str>, MemberForm)>> {
     let next = decoder.lines.peek();
     let Some(line) = next.filter(|l| l.indent >= depth && !decoder.is_trailer(*l)) else {
@@ -483,7 +484,7 @@ fn next_member<'t, S: Columns>(
 fn member<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     depth: usize,
-    names: &Names<'_>,
+    names: &NameIndex<'_>,
     path: &Path<'_>,
 ) -> DecodeResult<S, Step<S::Name>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
@@ -508,7 +509,7 @@ fn member<S: Columns>(
         }
         MemberForm::Section => {
             decoder.advance()?;
-            (Ok(Kind::Object(Names::new())), depth + 2)
+            (Ok(Kind::Object(NameIndex::new())), depth + 2)
         }
         MemberForm::Array(at) => {
             decoder.advance()?;
@@ -532,7 +533,7 @@ fn member<S: Columns>(
 fn no_member<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     missing: &str,
-    names: &Names<'_>,
+    names: &NameIndex<'_>,
 ) -> Failure<S::Error> {
     let known: Vec<_> = names.first().map(excerpt).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
@@ -565,7 +566,7 @@ impl<N> Kind<N> {
             ArrayHead::List { count, start } => return Err((count, start)),
             ArrayHead::CountOnly { count } => return Ok(Self::Array(Items::new(count))),
             ArrayHead::Table { count, table } => (count, table, None),
-            ArrayHead::Keyed { count, table } => (count, table, Some(Names::new())),
+            ArrayHead::Keyed { count, table } => (count, table, Some(NameIndex::new())),
         };
         Ok(Self::Table { items: Items::new(count), table, state: TableState::new(), names })
     }

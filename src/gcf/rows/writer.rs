@@ -6,7 +6,7 @@
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::keyed::Scalar;
-use crate::gcf::syntax::declaration::Names;
+use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct StreamEncoder {
     out: String,
-    names: Names<'static>,
+    names: NameIndex<'static>,
     /// The rows of each table.
     counts: Vec<u64>,
     open: Option<Open>,
@@ -45,7 +45,7 @@ impl StreamEncoder {
     pub fn new() -> Self {
         Self {
             out: "GCF profile=generic\n".to_owned(),
-            names: Names::new(),
+            names: NameIndex::new(),
             counts: Vec::new(),
             open: None,
             closed: false,

@@ -1,29 +1,30 @@
-//! Declarations: what stands in read_count and braces before a body, `[3]{id,"a>b",region=eu}`.
+//! Declarations: the count in brackets and the fields in braces, `[3]{id,"a>b",region=eu}`.
 //!
-//! GCF 3.6 sections 6 and 7, and the constant columns of newer drafts.
+//! GCF 3.6 sections 6 and 7, and constant columns from later drafts.
 
 use super::scalar::{self, Token, skip_blanks};
 use super::string;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use hashbrown::HashMap;
 use memchr::memchr2;
 use std::borrow::Cow;
 
-/// A count, and where it stands.
+/// A declared count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Count {
-    /// `None` for `?`: counted at the end.
+    /// `None` for `?`: the count is deferred to the summary line.
     pub value: Option<u64>,
+    /// Whether it is the count of a keyed table, `[2:]`.
     pub keyed: bool,
+    /// The offset of the opening bracket.
     pub at: usize,
 }
 
-/// Reads the read_count that begin at `at`; gives the count and what is behind them.
+/// Reads the count whose opening bracket is at `at`; returns it and the offset after `]`.
 pub(crate) fn read_count(text: &str, at: usize, end: usize) -> Read<(Count, usize)> {
     let inside = text[at..end].strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let Some((inside, _)) = inside else {
-        return fault(Code::InvalidCount, at, "the bracket does not close");
+        return fault(Code::InvalidCount, at, "missing ] after the count");
     };
     let (digits, keyed) = match inside.strip_suffix(':') {
         Some(digits) => (digits, true),
@@ -33,11 +34,14 @@ pub(crate) fn read_count(text: &str, at: usize, end: usize) -> Read<(Count, usiz
         b"?" => None,
         b"0" => Some(0),
         [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => {
-            // A count that no memory has is wrong all the same, but not here.
+            // A count beyond 64 bits cannot match; the count check reports it.
             Some(digits.parse().unwrap_or(u64::MAX))
         }
         _ => {
-            let message = format!("{} is no count; it is digits, or ?", excerpt(digits));
+            let message = format!(
+                "invalid count {}: expected digits without leading zeros, or ?",
+                excerpt(digits)
+            );
             return fault(Code::InvalidCount, at, message);
         }
     };
@@ -48,32 +52,37 @@ pub(crate) fn read_count(text: &str, at: usize, end: usize) -> Read<(Count, usiz
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field<'t> {
     pub name: Cow<'t, str>,
-    /// It stood in quotes, so that it may be a path.
+    /// Whether the name is quoted; only a quoted name can be a path.
     pub quoted: bool,
-    /// `@id`: the identity of a keyed set.
+    /// Whether it is written `@id`: the identity field of a keyed set.
     pub identity: bool,
-    /// The value of all rows, which leave it out.
+    /// The value of a constant column; rows have no cell for it.
     pub constant: Option<Token<'t>>,
+    /// The offset of the field.
     pub at: usize,
 }
 
-/// Reads the braces that begin at `at`; gives the fields and what is behind.
+/// Reads the fields whose opening brace is at `at`; returns them and the offset after `}`.
 pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<'_>>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut fields: Vec<Field<'_>> = Vec::new();
     let mut next = skip_blanks(bytes, at + 1);
     if bytes.get(next) == Some(&b'}') {
-        return fault(Code::InvalidFieldDeclaration, at, "no field is declared");
+        return fault(
+            Code::InvalidFieldDeclaration,
+            at,
+            "expected at least one field between the braces",
+        );
     }
     loop {
-        let (field, behind) = field(text, next, end)?;
+        let (field, after) = read_field(text, next, end)?;
         fields.push(field);
-        next = skip_blanks(bytes, behind);
+        next = skip_blanks(bytes, after);
         match bytes.get(next) {
             Some(b',') => next = skip_blanks(bytes, next + 1),
             Some(b'}') => break,
             _ => {
-                let message = "a field name is an identifier or quoted, and followed by , or }";
+                let message = "expected , or } after the field";
                 return fault(Code::InvalidFieldDeclaration, next, message);
             }
         }
@@ -81,29 +90,29 @@ pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<
     Ok((fields, next + 1))
 }
 
-fn field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
+fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let identity = bytes.get(at) == Some(&b'@');
     let start = at + usize::from(identity);
     if bytes.get(start) == Some(&b'=') {
-        return fault(Code::MalformedHeaderField, at, "a constant column needs a name");
+        return fault(Code::MalformedHeaderField, at, "expected a field name before =");
     }
-    let Some((name, behind)) = string::read_key(text, start, end)? else {
-        let message = "a field name is an identifier, or in quotes";
+    let Some((name, after_name)) = string::read_key(text, start, end)? else {
+        let message = "expected a field name: an identifier or a quoted string";
         return fault(Code::InvalidFieldDeclaration, at, message);
     };
     let quoted = bytes[start] == b'"';
-    let (constant, behind) = match bytes.get(behind) {
+    let (constant, after) = match bytes.get(after_name) {
         Some(b'=') => {
-            let (token, behind) = constant(text, behind + 1, end)?;
-            (Some(token), behind)
+            let (token, after) = read_constant(text, after_name + 1, end)?;
+            (Some(token), after)
         }
-        _ => (None, behind),
+        _ => (None, after_name),
     };
-    Ok((Field { name, quoted, identity, constant, at }, behind))
+    Ok((Field { name, quoted, identity, constant, at }, after))
 }
 
-fn constant(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> {
+fn read_constant(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let start = skip_blanks(bytes, at);
     let stop = if bytes.get(start) == Some(&b'"') {
@@ -114,57 +123,12 @@ fn constant(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> {
     let empty = start == stop;
     match scalar::read(text, start, stop, b'\n')?.0 {
         Token::Missing | Token::Marker | Token::InlineSchema(_) => {
-            fault(Code::InvalidConstValue, at, "a constant is a scalar")
+            fault(Code::InvalidConstValue, at, "the value of a constant column must be a scalar")
         }
-        _ if empty => fault(Code::InvalidConstValue, at, "a constant column needs a value"),
+        _ if empty => {
+            fault(Code::InvalidConstValue, at, "missing value of a constant column after =")
+        }
         token => Ok((token, stop)),
-    }
-}
-
-/// The fields of an index below which names are compared one by one.
-const FEW: usize = 12;
-
-/// Finds names among those that were added; refuses one that is there.
-#[derive(Debug)]
-pub(crate) struct Names<'t> {
-    few: Vec<Cow<'t, str>>,
-    many: HashMap<Cow<'t, str>, usize>,
-}
-
-impl<'t> Names<'t> {
-    pub(crate) fn new() -> Self {
-        Self { few: Vec::new(), many: HashMap::new() }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.few.len() + self.many.len()
-    }
-
-    /// The first few.
-    pub(crate) fn first(&self) -> impl Iterator<Item = &str> {
-        self.few.iter().map(|name| &**name)
-    }
-
-    /// Which of the names this is.
-    pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        match self.few.iter().position(|few| few == name) {
-            None if !self.many.is_empty() => self.many.get(name).copied(),
-            found => found,
-        }
-    }
-
-    /// Adds a name; `false` when it is there.
-    pub(crate) fn add(&mut self, name: Cow<'t, str>) -> bool {
-        if self.find(&name).is_some() {
-            return false;
-        }
-        if self.few.len() < FEW {
-            self.few.push(name);
-        } else {
-            let index = self.len();
-            self.many.insert(name, index);
-        }
-        true
     }
 }
 
@@ -215,15 +179,5 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn names_are_found_however_many() {
-        let mut names = Names::new();
-        for i in 0..100 {
-            assert!(names.add(i.to_string().into()));
-        }
-        assert!(!names.add("7".into()) && !names.add("77".into()));
-        assert_eq!((names.find("7"), names.find("77"), names.find("x")), (Some(7), Some(77), None));
     }
 }

@@ -1,0 +1,68 @@
+//! A set of names that finds a name in constant time and rejects duplicates.
+
+use hashbrown::HashMap;
+use std::borrow::Cow;
+
+/// Up to this many names are compared one by one, which is faster than hashing.
+const LINEAR: usize = 12;
+
+/// Names in the order in which they were added.
+#[derive(Debug)]
+pub(crate) struct NameIndex<'t> {
+    /// The first [`LINEAR`] names.
+    first: Vec<Cow<'t, str>>,
+    /// All later names with their positions.
+    rest: HashMap<Cow<'t, str>, usize>,
+}
+
+impl<'t> NameIndex<'t> {
+    pub(crate) fn new() -> Self {
+        Self { first: Vec::new(), rest: HashMap::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    /// The first few names, to show in an error message.
+    pub(crate) fn first(&self) -> impl Iterator<Item = &str> {
+        self.first.iter().map(|name| &**name)
+    }
+
+    /// The position of a name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        match self.first.iter().position(|known| known == name) {
+            None if !self.rest.is_empty() => self.rest.get(name).copied(),
+            found => found,
+        }
+    }
+
+    /// Adds a name; returns `false` if it is a duplicate.
+    pub(crate) fn add(&mut self, name: Cow<'t, str>) -> bool {
+        if self.find(&name).is_some() {
+            return false;
+        }
+        if self.first.len() < LINEAR {
+            self.first.push(name);
+        } else {
+            let index = self.len();
+            self.rest.insert(name, index);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameIndex;
+
+    #[test]
+    fn a_hundred_names_are_found_and_duplicates_rejected() {
+        let mut names = NameIndex::new();
+        for i in 0..100 {
+            assert!(names.add(i.to_string().into()));
+        }
+        assert!(!names.add("7".into()) && !names.add("77".into()));
+        assert_eq!((names.find("7"), names.find("77"), names.find("x")), (Some(7), Some(77), None));
+    }
+}
