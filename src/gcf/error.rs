@@ -1,13 +1,13 @@
-//! Why a value could not be written, or a text not be read: one [`Code`], a place, a sentence.
+//! Errors: a [`Code`], a message and a [`Place`].
 //!
-//! Codes are those of the specification where it names them (section 14), else our own. An error of
-//! a text knows line and column, an error of a value the path to it.
+//! Codes are those of the specification where it defines one (section 14), otherwise our own. An error
+//! in a text has a line and a column; an error in a value has the path to the part at fault.
 
 use std::fmt;
 
 macro_rules! codes {
     ($($(#[$docs:meta])* $variant:ident = $name:literal,)*) => {
-        /// What kind of error it is; [`Code::name`] is stable and for programs.
+        /// The kind of an error. Programs can rely on [`Code::name`]: it is stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code { $($(#[$docs])* $variant,)* }
 
@@ -15,7 +15,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The name that the specification, or this library, gives it.
+            /// The name of the code in the specification, or our own.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -24,119 +24,119 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The first word is not `GCF`.
+    /// The first word of the text is not `GCF`.
     MissingHeader = "missing_header",
-    /// The header does not begin with a profile.
+    /// The first pair of the header is not `profile=`.
     MissingProfile = "missing_profile",
-    /// A profile that is neither `generic` nor `graph`.
+    /// The profile is neither `generic` nor `graph`.
     UnknownProfile = "unknown_profile",
-    /// A word of the header or trailer is no `name=value`, or a declared name is missing.
+    /// A word of the header or summary is not `name=value`, or a constant column has no name.
     MalformedHeaderField = "malformed_header_field",
-    /// A name stands twice in the header or trailer.
+    /// A duplicate name in the header or summary.
     DuplicateHeaderField = "duplicate_header_field",
     /// The bytes are not UTF-8.
     InvalidUtf8 = "invalid_utf8",
-    /// A quoted text does not end.
+    /// A quoted string has no closing quote.
     UnterminatedQuote = "unterminated_quote",
-    /// A backslash is followed by no escape, or a control character stands unescaped.
+    /// An unknown escape after a backslash, or an unescaped control character.
     InvalidEscape = "invalid_escape",
-    /// Something follows where nothing may.
+    /// Unexpected characters after a complete value, declaration or text.
     TrailingCharacters = "trailing_characters",
-    /// Half of a pair of surrogates.
+    /// A lone surrogate.
     InvalidSurrogate = "invalid_surrogate",
-    /// `~` where nothing can be absent.
+    /// `~` outside a table cell.
     InvalidMissing = "invalid_missing",
-    /// `^` where nothing can be attached.
+    /// `^` where no value can be attached.
     InvalidAttachmentMarker = "invalid_attachment_marker",
-    /// A member name that the object has already.
+    /// A duplicate member of an object.
     DuplicateKey = "duplicate_key",
-    /// A field name that the declaration has already.
+    /// A duplicate field in a declaration.
     DuplicateFieldName = "duplicate_field_name",
-    /// A row has more or fewer cells than columns are declared.
+    /// The number of cells in a row is not the number of declared columns.
     RowWidthMismatch = "row_width_mismatch",
-    /// More or fewer items than were counted.
+    /// The number of elements is not the declared count.
     CountMismatch = "count_mismatch",
-    /// No count stands in the brackets.
+    /// The brackets hold no valid count.
     InvalidCount = "invalid_count",
     /// A tab in the indentation.
     TabIndentation = "tab_indentation",
-    /// An indentation that nothing has there.
+    /// An indentation that is odd, or deeper than the container allows.
     InvalidIndent = "invalid_indent",
-    /// An item's id is not its index.
+    /// The id of a row or element is not its index.
     InvalidItemId = "invalid_item_id",
-    /// An attachment without a cell that asks for it.
+    /// An attachment that no cell of the row refers to.
     OrphanAttachment = "orphan_attachment",
-    /// A line of cells that no marker asks for.
+    /// A line of inline values that no cell of a row refers to.
     OrphanInlineAttachment = "orphan_inline_attachment",
-    /// A marker without its attachment.
+    /// A `^` cell whose attachment is missing.
     MissingAttachment = "missing_attachment",
-    /// Two attachments for one name.
+    /// Two attachments with one name.
     DuplicateAttachment = "duplicate_attachment",
-    /// An inline object has more or fewer values than its schema.
+    /// The number of values of an inline object is not that of its schema.
     InlineWidthMismatch = "inline_width_mismatch",
-    /// A number beyond 64-bit integers and doubles.
+    /// A number outside the range of 64-bit integers and doubles.
     OutOfRange = "out_of_range",
-    /// A line that is no node.
+    /// A line of a graph that is not a node.
     InvalidNodeLine = "invalid_node_line",
-    /// No id of a symbol, or one that is taken.
+    /// An id of a symbol that is malformed or already in use.
     InvalidSymbolId = "invalid_symbol_id",
-    /// A score that does not have two decimals.
+    /// A score without exactly two decimals.
     InvalidScore = "invalid_score",
-    /// A line that is no edge.
+    /// A line of a graph that is not an edge.
     InvalidEdgeSyntax = "invalid_edge_syntax",
-    /// An edge to an id that no line declares.
+    /// An edge to an undeclared id.
     UnknownEdgeReference = "unknown_edge_reference",
-    /// A section or line that a delta does not have.
+    /// A section or line that is invalid in a delta.
     MalformedDelta = "malformed_delta",
-    /// The result is not what its root says.
+    /// The pack root of the result is not the announced one.
     RootMismatch = "root_mismatch",
-    /// A key that the keyed table has already.
+    /// A duplicate member key in a keyed table.
     DuplicateMemberKey = "duplicate_member_key",
     /// A keyed table with fewer than two fields.
     TooFewFields = "too_few_fields",
     /// A keyed table without rows.
     ZeroCount = "zero_count",
-    /// A change that the base does not allow.
+    /// A delta that cannot be applied to its base.
     DeltaInvalid = "delta_invalid",
-    /// A line that begins nothing.
+    /// A line that matches no construct of the grammar.
     InvalidLine = "invalid_line",
-    /// What stands for a key is none.
+    /// The key of a row is not a string.
     InvalidKey = "invalid_key",
-    /// What stands between the braces declares no fields.
+    /// The braces hold no valid field declaration.
     InvalidFieldDeclaration = "invalid_field_declaration",
-    /// A constant column without a constant.
+    /// A constant column whose value is missing or not a scalar.
     InvalidConstValue = "invalid_const_value",
-    /// A table of nothing but constant columns.
+    /// A table that has constant columns only.
     NoBareColumn = "no_bare_column",
-    /// An extension that is not read.
+    /// A draft extension that this reader does not support.
     UnsupportedExtension = "unsupported_extension",
     /// NaN or an infinity.
     NotFinite = "not_finite",
-    /// A value that the format has no form for.
+    /// A value of a type that the format cannot represent.
     UnsupportedType = "unsupported_type",
-    /// A value that a header cannot hold.
+    /// A header value that is not printable ASCII without spaces.
     InvalidHeaderValue = "invalid_header_value",
-    /// Deeper or larger than allowed.
+    /// A depth or size above its limit.
     LimitExceeded = "limit_exceeded",
-    /// A name that a graph cannot hold.
+    /// A name that a graph cannot represent.
     InvalidGraphName = "invalid_graph_name",
-    /// Two symbols that cannot be told apart.
+    /// Two symbols with the same identity.
     DuplicateSymbol = "duplicate_symbol",
-    /// An edge to what is not among the symbols.
+    /// An edge to a symbol that is not in the payload.
     DanglingEdge = "dangling_edge",
-    /// A line that is no location.
+    /// A line of a graph that is not a location.
     InvalidLocLine = "invalid_loc_line",
-    /// A location of what is not declared.
+    /// A location of an undeclared symbol.
     UnknownLocReference = "unknown_loc_reference",
-    /// No container is where rows are asked for.
+    /// The path given for the rows does not lead to a container.
     MissingSection = "missing_section",
-    /// A text of the other profile.
+    /// A text of the other profile, or of another kind of message.
     WrongProfile = "wrong_profile",
-    /// The delta is for another base.
+    /// A delta for another base than the given one.
     BaseMismatch = "base_mismatch",
-    /// Rows that are no keyed set.
+    /// Rows that do not form a keyed set.
     InvalidKeyedSet = "invalid_keyed_set",
-    /// A reference to what the session does not hold.
+    /// A reference to a symbol that the session does not hold.
     UnknownSessionReference = "unknown_session_reference",
     /// A declaration that contradicts the session.
     SessionConflict = "session_conflict",
@@ -148,35 +148,35 @@ impl fmt::Display for Code {
     }
 }
 
-/// Where something stands.
+/// The place of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// None in particular.
+    /// The error has no place.
     None,
-    /// In a text.
+    /// A position in a text.
     Text {
         /// From 1.
         line: usize,
-        /// In code points from 1.
+        /// From 1, in code points.
         column: usize,
     },
-    /// In a value: `$.orders[3].total`.
+    /// A path in a value: `$.orders[3].total`.
     Value(String),
 }
 
-/// Why a value could not be written, or a text not be read.
+/// Why a value could not be encoded, or a text not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What kind of error.
+    /// The kind of error.
     pub code: Code,
-    /// What is wrong and what to do.
+    /// What is wrong and, where possible, what to do.
     pub message: String,
-    /// Where.
+    /// Where it is.
     pub place: Place,
 }
 
 impl Error {
-    /// An error that has no place.
+    /// Makes an error that has no place.
     pub fn without_place(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), place: Place::None }
     }
@@ -197,16 +197,16 @@ impl fmt::Display for Error {
     }
 }
 
-/// An error in a text, while its place is still an offset.
+/// An error in a text, located by offset; [`Fault::locate`] computes line and column.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub code: Code,
     pub message: String,
-    /// In bytes.
+    /// The offset in bytes.
     pub at: usize,
 }
 
-/// What reading a piece of text gives. The error is boxed: it is rare, and results are everywhere.
+/// The result of parsing. The error is boxed to keep the result small, since errors are rare.
 pub(crate) type Read<T> = Result<T, Box<Fault>>;
 
 #[cold]
@@ -221,7 +221,7 @@ impl Fault {
         Box::new(Self { code, message: message.into(), at })
     }
 
-    /// With line and column in `text`.
+    /// The error with its line and column in `text`.
     pub(crate) fn locate(self, text: &str) -> Error {
         let mut at = self.at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_count_characters_and_lines_end_at_line_feeds_only() {
+    fn columns_count_code_points_and_lines_end_at_line_feeds_only() {
         let text = "GCF\nä\u{2028}b\n";
         let fault = Fault { code: Code::InvalidLine, message: "x".into(), at: 9 };
         let error = fault.locate(text);

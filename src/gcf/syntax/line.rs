@@ -1,40 +1,40 @@
-//! Lines: where each begins and ends, and how deep it stands.
+//! Lines: where each begins and ends, and its indentation.
 //!
-//! Lines end at U+000A only. Blank lines and comments are never seen; indentation is checked for
-//! every other line. GCF 3.6 section 3.
+//! Lines end at U+000A only. Blank lines and comments are skipped; the indentation of every other line
+//! is checked. GCF 3.6 section 3.
 
 use crate::gcf::error::{Code, Read, fault};
 use memchr::memchr;
 
-/// A line that counts. Its text is `text[start..end]` of the whole.
+/// A line that is neither blank nor a comment. Its content is `text[start..end]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Where the first character stands that is no indentation.
+    /// The offset of the first character after the indentation.
     pub start: usize,
-    /// Behind the last character, without the line's end.
+    /// The offset after the last character, before the line terminator.
     pub end: usize,
-    /// In spaces.
+    /// The number of spaces before the content.
     pub indent: usize,
-    /// Where the next line begins.
+    /// The offset of the next line.
     next: usize,
 }
 
-/// The lines of a text behind its first, one ahead.
+/// The lines of a text after the header, with one line of lookahead.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines<'t> {
     text: &'t str,
-    /// Where the line behind the one ahead begins.
+    /// The offset after the lookahead line.
     next: usize,
-    ahead: Option<Line>,
-    /// Where the line behind the last one that counts begins.
-    behind: usize,
+    lookahead: Option<Line>,
+    /// The offset after the last line that was consumed.
+    consumed: usize,
     saw_end: bool,
 }
 
 impl<'t> Lines<'t> {
-    /// Stands before the first line, the header.
+    /// Starts before the first line, the header.
     pub(crate) fn new(text: &'t str) -> Self {
-        Self { text, next: 0, ahead: None, behind: 0, saw_end: false }
+        Self { text, next: 0, lookahead: None, consumed: 0, saw_end: false }
     }
 
     /// The whole text.
@@ -42,63 +42,63 @@ impl<'t> Lines<'t> {
         self.text
     }
 
-    /// The first line, as it is.
+    /// Consumes and returns the first line.
     pub(crate) fn first(&mut self) -> &'t str {
         let (end, next) = self.bounds(0);
         self.next = next;
         &self.text[..end]
     }
 
-    /// The line ahead.
+    /// The lookahead line; `None` at the end of the text.
     pub(crate) fn peek(&self) -> Option<Line> {
-        self.ahead
+        self.lookahead
     }
 
-    /// Goes to the next line that counts.
+    /// Consumes the lookahead line and finds the next.
     pub(crate) fn advance(&mut self) -> Read<()> {
-        self.behind = self.next;
-        self.ahead = self.find(self.next)?;
-        match self.ahead {
+        self.consumed = self.next;
+        self.lookahead = self.find(self.next)?;
+        match self.lookahead {
             Some(line) => self.next = line.next,
             None => self.saw_end = true,
         }
         Ok(())
     }
 
-    /// Goes on with the line that begins at `next`, which no line before does.
+    /// Continues at the line that begins at `next`; the caller has read the lines before it.
     pub(crate) fn resume(&mut self, next: usize) -> Read<()> {
         self.next = next;
         self.advance()
     }
 
-    /// Goes to a line seen before.
+    /// Makes an earlier result of [`Lines::peek`] the lookahead line again.
     pub(crate) fn jump(&mut self, line: Option<Line>) {
         self.next = line.map_or(self.text.len(), |line| line.next);
-        self.ahead = line;
+        self.lookahead = line;
     }
 
-    /// Whether there was no line ahead at any time: only then would what was read be otherwise if the
-    /// text went on.
+    /// Whether the lookahead has ever reached the end of the text. If it has not, more text after the
+    /// end would not change what was parsed so far.
     pub(crate) fn saw_end(&self) -> bool {
         self.saw_end
     }
 
-    /// Where the last line ends that counts and is not ahead.
+    /// The offset after the last line that was consumed.
     pub(crate) fn consumed(&self) -> usize {
-        self.behind
+        self.consumed
     }
 
-    /// Where the line ahead begins with its indentation, or the text ends.
+    /// The offset of the lookahead line, indentation included, or the end of the text.
     pub(crate) fn position(&self) -> usize {
-        self.ahead.map_or(self.text.len(), |line| line.start - line.indent)
+        self.lookahead.map_or(self.text.len(), |line| line.start - line.indent)
     }
 
-    /// The text of a line.
+    /// The content of a line, without indentation.
     pub(crate) fn str(&self, line: Line) -> &'t str {
         &self.text[line.start..line.end]
     }
 
-    /// Where the line that begins at `start` ends, and where the next begins.
+    /// Returns the end of the line that begins at `start`, and the offset of the next line.
     fn bounds(&self, start: usize) -> (usize, usize) {
         let bytes = &self.text.as_bytes()[start..];
         match memchr(b'\n', bytes) {
@@ -110,6 +110,7 @@ impl<'t> Lines<'t> {
         }
     }
 
+    /// Finds the first line from `from` on that is neither blank nor a comment.
     fn find(&self, mut from: usize) -> Read<Option<Line>> {
         let bytes = self.text.as_bytes();
         while from < bytes.len() {
@@ -121,15 +122,12 @@ impl<'t> Lines<'t> {
                 [b'\t', blank @ ..] => {
                     let text = start + 1 + blank.iter().take_while(|&&b| is_blank(b)).count();
                     if text < end && !bytes[text..end].starts_with(b"# ") {
-                        return fault(
-                            Code::TabIndentation,
-                            start,
-                            "a tab; indent by two spaces for each level",
-                        );
+                        let message = "tab in the indentation; indent by two spaces per level";
+                        return fault(Code::TabIndentation, start, message);
                     }
                 }
                 _ if indent % 2 == 1 => {
-                    let message = "an odd number of spaces; indent by two for each level";
+                    let message = "odd number of spaces; indent by two spaces per level";
                     return fault(Code::InvalidIndent, start, message);
                 }
                 _ => return Ok(Some(Line { start, end, indent, next })),
@@ -140,7 +138,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// A space or a tab.
+/// Whether a byte is a space or a tab.
 pub(crate) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_and_comments_are_dropped() {
+    fn blank_lines_and_comments_are_skipped() {
         let text = "GCF\n\n  \n \t \na=1\r\n   # odd\n\t# tab\n#x\n##\n  b\u{2028}\r\r\n#\n";
         let expected = vec![(0, "a=1"), (0, "#x"), (0, "##"), (2, "b\u{2028}\r"), (0, "#")];
         assert_eq!(read(text), Ok(expected));

@@ -1,7 +1,7 @@
-//! Scalars: one grammar in every position, and how a line is split into them.
+//! Scalars: one grammar for values, list elements and cells, and how a line is split into tokens.
 //!
-//! A quote opens quoted text only as the first character of a token that is not blank. GCF 3.6
-//! sections 2 and 4.
+//! A quote opens a quoted string only as the first non-blank character of a token. GCF 3.6 sections 2
+//! and 4.
 
 use super::line::is_blank;
 use super::number::{self, Number};
@@ -10,7 +10,7 @@ use crate::gcf::error::{Code, Read, fault};
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// What a token says.
+/// A parsed token.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Token<'t> {
     Null,
@@ -18,16 +18,16 @@ pub(crate) enum Token<'t> {
     Int(i64),
     Float(f64),
     String(Cow<'t, str>),
-    /// `~`: only in a cell.
+    /// `~`, a field that the row does not have; valid in a cell only.
     Missing,
-    /// `^`: only in a cell.
+    /// `^`, a value that is attached below the row; valid in a cell only.
     Marker,
-    /// `^{a,b}`: only in a cell.
+    /// `^{a,b}`, which also declares the keys of an inline object; valid in a cell only.
     InlineSchema(Vec<Cow<'t, str>>),
 }
 
 impl Token<'_> {
-    /// A token that borrows nothing.
+    /// Copies what the token borrows.
     pub(crate) fn into_owned(self) -> Token<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
@@ -45,8 +45,8 @@ impl Token<'_> {
     }
 }
 
-/// Reads the token that begins at `start` and ends at `delimiter` or at `end`; gives it and where
-/// the delimiter, or the end, is.
+/// Parses the token from `start` up to `delimiter` or `end`; returns it and the offset of that
+/// delimiter or `end`.
 pub(crate) fn read(
     text: &str,
     start: usize,
@@ -60,16 +60,17 @@ pub(crate) fn read(
     }
     match bytes.get(from) {
         Some(b'"') => {
-            let (quoted, behind) = string::read_quoted(text, from, end)?;
-            let stop = behind + bytes[behind..].iter().take_while(|&&b| is_blank(b)).count();
+            let (quoted, after) = string::read_quoted(text, from, end)?;
+            let stop = skip_blanks(bytes, after);
             if stop < end && bytes[stop] != delimiter {
-                return fault(Code::TrailingCharacters, behind, "text behind the closing quote");
+                let message = "unexpected characters after the closing quote";
+                return fault(Code::TrailingCharacters, after, message);
             }
             return Ok((Token::String(quoted), stop));
         }
-        // In a list, whose commas end tokens, `^{a,b}` is two of them.
+        // In a list a comma ends a token, so that `^{a,b}` is two tokens there.
         Some(b'^') if delimiter == b'|' && bytes[from..].starts_with(b"^{") => {
-            if let Some(found) = schema(text, from, end) {
+            if let Some(found) = inline_schema(text, from, end) {
                 return Ok(found);
             }
         }
@@ -83,7 +84,7 @@ pub(crate) fn read(
     Ok((bare(&text[from..to], from)?, stop))
 }
 
-/// Tokens are short: the first bytes are looked at before a wide search begins.
+/// Finds a delimiter. Tokens are short, so the first bytes are compared before `memchr` is called.
 fn find(delimiter: u8, bytes: &[u8]) -> Option<usize> {
     let near = bytes.len().min(12);
     match bytes[..near].iter().position(|&byte| byte == delimiter) {
@@ -92,7 +93,7 @@ fn find(delimiter: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A token that is not quoted, without the blanks around it.
+/// Parses an unquoted token without surrounding blanks.
 fn bare(token: &str, at: usize) -> Read<Token<'_>> {
     let bytes = token.as_bytes();
     Ok(match bytes {
@@ -110,14 +111,14 @@ fn bare(token: &str, at: usize) -> Read<Token<'_>> {
         b"~" => Token::Missing,
         b"^" => Token::Marker,
         [b'^', b'{', .., b'}'] => {
-            let message = "^{} stands only in a cell of a table, and declares fields";
+            let message = "^{...} is valid only in a table cell, with field names in the braces";
             return fault(Code::InvalidAttachmentMarker, at, message);
         }
         _ => Token::String(Cow::Borrowed(token)),
     })
 }
 
-/// An integer of up to 18 digits, which most are.
+/// Parses an integer of at most 18 digits, the common case.
 fn short_int(token: &[u8]) -> Option<i64> {
     let unsigned = token.strip_prefix(b"-").unwrap_or(token);
     if unsigned.len() > 18 || (unsigned[0] == b'0' && unsigned.len() > 1) {
@@ -134,16 +135,16 @@ fn short_int(token: &[u8]) -> Option<i64> {
     Some(if unsigned.len() < token.len() { -value } else { value })
 }
 
-/// `^{a,"b|c"}` in a cell, where it is one.
-fn schema(text: &str, start: usize, end: usize) -> Option<(Token<'_>, usize)> {
+/// Parses an inline schema in a cell, `^{a,"b|c"}`; `None` if the token is not one.
+fn inline_schema(text: &str, start: usize, end: usize) -> Option<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut names = Vec::new();
     let mut at = start + 2;
     loop {
         at = skip_blanks(bytes, at);
-        let (name, behind) = string::read_key(text, at, end).ok()??;
+        let (name, after) = string::read_key(text, at, end).ok()??;
         names.push(name);
-        at = skip_blanks(bytes, behind);
+        at = skip_blanks(bytes, after);
         match bytes.get(at) {
             Some(b',') => at += 1,
             Some(b'}') => break,
@@ -154,7 +155,7 @@ fn schema(text: &str, start: usize, end: usize) -> Option<(Token<'_>, usize)> {
     (stop == end || bytes[stop] == b'|').then_some((Token::InlineSchema(names), stop))
 }
 
-/// Where the first byte stands that is no blank.
+/// The offset of the first byte from `at` on that is not blank.
 pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && is_blank(bytes[at]) {
         at += 1;
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_matches_decides() {
+    fn tokens_are_parsed_by_the_first_matching_rule() {
         for (text, token) in [
             ("-", Token::Null),
             (" true\t", Token::Bool(true)),
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_within_a_token_hides_no_delimiter() {
+    fn a_quote_inside_a_bare_token_is_an_ordinary_character() {
         let text = " \"a|b\" |c\"d|e\"";
         let (first, stop) = read(text, 0, text.len(), b'|').unwrap();
         assert_eq!((first, stop), (Token::String("a|b".into()), 7));
