@@ -33,8 +33,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Link to the pages made above, and show examples as sessions with the interpreter."""
     for name, source in PAGES.items():
-        markdown = markdown.replace(f"](../{source})", f"]({name})")
-    markdown = re.sub(r"\]\(\.\./notebooks/(\w+)\.ipynb\)", r"](notebooks/\1.md)", markdown)
+        markdown = re.sub(rf"\]\(\.\./{re.escape(source)}(?=[)#])", f"]({name}", markdown)
+    markdown = re.sub(r"\]\(\.\./notebooks/(\w+)\.ipynb(?=[)#])", r"](notebooks/\1.md", markdown)
     markdown = re.sub(r"^```python(?: \S+\.py)?$\n(?=>>>)", "```pycon\n", markdown, flags=re.M)
     return re.sub(r"^```python (\S+\.py)$", r'```python title="\1"', markdown, flags=re.M)
 

@@ -1,6 +1,6 @@
 """Compression claims: prove the savings, or say exactly why not.
 
-:func:`verify_claim` verifies; the rest makes what it verifies. The JSON Schemas of all files are
+`verify_claim` verifies; the rest makes what it verifies. The JSON Schemas of all files are
 beside this module, in ``schemas/``.
 
 Source: Compression Claims.

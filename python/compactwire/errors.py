@@ -1,6 +1,6 @@
 """The exceptions of compactwire.
 
-All are :class:`CompactWireError`, which is a :class:`ValueError`. The text of an exception says
+All are `CompactWireError`, which is a `ValueError`. The text of an exception says
 what is wrong, where, and what to do; the same facts are attributes. Positions and offsets count
 from 0 in the payload, behind the format's prefix.
 

@@ -1,6 +1,6 @@
 """The compiled core: what its functions and types take, give and raise.
 
-Import :mod:`compactwire` instead.
+Import `compactwire` instead.
 """
 
 from collections.abc import Iterable, Mapping

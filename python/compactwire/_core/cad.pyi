@@ -1,4 +1,4 @@
-"""vcad documents as compact text and bytes; import :mod:`compactwire.cad` instead."""
+"""vcad documents as compact text and bytes; import `compactwire.cad` instead."""
 
 from collections.abc import Iterable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Compression claims; import :mod:`compactwire.claims` instead."""
+"""Compression claims; import `compactwire.claims` instead."""
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike

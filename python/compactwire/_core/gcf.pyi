@@ -1,4 +1,4 @@
-"""GCF; import :mod:`compactwire.gcf` instead."""
+"""GCF; import `compactwire.gcf` instead."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike

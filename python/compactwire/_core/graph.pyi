@@ -1,4 +1,4 @@
-"""Graph payloads; import :mod:`compactwire.gcf` instead."""
+"""Graph payloads; import `compactwire.gcf` instead."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, final

@@ -1,4 +1,4 @@
-"""GCB and JSON; import :mod:`compactwire.wire` instead."""
+"""GCB and JSON; import `compactwire.wire` instead."""
 
 from collections.abc import Iterable
 

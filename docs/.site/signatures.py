@@ -1,0 +1,41 @@
+"""Lets the reference show what the stubs say, where Griffe reads only the common form.
+
+Classes of the compiled module take their arguments in ``__new__``; Griffe looks for ``__init__``. A
+docstring ends with a line ``Source: ...``; the NumPy style has no end of a section, so that the line
+would count as one more parameter or return value. Here it becomes the section "Notes".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+SOURCE = re.compile(r"\n\nSource: (.*)\Z", re.DOTALL)
+
+
+class Signatures(griffe.Extension):
+    """Applies both to every object that Griffe has loaded."""
+
+    def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Move the line ``Source: ...`` of a docstring into a section of its own."""
+        if obj.docstring is not None:
+            obj.docstring.value = SOURCE.sub(
+                r"\n\nNotes\n-----\nSource: \1", obj.docstring.value.rstrip()
+            )
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Show the parameters of ``__new__`` as those of the class, once stubs are merged."""
+        pending: list[griffe.Object] = [pkg]
+        while pending:
+            for member in pending.pop().members.values():
+                if isinstance(member, griffe.Alias):
+                    continue
+                if isinstance(member, griffe.Module | griffe.Class):
+                    pending.append(member)
+                if isinstance(member, griffe.Class):
+                    new = member.members.get("__new__")
+                    if isinstance(new, griffe.Function) and "__init__" not in member.members:
+                        member.set_member("__init__", new)
+                        new.name = "__init__"
