@@ -1,8 +1,8 @@
-"""Lets the reference show what the stubs say, where Griffe reads only the common form.
+"""Griffe reads the stubs in their common form only; this extension adapts ours to it.
 
-Classes of the compiled module take their arguments in ``__new__``; Griffe looks for ``__init__``. A
-docstring ends with a line ``Source: ...``; the NumPy style has no end of a section, so that the line
-would count as one more parameter or return value. Here it becomes the section "Notes".
+Classes of the compiled module take their arguments in ``__new__``, where Griffe looks for ``__init__``.
+Docstrings end with a line ``Source: ...``, but in the NumPy style a section has no end, so that the
+line would count as one more parameter or return value. It becomes the section "Notes" instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SOURCE = re.compile(r"\n\nSource: (.*)\Z", re.DOTALL)
 
 
 class Signatures(griffe.Extension):
-    """Applies both to every object that Griffe has loaded."""
+    """Adapts the classes and docstrings that Griffe has loaded."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Move the line ``Source: ...`` of a docstring into a section of its own."""

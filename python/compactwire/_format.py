@@ -1,14 +1,14 @@
-"""The names of what a text can be."""
+"""The names of the formats."""
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 __all__ = ["Format"]
 
 
-class Format(str, Enum):
-    """What a text is, by its first characters (Compact Protocol v2 "Format Detection").
+class Format(StrEnum):
+    """The format of a text, detected by its first characters (Compact Protocol v2 "Format Detection").
 
     Members are strings: ``Format.DSL == "dsl"``.
     """
@@ -26,8 +26,4 @@ class Format(str, Enum):
     REQUEST = "request"
     GCF = "gcf"
     RAW = "raw"
-    """Plain text that a decoder took as it was (``fallback=True``)."""
-
-    def __str__(self) -> str:
-        """Give the name, as in an f-string."""
-        return self.value
+    """Plain text in no format, returned as it is by ``decode(..., fallback=True)``."""
