@@ -29,7 +29,7 @@ def machine() -> dict[str, str]:
         names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
         processor = f"{names[0]}, {len(names)} cores" if names else processor
     return {
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": processor,
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
