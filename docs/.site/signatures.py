@@ -1,6 +1,6 @@
 """Griffe reads the stubs in their common form only; this extension adapts ours to it.
 
-Classes of the compiled module take their arguments in ``__new__``, where Griffe looks for ``__init__``.
+Classes of the compiled module take their arguments in ``__new__``; Griffe looks for ``__init__``.
 Docstrings end with a line ``Source: ...``, but in the NumPy style a section has no end, so that the
 line would count as one more parameter or return value. It becomes the section "Notes" instead.
 """

@@ -8,7 +8,7 @@ __all__ = ["Format"]
 
 
 class Format(StrEnum):
-    """The format of a text, detected by its first characters (Compact Protocol v2 "Format Detection").
+    """The format of a text, by its first characters (Compact Protocol v2 "Format Detection").
 
     Members are strings: ``Format.DSL == "dsl"``.
     """
