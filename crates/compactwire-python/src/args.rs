@@ -1,6 +1,6 @@
 //! What Python passes, as what the core takes.
 
-use super::errors::{invalid_format, unfit};
+use super::errors::{invalid_field, invalid_format};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
 use pyo3::buffer::PyBuffer;
@@ -73,7 +73,7 @@ impl<'py> Data<'py> {
 
 /// The UTF-8 of a field of a value to be written; `EncodeError` for a lone surrogate.
 pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&'a str> {
-    text.to_str().map_err(|_| unfit(text.py(), field, &lone_surrogate(text)))
+    text.to_str().map_err(|_| invalid_field(text.py(), field, &lone_surrogate(text)))
 }
 
 /// Says where a text that has no UTF-8 has its first lone surrogate.
@@ -101,7 +101,7 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
             // Raised by the object itself.
             error
         } else if error.is_instance_of::<PyOverflowError>(value.py()) {
-            unfit(value.py(), field, "the number is not within -2^63 to 2^63 - 1")
+            invalid_field(value.py(), field, "the number is not within -2^63 to 2^63 - 1")
         } else {
             wrong_type(value, field, "an int")
         }
@@ -110,7 +110,8 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
 
 /// An integer from 0 to 2^63 - 1 that is no `bool`; `EncodeError` on `field` for others.
 pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
-    u64::try_from(int64(value, field)?).map_err(|_| unfit(value.py(), field, "it is negative"))
+    u64::try_from(int64(value, field)?)
+        .map_err(|_| invalid_field(value.py(), field, "it is negative"))
 }
 
 /// Text of a field; `TypeError` names the field.

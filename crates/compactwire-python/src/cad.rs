@@ -5,7 +5,7 @@ mod stream;
 
 use super::args::{Data, Size};
 use super::detached;
-use super::errors::{binary_error, cad_error, document_error, parse_error};
+use super::errors::{Error, Result};
 use super::walk;
 use compactwire::cad::{self as core, Dialect, Document, Options};
 use objects::{Objects, Pause, PyValue};
@@ -70,50 +70,50 @@ fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
 }
 
 /// A document from a dict or JSON text, and whether something unknown was dropped.
-fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> PyResult<(Document<'static>, bool)> {
+fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'static>, bool)> {
     let py = doc.py();
     let read = if doc.is_instance_of::<PyString>() || Data::is_bytes(doc) {
         let data = Data::new(doc)?;
-        let text = json_text(py, &data)?;
+        let text = json_text(&data)?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))
     } else {
         core::read_json(PyValue(doc.clone()), lossy)
     };
-    read.map_err(|error| document_error(py, &error))
+    Ok(read?)
 }
 
 /// Any JSON object, with what of it is not in the model.
-fn read_kept(doc: &Bound<'_, PyAny>) -> PyResult<Document<'static>> {
+fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
     let read = if doc.is_instance_of::<PyString>() || Data::is_bytes(doc) {
         let data = Data::new(doc)?;
-        let text = json_text(py, &data)?;
+        let text = json_text(&data)?;
         detached(py, text.len(), || core::read_json_text_kept(text))
     } else {
-        let value = walk::value(doc, "document").map_err(|error| unfit(py, &error))?;
+        let value = walk::value(doc, "document").map_err(|error| invalid_document(py, &error))?;
         core::read_json_kept(value)
     };
-    read.map_err(|error| document_error(py, &error))
+    Ok(read?)
 }
 
 /// What JSON does not have is a mistake of the document.
-fn unfit(py: Python<'_>, error: &PyErr) -> PyErr {
+fn invalid_document(py: Python<'_>, error: &PyErr) -> core::DocumentError {
     let text = error.value(py).to_string();
     let (path, message) = text.split_once(": ").unwrap_or(("document", &text));
-    document_error(py, &core::DocumentError::new(path, message))
+    core::DocumentError::new(path, message)
 }
 
 /// JSON text, which must be UTF-8.
-fn json_text<'a>(py: Python<'_>, data: &'a Data<'_>) -> PyResult<&'a str> {
+fn json_text<'a>(data: &'a Data<'_>) -> Result<&'a str> {
     let invalid = |place: &str| {
         let message = format!("invalid JSON: not UTF-8 {place}");
-        document_error(py, &core::DocumentError::new("document", message))
+        core::DocumentError::new("document", message)
     };
-    match data {
-        Data::Text(text) => text.to_str().map_err(|_| invalid("(a lone surrogate)")),
-        Data::Bytes(bytes) => utf8(bytes.as_bytes()).map_err(|place| invalid(&place)),
-        Data::Copy(bytes) => utf8(bytes).map_err(|place| invalid(&place)),
-    }
+    Ok(match data {
+        Data::Text(text) => text.to_str().map_err(|_| invalid("(a lone surrogate)"))?,
+        Data::Bytes(bytes) => utf8(bytes.as_bytes()).map_err(|place| invalid(&place))?,
+        Data::Copy(bytes) => utf8(bytes).map_err(|place| invalid(&place))?,
+    })
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, String> {
@@ -121,7 +121,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, String> {
 }
 
 /// A document as a dict.
-fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> PyResult<Bound<'py, PyAny>> {
+fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {
     let _pause = Pause::new(py, document.nodes.len())?;
     let mut objects = Objects::new(py);
     core::tell_document(document, &mut objects)?;
@@ -151,13 +151,12 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> PyResult<Bound<'py, Py
 /// Source: CAD IR "Format Specification"; design sections 3 and 6.
 #[pyfunction]
 #[pyo3(signature = (src, /, dialect = "auto"))]
-fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> PyResult<Bound<'py, PyAny>> {
+fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
     let (data, mut copy) = (Data::new(src)?, Vec::new());
     let bytes = text_bytes(&data, &mut copy)?;
-    let document = detached(py, bytes.len(), || core::read_bytes(bytes, dialect))
-        .map_err(|error| parse_error(py, &error))?;
+    let document = detached(py, bytes.len(), || core::read_bytes(bytes, dialect))?;
     dict(py, &document)
 }
 
@@ -199,29 +198,29 @@ fn to_compact<'py>(
     names: bool,
     lossy: bool,
     unknown: &str,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = doc.py();
     let dialect = self::dialect(dialect, false)?;
     let document = match unknown {
         "error" => read_document(doc, lossy)?.0,
         "keep" if dialect != Dialect::Second => {
-            return Err(PyValueError::new_err("unknown='keep' must be with dialect '0.2'"));
+            return Err(PyValueError::new_err("unknown='keep' must be with dialect '0.2'").into());
         }
         "keep" if lossy => {
             let message = "unknown='keep' keeps what lossy=True drops: one of them must go";
-            return Err(PyValueError::new_err(message));
+            return Err(PyValueError::new_err(message).into());
         }
         "keep" => read_kept(doc)?,
         _ => {
             let message = format!("unknown must be 'error' or 'keep', not {unknown:?}");
-            return Err(PyValueError::new_err(message));
+            return Err(PyValueError::new_err(message).into());
         }
     };
     let text = detached(py, weight(&document), || match dialect {
         Dialect::Second => core::write_second(&document),
         Dialect::Auto | Dialect::First => core::write_first(&document, Options { names, lossy }),
     });
-    Ok(PyString::new(py, &text.map_err(|error| document_error(py, &error))?))
+    Ok(PyString::new(py, &text?))
 }
 
 /// About how many bytes of work a document is.
@@ -252,10 +251,10 @@ fn weight(document: &Document<'_>) -> usize {
 /// Source: design section 4.2.
 #[pyfunction]
 #[pyo3(signature = (doc, /, dialect))]
-fn losses(doc: &Bound<'_, PyAny>, dialect: &str) -> PyResult<Vec<&'static str>> {
+fn losses(doc: &Bound<'_, PyAny>, dialect: &str) -> Result<Vec<&'static str>> {
     let dialect = self::dialect(dialect, false)?;
     let (document, dropped) = read_document(doc, true)?;
-    core::losses(&document, dialect, dropped).map_err(|error| document_error(doc.py(), &error))
+    Ok(core::losses(&document, dialect, dropped)?)
 }
 
 /// Check a document against the model and give its canonical form.
@@ -281,7 +280,7 @@ fn losses(doc: &Bound<'_, PyAny>, dialect: &str) -> PyResult<Vec<&'static str>> 
 #[pyfunction]
 #[pyo3(signature = (doc, /, *, lossy = false))]
 fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, PyAny>> {
-    dict(doc.py(), &read_document(doc, lossy)?.0)
+    Ok(dict(doc.py(), &read_document(doc, lossy)?.0)?)
 }
 
 /// Find all mistakes of a compact text.
@@ -313,7 +312,7 @@ fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<B
     let (data, mut copy) = (Data::new(src)?, Vec::new());
     let bytes = text_bytes(&data, &mut copy)?;
     let errors = detached(py, bytes.len(), || core::check(bytes, dialect, limit.0));
-    let errors = errors.iter().map(|error| parse_error(py, error).into_value(py));
+    let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
     PyList::new(py, errors.collect::<Vec<_>>())
 }
 
@@ -338,11 +337,11 @@ fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<B
 /// Source: CAD IR "For File Storage"; design section 8.
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
-fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
     let mut objects = Objects::new(py);
-    core::tell_hybrid(&document, &mut objects).map_err(|error| document_error(py, &error))??;
+    core::tell_hybrid(&document, &mut objects)??;
     Ok(objects.finish())
 }
 
@@ -368,16 +367,16 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Source: CAD IR "For File Storage"; design section 8.
 #[pyfunction]
 #[pyo3(signature = (obj, /))]
-fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
     let read = if obj.is_instance_of::<PyString>() || Data::is_bytes(obj) {
         let data = Data::new(obj)?;
-        let text = json_text(py, &data)?;
+        let text = json_text(&data)?;
         detached(py, text.len(), || core::read_hybrid_text(text))
     } else {
         core::read_hybrid(PyValue(obj.clone()))
     };
-    dict(py, &read.map_err(|error| cad_error(py, &error))?)
+    dict(py, &read?)
 }
 
 /// Write a document as bytes.
@@ -400,11 +399,11 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Source: CAD IR "Future Enhancements"; design section 9.
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
-fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
     let bytes = detached(py, weight(&document), || core::write_binary(&document));
-    Ok(PyBytes::new(py, &bytes.map_err(|error| document_error(py, &error))?))
+    Ok(PyBytes::new(py, &bytes?))
 }
 
 /// Read the binary form.
@@ -427,12 +426,11 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
 /// Source: CAD IR "Future Enhancements"; design section 9.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
-fn from_binary<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
     let data = Data::new(data)?;
     let bytes = data.bytes()?;
-    let document = detached(py, bytes.len(), || core::read_binary(bytes))
-        .map_err(|error| binary_error(py, &error))?;
+    let document = detached(py, bytes.len(), || core::read_binary(bytes))?;
     dict(py, &document)
 }
 
@@ -466,7 +464,7 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Source: design sections 8 and 12.
 #[pyfunction]
 #[pyo3(signature = (src, /, *, repair = false))]
-fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> PyResult<Bound<'py, PyAny>> {
+fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
     let (data, mut copy) = (Data::new(src)?, Vec::new());
     let bytes = text_bytes(&data, &mut copy)?;
@@ -477,7 +475,7 @@ fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> PyResult<Bound<'py, PyAny
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }
-    dict(py, &document.map_err(|error| cad_error(py, &error))?)
+    dict(py, &document?)
 }
 
 /// Write a document as canonical JSON.

@@ -1,7 +1,7 @@
 //! `encode_delta`, `apply_delta`, `DeltaStream`.
 
 use super::args::{self, Size, utf8};
-use super::errors::{decode_error, invalid_format};
+use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{DETACH_FROM, detached};
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
@@ -76,14 +76,13 @@ pub(super) fn apply_delta<'py>(
     delta: &Bound<'py, PyAny>,
     replace: &str,
     max_size: Size,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
     let data = args::Data::new(delta)?;
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;
-    let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))
-        .map_err(|error| decode_error(py, &error))?;
+    let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))?;
     Ok(PyString::new(py, &new))
 }
 
@@ -141,14 +140,12 @@ impl DeltaStream {
     /// DecodeError
     ///     As `apply_delta`; `OutputTooLarge` also when the text would grow above `max_size`.
     #[pyo3(signature = (delta, /))]
-    fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> Result<Bound<'py, PyString>> {
         let py = delta.py();
         let data = args::Data::new(delta)?;
         let delta = data.text(py)?;
         // The text is copied, so that no Python object is made under the lock.
-        let content = self
-            .work(py, delta.len(), |core| core.apply(delta).map(str::to_owned))
-            .map_err(|error| decode_error(py, &error))?;
+        let content = self.work(py, delta.len(), |core| core.apply(delta).map(str::to_owned))?;
         Ok(PyString::new(py, &content))
     }
 

@@ -1,7 +1,7 @@
 //! `compactwire.Dictionary`.
 
 use super::args::{self, Data, Size};
-use super::errors::{decode_error, encode_error, os_error};
+use super::errors::{Result, os_error};
 use super::response::Response;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, Named};
 use pyo3::exceptions::PyTypeError;
@@ -59,12 +59,13 @@ impl Dictionary {
         content_type: &str,
         model: &str,
         time: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         if samples.is_instance_of::<PyString>() || samples.is_instance_of::<PyBytes>() {
-            return Err(PyTypeError::new_err("samples must be an iterable of texts, not one text"));
+            return Err(
+                PyTypeError::new_err("samples must be an iterable of texts, not one text").into()
+            );
         }
-        let samples =
-            samples.try_iter()?.map(|item| sample(&item?)).collect::<PyResult<Vec<_>>>()?;
+        let samples = samples.try_iter()?.map(|item| sample(&item?)).collect::<Result<Vec<_>>>()?;
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let description = Description {
             content_type: content_type.into(),
@@ -76,9 +77,8 @@ impl Dictionary {
             }
             .to_string(),
         };
-        py.detach(|| compact::Dictionary::train(&samples, size.0, description))
-            .map(|core| Self::new(Arc::new(core), None))
-            .map_err(|error| encode_error(py, &error))
+        let core = py.detach(|| compact::Dictionary::train(&samples, size.0, description))?;
+        Ok(Self::new(Arc::new(core), None))
     }
 
     /// The dictionary inside the package, which every `decode` knows.
@@ -104,9 +104,9 @@ impl Dictionary {
     ///     It cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
-    fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> Result<Self> {
         let file = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
-        Self::parse(py, &file, name)
+        Self::parse(&file, name)
     }
 
     /// Read a dictionary from the bytes of its file; otherwise as `load`.
@@ -117,8 +117,8 @@ impl Dictionary {
     ///     They are no dictionary.
     #[staticmethod]
     #[pyo3(signature = (data, /, *, name = None))]
-    fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
-        Self::parse(data.py(), Data::new(data)?.bytes()?, name)
+    fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> Result<Self> {
+        Self::parse(Data::new(data)?.bytes()?, name)
     }
 
     /// Write the dictionary as a file of version 2.
@@ -221,8 +221,8 @@ impl Dictionary {
         _class: &Bound<'_, PyType>,
         file: &Bound<'_, PyBytes>,
         name: String,
-    ) -> PyResult<Self> {
-        Self::parse(file.py(), file.as_bytes(), Some(name))
+    ) -> Result<Self> {
+        Self::parse(file.as_bytes(), Some(name))
     }
 }
 
@@ -232,8 +232,8 @@ impl Dictionary {
         Self { core, name }
     }
 
-    fn parse(py: Python<'_>, file: &[u8], name: Option<String>) -> PyResult<Self> {
-        let core = compact::Dictionary::from_bytes(file).map_err(|e| decode_error(py, &e))?;
+    fn parse(file: &[u8], name: Option<String>) -> Result<Self> {
+        let core = compact::Dictionary::from_bytes(file)?;
         Ok(Self::new(Arc::new(core), name))
     }
 
@@ -248,7 +248,7 @@ impl Dictionary {
 
 /// A sample as it is compressed: text stands for the response with that result; bytes are taken as
 /// they are.
-fn sample(item: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     let py = item.py();
     if let Ok(bytes) = item.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
@@ -257,7 +257,7 @@ fn sample(item: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         Ok(text) => compact::sample(&compact::Response::new(args::utf8(text, "samples")?)),
         Err(_) => compact::sample(&Response::from_argument(item)?.get().borrow(py)?),
     };
-    sample.map_err(|error| encode_error(py, &error))
+    Ok(sample?)
 }
 
 /// The dictionaries that a caller gives to a decoder, kept alive.

@@ -1,6 +1,8 @@
-//! Core errors as Python exceptions: one `match` per type, no wildcard arm.
+//! Core errors as Python exceptions: one `match` per core error, without a wildcard arm.
 //!
-//! The classes live in `compactwire/errors.py`; the text is the core's, the facts are attributes.
+//! A function that Python calls returns [`Result`], so that `?` converts both core errors and
+//! `PyErr`. The exception classes are defined in `compactwire/errors.py`. An exception has the
+//! core's message, and the core's fields as attributes.
 
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
@@ -10,7 +12,80 @@ use compactwire::{base85, cad, session, wire};
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::{CastError, CastIntoError};
 use std::path::PathBuf;
+
+/// An exception to raise.
+///
+/// Rust allows `From<core error>` for a type of this crate only, and `PyErr` is not one.
+pub(super) struct Error(PyErr);
+
+/// The result of a function that raises core errors.
+pub(super) type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        error.0
+    }
+}
+
+/// What PyO3 itself fails with.
+macro_rules! from_python {
+    ($($error:ty),* $(,)?) => { $(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self(error.into())
+            }
+        }
+    )* };
+}
+
+from_python!(PyErr, CastError<'_, '_>, CastIntoError<'_>);
+
+/// What the core fails with. Attaching to an interpreter to which the thread is attached already
+/// costs one look at a thread-local counter.
+macro_rules! from_core {
+    ($($error:ty => $exception:ident),* $(,)?) => { $(
+        impl From<$error> for Error {
+            #[cold]
+            fn from(error: $error) -> Self {
+                Self(Python::attach(|py| $exception(py, &error)))
+            }
+        }
+    )* };
+}
+
+from_core! {
+    DecodeError => decode_error,
+    EncodeError => encode_error,
+    base85::Error => base85_error,
+    cad::BinaryError => binary_error,
+    cad::DocumentError => document_error,
+    cad::Error => cad_error,
+    cad::ParseError => parse_error,
+    gcf::Error => gcf_error,
+    session::DecodeError => session_decode_error,
+    session::EncodeError => session_encode_error,
+    session::StateError => session_state_error,
+    wire::Error => wire_error,
+}
+
+impl From<ProduceError> for Error {
+    #[cold]
+    fn from(error: ProduceError) -> Self {
+        Self(Python::attach(|py| produce_error(py, error)))
+    }
+}
+
+/// A reader's error, or the exception that a sink of Python objects failed with.
+impl From<gcf::ReadError<PyErr>> for Error {
+    fn from(error: gcf::ReadError<PyErr>) -> Self {
+        match error {
+            gcf::ReadError::Text(error) => error.into(),
+            gcf::ReadError::Sink(error) => error.into(),
+        }
+    }
+}
 
 mod classes {
     macro_rules! import {
@@ -39,7 +114,7 @@ macro_rules! exception {
 
 /// A [`DecodeError`] as its exception.
 #[cold]
-pub(super) fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
+fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
     decode_error_with(py, error, &error.to_string())
 }
 
@@ -72,7 +147,7 @@ fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
 
 /// A Base85 error as its exception.
 #[cold]
-pub(super) fn base85_error(py: Python<'_>, error: &base85::Error) -> PyErr {
+fn base85_error(py: Python<'_>, error: &base85::Error) -> PyErr {
     base85_error_with(py, error, &error.to_string())
 }
 
@@ -92,13 +167,13 @@ fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr
 
 /// An [`EncodeError`] as its exception.
 #[cold]
-pub(super) fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
+fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
     exception!(py, EncodeError, error.to_string(), field = error.field)
 }
 
 /// A session's [`session::DecodeError`] as its exception.
 #[cold]
-pub(super) fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
+fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
     let text = error.to_string();
     match error {
         session::DecodeError::InvalidFormat { .. } => exception!(py, InvalidFormat, text),
@@ -115,19 +190,19 @@ pub(super) fn session_decode_error(py: Python<'_>, error: &session::DecodeError)
 
 /// A session's [`session::EncodeError`] as its exception.
 #[cold]
-pub(super) fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
+fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
     exception!(py, EncodeError, error.to_string(), field = error.field)
 }
 
 /// A [`session::StateError`] as its exception.
 #[cold]
-pub(super) fn session_state_error(py: Python<'_>, error: &session::StateError) -> PyErr {
+fn session_state_error(py: Python<'_>, error: &session::StateError) -> PyErr {
     invalid_format(py, &error.to_string())
 }
 
 /// An `EncodeError` about a Python value.
 #[cold]
-pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
+pub(super) fn invalid_field(py: Python<'_>, field: &str, message: &str) -> PyErr {
     // The name may be a caller's key, with anything in it.
     let plain = field.len() <= 40 && field.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());
     let name = if plain { field.to_owned() } else { excerpt(field) };
@@ -136,7 +211,7 @@ pub(super) fn unfit(py: Python<'_>, field: &str, message: &str) -> PyErr {
 
 /// An `EncodeError` about what stands at `path` in a Python value.
 #[cold]
-pub(super) fn unfit_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
+pub(super) fn invalid_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
     exception!(py, EncodeError, format!("{path}: {message}"), field = path)
 }
 
@@ -148,7 +223,7 @@ pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
 
 /// A mistake in compact CAD text as its exception.
 #[cold]
-pub(super) fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
+fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
     let text = error.to_string();
     let cad::ParseError { line, column, message, suggestion } = error;
     exception!(
@@ -164,21 +239,21 @@ pub(super) fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
 
 /// A mistake in a CAD document as its exception.
 #[cold]
-pub(super) fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
+fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
     let text = error.to_string();
     exception!(py, DocumentError, text, path = &error.path, message = &error.message)
 }
 
 /// A mistake in a binary CAD document as its exception.
 #[cold]
-pub(super) fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
+fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
     let text = error.to_string();
     exception!(py, BinaryError, text, offset = error.offset, message = &error.message)
 }
 
 /// Any mistake in a CAD file as its exception.
 #[cold]
-pub(super) fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
+fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
     match error {
         cad::Error::Parse(error) => parse_error(py, error),
         cad::Error::Document(error) => document_error(py, error),
@@ -188,7 +263,7 @@ pub(super) fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
 
 /// A GCF error as its exception.
 #[cold]
-pub(super) fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
+fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     let code = error.code.name();
     let (line, column, path) = match &error.place {
         gcf::Place::None => (None, None, None),
@@ -225,7 +300,7 @@ const EEXIST: i32 = 17;
 
 /// A [`ProduceError`] as its exception.
 #[cold]
-pub(super) fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
+fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
     match error {
         ProduceError::Argument { field, .. } => {
             exception!(py, EncodeError, error.to_string(), field = field)
@@ -254,7 +329,7 @@ pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
 
 /// An error of GCB or JSON as its exception.
 #[cold]
-pub(super) fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
+fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
     let code = error.code.name();
     let (offset, path) = match &error.place {
         wire::Place::Offset(offset) => (Some(*offset), None),

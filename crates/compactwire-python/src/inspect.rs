@@ -3,7 +3,7 @@
 use super::args::{Data, Size};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
-use super::errors::{decode_error, encode_error};
+use super::errors::Result;
 use super::message::DEFAULT_MAX_SIZE;
 use super::response::{Response, format_member, layout_version};
 use compactwire::compact::{
@@ -72,19 +72,16 @@ pub(super) fn inspect<'py>(
     max_size: Size,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Inspection> {
+) -> Result<Inspection> {
     let py = wire.py();
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
-    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))
-        .map_err(|error| decode_error(py, &error))?;
-    let decoded = opened.read().map_err(|error| decode_error(py, &error))?;
+    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))?;
+    let decoded = opened.read()?;
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
-    let verbose_size = compact::encode(&decoded.response, &verbose)
-        .map_err(|error| encode_error(py, &error))?
-        .len();
+    let verbose_size = compact::encode(&decoded.response, &verbose)?.len();
     let (compression, dictionary_id) = match opened.compression() {
         None => (None, None),
         Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),

@@ -2,7 +2,7 @@
 
 use super::args::{self, Data, Size};
 use super::dictionary::{Dictionary, Given};
-use super::errors::{base85_error, decode_error, encode_error};
+use super::errors::{Error, Result};
 use super::response::{Response, format_member};
 use super::{ascii_str, detached};
 use compactwire::compact::{self, Choice, DecodeOptions, EncodeOptions, Format, Protocol};
@@ -71,7 +71,7 @@ pub(super) fn encode<'py>(
     protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = response.py();
     let options = EncodeOptions {
         format: args::choice(format)?,
@@ -88,8 +88,7 @@ pub(super) fn encode<'py>(
         Choice::Format(_) | Choice::Auto => 1,
     };
     let bytes = response.result.len().saturating_mul(effort);
-    let wire = detached(py, bytes, || compact::encode(&response, &options))
-        .map_err(|error| encode_error(py, &error))?;
+    let wire = detached(py, bytes, || compact::encode(&response, &options))?;
     Ok(PyString::new(py, &wire))
 }
 
@@ -141,7 +140,7 @@ pub(super) fn decode<'py>(
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,
-) -> PyResult<Response> {
+) -> Result<Response> {
     let py = wire.py();
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
@@ -154,7 +153,7 @@ pub(super) fn decode<'py>(
     });
     match decoded {
         Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(wire))),
-        decoded => decoded.map_err(|error| decode_error(py, &error)),
+        decoded => Ok(decoded?),
     }
 }
 
@@ -178,11 +177,11 @@ pub(super) fn decode<'py>(
 /// Source: Compact Protocol v2 "Format Detection", v4 section 1.
 #[pyfunction]
 #[pyo3(signature = (wire, /))]
-pub(super) fn detect(wire: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
     let py = wire.py();
     let data = Data::new(wire)?;
-    let kind = compact::detect(data.text(py)?).map_err(|error| decode_error(py, &error))?;
-    format_member(py, kind.name())
+    let kind = compact::detect(data.text(py)?)?;
+    Ok(format_member(py, kind.name())?)
 }
 
 /// Encode bytes as Base85 in the protocol's alphabet: five characters for four bytes.
@@ -235,13 +234,12 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 /// Source: Compact Protocol v2 section 4.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
     let py = text.py();
     let data = Data::new(text)?;
     let text = data.text(py)?;
     let weight = text.len() / BASE85_SPEEDUP;
-    PyBytes::new_with(py, base85::decoded_len(text.len()), |data| {
-        detached(py, weight, || base85::decode_into(text, data))
-            .map_err(|error| base85_error(py, &error))
-    })
+    Ok(PyBytes::new_with(py, base85::decoded_len(text.len()), |data| {
+        Ok(detached(py, weight, || base85::decode_into(text, data)).map_err(Error::from)?)
+    })?)
 }

@@ -1,7 +1,7 @@
 //! `compactwire.Response`: the core's type with Python strings in it.
 
 use super::args::{Passed, boolean, int64, natural, text, utf8};
-use super::errors::unfit;
+use super::errors::invalid_field;
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::prelude::*;
@@ -136,7 +136,11 @@ impl Response {
                 let code = utf8(text(code, "status")?, "status")?;
                 Status::from_code(code).ok_or_else(|| {
                     let found = excerpt(code);
-                    unfit(py, "status", &format!("expected OK, ERR, PART or STREAM, found {found}"))
+                    invalid_field(
+                        py,
+                        "status",
+                        &format!("expected OK, ERR, PART or STREAM, found {found}"),
+                    )
                 })?
             }
         };
@@ -291,7 +295,9 @@ pub(super) fn restore_response(
         Some("raw") => Some(Origin::Raw),
         Some(name) => {
             let format = Format::ALL.into_iter().find(|format| format.name() == name);
-            Some(Origin::Decoded(format.ok_or_else(|| unfit(py, "format", "no such format"))?))
+            Some(Origin::Decoded(
+                format.ok_or_else(|| invalid_field(py, "format", "no such format"))?,
+            ))
         }
     };
     response.layout = version.map(super::args::layout).transpose()?;
@@ -341,14 +347,14 @@ impl Response {
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
                 let message = format!("no such field; expected some of {}", known.join(", "));
-                return Err(unfit(py, &key, &message));
+                return Err(invalid_field(py, &key, &message));
             }
         }
         if verbose {
             return Bound::new(py, Self::from_members(&fields)?);
         }
         if !fields.contains("result")? {
-            return Err(unfit(py, "result", MISSING));
+            return Err(invalid_field(py, "result", MISSING));
         }
         Ok(py.get_type::<Self>().call((), Some(&fields))?.cast_into()?)
     }
@@ -358,7 +364,7 @@ impl Response {
         let get = |name: &'static str| -> PyResult<_> {
             Ok(members.get_item(name)?.filter(|value| !value.is_none()))
         };
-        let required = |name| get(name)?.ok_or_else(|| unfit(py, name, MISSING));
+        let required = |name| get(name)?.ok_or_else(|| invalid_field(py, name, MISSING));
         let owned = |value: Bound<'_, PyAny>, name| -> PyResult<Cow<'static, str>> {
             Ok(utf8(text(&value, name)?, name)?.to_owned().into())
         };
@@ -373,9 +379,9 @@ impl Response {
             tokens: get("tokens")?.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
         };
         // The status is all that the types leave open.
-        let response = members
-            .try_into()
-            .map_err(|error: compact::DecodeError| unfit(py, "status", &error.to_string()))?;
+        let response = members.try_into().map_err(|error: compact::DecodeError| {
+            invalid_field(py, "status", &error.to_string())
+        })?;
         let decoded = compact::Decoded { response, format: None, layout: None };
         Ok(Self { format: None, ..Self::from_core(py, &decoded) })
     }

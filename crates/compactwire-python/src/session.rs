@@ -2,7 +2,7 @@
 
 use super::DETACH_FROM;
 use super::args::{self, Data, Size, utf8};
-use super::errors::{gcf_error, session_decode_error, session_encode_error, session_state_error};
+use super::errors::Result;
 use super::gcf::{KeyedSet, Text};
 use super::graph::{self, Payload};
 use super::message::DEFAULT_MAX_SIZE;
@@ -95,7 +95,7 @@ impl Session {
         context: Option<&Bound<'py, PyAny>>,
         pack: bool,
         references: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> Result<Bound<'py, PyAny>> {
         let tools = tool.map_or(Ok(Vec::new()), tools)?;
         let args = canonical(args, "args")?;
         let system = system.map(|value| args::text(value, "system")).transpose()?;
@@ -110,11 +110,11 @@ impl Session {
         let bytes = args.len() + request.context.map_or(0, str::len);
         if pack {
             let packed = self.work(py, bytes, |core| core.encode_packed(&request, style));
-            let packed = packed.map_err(|error| session_encode_error(py, &error))?;
+            let packed = packed?;
             return Ok(PyString::new(py, &packed).into_any());
         }
         let frames = self.work(py, bytes, |core| core.encode_request(&request, style));
-        let frames = frames.map_err(|error| session_encode_error(py, &error))?;
+        let frames = frames?;
         Ok(PyList::new(py, frames)?.into_any())
     }
 
@@ -146,7 +146,7 @@ impl Session {
     ///
     /// Source: Compact Protocol v2 part 2, v4 section 11.
     #[pyo3(signature = (frames, /))]
-    fn decode_request(&self, frames: &Bound<'_, PyAny>) -> PyResult<Request> {
+    fn decode_request(&self, frames: &Bound<'_, PyAny>) -> Result<Request> {
         let py = frames.py();
         let single = Data::new(frames).ok();
         let is_single = single.is_some();
@@ -162,7 +162,7 @@ impl Session {
             }
             _ => self.work(py, bytes, |core| core.decode_request(&texts)),
         };
-        let request = request.map_err(|error| session_decode_error(py, &error))?;
+        let request = request?;
         Ok(Request::from_core(py, request))
     }
 
@@ -198,12 +198,12 @@ impl Session {
         dangling: &str,
         allow_unicode: bool,
         locations: bool,
-    ) -> PyResult<String> {
+    ) -> Result<String> {
         let options = graph::options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
         let text =
             self.work(py, payload.size(), |core| core.encode_graph(&payload, options, now()));
-        text.map_err(|error| gcf_error(py, &error))
+        Ok(text?)
     }
 
     /// Read a graph text of the peer, and resolve what it names.
@@ -262,10 +262,10 @@ impl Session {
     ///
     /// Source: GCF 3.6 section 10a.4.
     #[pyo3(signature = (set, /, *, tool = ""))]
-    fn encode_keyed(&self, py: Python<'_>, set: &KeyedSet, tool: &str) -> PyResult<String> {
+    fn encode_keyed(&self, py: Python<'_>, set: &KeyedSet, tool: &str) -> Result<String> {
         let set = Arc::clone(&set.0);
         let text = self.work(py, set.size(), |core| core.encode_keyed(set, tool));
-        text.map_err(|error| gcf_error(py, &error))
+        Ok(text?)
     }
 
     /// Read what the peer's `encode_keyed` gave.
@@ -288,12 +288,12 @@ impl Session {
     ///
     /// Source: GCF 3.6 sections 10a.4 and 10a.5.
     #[pyo3(signature = (text, /))]
-    fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> PyResult<KeyedSet> {
+    fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
         let py = text.py();
         let text = Text::new(text)?;
         let text = text.str()?;
         let set = self.work(py, text.len(), |core| core.decode_keyed(text));
-        set.map(KeyedSet).map_err(|error| gcf_error(py, &error))
+        Ok(set.map(KeyedSet)?)
     }
 
     /// Take the keyed sets that were sent for lost: the next of each name goes whole.
@@ -344,11 +344,11 @@ impl Session {
         )
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
         let bytes = self.work(py, DETACH_FROM, |core| core.to_bytes());
-        let bytes = bytes.map_err(|error| session_state_error(py, &error))?;
+        let bytes = bytes?;
         let restore = py.import("compactwire._core")?.getattr("_restore_session")?;
-        (restore, (PyBytes::new(py, &bytes), self.checked)).into_pyobject(py)
+        Ok((restore, (PyBytes::new(py, &bytes), self.checked)).into_pyobject(py)?)
     }
 }
 
@@ -432,11 +432,11 @@ pub(super) fn restore_session_stats(
 
 /// Makes a pickled session again.
 #[pyfunction(name = "_restore_session")]
-pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> PyResult<Session> {
+pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> Result<Session> {
     let py = state.py();
     let bytes = state.as_bytes();
     let core = super::detached(py, bytes.len(), || session::Session::from_bytes(bytes));
-    let core = core.map_err(|error| session_state_error(py, &error))?;
+    let core = core?;
     Ok(Session { core: Mutex::new(core), checked })
 }
 

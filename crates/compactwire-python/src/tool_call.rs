@@ -3,7 +3,7 @@
 use super::args::{self, Data, Size, utf8};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
-use super::errors::{decode_error, encode_error};
+use super::errors::Result;
 use super::message::DEFAULT_MAX_SIZE;
 use super::request::canonical;
 use super::response::format_member;
@@ -203,7 +203,7 @@ pub(super) fn encode_tool_call<'py>(
     format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = name.py();
     let options = EncodeOptions {
         format: args::choice(format)?,
@@ -219,8 +219,7 @@ pub(super) fn encode_tool_call<'py>(
         context: context.map(Cow::Borrowed),
     };
     let bytes = context.map_or(0, str::len);
-    let wire = detached(py, bytes, || compact::encode_tool_call(&call, &options))
-        .map_err(|error| encode_error(py, &error))?;
+    let wire = detached(py, bytes, || compact::encode_tool_call(&call, &options))?;
     Ok(PyString::new(py, &wire))
 }
 
@@ -252,15 +251,14 @@ pub(super) fn decode_tool_call<'py>(
     max_size: Size,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
-) -> PyResult<ToolCall> {
+) -> Result<ToolCall> {
     let py = wire.py();
     let data = Data::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
-    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))
-        .map_err(|error| decode_error(py, &error))?;
-    let call = compact::read_tool_call(&opened).map_err(|error| decode_error(py, &error))?;
+    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))?;
+    let call = compact::read_tool_call(&opened)?;
     let compact::ToolCall { name, arguments, context } = call;
     Ok(ToolCall {
         name: PyString::new(py, &name).unbind(),

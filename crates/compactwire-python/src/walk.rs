@@ -5,7 +5,7 @@
 //! they are walked, so that another thread may change them.
 
 use super::args::lone_surrogate;
-use super::errors::{invalid_format, unfit_path};
+use super::errors::{invalid_format, invalid_path};
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
 use compactwire::walk::Sink;
@@ -118,12 +118,12 @@ impl Path<'_> {
             return Ok(());
         }
         let message = format!("nested more than {limit} levels deep, or within itself");
-        Err(unfit_path(container.py(), self.root, &message))
+        Err(invalid_path(container.py(), self.root, &message))
     }
 
     #[cold]
     fn unfit(&self, py: Python<'_>, message: &str) -> PyErr {
-        unfit_path(py, &self.to_string(), message)
+        invalid_path(py, &self.to_string(), message)
     }
 }
 

@@ -1,7 +1,7 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
 use super::args::Data;
-use super::errors::wire_error;
+use super::errors::Result;
 use super::graph::Payload;
 use compactwire::wire::{gcb, json};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -79,11 +79,11 @@ pub(super) fn encode_gcb<'py>(
     py: Python<'py>,
     payload: &Payload,
     lossy: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> Result<Bound<'py, PyBytes>> {
     let lossy = self::lossy(lossy)?;
     let core = payload.core.clone();
     let bytes = super::detached(py, core.size(), || gcb::encode(&core, lossy));
-    Ok(PyBytes::new(py, &bytes.map_err(|error| wire_error(py, &error))?))
+    Ok(PyBytes::new(py, &bytes?))
 }
 
 /// Read GCB.
@@ -116,7 +116,7 @@ pub(super) fn decode_gcb(
     data: &Bound<'_, PyAny>,
     lossy: Option<&Bound<'_, PyAny>>,
     raw_float32: bool,
-) -> PyResult<Payload> {
+) -> Result<Payload> {
     let py = data.py();
     let lossy = self::lossy(lossy)?;
     let options =
@@ -124,7 +124,7 @@ pub(super) fn decode_gcb(
     let data = Data::new(data)?;
     let bytes = data.bytes()?;
     let read = super::detached(py, bytes.len(), || gcb::decode(bytes, options));
-    read.map(Into::into).map_err(|error| wire_error(py, &error))
+    Ok(read.map(Into::into)?)
 }
 
 /// Write a payload as JSON.
@@ -156,13 +156,13 @@ pub(super) fn encode_json<'py>(
     payload: &Payload,
     compact: bool,
     html_escape: bool,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let core = payload.core.clone();
     let style = json::Style { compact, html_escape };
     // With the names of all fields, and of both ends of each edge.
     let size = 4 * core.size();
     let text = super::detached(py, size, || json::encode(&core, style));
-    super::make_str(py, &text.map_err(|error| wire_error(py, &error))?)
+    Ok(super::make_str(py, &text?)?)
 }
 
 /// Read a payload of JSON.
@@ -185,12 +185,11 @@ pub(super) fn encode_json<'py>(
 /// Source: wire codecs, "Built-In Codecs".
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> PyResult<Payload> {
-    let py = text.py();
+pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
     let data = Data::new(text)?;
     let read = match &data {
         Data::Text(text) => json::decode(super::args::utf8(text, "text")?),
         Data::Bytes(_) | Data::Copy(_) => json::decode_utf8(data.bytes()?),
     };
-    read.map(Into::into).map_err(|error| wire_error(py, &error))
+    Ok(read.map(Into::into)?)
 }

@@ -1,7 +1,7 @@
 //! `iter_compact`.
 
 use super::super::args::{Data, Size};
-use super::super::errors::{os_error, parse_error};
+use super::super::errors::{Result, os_error};
 use super::super::walk;
 use super::objects::Objects;
 use super::{dialect, rest, surrogate_bytes};
@@ -154,13 +154,13 @@ impl CompactIterator {
         self.stream.lock().map_err(|_| PyRuntimeError::new_err("the iterator has failed"))
     }
 
-    fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Next<'py>>> {
+    fn step<'py>(&self, py: Python<'py>) -> Result<Option<Next<'py>>> {
         let mut guard = self.lock()?;
         let Some(stream) = guard.as_mut() else { return Ok(None) };
         match stream.node() {
             Err(error) => {
                 *guard = None;
-                Err(parse_error(py, &error))
+                Err(error.into())
             }
             Ok(Some(node)) => {
                 let mut objects = Objects::new(py);
@@ -172,7 +172,7 @@ impl CompactIterator {
                 match stream.extra() {
                     Err(error) => {
                         *guard = None;
-                        return Err(parse_error(py, &error));
+                        return Err(error.into());
                     }
                     Ok(Some(extra)) => {
                         drop(guard);
@@ -186,7 +186,7 @@ impl CompactIterator {
                 let finished = guard.take().map(Stream::finish);
                 drop(guard);
                 let Some(finished) = finished else { return Ok(None) };
-                let (sections, id) = finished.map_err(|error| parse_error(py, &error))?;
+                let (sections, id) = finished?;
                 let rest = rest(py, &sections, id)?.into_any();
                 Ok(Some(Next::Item(pair(py, "end", rest)?)))
             }

@@ -1,7 +1,7 @@
 //! What Python passes to the producers: errors name the argument, and the place in it.
 
 use super::super::args::lone_surrogate;
-use super::super::errors::unfit_path;
+use super::super::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyMapping, PyString};
@@ -22,15 +22,15 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     }
     let Ok(text) = given.cast::<PyString>() else { return Err(wrong(&given, field, expected)) };
     if text.contains("\0")? {
-        return Err(unfit_path(py, field, "no path has a NUL"));
+        return Err(invalid_path(py, field, "no path has a NUL"));
     }
-    text.extract().map_err(|_| unfit_path(py, field, &lone_surrogate(text)))
+    text.extract().map_err(|_| invalid_path(py, field, &lone_surrogate(text)))
 }
 
 /// A text, which has UTF-8.
 pub(super) fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
     let text = value.cast::<PyString>().map_err(|_| wrong(value, field, "a str"))?;
-    let utf8 = text.to_str().map_err(|_| unfit_path(value.py(), field, &lone_surrogate(text)))?;
+    let utf8 = text.to_str().map_err(|_| invalid_path(value.py(), field, &lone_surrogate(text)))?;
     Ok(utf8.to_owned())
 }
 

@@ -1,7 +1,7 @@
 //! Canonical JSON and the small computations behind claims.
 
 use super::super::args::{Data, natural};
-use super::super::errors::produce_error;
+use super::super::errors::Result;
 use super::super::walk;
 use super::arguments::{iterate, path, text};
 use compactwire::claims::{self, estimate_tokens as estimate};
@@ -58,10 +58,10 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Source: Compression Claims section 3.1.
 #[pyfunction]
 #[pyo3(signature = (path, value, /))]
-pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
     let (py, file) = (value.py(), self::path(path, "path")?);
     let value = walk::value(value, "value")?;
-    py.detach(|| claims::write_json(&file, &value)).map_err(|error| produce_error(py, error))
+    Ok(py.detach(|| claims::write_json(&file, &value))?)
 }
 
 /// Write a value as canonical JSON, without a line feed.
@@ -110,14 +110,14 @@ pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'
 /// Source: Compression Claims section 3.1.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
-pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
     let value = if data.is_instance_of::<PyString>() {
         claims::parse_json(text(data, "data")?.as_bytes())
     } else {
         claims::parse_json(Data::new(data)?.bytes()?)
     };
-    walk::object(py, &value.map_err(|error| produce_error(py, error))?)
+    Ok(walk::object(py, &value?)?)
 }
 
 /// Say how many tokens a text of so many UTF-8 bytes is taken for: a quarter, half to even.

@@ -1,6 +1,6 @@
 //! `compactwire.claims.SigningKey`: the secret stays in the core, and copies of it are wiped.
 
-use super::super::errors::produce_error;
+use super::super::errors::Result;
 use super::arguments::{path, wrong};
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
@@ -52,10 +52,10 @@ impl SigningKey {
     ///     It cannot be read.
     #[classmethod]
     #[pyo3(signature = (path, /), text_signature = "(path, /)")]
-    fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
         let (py, file) = (path.py(), self::path(path, "path")?);
         let loaded = py.detach(|| claims::SigningKey::load(&file));
-        loaded.map(Self).map_err(|error| produce_error(py, error))
+        Ok(loaded.map(Self)?)
     }
 
     /// Write the key to a new file, which on Unix its owner alone may read.
@@ -70,9 +70,9 @@ impl SigningKey {
     /// OSError
     ///     There is a file of this name, or it cannot be written.
     #[pyo3(signature = (path, /))]
-    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn save(&self, path: &Bound<'_, PyAny>) -> Result<()> {
         let (py, file) = (path.py(), self::path(path, "path")?);
-        py.detach(|| self.0.save(&file)).map_err(|error| produce_error(py, error))
+        Ok(py.detach(|| self.0.save(&file))?)
     }
 
     /// The key by which others verify: 64 hexadecimal digits.
@@ -120,16 +120,16 @@ fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<clai
 pub(super) fn with_key<T>(
     key: &Bound<'_, PyAny>,
     work: impl FnOnce(&claims::SigningKey) -> Result<T, claims::ProduceError>,
-) -> PyResult<T> {
+) -> Result<T> {
     let made = match key.cast::<SigningKey>() {
         Ok(key) => work(&key.get().0),
         Err(_) => work(&key_of(key, "key", "a SigningKey or the 32 bytes of its seed")?),
     };
-    made.map_err(|error| produce_error(key.py(), error))
+    Ok(made?)
 }
 
 /// Make a new secret key from the system's randomness.
 #[pyfunction]
-pub(super) fn generate_key(py: Python<'_>) -> PyResult<SigningKey> {
-    claims::SigningKey::generate().map(SigningKey).map_err(|error| produce_error(py, error))
+pub(super) fn generate_key() -> Result<SigningKey> {
+    Ok(claims::SigningKey::generate().map(SigningKey)?)
 }

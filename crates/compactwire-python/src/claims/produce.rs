@@ -1,7 +1,7 @@
 //! Making what is verified: `compactwire.claims`.
 
 use super::super::args::boolean;
-use super::super::errors::{produce_error, unfit_path};
+use super::super::errors::{Result, invalid_path};
 use super::super::walk;
 use super::arguments::{entries, iterate, optional_text, path, text};
 use super::key::with_key;
@@ -51,7 +51,7 @@ pub(super) fn build_bundle<'py>(
     job_id: &Bound<'py, PyAny>,
     message_id: &Bound<'py, PyAny>,
     items: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> Result<Bound<'py, PyDict>> {
     let py = out_dir.py();
     let folder = path(out_dir, "out_dir")?;
     let (run, job) = (text(run_id, "run_id")?, text(job_id, "job_id")?);
@@ -60,14 +60,14 @@ pub(super) fn build_bundle<'py>(
     let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
     let items = items.collect::<PyResult<Vec<_>>>()?;
     let made = py.detach(|| claims::build_bundle(&folder, &run, &job, &message, &items));
-    dict(py, &made.map_err(|error| produce_error(py, error))?)
+    Ok(dict(py, &made?)?)
 }
 
 fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
     let mut made =
         Item { symbol: false, reference: String::new(), slice: None, text: String::new() };
     let mut missing = vec!["kind", "ref", "text"];
-    let unfit = |message: &str| unfit_path(item.py(), place, message);
+    let unfit = |message: &str| invalid_path(item.py(), place, message);
     for (name, value) in entries(item, place, "a mapping with kind, ref and text")? {
         let name = text(&name, &format!("a key of {place}"))?;
         let member = || text(&value, &format!("{place}.{name}"));
@@ -128,12 +128,12 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
 pub(super) fn make_receipt<'py>(
     manifest: &Bound<'py, PyAny>,
     parent: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> Result<Bound<'py, PyDict>> {
     let py = manifest.py();
     let manifest = walk::value(manifest, "manifest")?;
     let parent = parent.map(|parent| walk::value(parent, "parent")).transpose()?;
     let made = claims::make_receipt(&manifest, parent.as_ref());
-    dict(py, &made.map_err(|error| produce_error(py, error))?)
+    Ok(dict(py, &made?)?)
 }
 
 /// Sign a receipt; its `receipt_hash` stays as it is.
@@ -204,7 +204,7 @@ fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
         "reference" => Ok(Scope::Reference),
         other => {
             let message = format!("it must be 'spec' or 'reference', not {}", excerpt(other));
-            Err(unfit_path(scope.py(), "scope", &message))
+            Err(invalid_path(scope.py(), "scope", &message))
         }
     }
 }
@@ -236,11 +236,11 @@ fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
 pub(super) fn write_receipt(
     folder: &Bound<'_, PyAny>,
     receipt: &Bound<'_, PyAny>,
-) -> PyResult<PathString> {
+) -> Result<PathString> {
     let (py, folder) = (receipt.py(), path(folder, "folder")?);
     let value = walk::value(receipt, "receipt")?;
     let written = py.detach(|| claims::write_receipt(&folder, &value));
-    written.map(PathString).map_err(|error| produce_error(py, error))
+    Ok(written.map(PathString)?)
 }
 
 /// A path as `str`.
@@ -320,10 +320,10 @@ pub(super) fn merkle_attestation<'py>(
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
 #[pyo3(signature = (attestation, /))]
-pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> Result<bool> {
     let value = walk::value(attestation, "attestation")?;
     let verified = claims::verify_merkle_signature(&value);
-    verified.map_err(|error| produce_error(attestation.py(), error))
+    Ok(verified?)
 }
 
 /// Claim what the artifacts of a bundle give.
@@ -360,7 +360,7 @@ pub(super) fn make_claim<'py>(
     bundle_dir: &Bound<'py, PyAny>,
     components: Option<&Bound<'py, PyAny>>,
     notes: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> Result<Bound<'py, PyDict>> {
     let (py, folder) = (manifest.py(), path(bundle_dir, "bundle_dir")?);
     let notes = optional_text(notes, "notes")?;
     let manifest = walk::value(manifest, "manifest")?;
@@ -373,7 +373,7 @@ pub(super) fn make_claim<'py>(
         }
     };
     let made = py.detach(|| claims::make_claim(&manifest, &folder, &components, notes.as_deref()));
-    dict(py, &made.map_err(|error| produce_error(py, error))?)
+    Ok(dict(py, &made?)?)
 }
 
 fn component(name: &Bound<'_, PyAny>, included: &Bound<'_, PyAny>) -> PyResult<(String, bool)> {
@@ -407,12 +407,12 @@ const DEFAULT_COMPONENTS: [(&str, bool); 4] =
 ///
 /// Source: Compression Claims section 3.4.
 #[pyfunction]
-pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     let py = entries.py();
     let entries = iterate(entries, "entries", "dict")?.zip(0..);
     let entries = entries.map(|(entry, at)| walk::value(&entry?, &format!("entries[{at}]")));
     let made = claims::make_trust_policy(entries.collect::<PyResult<Vec<_>>>()?);
-    dict(py, &made.map_err(|error| produce_error(py, error))?)
+    Ok(dict(py, &made?)?)
 }
 
 fn dict<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyDict>> {

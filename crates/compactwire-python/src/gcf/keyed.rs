@@ -1,7 +1,8 @@
 //! Keyed sets, deltas between them, and who sends which.
 
-use super::{Text, error};
+use super::Text;
 use crate::args::lone_surrogate;
+use crate::errors::{self, Result};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
@@ -48,20 +49,19 @@ impl KeyedSet {
         key: &str,
         fields: Option<Vec<String>>,
         name: &str,
-    ) -> PyResult<Self> {
-        let py = rows.py();
+    ) -> Result<Self> {
         let given = rows.try_iter()?.collect::<PyResult<Vec<_>>>()?;
         let fields = match (fields, given.first()) {
             (Some(fields), _) => fields,
             (None, Some(first)) => names(first)?,
             (None, None) => {
                 let message = "fields= says the fields of a set without rows";
-                return Err(PyValueError::new_err(message));
+                return Err(PyValueError::new_err(message).into());
             }
         };
         let rows = read_rows(&given, &fields)?;
         let set = keyed::KeyedSet::new(name.to_owned(), key, fields, rows);
-        Ok(Self(Arc::new(set.map_err(|problem| error(py, &problem))?)))
+        Ok(Self(Arc::new(set?)))
     }
 
     /// What the rows are called.
@@ -114,8 +114,8 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.1.
     #[pyo3(signature = (*, tool = ""))]
-    fn encode<'py>(&self, py: Python<'py>, tool: &str) -> PyResult<Bound<'py, PyString>> {
-        make_str(py, &self.0.write(tool).map_err(|problem| error(py, &problem))?)
+    fn encode<'py>(&self, py: Python<'py>, tool: &str) -> Result<Bound<'py, PyString>> {
+        Ok(make_str(py, &self.0.write(tool)?)?)
     }
 
     /// Find what makes another set of this one.
@@ -156,9 +156,9 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.5.
     #[pyo3(signature = (delta, /))]
-    fn apply(&self, py: Python<'_>, delta: &KeyedDelta) -> PyResult<Self> {
+    fn apply(&self, py: Python<'_>, delta: &KeyedDelta) -> Result<Self> {
         let made = py.detach(|| self.0.apply(&delta.0));
-        Ok(Self(Arc::new(made.map_err(|problem| error(py, &problem))?)))
+        Ok(Self(Arc::new(made?)))
     }
 
     fn __len__(&self) -> usize {
@@ -237,9 +237,7 @@ impl KeyedDelta {
     #[pyo3(
         text_signature = "(*, key, base_root, new_root, fields=(), added=(), changed=(), removed=())"
     )]
-    #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn new(
-        py: Python<'_>,
         key: &str,
         base_root: String,
         new_root: String,
@@ -247,16 +245,16 @@ impl KeyedDelta {
         added: Option<&Bound<'_, PyAny>>,
         changed: Option<&Bound<'_, PyAny>>,
         removed: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let identities = elements(removed)?;
         let identities = identities.iter().enumerate();
         let parts = DeltaParts {
             added: read_rows(&elements(added)?, &fields)?,
             changed: read_rows(&elements(changed)?, &fields)?,
-            removed: identities.map(|(at, one)| scalar(one, at, key)).collect::<PyResult<_>>()?,
+            removed: identities.map(|(at, one)| scalar(one, at, key)).collect::<Result<_>>()?,
         };
         let made = Delta::new(key, fields, base_root, new_root, parts);
-        Ok(Self(made.map_err(|problem| error(py, &problem))?))
+        Ok(Self(made?))
     }
 
     /// The field that is the identity.
@@ -330,8 +328,8 @@ impl KeyedDelta {
         py: Python<'py>,
         tool: &str,
         sizes: Option<(u64, u64)>,
-    ) -> PyResult<Bound<'py, PyString>> {
-        make_str(py, &self.0.write(tool, sizes).map_err(|problem| error(py, &problem))?)
+    ) -> Result<Bound<'py, PyString>> {
+        Ok(make_str(py, &self.0.write(tool, sizes)?)?)
     }
 
     fn __repr__(&self) -> String {
@@ -393,12 +391,12 @@ impl KeyedDelta {
 /// Source: GCF 3.6 sections 10a.1 and 10a.7.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> PyResult<KeyedSet> {
+pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
     let py = text.py();
     let text = Text::new(text)?;
     let text = text.str()?;
     let made = detached(py, text.len(), || keyed::KeyedSet::read(text));
-    Ok(KeyedSet(Arc::new(made.map_err(|problem| error(py, &problem))?)))
+    Ok(KeyedSet(Arc::new(made?)))
 }
 
 /// Read the text of a delta between keyed sets.
@@ -422,12 +420,12 @@ pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> PyResult<KeyedSet> {
 /// Source: GCF 3.6 section 10a.2.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> PyResult<KeyedDelta> {
+pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
     let py = text.py();
     let text = Text::new(text)?;
     let text = text.str()?;
     let made = detached(py, text.len(), || Delta::read(text));
-    Ok(KeyedDelta(made.map_err(|problem| error(py, &problem))?))
+    Ok(KeyedDelta(made?))
 }
 
 /// Read whatever was sent of a keyed set: the whole, a delta, or that nothing changed.
@@ -456,13 +454,13 @@ pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> PyResult<KeyedDelta> 
 pub(crate) fn receive_keyed(
     text: &Bound<'_, PyAny>,
     base: Option<&Bound<'_, KeyedSet>>,
-) -> PyResult<KeyedSet> {
+) -> Result<KeyedSet> {
     let py = text.py();
     let text = Text::new(text)?;
     let text = text.str()?;
     let base = base.map(|base| &*base.get().0);
     let made = detached(py, text.len(), || keyed::receive(base, text));
-    Ok(KeyedSet(Arc::new(made.map_err(|problem| error(py, &problem))?)))
+    Ok(KeyedSet(Arc::new(made?)))
 }
 
 /// Keeps the keyed sets that were sent last, to answer each peer with the least that it needs.
@@ -527,35 +525,14 @@ impl KeyedSnapshots {
             peer_root.and_then(|root| kept.find(root))
         };
         let size = |text: &str| match count_tokens {
-            Some(count) => count.call1((text,))?.extract().map_err(Failure::Python),
+            Some(count) => Ok::<_, errors::Error>(count.call1((text,))?.extract()?),
             None => Ok(keyed::token_estimate(text)),
         };
-        let made = keyed::respond(&new.0, peer_root, base.as_deref(), tool, size);
-        let made = made.map_err(|failure| match failure {
-            Failure::Python(error) => error,
-            Failure::Gcf(problem) => error(py, &problem),
-        })?;
+        let made = keyed::respond(&new.0, peer_root, base.as_deref(), tool, size)?;
         let mut kept = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         kept.keep(Arc::clone(&new.0));
         drop(kept);
         make_str(py, &made.text)
-    }
-}
-
-enum Failure {
-    Python(PyErr),
-    Gcf(Error),
-}
-
-impl From<Error> for Failure {
-    fn from(problem: Error) -> Self {
-        Self::Gcf(problem)
-    }
-}
-
-impl From<PyErr> for Failure {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
     }
 }
 
@@ -590,22 +567,16 @@ pub(crate) struct KeyedProducer(Mutex<Producer>);
 impl KeyedProducer {
     #[new]
     #[pyo3(signature = (base, /, *, tool = "", fixed_n = None, size_guard = false))]
-    fn new(
-        py: Python<'_>,
-        base: &KeyedSet,
-        tool: &str,
-        fixed_n: Option<i64>,
-        size_guard: bool,
-    ) -> PyResult<Self> {
+    fn new(base: &KeyedSet, tool: &str, fixed_n: Option<i64>, size_guard: bool) -> Result<Self> {
         let anchor = match (fixed_n, size_guard) {
             (Some(_), true) => {
-                return Err(PyValueError::new_err("either fixed_n or size_guard, not both"));
+                return Err(PyValueError::new_err("either fixed_n or size_guard, not both").into());
             }
             (None, true) => Anchor::Size,
             (count, false) => Anchor::Every(count.map_or(0, |n| n.max(0).unsigned_abs())),
         };
         let made = Producer::new(Arc::clone(&base.0), tool.to_owned(), anchor);
-        Ok(Self(Mutex::new(made.map_err(|problem| error(py, &problem))?)))
+        Ok(Self(Mutex::new(made?)))
     }
 
     /// The last set, which the peer has.
@@ -623,12 +594,12 @@ impl KeyedProducer {
     ///     Text that `receive_keyed` reads.
     ///
     /// Source: GCF 3.6 section 10a.1.
-    fn full<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+    fn full<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
         let made = {
             let producer = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             producer.full()
         };
-        make_str(py, &made.map_err(|problem| error(py, &problem))?)
+        Ok(make_str(py, &made?)?)
     }
 
     /// Write what to send for a new set.
@@ -645,12 +616,12 @@ impl KeyedProducer {
     ///
     /// Source: GCF 3.6 section 10a.6.
     #[pyo3(signature = (new, /))]
-    fn push<'py>(&self, py: Python<'py>, new: &KeyedSet) -> PyResult<(Bound<'py, PyString>, bool)> {
+    fn push<'py>(&self, py: Python<'py>, new: &KeyedSet) -> Result<(Bound<'py, PyString>, bool)> {
         let made = {
             let mut producer = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             producer.push(Arc::clone(&new.0))
         };
-        let answer = made.map_err(|problem| error(py, &problem))?;
+        let answer = made?;
         Ok((make_str(py, &answer.text)?, answer.is_full))
     }
 }
@@ -672,17 +643,17 @@ fn no_row(row: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("a row is a dict, not {found}"))
 }
 
-fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> PyResult<Vec<Row>> {
+fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let py = first.py();
     let keys: Vec<_> = fields.iter().map(|field| PyString::new(py, field)).collect();
     let mut read = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
-        let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row)) };
+        let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row).into()) };
         let mut values = Row::with_capacity(keys.len());
         for (field, key) in fields.iter().zip(&keys) {
             let Some(value) = dict.get_item(key)? else {
-                return Err(unfit(py, Code::InvalidKeyedSet, at, field, "the row lacks it"));
+                return Err(invalid(Code::InvalidKeyedSet, at, field, "the row lacks it"));
             };
             values.push(scalar(&value, at, field)?);
         }
@@ -693,7 +664,7 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> PyResult<Vec<Row>>
                 .find(|key| !key.extract::<String>().is_ok_and(|key| fields.contains(&key)));
             let extra = extra.map_or_else(String::new, |key| key.to_string());
             let message = "the set has no such field";
-            return Err(unfit(py, Code::InvalidKeyedSet, at, &extra, message));
+            return Err(invalid(Code::InvalidKeyedSet, at, &extra, message));
         }
         read.push(values);
     }
@@ -701,15 +672,15 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> PyResult<Vec<Row>>
 }
 
 #[cold]
-fn unfit(py: Python<'_>, code: Code, row: usize, field: &str, message: &str) -> PyErr {
-    error(py, &Error::without_place(code, format!("{}: {message}", place(row, field))))
+fn invalid(code: Code, row: usize, field: &str, message: &str) -> errors::Error {
+    Error::without_place(code, format!("{}: {message}", place(row, field))).into()
 }
 
 fn place(row: usize, field: &str) -> String {
     format!("row {row}, field {}", compactwire::excerpt::excerpt(field))
 }
 
-fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> PyResult<Scalar> {
+fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> Result<Scalar> {
     scalar_at(value, || place(row, field))
 }
 
@@ -717,11 +688,9 @@ fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> PyResult<Scalar>
 pub(super) fn scalar_at(
     value: &Bound<'_, PyAny>,
     place: impl FnOnce() -> String,
-) -> PyResult<Scalar> {
-    let py = value.py();
-    let unfit = |code, message: &str| {
-        error(py, &Error::without_place(code, format!("{}: {message}", place())))
-    };
+) -> Result<Scalar> {
+    let invalid =
+        |code, message: &str| Error::without_place(code, format!("{}: {message}", place())).into();
     Ok(if value.is_none() {
         Scalar::Null
     } else if let Ok(value) = value.cast::<PyBool>() {
@@ -729,19 +698,19 @@ pub(super) fn scalar_at(
     } else if let Ok(value) = value.cast::<PyInt>() {
         let Ok(value) = value.extract() else {
             let message = "an int beyond -2^63 to 2^63 - 1; write it as text";
-            return Err(unfit(Code::OutOfRange, message));
+            return Err(invalid(Code::OutOfRange, message));
         };
         Scalar::Int(value)
     } else if let Ok(value) = value.cast::<PyFloat>() {
         Scalar::Float(value.value())
     } else if let Ok(text) = value.cast::<PyString>() {
         let Ok(plain) = text.to_str() else {
-            return Err(unfit(Code::InvalidSurrogate, &lone_surrogate(text)));
+            return Err(invalid(Code::InvalidSurrogate, &lone_surrogate(text)));
         };
         Scalar::String(plain.into())
     } else {
         let found = value.get_type().name()?;
-        return Err(unfit(Code::UnsupportedType, &format!("a value is a scalar, not {found}")));
+        return Err(invalid(Code::UnsupportedType, &format!("a value is a scalar, not {found}")));
     })
 }
 

@@ -7,7 +7,8 @@ mod stream;
 mod walk;
 
 use super::{detached, make_str};
-use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Limits, ReadError};
+use crate::errors::{Result, os_error};
+use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Limits};
 use compactwire::json::Escape;
 use objects::Objects;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
@@ -15,8 +16,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 use std::path::PathBuf;
 
-pub(super) use super::errors::gcf_error as error;
-pub(super) use super::errors::os_error;
 pub(super) use keyed::KeyedSet;
 
 /// GCF; import `compactwire.gcf` instead.
@@ -152,16 +151,13 @@ pub(super) fn loads<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let limits = limits(max_depth)?;
     let text = Text::new(text)?;
-    decode(text.py(), text.str()?, limits)
+    Ok(decode(text.py(), text.str()?, limits)?)
 }
 
-fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> PyResult<Bound<'py, PyAny>> {
+fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py, PyAny>> {
     let mut objects = Objects::new(py);
-    match gcf::read(text, limits, &mut objects) {
-        Ok(()) => Ok(objects.finish()),
-        Err(ReadError::Text(problem)) => Err(error(py, &problem)),
-        Err(ReadError::Sink(error)) => Err(error),
-    }
+    gcf::read(text, limits, &mut objects)?;
+    Ok(objects.finish())
 }
 
 /// The path that an argument is, which is no open file.
@@ -227,21 +223,18 @@ impl<'py> Text<'py> {
         }
     }
 
-    pub(super) fn str(&self) -> PyResult<&str> {
+    pub(super) fn str(&self) -> Result<&str> {
         let bytes = match self {
             Self::Str(text) => {
                 return text.to_str().map_err(|_| {
                     let message = super::args::lone_surrogate(text);
-                    error(
-                        text.py(),
-                        &gcf::Error::without_place(gcf::Code::InvalidSurrogate, message),
-                    )
+                    gcf::Error::without_place(gcf::Code::InvalidSurrogate, message).into()
                 });
             }
             Self::Bytes(bytes) => bytes.as_bytes(),
             Self::Copy(_, bytes) => bytes,
         };
-        gcf::utf8(bytes).map_err(|problem| error(self.py(), &problem))
+        Ok(gcf::utf8(bytes)?)
     }
 }
 
@@ -314,15 +307,15 @@ pub(super) fn dump(
 #[pyfunction]
 #[pyo3(signature = (file, /, *, max_depth = MAX_DEPTH))]
 #[pyo3(text_signature = "(file, /, *, max_depth=128)")]
-pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
     if file.hasattr("read")? {
-        return loads(&file.call_method0("read")?, max_depth);
+        return Ok(loads(&file.call_method0("read")?, max_depth)?);
     }
     let limits = limits(max_depth)?;
     let path = path_of(file)?;
     let bytes = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
-    let text = gcf::utf8(&bytes).map_err(|problem| error(py, &problem))?;
+    let text = gcf::utf8(&bytes)?;
     decode(py, text, limits)
 }
 
@@ -355,13 +348,13 @@ pub(super) fn from_json<'py>(
     flatten: bool,
     constant_columns: bool,
     max_depth: usize,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let options = EncodeOptions { flatten, constant_columns, limits: limits(max_depth)? };
     let text = Text::new(text)?;
     let text = text.str()?;
     let made = detached(py, text.len(), || gcf::from_json(text, &options));
-    make_str(py, &made.map_err(|problem| error(py, &problem))?)
+    Ok(make_str(py, &made?)?)
 }
 
 /// Write the value of a GCF text as JSON text, without making objects of it.
@@ -393,12 +386,12 @@ pub(super) fn to_json<'py>(
     text: &Bound<'py, PyAny>,
     ensure_ascii: bool,
     max_depth: usize,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let limits = limits(max_depth)?;
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
     let text = Text::new(text)?;
     let text = text.str()?;
     let made = detached(py, text.len(), || gcf::to_json(text, limits, escape));
-    make_str(py, &made.map_err(|problem| error(py, &problem))?)
+    Ok(make_str(py, &made?)?)
 }

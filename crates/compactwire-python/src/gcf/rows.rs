@@ -1,10 +1,11 @@
 //! `gcf.iter_rows`: rows as they are read.
 
 use super::objects::Objects;
-use super::{MAX_DEPTH, error, limits, os_error, path_of};
+use super::{MAX_DEPTH, limits, path_of};
+use crate::errors::{Result, os_error};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
-use compactwire::gcf::{Code, Error, ReadError};
+use compactwire::gcf::{Code, Error};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -106,7 +107,7 @@ impl RowIterator {
         let row = reader.next(py);
         let goes_on = matches!(row, Ok(Some(_)));
         *self.state() = if goes_on { State::Waiting(reader) } else { State::Ended };
-        row
+        Ok(row?)
     }
 }
 
@@ -122,11 +123,11 @@ struct Reader {
     source: Source,
     ready: VecDeque<Py<PyAny>>,
     /// What comes behind the rows that are ready.
-    last: Option<PyResult<()>>,
+    last: Option<Result<()>>,
 }
 
 impl Reader {
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+    fn next(&mut self, py: Python<'_>) -> Result<Option<Py<PyAny>>> {
         loop {
             if let Some(row) = self.ready.pop_front() {
                 return Ok(Some(row));
@@ -143,7 +144,7 @@ impl Reader {
     }
 
     /// Reads the rows that are there.
-    fn read(&mut self, py: Python<'_>) -> PyResult<Status> {
+    fn read(&mut self, py: Python<'_>) -> Result<Status> {
         let (ready, path) = (&mut self.ready, &self.path);
         let mut each = |objects: &mut Objects<'_>, event: Event| {
             match (event, objects.take()) {
@@ -164,10 +165,7 @@ impl Reader {
             }
             Ok(())
         };
-        self.rows.read(&mut Objects::new(py), &mut each).map_err(|problem| match problem {
-            ReadError::Text(problem) => error(py, &problem),
-            ReadError::Sink(error) => error,
-        })
+        Ok(self.rows.read(&mut Objects::new(py), &mut each)?)
     }
 
     fn feed(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -208,7 +206,7 @@ impl Reader {
 }
 
 /// The rows to which a path leads through a dict.
-fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'py, PyAny>>> {
     let mut found = dict.clone();
     for key in path {
         let next = match found.cast::<PyDict>() {
@@ -217,8 +215,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> PyResult<Vec<Bound<
         };
         let Some(next) = next else {
             let message = format!("no member {} where the path leads", excerpt(key));
-            let problem = Error::without_place(Code::MissingSection, message);
-            return Err(error(dict.py(), &problem));
+            return Err(Error::without_place(Code::MissingSection, message).into());
         };
         found = next;
     }
@@ -228,7 +225,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> PyResult<Vec<Bound<
         Ok(dict.items().iter().collect())
     } else {
         let message = "a scalar has no rows, and the path leads to one";
-        Err(error(dict.py(), &Error::without_place(Code::MissingSection, message)))
+        Err(Error::without_place(Code::MissingSection, message).into())
     }
 }
 

@@ -1,7 +1,7 @@
 //! `gcf.StreamEncoder`: rows out as they come.
 
-use super::error;
 use super::keyed::scalar_at;
+use crate::errors::Result;
 use crate::make_str;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Error, rows};
@@ -66,7 +66,7 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (key, value, /))]
-    fn kv(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn kv(&self, key: &str, value: &Bound<'_, PyAny>) -> Result<()> {
         let scalar = scalar_at(value, || format!("member {key:?}"))?;
         self.with(value.py(), |encoder| encoder.kv(key, &scalar))
     }
@@ -82,7 +82,7 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, values, /))]
-    fn list(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn list(&self, name: &str, values: &Bound<'_, PyAny>) -> Result<()> {
         let mut scalars: Vec<Scalar> = Vec::new();
         for value in values.try_iter()? {
             let at = scalars.len();
@@ -103,7 +103,7 @@ impl StreamEncoder {
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, fields, /))]
     #[expect(clippy::needless_pass_by_value, reason = "Python's list is converted")]
-    fn begin_array(&self, py: Python<'_>, name: &str, fields: Vec<String>) -> PyResult<()> {
+    fn begin_array(&self, py: Python<'_>, name: &str, fields: Vec<String>) -> Result<()> {
         self.with(py, |encoder| encoder.begin_array(name, &fields))
     }
 
@@ -127,7 +127,7 @@ impl StreamEncoder {
         name: &str,
         fields: Vec<String>,
         label: &str,
-    ) -> PyResult<()> {
+    ) -> Result<()> {
         self.with(py, |encoder| encoder.begin_keyed_map(name, &fields, label))
     }
 
@@ -140,7 +140,7 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (values, /))]
-    fn row(&self, values: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn row(&self, values: &Bound<'_, PyAny>) -> Result<()> {
         let mut cells = Vec::with_capacity(8);
         for value in values.try_iter()? {
             let value = value?;
@@ -157,14 +157,14 @@ impl StreamEncoder {
     /// End the open table.
     ///
     /// Source: GCF 3.6 section 8.3.
-    fn end(&self, py: Python<'_>) -> PyResult<()> {
+    fn end(&self, py: Python<'_>) -> Result<()> {
         self.with(py, rows::StreamEncoder::end)
     }
 
     /// End the text, with the counts of its tables. Doing it again changes nothing.
     ///
     /// Source: GCF 3.6 section 8.3.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
+    fn close(&self, py: Python<'_>) -> Result<()> {
         self.with(py, |encoder| {
             encoder.close();
             Ok(())
@@ -184,7 +184,7 @@ impl StreamEncoder {
         error: &Bound<'_, PyAny>,
         trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        if kind.is_none() { self.close(py) } else { Ok(()) }
+        if kind.is_none() { Ok(self.close(py)?) } else { Ok(()) }
     }
 }
 
@@ -194,18 +194,18 @@ impl StreamEncoder {
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut rows::StreamEncoder) -> Result<(), Error>,
-    ) -> PyResult<()> {
+    ) -> Result<()> {
         let done = {
             let mut encoder =
                 self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             work(&mut encoder).map(|()| encoder.take())
         };
-        let text = done.map_err(|problem| error(py, &problem))?;
+        let text = done?;
         if text.is_empty() {
             return Ok(());
         }
         if self.is_file {
-            return super::write_to(self.target.bind(py), &text);
+            return Ok(super::write_to(self.target.bind(py), &text)?);
         }
         self.target.call1(py, (make_str(py, &text)?,))?;
         Ok(())

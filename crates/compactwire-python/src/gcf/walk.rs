@@ -9,8 +9,8 @@
 //! copied before anything else happens, and code may run and change what it likes.
 
 use super::super::args::lone_surrogate;
-use super::error;
-use compactwire::gcf::{Builder, Code, KeyId, Limits, Node, ShapeId, too_large};
+use crate::errors::{Error, Result};
+use compactwire::gcf::{self, Builder, Code, KeyId, Limits, Node, ShapeId, too_large};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -34,11 +34,8 @@ pub(super) enum Quick {
 /// # Safety
 /// The interpreter is [`LOCKED`]. While anything made by `builder` lives, the thread stays attached, no Python code runs, and no
 /// reference that existed before is given up.
-pub(super) unsafe fn quick(
-    object: &Bound<'_, PyAny>,
-    builder: &mut Builder<'_>,
-) -> PyResult<Quick> {
-    let mut walk = QuickWalk { py: object.py(), builder, keys: Vec::new() };
+pub(super) unsafe fn quick(object: &Bound<'_, PyAny>, builder: &mut Builder<'_>) -> Result<Quick> {
+    let mut walk = QuickWalk { builder, keys: Vec::new() };
     // SAFETY: the caller promises what `value` asks for.
     match unsafe { walk.value(object.as_ptr()) } {
         Ok(()) => Ok(Quick::Done),
@@ -47,8 +44,7 @@ pub(super) unsafe fn quick(
     }
 }
 
-struct QuickWalk<'b, 'a, 'py> {
-    py: Python<'py>,
+struct QuickWalk<'b, 'a> {
     builder: &'b mut Builder<'a>,
     /// The object of each key, by its id.
     keys: Vec<*mut ffi::PyObject>,
@@ -56,16 +52,16 @@ struct QuickWalk<'b, 'a, 'py> {
 
 enum Stop {
     GiveUp,
-    Error(PyErr),
+    Error(Error),
 }
 
-impl From<PyErr> for Stop {
-    fn from(error: PyErr) -> Self {
-        Self::Error(error)
+impl From<gcf::Error> for Stop {
+    fn from(error: gcf::Error) -> Self {
+        Self::Error(error.into())
     }
 }
 
-impl<'a> QuickWalk<'_, 'a, '_> {
+impl<'a> QuickWalk<'_, 'a> {
     // SAFETY, for all of them: `object` is a live object, by the promise made to `quick`. Borrowed
     // references from dicts, lists and tuples stay alive because nothing changes.
 
@@ -108,7 +104,7 @@ impl<'a> QuickWalk<'_, 'a, '_> {
     }
 
     fn float(&mut self, value: f64) -> Result<(), Stop> {
-        self.builder.push_float(value).map_err(|problem| error(self.py, &problem).into())
+        Ok(self.builder.push_float(value)?)
     }
 
     /// The text of a str, whose errors the careful walk reports.
@@ -174,7 +170,7 @@ impl<'a> QuickWalk<'_, 'a, '_> {
         }
         let all = |&shape: &ShapeId| self.builder.expected_key(shape, found).is_none();
         let shape = expected.filter(all);
-        self.builder.end_as(shape).map_err(|problem| error(self.py, &problem).into())
+        Ok(self.builder.end_as(shape)?)
     }
 
     unsafe fn list(&mut self, list: *mut ffi::PyObject) -> Result<(), Stop> {
@@ -200,11 +196,11 @@ impl<'a> QuickWalk<'_, 'a, '_> {
     }
 
     fn begin(&mut self, is_object: bool) -> Result<(), Stop> {
-        self.builder.begin(is_object).map_err(|problem| error(self.py, &problem).into())
+        Ok(self.builder.begin(is_object)?)
     }
 
     fn end(&mut self) -> Result<(), Stop> {
-        self.builder.end().map_err(|problem| error(self.py, &problem).into())
+        Ok(self.builder.end()?)
     }
 }
 
@@ -214,7 +210,7 @@ pub(super) fn careful(
     builder: &mut Builder<'_>,
     default: Option<&Bound<'_, PyAny>>,
     limits: Limits,
-) -> PyResult<()> {
+) -> Result<()> {
     CarefulWalk { builder, default, limits }.value(object)
 }
 
@@ -225,7 +221,7 @@ struct CarefulWalk<'b, 'a, 'd, 'py> {
 }
 
 impl<'py> CarefulWalk<'_, '_, '_, 'py> {
-    fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn value(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
         if self.plain(object)? {
             return Ok(());
         }
@@ -238,17 +234,16 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
             object = default.call1((&object,))?;
         }
         let message = "default= goes on giving objects that have no form".to_owned();
-        Err(self.fail(object.py(), Code::LimitExceeded, message))
+        Err(self.fail(Code::LimitExceeded, message))
     }
 
     /// Tells an object that has a form; whether it has.
-    fn plain(&mut self, object: &Bound<'py, PyAny>) -> PyResult<bool> {
-        let py = object.py();
+    fn plain(&mut self, object: &Bound<'py, PyAny>) -> Result<bool> {
         if let Ok(text) = object.cast::<PyString>() {
             match text.to_str() {
                 Ok(text) => self.builder.push_copy(text),
                 Err(_) => {
-                    return Err(self.fail(py, Code::InvalidSurrogate, lone_surrogate(text)));
+                    return Err(self.fail(Code::InvalidSurrogate, lone_surrogate(text)));
                 }
             }
         } else if object.is_none() {
@@ -259,7 +254,7 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
             let value = self.int(value)?;
             self.builder.push(Node::Int(value));
         } else if let Ok(value) = object.cast::<PyFloat>() {
-            self.builder.push_float(value.value()).map_err(|problem| error(py, &problem))?;
+            self.builder.push_float(value.value())?;
         } else if let Ok(dict) = object.cast::<PyDict>() {
             self.dict(dict)?;
         } else if let Ok(list) = object.cast::<PyList>() {
@@ -272,7 +267,7 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
         Ok(true)
     }
 
-    fn int(&self, value: &Bound<'py, PyInt>) -> PyResult<i64> {
+    fn int(&self, value: &Bound<'py, PyInt>) -> Result<i64> {
         let mut overflow = 0;
         // SAFETY: the object is an int, for which this does not fail.
         let number =
@@ -285,57 +280,54 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
         let digits = py.get_type::<PyInt>().call_method1("__repr__", (value,));
         let digits = digits.and_then(|digits| digits.extract::<String>());
         let digits = digits.unwrap_or_else(|_| "with thousands of digits".to_owned());
-        Err(self.fail(py, Code::OutOfRange, too_large(&digits)))
+        Err(self.fail(Code::OutOfRange, too_large(&digits)))
     }
 
-    fn dict(&mut self, dict: &Bound<'py, PyDict>) -> PyResult<()> {
-        let py = dict.py();
-        self.begin(py, true)?;
+    fn dict(&mut self, dict: &Bound<'py, PyDict>) -> Result<()> {
+        self.begin(true)?;
         for (key, value) in items(dict)? {
             let Ok(name) = key.cast::<PyString>() else {
                 let found = key.get_type().name()?;
                 let message = format!("keys must be str, not {found}");
-                let problem = self.builder.container_error(Code::UnsupportedType, message);
-                return Err(error(py, &problem));
+                return Err(self.builder.container_error(Code::UnsupportedType, message).into());
             };
             let Ok(text) = name.to_str() else {
                 let message = format!("in a key, {}", lone_surrogate(name));
-                let problem = self.builder.container_error(Code::InvalidSurrogate, message);
-                return Err(error(py, &problem));
+                return Err(self.builder.container_error(Code::InvalidSurrogate, message).into());
             };
             self.builder.push_key_copy(text);
             self.value(&value)?;
         }
-        self.end(py)
+        self.end()
     }
 
-    fn elements(&mut self, elements: &Bound<'py, PyTuple>) -> PyResult<()> {
-        self.begin(elements.py(), false)?;
+    fn elements(&mut self, elements: &Bound<'py, PyTuple>) -> Result<()> {
+        self.begin(false)?;
         for element in elements.iter() {
             self.value(&element)?;
         }
-        self.end(elements.py())
+        self.end()
     }
 
-    fn begin(&mut self, py: Python<'_>, is_object: bool) -> PyResult<()> {
-        self.builder.begin(is_object).map_err(|problem| error(py, &problem))
+    fn begin(&mut self, is_object: bool) -> Result<()> {
+        Ok(self.builder.begin(is_object)?)
     }
 
-    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.builder.end().map_err(|problem| error(py, &problem))
+    fn end(&mut self) -> Result<()> {
+        Ok(self.builder.end()?)
     }
 
     #[cold]
-    fn unsupported(&self, object: &Bound<'py, PyAny>) -> PyErr {
+    fn unsupported(&self, object: &Bound<'py, PyAny>) -> Error {
         let class = object.get_type();
         let class = class.name().map_or_else(|_| "this".into(), |name| name.to_string());
         let message = format!("{class} has no form; convert it with default=");
-        self.fail(object.py(), Code::UnsupportedType, message)
+        self.fail(Code::UnsupportedType, message)
     }
 
     #[cold]
-    fn fail(&self, py: Python<'_>, code: Code, message: String) -> PyErr {
-        error(py, &self.builder.error(code, message))
+    fn fail(&self, code: Code, message: String) -> Error {
+        self.builder.error(code, message).into()
     }
 }
 

@@ -4,7 +4,7 @@ mod stream;
 mod types;
 
 use super::args::{self, Data};
-use super::errors::gcf_error;
+use super::errors::{Error, Result};
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -71,8 +71,7 @@ fn dangling(name: &str) -> PyResult<Dangling> {
 pub(super) fn with_text<T>(
     object: &Bound<'_, PyAny>,
     read: impl FnOnce(&str) -> Result<T, compactwire::gcf::Error>,
-) -> PyResult<T> {
-    let py = object.py();
+) -> Result<T> {
     let data = Data::new(object)?;
     let outcome = match &data {
         Data::Text(text) => {
@@ -85,7 +84,7 @@ pub(super) fn with_text<T>(
         }
         Data::Bytes(_) | Data::Copy(_) => compactwire::gcf::utf8(data.bytes()?).and_then(read),
     };
-    outcome.map_err(|error| gcf_error(py, &error))
+    Ok(outcome?)
 }
 
 /// Write a payload as text of the graph profile, for a language model to read.
@@ -122,11 +121,11 @@ pub(super) fn encode<'py>(
     dangling: &str,
     allow_unicode: bool,
     locations: bool,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
     let core = payload.core.clone();
     let text = super::detached(py, core.size(), || core.encode(options));
-    super::make_str(py, &text.map_err(|error| gcf_error(py, &error))?)
+    Ok(super::make_str(py, &text?)?)
 }
 
 /// Read a text of the graph profile.
@@ -191,8 +190,8 @@ pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound
 /// Source: GCF 3.6 section 10 (gcf-pack-root-v1).
 #[pyfunction]
 #[pyo3(signature = (payload, /))]
-pub(super) fn pack_root(py: Python<'_>, payload: &Payload) -> PyResult<String> {
-    graph::pack_root(&payload.core).map_err(|error| gcf_error(py, &error))
+pub(super) fn pack_root(payload: &Payload) -> Result<String> {
+    Ok(graph::pack_root(&payload.core)?)
 }
 
 /// A payload as both sides of deltas hold it.
@@ -215,8 +214,8 @@ pub(super) fn pack_root(py: Python<'_>, payload: &Payload) -> PyResult<String> {
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
 #[pyo3(signature = (payload, /))]
-pub(super) fn snapshot(py: Python<'_>, payload: &Payload) -> PyResult<Payload> {
-    let snapshot = graph::snapshot(&payload.core).map_err(|error| gcf_error(py, &error))?;
+pub(super) fn snapshot(payload: &Payload) -> Result<Payload> {
+    let snapshot = graph::snapshot(&payload.core)?;
     Ok(snapshot.into())
 }
 
@@ -240,8 +239,8 @@ pub(super) fn snapshot(py: Python<'_>, payload: &Payload) -> PyResult<Payload> {
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
 #[pyo3(signature = (base, new, /))]
-pub(super) fn diff(py: Python<'_>, base: &Payload, new: &Payload) -> PyResult<DeltaPayload> {
-    let delta = graph::diff(&base.core, &new.core).map_err(|error| gcf_error(py, &error))?;
+pub(super) fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload> {
+    let delta = graph::diff(&base.core, &new.core)?;
     Ok(DeltaPayload(delta))
 }
 
@@ -268,13 +267,12 @@ pub(super) fn diff(py: Python<'_>, base: &Payload, new: &Payload) -> PyResult<De
 #[pyfunction]
 #[pyo3(signature = (delta, /, *, allow_unicode = false, locations = true))]
 pub(super) fn encode_delta(
-    py: Python<'_>,
     delta: &DeltaPayload,
     allow_unicode: bool,
     locations: bool,
-) -> PyResult<String> {
+) -> Result<String> {
     let options = EncodeOptions { allow_unicode, locations, ..EncodeOptions::default() };
-    graph::encode_delta(&delta.0, options).map_err(|error| gcf_error(py, &error))
+    Ok(graph::encode_delta(&delta.0, options)?)
 }
 
 /// What a snapshot becomes by a delta; the snapshot itself does not change.
@@ -300,8 +298,7 @@ pub(super) fn encode_delta(
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
 #[pyo3(signature = (base, delta, /))]
-pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> PyResult<Payload> {
-    let py = delta.py();
+pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> Result<Payload> {
     let applied = match delta.cast::<DeltaPayload>() {
         Ok(delta) => graph::apply(&base.core, &delta.get().0),
         Err(_) => match with_text(delta, graph::decode)?.content {
@@ -313,7 +310,7 @@ pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> PyResult<
             }),
         },
     };
-    applied.map(Into::into).map_err(|error| gcf_error(py, &error))
+    Ok(applied.map(Into::into)?)
 }
 
 /// Say that what the peer has is still right.
@@ -336,8 +333,8 @@ pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> PyResult<
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
 #[pyo3(signature = (payload, /))]
-pub(super) fn encode_unchanged(py: Python<'_>, payload: &Payload) -> PyResult<String> {
-    graph::encode_unchanged(&payload.core).map_err(|error| gcf_error(py, &error))
+pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
+    Ok(graph::encode_unchanged(&payload.core)?)
 }
 
 /// Answer a peer with the least that it needs.
@@ -399,34 +396,12 @@ pub(super) fn respond<'py>(
         },
     };
     let count = |text: &str| match count_tokens {
-        Some(count) => Ok(count.call1((text,))?.extract()?),
+        Some(count) => Ok::<_, Error>(count.call1((text,))?.extract()?),
         None => Ok(graph::count_tokens(text)),
     };
-    let answer = graph::respond(&payload.core, peer_root, base, options, count);
-    let answer = answer.map_err(|stop| match stop {
-        Stop::Gcf(error) => gcf_error(py, &error),
-        Stop::Python(error) => error,
-    })?;
+    let answer = graph::respond(&payload.core, peer_root, base, options, count)?;
     let snapshot = Bound::new(py, Payload::from(answer.snapshot))?;
     (answer.outcome.name(), answer.text, snapshot).into_pyobject(py)
-}
-
-/// Why there is no answer.
-enum Stop {
-    Gcf(compactwire::gcf::Error),
-    Python(PyErr),
-}
-
-impl From<compactwire::gcf::Error> for Stop {
-    fn from(error: compactwire::gcf::Error) -> Self {
-        Self::Gcf(error)
-    }
-}
-
-impl From<PyErr> for Stop {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
-    }
 }
 
 /// How many tokens a text has, by a heuristic that needs no tokenizer.

@@ -3,7 +3,7 @@
 use super::text_of;
 use super::types::{Edge, Symbol};
 use crate::args::int64;
-use crate::errors::gcf_error;
+use crate::errors::Result;
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};
@@ -69,7 +69,7 @@ impl GraphStreamEncoder {
         dangling: &str,
         allow_unicode: bool,
         locations: bool,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let py = write.py();
         let count =
             |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
@@ -89,7 +89,7 @@ impl GraphStreamEncoder {
                 .get()
                 .work(py, 0, |core| core.stream_graph(&header, options, now(), &mut out)),
         };
-        let encoder = Mutex::new(encoder.map_err(|error| gcf_error(py, &error))?);
+        let encoder = Mutex::new(encoder?);
         write.call1((out,))?;
         Ok(Self { write: write.clone().unbind(), encoder, session })
     }
@@ -107,7 +107,7 @@ impl GraphStreamEncoder {
     ///     As `encode`; `invalid_line` behind the first edge or the end, and when the session was
     ///     reset meanwhile.
     #[pyo3(signature = (symbol, /))]
-    fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> PyResult<()> {
+    fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> Result<()> {
         self.append(py, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
     }
 
@@ -123,13 +123,14 @@ impl GraphStreamEncoder {
     /// GcfError
     ///     As `encode`; `invalid_line` behind the end.
     #[pyo3(signature = (edge, /))]
-    fn write_edge(&self, py: Python<'_>, edge: &Edge) -> PyResult<()> {
+    fn write_edge(&self, py: Python<'_>, edge: &Edge) -> Result<()> {
         self.append(py, |encoder, _, out| encoder.edge(&edge.0, out))
     }
 
     /// Write the locations and the last line; again, nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.append(py, |encoder, sent, out| encoder.close(sent.map(|sent| (sent, now())), out))
+        Ok(self
+            .append(py, |encoder, sent, out| encoder.close(sent.map(|sent| (sent, now())), out))?)
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -160,7 +161,7 @@ impl GraphStreamEncoder {
             Option<&mut SentSymbols>,
             &mut String,
         ) -> Result<(), gcf::Error>,
-    ) -> PyResult<()> {
+    ) -> Result<()> {
         let mut out = String::new();
         let changed = {
             let mut encoder =
@@ -173,7 +174,7 @@ impl GraphStreamEncoder {
                     .work(py, 0, |core| change(encoder, Some(core.sent_symbols()), &mut out)),
             }
         };
-        changed.map_err(|error| gcf_error(py, &error))?;
+        changed?;
         if !out.is_empty() {
             self.write.call1(py, (out,))?;
         }
