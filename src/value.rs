@@ -1,8 +1,8 @@
-//! The one JSON-like data model: what every system reads and writes that carries free-form data.
+//! The JSON-like data model that all systems share for free-form data.
 //!
 //! Objects keep the order of their members. Integers have any length, because a silent conversion
-//! to a double would lose digits. A value is finite and nested no deeper than whoever made it
-//! allowed: the JSON reader and the binding bound it.
+//! to a double would lose digits. Doubles are finite. The producer of a value bounds its depth: the JSON
+//! reader and the binding do.
 
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
@@ -12,46 +12,46 @@ use std::vec;
 /// A JSON-like value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer of 64 bits.
     Int(i64),
     /// An integer beyond 64 bits, as decimal digits.
     BigInt(Cow<'a, str>),
-    /// A finite number.
+    /// A finite double.
     Float(f64),
-    /// A text.
-    Text(Cow<'a, str>),
-    /// Elements.
+    /// A string.
+    String(Cow<'a, str>),
+    /// The elements of an array.
     Array(Vec<Value<'a>>),
-    /// Members in their order; no name twice.
+    /// The members of an object, in order. No key occurs twice.
     Object(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
 impl<'a> Value<'a> {
-    /// What JSON calls this kind of value.
+    /// The JSON name of the value's type, with its article.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
             Self::Int(_) | Self::BigInt(_) | Self::Float(_) => "a number",
-            Self::Text(_) => "a string",
+            Self::String(_) => "a string",
             Self::Array(_) => "an array",
             Self::Object(_) => "an object",
         }
     }
 
-    /// The text, if it is one.
-    pub fn as_text(&self) -> Option<&str> {
+    /// The content of a string, `None` for any other value.
+    pub fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::String(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The elements, if it is an array.
+    /// The elements of an array, `None` for any other value.
     pub fn as_array(&self) -> Option<&[Value<'a>]> {
         match self {
             Self::Array(elements) => Some(elements),
@@ -59,7 +59,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The members, if it is an object.
+    /// The members of an object, `None` for any other value.
     pub fn as_object(&self) -> Option<&[(Cow<'a, str>, Value<'a>)]> {
         match self {
             Self::Object(members) => Some(members),
@@ -67,33 +67,33 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The member of this name, if it is an object that has one.
-    pub fn get(&self, name: &str) -> Option<&Value<'a>> {
-        self.as_object()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    /// The value of the member `key`, if the value is an object that has one.
+    pub fn get(&self, key: &str) -> Option<&Value<'a>> {
+        self.as_object()?.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Tells the value to a sink.
+    /// Emits the value's events to a sink.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub fn tell<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+    /// The sink's error, if it stops.
+    pub fn emit<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         match self {
             Self::Null => sink.null(),
             Self::Bool(value) => sink.bool(*value),
             Self::Int(value) => sink.int(*value),
             Self::BigInt(digits) => sink.big_int(digits),
             Self::Float(value) => sink.float(*value),
-            Self::Text(text) => sink.text(text),
+            Self::String(text) => sink.string(text),
             Self::Array(elements) => {
                 sink.begin_array()?;
-                elements.iter().try_for_each(|element| element.tell(sink))?;
+                elements.iter().try_for_each(|element| element.emit(sink))?;
                 sink.end_array()
             }
             Self::Object(members) => {
                 sink.begin_object()?;
                 for (key, value) in members {
                     sink.key(key)?;
-                    value.tell(sink)?;
+                    value.emit(sink)?;
                 }
                 sink.end_object()
             }
@@ -101,8 +101,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Drops a value with a stack of its own: the compiler's way nests as deep as the value.
-pub fn let_go(value: Value<'_>) {
+/// Drops a value with an explicit stack. A plain drop recurses as deep as the value is nested.
+pub fn drop_iteratively(value: Value<'_>) {
     enum Rest<'a> {
         Elements(vec::IntoIter<Value<'a>>),
         Members(vec::IntoIter<(Cow<'a, str>, Value<'a>)>),
@@ -124,13 +124,14 @@ pub fn let_go(value: Value<'_>) {
     }
 }
 
-/// Builds the value that it is told.
+/// Builds a [`Value`] from events.
 ///
-/// What containers that are still open have so far lies on two stacks, so that each gets just the
-/// room that it needs: a file of a million small arrays would cost several times as much otherwise.
+/// The elements and members of open containers lie on two shared stacks. A container is allocated when it
+/// closes, at its exact size: growing one vector per container would cost several times as much memory
+/// for a document of a million small arrays.
 #[derive(Debug, Default)]
 pub struct Builder<'a> {
-    /// What is told from within this text is kept as a part of it.
+    /// Strings that are slices of this text are borrowed, not copied.
     source: &'a str,
     open: Vec<Open<'a>>,
     elements: Vec<Value<'a>>,
@@ -138,17 +139,17 @@ pub struct Builder<'a> {
     done: Option<Value<'a>>,
 }
 
-/// A container that is not closed yet, and where on its stack it begins.
+/// An open container, and the index on its stack where its entries begin.
 #[derive(Debug)]
 enum Open<'a> {
     Array { start: usize },
     Object { start: usize, key: Cow<'a, str> },
 }
 
-/// From this many entries on a container gets the stack itself, if it is alone there.
+/// A container with at least this many entries takes over the whole stack, if no other uses it.
 const MANY: usize = 4096;
 
-/// The entries of a stack from `start` on.
+/// Removes and returns the entries of a stack from `start` on.
 fn top<T>(stack: &mut Vec<T>, start: usize) -> Vec<T> {
     if start == 0 && stack.len() >= MANY {
         let mut all = std::mem::take(stack);
@@ -159,20 +160,20 @@ fn top<T>(stack: &mut Vec<T>, start: usize) -> Vec<T> {
 }
 
 impl<'a> Builder<'a> {
-    /// A builder that is told of parts of `source`, and does not copy those.
+    /// A builder that borrows strings which are slices of `source`.
     pub fn over(source: &'a str) -> Self {
         let mut builder = Self::default();
         builder.source = source;
         builder
     }
 
-    /// The value, once it has been told whole.
+    /// The value, or `None` if it is incomplete.
     pub fn finish(mut self) -> Option<Value<'a>> {
         if self.open.is_empty() { self.done.take() } else { None }
     }
 
     fn keep(&self, text: &str) -> Cow<'a, str> {
-        // A text that lies at a place within the source is what the source says there.
+        // If the string's address lies within the source, so does the whole string.
         let part = text.as_ptr().addr().checked_sub(self.source.as_ptr().addr());
         let part = part.and_then(|start| self.source.get(start..start.checked_add(text.len())?));
         part.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
@@ -198,9 +199,9 @@ impl<'a> Builder<'a> {
 
 impl Drop for Builder<'_> {
     fn drop(&mut self) {
-        self.elements.drain(..).for_each(let_go);
-        self.members.drain(..).for_each(|(_, value)| let_go(value));
-        self.done.take().map(let_go);
+        self.elements.drain(..).for_each(drop_iteratively);
+        self.members.drain(..).for_each(|(_, value)| drop_iteratively(value));
+        self.done.take().map(drop_iteratively);
     }
 }
 
@@ -232,8 +233,8 @@ impl Sink for Builder<'_> {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(), Infallible> {
-        self.put(Value::Text(self.keep(text)));
+    fn string(&mut self, text: &str) -> Result<(), Infallible> {
+        self.put(Value::String(self.keep(text)));
         Ok(())
     }
 
@@ -284,35 +285,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_built() {
+    fn builder_builds_the_emitted_value() {
         let value = Value::Object(vec![
             ("a".into(), Value::Array(vec![Value::Null, Value::Int(-1), Value::Float(0.5)])),
-            ("b".into(), Value::Object(vec![("c".into(), Value::Text("한".into()))])),
+            ("b".into(), Value::Object(vec![("c".into(), Value::String("한".into()))])),
             ("d".into(), Value::BigInt("18446744073709551616".into())),
             ("e".into(), Value::Array(vec![])),
             ("f".into(), Value::Bool(true)),
         ]);
         let mut builder = Builder::default();
-        let Ok(()) = value.tell(&mut builder);
+        let Ok(()) = value.emit(&mut builder);
         assert_eq!(builder.finish().as_ref(), Some(&value));
         assert_eq!(value.get("f"), Some(&Value::Bool(true)));
         assert_eq!(value.get("g"), None);
     }
 
     #[test]
-    fn only_what_the_source_has_is_borrowed() {
+    fn builder_borrows_only_slices_of_its_source() {
         let source = String::from("one two");
         let other = source.clone();
         for (text, borrowed) in [(&source[4..], true), (&other[..], false), ("", false)] {
             let mut builder = Builder::over(&source);
-            let Ok(()) = builder.text(text);
-            let Some(Value::Text(kept)) = builder.finish() else { panic!("a text is built") };
+            let Ok(()) = builder.string(text);
+            let Some(Value::String(kept)) = builder.finish() else { panic!("expected a string") };
             assert_eq!((&*kept, matches!(kept, Cow::Borrowed(_))), (text, borrowed));
         }
     }
 
     #[test]
-    fn containers_within_containers_keep_what_is_theirs() {
+    fn nested_containers_keep_their_own_entries() {
         let inner = |n: usize| Value::Array((0..n).map(|_| Value::Array(vec![])).collect());
         for n in [0, 1, 5, MANY - 1, MANY, MANY + 1] {
             let value = Value::Object(vec![
@@ -324,7 +325,7 @@ mod tests {
                 ("c".into(), Value::Array(vec![Value::Int(1), inner(n), Value::Int(2)])),
             ]);
             let mut builder = Builder::default();
-            let Ok(()) = value.tell(&mut builder);
+            let Ok(()) = value.emit(&mut builder);
             assert_eq!(builder.finish(), Some(value));
         }
     }
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_value_is_none() {
+    fn incomplete_value_is_none() {
         let mut builder = Builder::default();
         let Ok(()) = builder.begin_array();
         let Ok(()) = builder.int(1);

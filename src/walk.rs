@@ -1,49 +1,49 @@
-//! How a JSON-like value is told: event by event, to whoever wants it.
+//! The event interface of a JSON-like value: a parser emits events, a sink receives them.
 //!
-//! A parser tells what it reads to a [`Sink`]; a tree (`value::Builder`) is one, the
-//! objects of another language are another, and none needs the other's.
+//! A parser emits what it reads to a [`Sink`]. [`crate::value::Builder`] is a sink that builds a tree,
+//! [`crate::json::Writer`] one that writes JSON; the binding has one that builds Python objects. A parser
+//! knows none of them.
 //!
-//! Invariant, kept by who tells: events are those of one well-formed value. Containers are closed in
-//! the order in which they were opened, each member of an object is a [`Sink::key`] and a value, and
-//! no object has a key twice.
+//! Invariant, kept by the emitter: the events describe one well-formed value. Containers are closed in
+//! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by
+//! a value, and no object has a key twice.
 
-/// Is told a value.
+/// Receives the events of one value.
 pub trait Sink {
-    /// Why it does not go on.
+    /// Why the sink stops.
     type Error;
 
-    /// Nothing.
+    /// Null.
     fn null(&mut self) -> Result<(), Self::Error>;
-    /// A truth value.
+    /// A boolean.
     fn bool(&mut self, value: bool) -> Result<(), Self::Error>;
     /// An integer of 64 bits.
     fn int(&mut self, value: i64) -> Result<(), Self::Error>;
-    /// An integer beyond 64 bits: decimal digits without leading zeros, perhaps after a `-`.
+    /// An integer beyond 64 bits: decimal digits without leading zeros, after a `-` if it is negative.
     fn big_int(&mut self, digits: &str) -> Result<(), Self::Error>;
-    /// A finite number.
+    /// A finite double.
     fn float(&mut self, value: f64) -> Result<(), Self::Error>;
-    /// A text.
-    fn text(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// An array begins: its elements follow.
+    /// A string.
+    fn string(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// The start of an array: its elements follow.
     fn begin_array(&mut self) -> Result<(), Self::Error>;
-    /// The innermost container, an array, ends.
+    /// The end of the innermost container, an array.
     fn end_array(&mut self) -> Result<(), Self::Error>;
-    /// An object begins: its members follow.
+    /// The start of an object: its members follow.
     fn begin_object(&mut self) -> Result<(), Self::Error>;
-    /// The name of the next member; its value follows.
+    /// The key of the next member: its value follows.
     fn key(&mut self, key: &str) -> Result<(), Self::Error>;
-    /// The innermost container, an object, ends.
+    /// The end of the innermost container, an object.
     fn end_object(&mut self) -> Result<(), Self::Error>;
 }
 
-/// A sink that is told the same keys again and again, as those of a table's rows, and can be told
-/// each text once.
+/// A sink that can prepare a key once and receive it many times, as for the rows of a table.
 pub trait Columns: Sink {
-    /// A key that the sink knows.
+    /// A prepared key.
     type Name;
 
-    /// Makes a key known.
+    /// Prepares a key.
     fn name(&mut self, key: &str) -> Result<Self::Name, Self::Error>;
-    /// [`Sink::key`] with a key that is known.
+    /// [`Sink::key`] with a prepared key.
     fn known_key(&mut self, name: &Self::Name) -> Result<(), Self::Error>;
 }

@@ -64,7 +64,7 @@ impl Choices<'_> {
                 let float = f64::from_bits(self.bits());
                 Value::Float(if float.is_finite() { float } else { -0.0 })
             }
-            5..8 => Value::Text(self.text()),
+            5..8 => Value::String(self.text()),
             8 | 9 => Value::Array((0..self.byte() % 5).map(|_| self.value(depth + 1)).collect()),
             10 | 11 => {
                 let names = self.names().into_iter();

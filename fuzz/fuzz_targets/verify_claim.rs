@@ -83,16 +83,16 @@ fn mended(file: &str, content: &[u8]) -> Option<Vec<u8>> {
     if name == "receipt_hash" {
         set(&mut hashed, "attestation", Value::Null);
     } else if name == "bundle_id" {
-        set(&mut hashed, name, Value::Text("".into()));
+        set(&mut hashed, name, Value::String("".into()));
         for (name, value) in &mut hashed {
             if let ("hashes", Value::Object(hashes)) = (&**name, value) {
-                set(hashes, "root_hash", Value::Text("".into()));
+                set(hashes, "root_hash", Value::String("".into()));
             }
         }
     }
     let text = canonical_json(&Value::Object(hashed)) + end;
     let hash = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    set(&mut members, name, Value::Text(hash.into()));
+    set(&mut members, name, Value::String(hash.into()));
     Some(canonical_json(&Value::Object(members)).into_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use super::binary;
 use super::error::{DocumentError, Error, ParseError};
-use super::json::emit::{tell_sections, tell_version};
+use super::json::emit::{emit_sections, emit_version};
 use super::json::json_text::parse;
 use super::json::read::{read_json, read_json_kept, read_sections};
 use super::json::repair::{Repair, repair};
@@ -38,20 +38,20 @@ pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Er
 }
 
 /// Tells a document as a hybrid: the text of its nodes, and JSON of all the rest.
-pub fn tell_hybrid<S: Sink>(
+pub fn emit_hybrid<S: Sink>(
     document: &Document<'_>,
     sink: &mut S,
 ) -> Result<Result<(), S::Error>, DocumentError> {
     let text = write_geometry(document)?;
-    let mut tell = || {
+    let mut emit = || {
         sink.begin_object()?;
-        tell_version(&document.sections, sink)?;
+        emit_version(&document.sections, sink)?;
         sink.key("compact")?;
-        sink.text(&text)?;
-        tell_sections(&document.sections, |node| document.nodes[node].id, sink)?;
+        sink.string(&text)?;
+        emit_sections(&document.sections, |node| document.nodes[node].id, sink)?;
         sink.end_object()
     };
-    Ok(tell())
+    Ok(emit())
 }
 
 /// Reads a document from JSON text. Says also whether something unknown was dropped.

@@ -48,12 +48,12 @@ mod text;
 pub use binary::{read_binary, write_binary};
 pub use error::{BinaryError, DocumentError, Error, ParseError};
 pub use hybrid::{
-    load, load_repaired, read_hybrid, read_hybrid_text, read_json_lossy, read_json_text,
-    read_json_text_kept, tell_hybrid,
+    emit_hybrid, load, load_repaired, read_hybrid, read_hybrid_text, read_json_lossy,
+    read_json_text, read_json_text_kept,
 };
 pub use json::{
-    Repair, Shape, Source, double, names, read_json, read_json_kept, repair, tell_document,
-    tell_node, tell_rest, write_json,
+    Repair, Shape, Source, double, emit_document, emit_node, emit_rest, names, read_json,
+    read_json_kept, repair, write_json,
 };
 pub use model::{
     Align, Arc, Background, Camera, Code, Document, Effect, Environment, Extra, Instance, Joint,

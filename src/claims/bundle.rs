@@ -267,7 +267,7 @@ fn check_inputs(manifest: &Value<'_>) -> Result<(), Misfit> {
     for name in ["symbols", "files", "slices"] {
         let list = manifest.get("inputs").and_then(|inputs| inputs.get(name));
         let Some(list) = list.and_then(Value::as_array) else { continue };
-        if !list.is_sorted_by_key(|entry| entry.as_text().unwrap_or_default()) {
+        if !list.is_sorted_by_key(|entry| entry.as_str().unwrap_or_default()) {
             return Err(Misfit::at("the list must be sorted", format!("/inputs/{name}")));
         }
     }
@@ -307,7 +307,7 @@ fn forbidden(manifest: &Value<'_>) -> Option<Failure> {
         match next {
             Some(Value::Object(members)) => open.push(Rest::Members(members.iter())),
             Some(Value::Array(elements)) => open.push(Rest::Elements(elements.iter())),
-            Some(Value::Text(text)) if is_absolute(text) => {
+            Some(Value::String(text)) if is_absolute(text) => {
                 return fail(format!("a value is the absolute path {}", quoted(text)));
             }
             Some(_) => {}

@@ -18,14 +18,14 @@ pub(super) fn member<'v, 'a>(value: &'v Value<'a>, name: &str) -> Result<&'v Val
 }
 
 pub(super) fn text<'v>(value: &'v Value<'_>, name: &str) -> Result<&'v str> {
-    member(value, name)?.as_text().ok_or_else(|| broken(name))
+    member(value, name)?.as_str().ok_or_else(|| broken(name))
 }
 
 /// A text that may be absent, or null.
 pub(super) fn optional_text<'v>(value: &'v Value<'_>, name: &str) -> Result<Option<&'v str>> {
     match value.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_text().map(Some).ok_or_else(|| broken(name)),
+        Some(value) => value.as_str().map(Some).ok_or_else(|| broken(name)),
     }
 }
 

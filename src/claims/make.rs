@@ -10,7 +10,7 @@ pub(super) fn object<const N: usize>(
 }
 
 pub(super) fn text(text: &str) -> Value<'static> {
-    Value::Text(text.to_owned().into())
+    Value::String(text.to_owned().into())
 }
 
 pub(super) fn number(number: u64) -> Value<'static> {
@@ -19,5 +19,5 @@ pub(super) fn number(number: u64) -> Value<'static> {
 }
 
 pub(super) fn hash(hash: Hash) -> Value<'static> {
-    Value::Text(hash.to_string().into())
+    Value::String(hash.to_string().into())
 }

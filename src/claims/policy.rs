@@ -63,7 +63,7 @@ impl Policy {
             policy.entries.push(Entry {
                 public_key,
                 build_id: fields::optional_text(entry, "build_id")?.map(str::to_owned),
-                scope: scope.iter().filter_map(Value::as_text).map(str::to_owned).collect(),
+                scope: scope.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 enabled: fields::boolean(entry, "enabled")?,
             });
             let id = fields::text(entry, "validator_id")?.to_owned();

@@ -92,7 +92,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, F
     let limit = options.limits.max_receipt_bytes;
     let bytes = schema::read(file, limit).map_err(invalid)?;
     let document = schema::parse(&bytes, options).map_err(invalid)?;
-    match document.value.get("run_id").and_then(Value::as_text) {
+    match document.value.get("run_id").and_then(Value::as_str) {
         None => return Err(invalid(Misfit::new("the receipt has no run_id"))),
         Some(found) if found != *run_id => return Ok(None),
         Some(_) => {}

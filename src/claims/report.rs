@@ -200,7 +200,7 @@ impl Report {
             checks: [Status::Skipped; CHECKS.len()],
         };
         let unverified = fields::array(value, "unverified_claim_fields")?;
-        let known = |name: &&str| unverified.iter().any(|other| other.as_text() == Some(name));
+        let known = |name: &&str| unverified.iter().any(|other| other.as_str() == Some(name));
         report.unverified_claim_fields = UNVERIFIED.into_iter().filter(known).collect();
         for (check, status) in report.checks.iter_mut().zip(fields::array(value, "checks")?) {
             let name = fields::text(status, "status")?;
@@ -297,7 +297,7 @@ fn read_scopes(value: &Value<'_>) -> Vec<Vec<Option<Scope>>> {
     let scope = |value: &Value<'_>| {
         [Scope::Spec, Scope::Reference]
             .into_iter()
-            .find(|scope| value.as_text() == Some(scope.name()))
+            .find(|scope| value.as_str() == Some(scope.name()))
     };
     let receipt = |value: &Value<'_>| value.as_array().unwrap_or(&[]).iter().map(scope).collect();
     value.as_array().unwrap_or(&[]).iter().map(receipt).collect()

@@ -8,7 +8,7 @@ use super::files::{Content, ReadProblem};
 use super::options::Options;
 use crate::excerpt::excerpt;
 use crate::json;
-use crate::value::{Value, let_go};
+use crate::value::{Value, drop_iteratively};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{JsonType, Validator};
 use std::borrow::Cow;
@@ -75,7 +75,7 @@ pub(super) struct Document<'a> {
 
 impl Drop for Document<'_> {
     fn drop(&mut self) {
-        let_go(std::mem::replace(&mut self.value, Value::Null));
+        drop_iteratively(std::mem::replace(&mut self.value, Value::Null));
     }
 }
 
@@ -139,7 +139,7 @@ impl Schema {
 /// Says which rule is broken, in words that show little of the input.
 fn explanation(value: &Value<'_>, pointer: &str, keyword: &str) -> String {
     let found = match lookup(value, pointer) {
-        Some(Value::Text(text)) => excerpt(text),
+        Some(Value::String(text)) => excerpt(text),
         Some(other) => other.kind().to_owned(),
         None => "the value".to_owned(),
     };
@@ -176,7 +176,7 @@ impl Json for Own {
         string: &str,
         f: impl FnOnce(Self::Node<'_>) -> T,
     ) -> T {
-        f(&Value::Text(Cow::Borrowed(string)))
+        f(&Value::String(Cow::Borrowed(string)))
     }
 }
 
@@ -195,7 +195,7 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
         match self {
-            Value::Text(text) => Some(Cow::Borrowed(text)),
+            Value::String(text) => Some(Cow::Borrowed(text)),
             _ => None,
         }
     }
@@ -225,7 +225,7 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
             Value::Null => JsonType::Null,
             Value::Bool(_) => JsonType::Boolean,
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => JsonType::Number,
-            Value::Text(_) => JsonType::String,
+            Value::String(_) => JsonType::String,
             Value::Array(_) => JsonType::Array,
             Value::Object(_) => JsonType::Object,
         }
@@ -233,7 +233,7 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
 
     fn equals_value(&self, expected: &serde_json::Value) -> bool {
         match (self, expected) {
-            (Value::Text(text), serde_json::Value::String(expected)) => text == expected,
+            (Value::String(text), serde_json::Value::String(expected)) => text == expected,
             _ => jsonschema::json::cmp::equal(&self.to_value(), expected),
         }
     }
@@ -258,7 +258,7 @@ fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
         Value::Int(value) => (*value).into(),
         Value::BigInt(digits) => digits.parse::<f64>().map_or(serde_json::Value::Null, Into::into),
         Value::Float(value) => (*value).into(),
-        Value::Text(text) => serde_json::Value::String(text.to_string()),
+        Value::String(text) => serde_json::Value::String(text.to_string()),
         Value::Array(elements) => elements.iter().map(|element| foreign(element, depth)).collect(),
         Value::Object(members) => {
             let member =

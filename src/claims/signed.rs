@@ -82,7 +82,7 @@ fn unsigned(signer: &Signer) -> String {
         ("validator_id", signer.validator_id.as_deref()),
     ];
     let given = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let text = |value: &str| Value::Text(value.to_owned().into());
+    let text = |value: &str| Value::String(value.to_owned().into());
     canon(&Value::Object(given.map(|(name, value)| (name.into(), text(value))).collect()))
 }
 

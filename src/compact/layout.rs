@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_an_integer_travels_as_text() {
+    fn a_model_without_an_integer_travels_as_str() {
         let response = Response { model: "C45".into(), ..sample() };
         for layout in [Layout::V2, Layout::V3] {
             let written = write(&response, layout, Protocol::V4).unwrap();

@@ -133,7 +133,7 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
         Value::Float(number) => {
             let Ok(()) = write_f64(out, *number);
         }
-        Value::Text(words) => text(FIELD, words, out)?,
+        Value::String(words) => text(FIELD, words, out)?,
         Value::Array(elements) => {
             let Ok(_) = write_array_len(out, count(FIELD, elements.len())?);
             elements.iter().try_for_each(|element| self::value(element, out))?;
@@ -174,9 +174,9 @@ fn read_verbose(text: &str) -> Result<ToolCall<'static>, DecodeError> {
     };
     for (key, value) in members {
         match (&*key, value) {
-            ("name", Value::Text(text)) => name = Some(text),
+            ("name", Value::String(text)) => name = Some(text),
             ("arguments", value) => arguments = Some(value),
-            ("context", Value::Text(text)) => context = Some(text),
+            ("context", Value::String(text)) => context = Some(text),
             ("context", Value::Null) => {}
             ("name" | "context", value) => {
                 return Err(invalid(format!("{key}: expected a string, found {}", value.kind())));
@@ -256,7 +256,7 @@ fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Er
         Head::Float(number) => {
             return Err(Error { message: format!("{number} is no number of JSON"), offset });
         }
-        Head::Text(text) => Value::Text(text.into()),
+        Head::Text(text) => Value::String(text.into()),
         Head::Array(len) => {
             let depth = inner()?;
             // A claimed length costs nothing: each element is at least a byte.

@@ -13,11 +13,11 @@
 
 mod plain;
 mod read;
-mod tell;
 mod write;
+mod writer;
 
 pub use read::{
     Error, Limits, Problem, ReadError, parse, parse_borrowed, parse_prefix, read, skip, validate,
 };
-pub use tell::Teller;
 pub use write::{Escape, write, write_float, write_in_order, write_text};
+pub use writer::Writer;

@@ -241,7 +241,7 @@ impl Sink for Nobody {
     fn float(&mut self, _: f64) -> Result<(), Infallible> {
         Ok(())
     }
-    fn text(&mut self, _: &str) -> Result<(), Infallible> {
+    fn string(&mut self, _: &str) -> Result<(), Infallible> {
         Ok(())
     }
     fn begin_array(&mut self) -> Result<(), Infallible> {
@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
 
     fn scalar<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
         let told = match self.peek() {
-            Some(b'"') => sink.text(&self.quoted()?),
+            Some(b'"') => sink.string(&self.quoted()?),
             Some(b'-' | b'0'..=b'9') => return self.number(sink),
             _ if self.word("null") => sink.null(),
             _ if self.word("true") => sink.bool(true),

@@ -70,7 +70,7 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
             Value::BigInt(digits) => out.push_str(digits),
             Value::Float(value) => write_float(*value, out),
-            Value::Text(text) => write_text(text, escape, out),
+            Value::String(text) => write_text(text, escape, out),
             Value::Array(elements) => {
                 out.push('[');
                 open.push(Rest::Elements(elements.iter()));
@@ -205,7 +205,7 @@ fn layout(digits: &str, point: i32, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::let_go;
+    use crate::value::drop_iteratively;
     use proptest::prelude::*;
 
     fn float(value: f64) -> String {
@@ -245,7 +245,7 @@ mod tests {
         let value = Value::Object(vec![
             ("\u{10000}".into(), Value::Int(1)),
             ("\u{ff5e}".into(), Value::Array(vec![Value::Null, Value::Bool(true)])),
-            ("a".into(), Value::Text("\"\\\u{0}\u{8}\t\n\u{c}\r\u{7f}/é😀".into())),
+            ("a".into(), Value::String("\"\\\u{0}\u{8}\t\n\u{c}\r\u{7f}/é😀".into())),
         ]);
         let mut out = String::new();
         write(&value, Escape::Needed, &mut out);
@@ -266,7 +266,7 @@ mod tests {
         let mut out = String::new();
         write(&deep, Escape::NonAscii, &mut out);
         assert_eq!(out.len(), 1 + 500_000 * (2 + 6));
-        let_go(deep);
+        drop_iteratively(deep);
     }
 
     proptest! {

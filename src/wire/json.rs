@@ -373,7 +373,7 @@ impl<'v> Member<'v> {
         let member = self.get(name);
         match member.value {
             None | Some(Value::Null) => Ok(Text::default()),
-            Some(Value::Text(text)) => Ok((&**text).into()),
+            Some(Value::String(text)) => Ok((&**text).into()),
             _ => Err(member.wrong("a string")),
         }
     }

@@ -124,7 +124,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, String> {
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {
     let _pause = Pause::new(py, document.nodes.len())?;
     let mut objects = Objects::new(py);
-    core::tell_document(document, &mut objects)?;
+    core::emit_document(document, &mut objects)?;
     Ok(objects.finish())
 }
 
@@ -341,7 +341,7 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
     let mut objects = Objects::new(py);
-    core::tell_hybrid(&document, &mut objects)??;
+    core::emit_hybrid(&document, &mut objects)??;
     Ok(objects.finish())
 }
 
@@ -513,6 +513,6 @@ fn rest<'py>(
     id: impl Fn(usize) -> u64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut objects = Objects::new(py);
-    core::tell_rest(sections, id, &mut objects)?;
+    core::emit_rest(sections, id, &mut objects)?;
     Ok(objects.finish().cast_into::<PyDict>()?)
 }

@@ -36,7 +36,7 @@ enum Step {
 impl Path<'_> {
     fn value(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
         if let Ok(text) = object.cast::<PyString>() {
-            Ok(Value::Text(self.text(text)?.into()))
+            Ok(Value::String(self.text(text)?.into()))
         } else if object.is_none() {
             Ok(Value::Null)
         } else if let Ok(value) = object.cast::<PyBool>() {
@@ -148,7 +148,7 @@ fn is_name(key: &str) -> bool {
 /// The Python object of a value.
 pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
     let mut objects = Objects::new(py);
-    value.tell(&mut objects)?;
+    value.emit(&mut objects)?;
     Ok(objects.finish())
 }
 
@@ -227,7 +227,7 @@ impl Sink for Objects<'_> {
         self.put(PyFloat::new(self.py, value).into_any())
     }
 
-    fn text(&mut self, text: &str) -> PyResult<()> {
+    fn string(&mut self, text: &str) -> PyResult<()> {
         self.put(PyString::new(self.py, text).into_any())
     }
 

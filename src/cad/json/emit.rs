@@ -14,10 +14,10 @@ use crate::walk::Sink;
 use std::collections::BTreeMap;
 
 /// Tells what of a document is in the model.
-pub(crate) fn tell_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
+pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
     let id = |node: usize| document.nodes[node].id;
     sink.begin_object()?;
-    tell_version(&document.sections, sink)?;
+    emit_version(&document.sections, sink)?;
     sink.key("nodes")?;
     sink.begin_object()?;
     let mut order: Vec<_> = (0..document.nodes.len()).collect();
@@ -28,29 +28,29 @@ pub(crate) fn tell_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
         digits.clear();
         write_id(&mut digits, id(node));
         sink.key(&digits)?;
-        tell_node(&document.nodes[node], id, sink)?;
+        emit_node(&document.nodes[node], id, sink)?;
     }
     sink.end_object()?;
-    tell_sections(&document.sections, id, sink)?;
+    emit_sections(&document.sections, id, sink)?;
     sink.end_object()
 }
 
 /// Tells a document without its nodes.
-pub fn tell_rest<S: Sink>(
+pub fn emit_rest<S: Sink>(
     sections: &Sections,
     id: impl Fn(usize) -> u64,
     sink: &mut S,
 ) -> Result<(), S::Error> {
     sink.begin_object()?;
-    tell_version(sections, sink)?;
-    tell_sections(sections, id, sink)?;
+    emit_version(sections, sink)?;
+    emit_sections(sections, id, sink)?;
     sink.end_object()
 }
 
 /// Tells what is in the model besides nodes and version.
-pub(crate) fn tell_version<S: Sink>(sections: &Sections, sink: &mut S) -> Result<(), S::Error> {
+pub(crate) fn emit_version<S: Sink>(sections: &Sections, sink: &mut S) -> Result<(), S::Error> {
     sink.key("version")?;
-    sink.text(sections.version.as_deref().unwrap_or("0.1"))
+    sink.string(sections.version.as_deref().unwrap_or("0.1"))
 }
 
 fn write_id(out: &mut String, id: u64) {
@@ -60,65 +60,65 @@ fn write_id(out: &mut String, id: u64) {
 }
 
 /// Tells a node; `id` gives the id of each node that it uses.
-pub fn tell_node<S: Sink>(
+pub fn emit_node<S: Sink>(
     node: &Node<'_>,
     id: impl Fn(usize) -> u64,
     sink: &mut S,
 ) -> Result<(), S::Error> {
     sink.begin_object()?;
     sink.key("id")?;
-    tell_id(node.id, sink)?;
+    emit_id(node.id, sink)?;
     sink.key("name")?;
     match &node.name {
         None => sink.null()?,
-        Some(name) => sink.text(name)?,
+        Some(name) => sink.string(name)?,
     }
     sink.key("op")?;
-    tell_op(&node.op, id, sink)?;
+    emit_op(&node.op, id, sink)?;
     sink.end_object()
 }
 
-fn tell_op<S: Sink>(op: &Op<'_>, id: impl Fn(usize) -> u64, sink: &mut S) -> Result<(), S::Error> {
+fn emit_op<S: Sink>(op: &Op<'_>, id: impl Fn(usize) -> u64, sink: &mut S) -> Result<(), S::Error> {
     let spec = op.code.spec();
     sink.begin_object()?;
     sink.key("type")?;
-    sink.text(spec.name)?;
+    sink.string(spec.name)?;
     for field in spec.fields {
         let at = field.at;
         sink.key(field.name)?;
         match field.kind {
-            Kind::Number => tell_number(op.numbers[at], sink)?,
-            Kind::Vector => tell_xyz(&op.numbers[at..at + 3], sink)?,
+            Kind::Number => emit_number(op.numbers[at], sink)?,
+            Kind::Vector => emit_xyz(&op.numbers[at..at + 3], sink)?,
             Kind::Count | Kind::Segments => sink.int(op.count.into())?,
-            Kind::Solid | Kind::Profile => tell_id(id(op.refs[at]), sink)?,
-            Kind::Text => sink.text(op.text(at))?,
+            Kind::Solid | Kind::Profile => emit_id(id(op.refs[at]), sink)?,
+            Kind::Text => sink.string(op.text(at))?,
         }
     }
     for (option, value) in spec.options.iter().zip(op.options()) {
         optional_number(option.name, value, sink)?;
     }
     match op.code {
-        Code::Sketch2D => tell_segments(op, sink)?,
+        Code::Sketch2D => emit_segments(op, sink)?,
         Code::Text2D => {
             sink.key("alignment")?;
-            sink.text(ALIGNMENTS[op.align() as usize])?;
+            sink.string(ALIGNMENTS[op.align() as usize])?;
         }
         _ => {}
     }
     sink.end_object()
 }
 
-fn tell_segments<S: Sink>(op: &Op<'_>, sink: &mut S) -> Result<(), S::Error> {
+fn emit_segments<S: Sink>(op: &Op<'_>, sink: &mut S) -> Result<(), S::Error> {
     sink.key("segments")?;
     sink.begin_array()?;
     for segment in op.segments() {
         sink.begin_object()?;
         sink.key("type")?;
-        sink.text(if segment.arc.is_some() { "Arc" } else { "Line" })?;
-        tell_point("start", &segment.start, sink)?;
-        tell_point("end", &segment.end, sink)?;
+        sink.string(if segment.arc.is_some() { "Arc" } else { "Line" })?;
+        emit_point("start", &segment.start, sink)?;
+        emit_point("end", &segment.end, sink)?;
         if let Some(arc) = &segment.arc {
-            tell_point("center", &arc.center, sink)?;
+            emit_point("center", &arc.center, sink)?;
             sink.key("ccw")?;
             sink.bool(arc.ccw)?;
         }
@@ -127,54 +127,54 @@ fn tell_segments<S: Sink>(op: &Op<'_>, sink: &mut S) -> Result<(), S::Error> {
     sink.end_array()
 }
 
-fn tell_number<S: Sink>(x: f64, sink: &mut S) -> Result<(), S::Error> {
+fn emit_number<S: Sink>(x: f64, sink: &mut S) -> Result<(), S::Error> {
     match number::integer(x) {
         Some(n) => sink.int(n),
         None => sink.float(x),
     }
 }
 
-fn tell_id<S: Sink>(id: u64, sink: &mut S) -> Result<(), S::Error> {
+fn emit_id<S: Sink>(id: u64, sink: &mut S) -> Result<(), S::Error> {
     match i64::try_from(id) {
         Ok(id) => sink.int(id),
         Err(_) => sink.big_int(&id.to_string()),
     }
 }
 
-fn tell_xyz<S: Sink>(vector: &[f64], sink: &mut S) -> Result<(), S::Error> {
+fn emit_xyz<S: Sink>(vector: &[f64], sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     for (name, &x) in ["x", "y", "z"].into_iter().zip(vector) {
         sink.key(name)?;
-        tell_number(x, sink)?;
+        emit_number(x, sink)?;
     }
     sink.end_object()
 }
 
-fn tell_vector<S: Sink>(name: &str, vector: &V3, sink: &mut S) -> Result<(), S::Error> {
+fn emit_vector<S: Sink>(name: &str, vector: &V3, sink: &mut S) -> Result<(), S::Error> {
     sink.key(name)?;
-    tell_xyz(vector, sink)
+    emit_xyz(vector, sink)
 }
 
-fn tell_point<S: Sink>(name: &str, point: &V2, sink: &mut S) -> Result<(), S::Error> {
+fn emit_point<S: Sink>(name: &str, point: &V2, sink: &mut S) -> Result<(), S::Error> {
     sink.key(name)?;
-    tell_xyz(point, sink)
+    emit_xyz(point, sink)
 }
 
-fn tell_array<S: Sink>(name: &str, numbers: &[f64], sink: &mut S) -> Result<(), S::Error> {
+fn emit_array<S: Sink>(name: &str, numbers: &[f64], sink: &mut S) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_array()?;
-    numbers.iter().try_for_each(|&x| tell_number(x, sink))?;
+    numbers.iter().try_for_each(|&x| emit_number(x, sink))?;
     sink.end_array()
 }
 
 fn member<S: Sink>(name: &str, x: f64, sink: &mut S) -> Result<(), S::Error> {
     sink.key(name)?;
-    tell_number(x, sink)
+    emit_number(x, sink)
 }
 
 fn text<S: Sink>(name: &str, text: &str, sink: &mut S) -> Result<(), S::Error> {
     sink.key(name)?;
-    sink.text(text)
+    sink.string(text)
 }
 
 fn optional_number<S: Sink>(name: &str, x: Option<f64>, sink: &mut S) -> Result<(), S::Error> {
@@ -199,13 +199,13 @@ fn map<S: Sink, T>(
     name: &str,
     map: &BTreeMap<String, T>,
     sink: &mut S,
-    tell: impl Fn(&T, &mut S) -> Result<(), S::Error>,
+    emit: impl Fn(&T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_object()?;
     for (key, value) in map {
         sink.key(key)?;
-        tell(value, sink)?;
+        emit(value, sink)?;
     }
     sink.end_object()
 }
@@ -214,45 +214,45 @@ fn array<S: Sink, T>(
     name: &str,
     items: &[T],
     sink: &mut S,
-    tell: impl Fn(&T, &mut S) -> Result<(), S::Error>,
+    emit: impl Fn(&T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_array()?;
-    items.iter().try_for_each(|item| tell(item, sink))?;
+    items.iter().try_for_each(|item| emit(item, sink))?;
     sink.end_array()
 }
 
-pub(crate) fn tell_sections<S: Sink>(
+pub(crate) fn emit_sections<S: Sink>(
     sections: &Sections,
     id: impl Fn(usize) -> u64,
     sink: &mut S,
 ) -> Result<(), S::Error> {
-    map("materials", &sections.materials, sink, tell_material)?;
-    map("part_materials", &sections.part_materials, sink, |key, sink| sink.text(key))?;
-    array("roots", &sections.roots, sink, |root, sink| tell_root(root, &id, sink))?;
+    map("materials", &sections.materials, sink, emit_material)?;
+    map("part_materials", &sections.part_materials, sink, |key, sink| sink.string(key))?;
+    array("roots", &sections.roots, sink, |root, sink| emit_root(root, &id, sink))?;
     if let Some(parts) = &sections.parts {
-        map("partDefs", parts, sink, |part, sink| tell_part(part, &id, sink))?;
+        map("partDefs", parts, sink, |part, sink| emit_part(part, &id, sink))?;
     }
     if let Some(instances) = &sections.instances {
-        array("instances", instances, sink, tell_instance)?;
+        array("instances", instances, sink, emit_instance)?;
     }
     if let Some(joints) = &sections.joints {
-        array("joints", joints, sink, tell_joint)?;
+        array("joints", joints, sink, emit_joint)?;
     }
     optional_text("groundInstanceId", sections.ground.as_ref(), sink)?;
     match &sections.scene {
         None => Ok(()),
         Some(scene) => {
             sink.key("scene")?;
-            tell_scene(scene, sink)
+            emit_scene(scene, sink)
         }
     }
 }
 
-fn tell_material<S: Sink>(material: &Material, sink: &mut S) -> Result<(), S::Error> {
+fn emit_material<S: Sink>(material: &Material, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     text("name", &material.name, sink)?;
-    tell_array("color", &material.color, sink)?;
+    emit_array("color", &material.color, sink)?;
     member("metallic", material.metallic, sink)?;
     member("roughness", material.roughness, sink)?;
     optional_number("density", material.density, sink)?;
@@ -260,20 +260,20 @@ fn tell_material<S: Sink>(material: &Material, sink: &mut S) -> Result<(), S::Er
     sink.end_object()
 }
 
-fn tell_root<S: Sink>(
+fn emit_root<S: Sink>(
     root: &Root,
     id: impl Fn(usize) -> u64,
     sink: &mut S,
 ) -> Result<(), S::Error> {
     sink.begin_object()?;
     sink.key("root")?;
-    tell_id(id(root.node), sink)?;
+    emit_id(id(root.node), sink)?;
     text("material", &root.material, sink)?;
     optional_bool("visible", root.visible, sink)?;
     sink.end_object()
 }
 
-fn tell_part<S: Sink>(
+fn emit_part<S: Sink>(
     part: &Part,
     id: impl Fn(usize) -> u64,
     sink: &mut S,
@@ -282,12 +282,12 @@ fn tell_part<S: Sink>(
     text("id", &part.id, sink)?;
     optional_text("name", part.name.as_ref(), sink)?;
     sink.key("root")?;
-    tell_id(id(part.node), sink)?;
+    emit_id(id(part.node), sink)?;
     optional_text("defaultMaterial", part.material.as_ref(), sink)?;
     sink.end_object()
 }
 
-fn tell_instance<S: Sink>(instance: &Instance, sink: &mut S) -> Result<(), S::Error> {
+fn emit_instance<S: Sink>(instance: &Instance, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     text("id", &instance.id, sink)?;
     text("partDefId", &instance.part, sink)?;
@@ -295,43 +295,43 @@ fn tell_instance<S: Sink>(instance: &Instance, sink: &mut S) -> Result<(), S::Er
     if let Some([translation, rotation, scale]) = &instance.transform {
         sink.key("transform")?;
         sink.begin_object()?;
-        tell_vector("translation", translation, sink)?;
-        tell_vector("rotation", rotation, sink)?;
-        tell_vector("scale", scale, sink)?;
+        emit_vector("translation", translation, sink)?;
+        emit_vector("rotation", rotation, sink)?;
+        emit_vector("scale", scale, sink)?;
         sink.end_object()?;
     }
     optional_text("material", instance.material.as_ref(), sink)?;
     sink.end_object()
 }
 
-fn tell_joint<S: Sink>(joint: &Joint, sink: &mut S) -> Result<(), S::Error> {
+fn emit_joint<S: Sink>(joint: &Joint, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     text("id", &joint.id, sink)?;
     optional_text("name", joint.name.as_ref(), sink)?;
     sink.key("parentInstanceId")?;
     match &joint.parent {
         None => sink.null()?,
-        Some(parent) => sink.text(parent)?,
+        Some(parent) => sink.string(parent)?,
     }
     text("childInstanceId", &joint.child, sink)?;
-    tell_vector("parentAnchor", &joint.anchors[0], sink)?;
-    tell_vector("childAnchor", &joint.anchors[1], sink)?;
+    emit_vector("parentAnchor", &joint.anchors[0], sink)?;
+    emit_vector("childAnchor", &joint.anchors[1], sink)?;
     sink.key("kind")?;
     sink.begin_object()?;
     let spec = &JOINTS[joint.kind];
     text("type", spec.name, sink)?;
     if spec.axis {
-        tell_vector("axis", &joint.axis, sink)?;
+        emit_vector("axis", &joint.axis, sink)?;
     }
     if let Some(limits) = &joint.limits {
-        tell_array("limits", limits, sink)?;
+        emit_array("limits", limits, sink)?;
     }
     sink.end_object()?;
     member("state", joint.state, sink)?;
     sink.end_object()
 }
 
-fn tell_scene<S: Sink>(scene: &Scene, sink: &mut S) -> Result<(), S::Error> {
+fn emit_scene<S: Sink>(scene: &Scene, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     if let Some(environment) = &scene.environment {
         sink.key("environment")?;
@@ -350,21 +350,21 @@ fn tell_scene<S: Sink>(scene: &Scene, sink: &mut S) -> Result<(), S::Error> {
         sink.end_object()?;
     }
     if let Some(background) = &scene.background {
-        tell_background(background, sink)?;
+        emit_background(background, sink)?;
     }
     if let Some(lights) = &scene.lights {
-        array("lights", lights, sink, tell_light)?;
+        array("lights", lights, sink, emit_light)?;
     }
     if let Some(post) = &scene.post {
-        tell_post(post, sink)?;
+        emit_post(post, sink)?;
     }
     if let Some(cameras) = &scene.cameras {
-        array("cameraPresets", cameras, sink, tell_camera)?;
+        array("cameraPresets", cameras, sink, emit_camera)?;
     }
     sink.end_object()
 }
 
-fn tell_background<S: Sink>(background: &Background, sink: &mut S) -> Result<(), S::Error> {
+fn emit_background<S: Sink>(background: &Background, sink: &mut S) -> Result<(), S::Error> {
     sink.key("background")?;
     sink.begin_object()?;
     match background {
@@ -372,18 +372,18 @@ fn tell_background<S: Sink>(background: &Background, sink: &mut S) -> Result<(),
         Background::Transparent => text("type", "Transparent", sink)?,
         Background::Solid(color) => {
             text("type", "Solid", sink)?;
-            tell_array("color", color, sink)?;
+            emit_array("color", color, sink)?;
         }
         Background::Gradient([top, bottom]) => {
             text("type", "Gradient", sink)?;
-            tell_array("top", top, sink)?;
-            tell_array("bottom", bottom, sink)?;
+            emit_array("top", top, sink)?;
+            emit_array("bottom", bottom, sink)?;
         }
     }
     sink.end_object()
 }
 
-fn tell_light<S: Sink>(light: &Light, sink: &mut S) -> Result<(), S::Error> {
+fn emit_light<S: Sink>(light: &Light, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     text("id", &light.id, sink)?;
     sink.key("kind")?;
@@ -391,20 +391,20 @@ fn tell_light<S: Sink>(light: &Light, sink: &mut S) -> Result<(), S::Error> {
     let spec = &LIGHTS[light.kind];
     text("type", spec.name, sink)?;
     for (name, vector) in spec.vectors.iter().zip(&light.vectors) {
-        tell_vector(name, vector, sink)?;
+        emit_vector(name, vector, sink)?;
     }
     for (name, number) in spec.numbers.iter().zip(light.numbers) {
         optional_number(name, number, sink)?;
     }
     sink.end_object()?;
-    tell_array("color", &light.color, sink)?;
+    emit_array("color", &light.color, sink)?;
     member("intensity", light.intensity, sink)?;
     optional_bool("enabled", light.enabled, sink)?;
     optional_bool("castShadow", light.shadow, sink)?;
     sink.end_object()
 }
 
-fn tell_post<S: Sink>(post: &Post, sink: &mut S) -> Result<(), S::Error> {
+fn emit_post<S: Sink>(post: &Post, sink: &mut S) -> Result<(), S::Error> {
     sink.key("postProcessing")?;
     sink.begin_object()?;
     for (spec, effect) in EFFECTS.iter().zip(&post.effects) {
@@ -425,12 +425,12 @@ fn tell_post<S: Sink>(post: &Post, sink: &mut S) -> Result<(), S::Error> {
     sink.end_object()
 }
 
-fn tell_camera<S: Sink>(camera: &Camera, sink: &mut S) -> Result<(), S::Error> {
+fn emit_camera<S: Sink>(camera: &Camera, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     text("id", &camera.id, sink)?;
     optional_text("name", camera.name.as_ref(), sink)?;
-    tell_vector("position", &camera.position, sink)?;
-    tell_vector("target", &camera.target, sink)?;
+    emit_vector("position", &camera.position, sink)?;
+    emit_vector("target", &camera.target, sink)?;
     optional_number("fov", camera.fov, sink)?;
     sink.end_object()
 }

@@ -4,7 +4,7 @@
 //! containers on the way to a pointer are opened, each once, so that many pointers into a large
 //! document take no longer than its size.
 
-use super::emit::tell_model;
+use super::emit::emit_model;
 use crate::cad::error::ParseError;
 use crate::cad::model::ir::{Document, Extra};
 use crate::json::Limits;
@@ -47,8 +47,8 @@ fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// Tells a document, with what is not in the model.
-pub fn tell_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
-    if document.extra.is_empty() { tell_model(document, sink) } else { whole(document).tell(sink) }
+pub fn emit_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
+    if document.extra.is_empty() { emit_model(document, sink) } else { whole(document).emit(sink) }
 }
 
 /// The document with its extras, as JSON. An extra without a place in it is left out; a reader has
@@ -104,7 +104,7 @@ enum Tree {
 impl Tree {
     fn of(document: &Document<'_>) -> Self {
         let mut builder = Builder::default();
-        let Ok(()) = tell_model(document, &mut builder);
+        let Ok(()) = emit_model(document, &mut builder);
         Self::Closed(builder.finish().unwrap_or(Value::Null))
     }
 

@@ -1,6 +1,6 @@
 //! JSON text: what a document is written as, and read from. Sections 2.1 and 4.3.
 
-use super::extra_values::tell_document;
+use super::extra_values::emit_document;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::Document;
 use crate::cad::model::number;
@@ -10,7 +10,7 @@ use crate::walk::Sink;
 /// A document as JSON text: no spaces, ids ascending, numbers as in section 4.3.
 pub fn write_json(document: &Document<'_>) -> String {
     let mut text = Text { out: String::new(), comma: false };
-    let Ok(()) = tell_document(document, &mut text);
+    let Ok(()) = emit_document(document, &mut text);
     text.out
 }
 
@@ -65,7 +65,7 @@ impl Sink for Text {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(), Self::Error> {
+    fn string(&mut self, text: &str) -> Result<(), Self::Error> {
         self.raw("");
         write_text(text, Escape::Needed, &mut self.out);
         Ok(())
@@ -90,7 +90,7 @@ impl Sink for Text {
     }
 
     fn key(&mut self, key: &str) -> Result<(), Self::Error> {
-        self.text(key)?;
+        self.string(key)?;
         self.out.push(':');
         self.comma = false;
         Ok(())

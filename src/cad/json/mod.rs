@@ -14,8 +14,8 @@ pub(crate) mod read_sections;
 pub(crate) mod repair;
 pub(crate) mod source;
 
-pub use emit::{tell_node, tell_rest};
-pub use extra_values::tell_document;
+pub use emit::{emit_node, emit_rest};
+pub use extra_values::emit_document;
 pub use json_text::write_json;
 pub use names::names;
 pub use read::{read_json, read_json_kept};

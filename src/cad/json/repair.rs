@@ -47,7 +47,7 @@ struct Repairer {
 }
 
 impl Repairer {
-    fn tell(&mut self, path: impl Into<String>, what: impl Into<String>) {
+    fn report(&mut self, path: impl Into<String>, what: impl Into<String>) {
         self.done.push(Repair::new(path, what));
     }
 
@@ -91,7 +91,7 @@ impl Repairer {
         }
         if let Some((name, _)) = object.iter_mut().find(|(name, _)| name == before) {
             *name = after.into();
-            self.tell(path, format!("{before} is {after} now"));
+            self.report(path, format!("{before} is {after} now"));
         }
     }
 
@@ -112,7 +112,7 @@ impl Repairer {
         }
         if all_named {
             for (id, (key, node)) in (0..).zip(nodes) {
-                self.tell(format!("node {}", Cut(key)), format!("its id is {id} now"));
+                self.report(format!("node {}", Cut(key)), format!("its id is {id} now"));
                 if let Some(slot) = object(node).and_then(|node| get(node, "id")) {
                     *slot = number(id);
                 }
@@ -132,7 +132,7 @@ impl Repairer {
         }
         for ((key, _), id) in nodes.iter_mut().zip(ids) {
             let Some(id) = id.filter(|id| id.to_string() != **key) else { continue };
-            self.tell(format!("node {}", Cut(key)), format!("its key is its id {id} now"));
+            self.report(format!("node {}", Cut(key)), format!("its key is its id {id} now"));
             let before = std::mem::replace(key, id.to_string().into());
             if plain(&before).is_none() {
                 self.ids.insert(before, id);
@@ -197,14 +197,14 @@ impl Repairer {
     ) {
         self.number(value, &path);
         match value {
-            Value::Text(text) => {
+            Value::String(text) => {
                 let Some(&id) = self.ids.get(text) else { return };
-                self.tell(path(), format!("\"{}\" is {id} now", Cut(text)));
+                self.report(path(), format!("\"{}\" is {id} now", Cut(text)));
                 *value = number(id);
             }
             Value::Object(op) if op.iter().any(|(name, _)| name == "type") => {
                 let Some(id) = made.next else { return };
-                self.tell(path(), format!("its operation is node {id} now"));
+                self.report(path(), format!("its operation is node {id} now"));
                 made.ops.push((id, std::mem::take(op)));
                 made.next = id.checked_add(1);
                 *value = number(id);
@@ -215,10 +215,10 @@ impl Repairer {
 
     /// Digits in quotes become a number.
     fn number(&mut self, value: &mut Value<'static>, path: impl Fn() -> String) {
-        if let Value::Text(text) = value
+        if let Value::String(text) = value
             && let Some(id) = plain(text)
         {
-            self.tell(path(), format!("\"{id}\" is a number now"));
+            self.report(path(), format!("\"{id}\" is a number now"));
             *value = number(id);
         }
     }
@@ -264,7 +264,7 @@ fn highest_reference(document: &mut Object) -> Option<u64> {
 /// Of a reference, or of the operation in its place: as deep as JSON may nest, and no deeper.
 fn highest_in(reference: &Value<'_>) -> Option<u64> {
     match reference {
-        Value::Text(text) => plain(text),
+        Value::String(text) => plain(text),
         Value::Object(_) => highest_operand(reference),
         _ => natural(reference),
     }
@@ -282,7 +282,7 @@ fn integer_id(node: &mut Value<'static>) -> Option<u64> {
 fn is_called_by_name(key: &str, node: &Value<'_>) -> bool {
     let same = match node.get("id") {
         None | Some(Value::Null) => true,
-        Some(Value::Text(id)) => id == key,
+        Some(Value::String(id)) => id == key,
         Some(_) => false,
     };
     // `01` and `+1` are no names, and no ids.

@@ -69,7 +69,7 @@ impl<'a> Source<'a> for &'a Value<'_> {
             Value::Int(value) => Shape::Int(*value),
             Value::BigInt(digits) => Shape::Big(digits.parse().ok(), double(digits)),
             Value::Float(value) => Shape::Float(*value),
-            Value::Text(text) => Shape::Text(Cow::Borrowed(text)),
+            Value::String(text) => Shape::Text(Cow::Borrowed(text)),
             Value::Array(_) => Shape::Array,
             Value::Object(_) => Shape::Object,
         }
@@ -84,7 +84,7 @@ impl<'a> Source<'a> for &'a Value<'_> {
     }
 
     fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R> {
-        self.as_text().map(look)
+        self.as_str().map(look)
     }
 
     fn size(&self) -> usize {

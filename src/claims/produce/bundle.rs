@@ -143,7 +143,7 @@ fn step(item: &Item, ordinal: u64) -> Value<'static> {
     let (op, name) =
         if item.symbol { ("READ_SYMBOL", "symbol_id") } else { ("READ_SECTION", "section_id") };
     object([
-        ("step_id", Value::Text(format!("step_{ordinal:04}").into())),
+        ("step_id", Value::String(format!("step_{ordinal:04}").into())),
         ("ordinal", number(ordinal)),
         ("op", text(op)),
         ("refs", object([(name, text(&item.reference))])),

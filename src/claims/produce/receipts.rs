@@ -33,7 +33,7 @@ pub fn make_receipt(
         None => (Value::Null, 0),
         Some(parent) => {
             let (hash, index) = follow(parent, manifest, root)?;
-            (Value::Text(hash.to_string().into()), index)
+            (Value::String(hash.to_string().into()), index)
         }
     };
     let steps = fields::array(manifest, "steps")?.iter().map(|step| {
@@ -179,7 +179,7 @@ fn with_attestations(
 
 /// By what attestations are ordered.
 fn rank(attestation: &Value<'_>) -> (String, String, String) {
-    let text = |name| attestation.get(name).and_then(Value::as_text).unwrap_or_default();
+    let text = |name| attestation.get(name).and_then(Value::as_str).unwrap_or_default();
     let key = text("public_key").to_ascii_lowercase();
     (text("validator_id").to_owned(), key, text("build_id").to_owned())
 }

@@ -12,7 +12,7 @@ use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
-use crate::json::{Escape, Teller};
+use crate::json::{Escape, Writer};
 use crate::value::{self, Value};
 use crate::walk::Columns;
 use std::borrow::Cow;
@@ -62,9 +62,9 @@ pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
 /// # Errors
 /// As [`read`].
 pub fn to_json(text: &str, limits: Limits, escape: Escape) -> Result<String, Error> {
-    let mut teller = Teller::new(escape);
-    match read(text, limits, &mut teller) {
-        Ok(()) => Ok(teller.finish()),
+    let mut writer = Writer::new(escape);
+    match read(text, limits, &mut writer) {
+        Ok(()) => Ok(writer.finish()),
         Err(ReadError::Text(error)) => Err(error),
         Err(ReadError::Sink(never)) => match never {},
     }
@@ -380,7 +380,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     pub(crate) fn emit_token(&mut self, token: &Token<'t>, at: usize) -> DecodeResult<S> {
         match token {
-            Token::String(text) => emit!(self.sink.text(text)),
+            Token::String(text) => emit!(self.sink.string(text)),
             Token::Int(value) => emit!(self.sink.int(*value)),
             Token::Float(value) => emit!(self.sink.float(*value)),
             Token::Bool(value) => emit!(self.sink.bool(*value)),

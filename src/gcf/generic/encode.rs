@@ -39,7 +39,7 @@ impl Default for EncodeOptions {
 pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
-    value.tell(&mut builder)?;
+    value.emit(&mut builder)?;
     Ok(write(&builder.finish(), options))
 }
 

@@ -494,7 +494,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 /// Tells a token that is known to be a scalar.
 fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
     match token {
-        Token::String(text) => sink.text(text),
+        Token::String(text) => sink.string(text),
         Token::Int(value) => sink.int(*value),
         Token::Float(value) => sink.float(*value),
         Token::Bool(value) => sink.bool(*value),

@@ -498,7 +498,7 @@ impl Sink for Builder<'_> {
         self.push_float(value)
     }
 
-    fn text(&mut self, text: &str) -> Result<(), Error> {
+    fn string(&mut self, text: &str) -> Result<(), Error> {
         self.push_copy(text);
         Ok(())
     }

@@ -320,7 +320,7 @@ impl Sink for Objects<'_> {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> PyResult<()> {
+    fn string(&mut self, text: &str) -> PyResult<()> {
         let text = match self.names.find(text) {
             Some(name) => name.bind(self.py).clone(),
             None => make_str(self.py, text)?,

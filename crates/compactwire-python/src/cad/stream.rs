@@ -164,7 +164,7 @@ impl CompactIterator {
             }
             Ok(Some(node)) => {
                 let mut objects = Objects::new(py);
-                cad::tell_node(&node, |node| stream.id(node), &mut objects)?;
+                cad::emit_node(&node, |node| stream.id(node), &mut objects)?;
                 Ok(Some(Next::Item(pair(py, "node", objects.finish())?)))
             }
             Ok(None) if !stream.has_ended() => Ok(Some(Next::Starved)),

@@ -141,7 +141,7 @@ impl Sink for Objects<'_> {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> PyResult<()> {
+    fn string(&mut self, text: &str) -> PyResult<()> {
         let text = make_str(self.py, text)?;
         self.values.push(text.into_any());
         Ok(())

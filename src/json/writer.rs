@@ -1,28 +1,28 @@
-//! A sink that writes what it is told: members keep their order, nothing is kept.
+//! A sink that writes JSON as it receives events, without building a tree.
 
 use super::write::{Escape, write_float, write_text};
 use crate::walk::{Columns, Sink};
 use std::convert::Infallible;
 
-/// Writes JSON without white space, members in the order in which they are told.
+/// Writes JSON without white space. Members keep the order in which they arrive.
 #[derive(Debug)]
-pub struct Teller {
+pub struct Writer {
     out: String,
     escape: Escape,
 }
 
-impl Teller {
-    /// Nothing yet.
+impl Writer {
+    /// An empty writer.
     pub fn new(escape: Escape) -> Self {
         Self { out: String::new(), escape }
     }
 
-    /// The text, once the value has been told whole.
+    /// The text written so far; complete once the value's last event has arrived.
     pub fn finish(self) -> String {
         self.out
     }
 
-    /// A value or key begins: behind another it needs a comma.
+    /// Writes the comma that a value or key needs after another one.
     fn next(&mut self) {
         if !matches!(self.out.as_bytes().last(), None | Some(b'[' | b'{' | b':')) {
             self.out.push(',');
@@ -35,7 +35,7 @@ impl Teller {
     }
 }
 
-impl Sink for Teller {
+impl Sink for Writer {
     type Error = Infallible;
 
     fn null(&mut self) -> Result<(), Infallible> {
@@ -64,7 +64,7 @@ impl Sink for Teller {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(), Infallible> {
+    fn string(&mut self, text: &str) -> Result<(), Infallible> {
         self.next();
         write_text(text, self.escape, &mut self.out);
         Ok(())
@@ -86,7 +86,7 @@ impl Sink for Teller {
     }
 
     fn key(&mut self, key: &str) -> Result<(), Infallible> {
-        self.text(key)?;
+        self.string(key)?;
         self.out.push(':');
         Ok(())
     }
@@ -97,8 +97,8 @@ impl Sink for Teller {
     }
 }
 
-/// A key is its text in quotes, with the colon.
-impl Columns for Teller {
+/// A prepared key is the quoted string with its colon.
+impl Columns for Writer {
     type Name = String;
 
     fn name(&mut self, key: &str) -> Result<String, Infallible> {
@@ -120,10 +120,10 @@ mod tests {
     use crate::json;
 
     #[test]
-    fn what_is_read_is_told_again() {
+    fn writer_reproduces_the_text_that_was_read() {
         let text = r#"{"b":[],"a":[null,true,-1,1.5,"x,\"[",{}],"":{"c":[[1],{"d":18446744073709551616}]}}"#;
-        let mut teller = Teller::new(Escape::Needed);
-        json::read(text, json::Limits::default(), &mut teller).unwrap();
-        assert_eq!(teller.finish(), text);
+        let mut writer = Writer::new(Escape::Needed);
+        json::read(text, json::Limits::default(), &mut writer).unwrap();
+        assert_eq!(writer.finish(), text);
     }
 }
