@@ -1,130 +1,29 @@
-"""Profiles of Hypothesis, and what several files build their messages with.
+"""What holds for all tests: the profile of Hypothesis, time limits, and worker processes.
 
-    HYPOTHESIS_PROFILE=long pytest tests/compact/test_differential.py
-
-runs 10^5 examples of the main properties; the default, `quick`, is for every day.
+`python -m pytest` runs one worker per core. A run of a single file or test stays in one process,
+because the workers take longer to start than most files take to run. `-n 0` asks for one process
+explicitly, as debuggers need it.
 """
 
 from __future__ import annotations
 
-import base64
-import functools
-import os
-import random
-import zlib
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import pytest
-import zstandard
-from hypothesis import HealthCheck, settings
 
-import compactwire as cw
-from tests.reference.compression import compress_gzip
-
-UNHELPFUL = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-# The quick profile gives every run the same examples; the long one looks for new ones.
-settings.register_profile(
-    "quick",
-    max_examples=300,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=UNHELPFUL,
-)
-settings.register_profile(
-    "long", settings.get_profile("quick"), max_examples=100_000, derandomize=False
-)
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
-settings.load_profile(PROFILE)
+from tests.strategies.profiles import PROFILE
 
 LONG_TIMEOUT_SECONDS = 6 * 60 * 60
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process for a single file; None leaves the number to pytest-xdist."""
+    paths = [argument.split("::")[0] for argument in config.args]
+    return 0 if len(paths) == 1 and Path(paths[0]).is_file() else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if PROFILE != "quick":
         for item in items:
             item.add_marker(pytest.mark.timeout(LONG_TIMEOUT_SECONDS))
-
-
-SMALL_ID = 70_000
-
-
-def train_small_dictionary() -> bytes:
-    """A zstd dictionary with an id, small enough to be read anew for every message."""
-    generator = random.Random(2)
-    words = [f"word{number}" for number in range(400)]
-    samples: list[bytes | bytearray | memoryview] = [
-        " ".join(generator.choices(words, k=60)).encode() for _ in range(500)
-    ]
-    return zstandard.train_dictionary(4096, samples, dict_id=SMALL_ID).as_bytes()
-
-
-SMALL_BYTES = train_small_dictionary()
-SMALL = cw.Dictionary.from_bytes(SMALL_BYTES, name="small")
-
-
-@functools.cache
-def _compressor(**options: Any) -> Any:
-    dictionary = options.pop("dictionary")
-    return zstandard.ZstdCompressor(
-        dict_data=dictionary and zstandard.ZstdCompressionDict(dictionary), **options
-    )
-
-
-def zstd(
-    data: bytes,
-    *,
-    content_size: bool = True,
-    checksum: bool = False,
-    dictionary: bytes | None = None,
-    dictionary_id: bool = True,
-) -> bytes:
-    """One zstd frame, by another library than the product's."""
-    compressor = _compressor(
-        dictionary=dictionary,
-        write_content_size=content_size,
-        write_checksum=checksum,
-        write_dict_id=dictionary_id,
-    )
-    frame: bytes = compressor.compress(data)
-    return frame
-
-
-def container(name: bytes, size: int, frame: bytes) -> bytes:
-    """The old dictionary container: magic, original size, length of the name, name, frame."""
-    return b"ZDCT" + size.to_bytes(4, "big") + bytes([len(name)]) + name + frame
-
-
-def base64_text(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
-
-
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    "zlib": lambda data: zlib.compress(data, 4),
-    "gzip": compress_gzip,
-    "zstd": zstd,
-    "zstd without size": lambda data: zstd(data, content_size=False),
-    "zstd with checksum": lambda data: zstd(data, checksum=True),
-    "dictionary": lambda data: zstd(data, dictionary=SMALL_BYTES),
-    "container by id": lambda data: container(
-        b"any", len(data), zstd(data, dictionary=SMALL_BYTES)
-    ),
-    "container by name": lambda data: container(
-        b"small", len(data), zstd(data, dictionary=SMALL_BYTES, dictionary_id=False)
-    ),
-}
-"""Every way of the protocol to compress a MessagePack value."""
-
-PREFIXES = {"z": "Z", "g": "Z", "zs": "S", "d": "D", "c": "D"}
-
-
-def prefix_of(packer: str) -> str:
-    return PREFIXES.get(packer[:2]) or PREFIXES[packer[0]]
-
-
-def outcome(call: Callable[..., object], *arguments: object, **options: Any) -> Any:
-    """What `call` gives, or the class of the error of ours that it raises."""
-    try:
-        return call(*arguments, **options)
-    except cw.CompactWireError as error:
-        return type(error)

@@ -17,7 +17,7 @@ from compactwire import cad
 from tests.reference import cad as reference
 from tests.strategies.cad import NEARLY_TEXTS, damaged, documents
 from tests.strategies.documents import assembled, exact, survives
-from tests.strategies.messages import share
+from tests.strategies.profiles import examples
 
 
 def canonical(document: Any) -> Any:
@@ -166,7 +166,7 @@ def test_the_first_dialect_carries_the_shape_or_names_what_it_cannot(document: A
         assert exact(again) == exact(canonical)
 
 
-@share(0.5)
+@examples(0.5)
 @given(documents(), st.integers(1, 9), st.booleans())
 def test_a_stream_gives_what_the_text_gives(document: Any, size: int, text_chunks: bool) -> None:
     text: Any = cad.to_compact(document, "0.2")
@@ -203,7 +203,7 @@ def test_any_bytes_are_a_document_or_an_error(data: bytes, magic: bool) -> None:
     assert isinstance(cad.check(data), list)
 
 
-@share(0.2)
+@examples(0.2)
 @given(documents(most=5))
 def test_a_cut_is_never_a_document_of_another_shape(document: Any) -> None:
     data = cad.to_binary(document)
@@ -215,7 +215,7 @@ def test_a_cut_is_never_a_document_of_another_shape(document: Any) -> None:
         cad.from_binary(data + b"\0")
 
 
-@share(0.2)
+@examples(0.2)
 @given(documents(most=5), st.data())
 def test_a_changed_byte_is_an_error_or_another_document(document: Any, data: st.DataObject) -> None:
     binary = bytearray(cad.to_binary(document))

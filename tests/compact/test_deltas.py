@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
-from tests.conftest import base64_text
 from tests.strategies import messages as some
+from tests.strategies.packing import base64_text
+from tests.strategies.profiles import examples
 
 
 def packed(text: str | bytes) -> str:
@@ -205,7 +206,7 @@ def written_over(content: str, position: int, text: str, encoding: str, unit: in
     return data.decode(encoding)
 
 
-@some.share(1)
+@examples(1)
 @given(some.TEXT_PAIRS)
 def test_every_reader_gets_the_new_text(pair: tuple[str, str]) -> None:
     old, new = pair
@@ -219,7 +220,7 @@ def test_every_reader_gets_the_new_text(pair: tuple[str, str]) -> None:
             assert written_over(old, int(position), text, encoding, unit) == new
 
 
-@some.share(1)
+@examples(1)
 @given(some.TEXT_PAIRS)
 def test_no_plain_delta_is_shorter(pair: tuple[str, str]) -> None:
     old, new = pair
@@ -261,7 +262,7 @@ def test_both_ends_of_a_stream_stay_the_same_through_random_edits() -> None:
         assert sender.content == receiver.content == client.content == text
 
 
-@some.share(0.2)
+@examples(0.2)
 @given(st.text(max_size=5), st.lists(some.TEXTS, max_size=8))
 def test_a_stream_arrives_at_each_text(start: str, texts: list[str]) -> None:
     sender, receiver = cw.DeltaStream(start), cw.DeltaStream(start)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from tests.conftest import SMALL, SMALL_BYTES, SMALL_ID, container, zstd
+from tests.strategies.packing import SMALL, SMALL_BYTES, SMALL_ID, container, zstd
 
 RESPONSE = cw.Response("word1 word22 word333 word44 word5 word66 " * 3, "C4", "OK", 9)
 MESSAGE = cw.decode_base85(cw.encode(RESPONSE, format="base85")[1:])

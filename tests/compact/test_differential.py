@@ -20,10 +20,11 @@ from hypothesis import example, given
 
 import compactwire as cw
 from tests import reference as ref
-from tests.conftest import SMALL, SMALL_BYTES, SMALL_ID
 from tests.reference.compression import zstd_header
 from tests.reference.values import model_code
 from tests.strategies import messages as some
+from tests.strategies.packing import SMALL, SMALL_BYTES, SMALL_ID
+from tests.strategies.profiles import examples
 
 FIELDS = [*cw.Response.__match_args__, "model_name", "returncode", "reasoning_effort", "ultrathink"]
 KNOWN = [("small", SMALL_BYTES)]
@@ -117,7 +118,7 @@ def agree(wire: str, product: tuple[str, Any], reference: tuple[str, Any]) -> bo
 # Good input
 
 
-@some.share(1)
+@examples(1)
 @given(some.RESPONSES, some.OPTIONS)
 def test_the_reference_reads_what_the_product_writes(
     response: cw.Response, options: dict[str, Any]
@@ -130,7 +131,7 @@ def test_the_reference_reads_what_the_product_writes(
     assert ref_decode(found[1])[0] == "response"
 
 
-@some.share(1)
+@examples(1)
 @given(some.RESPONSES, some.OPTIONS.filter(lambda options: options["format"] != "smallest"))
 def test_the_product_reads_what_the_reference_writes(
     response: cw.Response, options: dict[str, Any]
@@ -145,7 +146,7 @@ def test_the_product_reads_what_the_reference_writes(
     assert decode(found[1])[0] == "response"
 
 
-@some.share(1)
+@examples(1)
 @given(
     some.RESPONSES,
     st.sampled_from(("verbose", "dsl", "binary", "base85", "auto")),
@@ -202,7 +203,7 @@ def as_carried(response: cw.Response, format: object) -> dict[str, Any]:
     return carried
 
 
-@some.share(1)
+@examples(1)
 @given(some.RESPONSES, some.OPTIONS)
 def test_decode_gives_back_what_encode_got(response: cw.Response, options: dict[str, Any]) -> None:
     found = outcome(lambda: cw.encode(response, **options))
@@ -215,7 +216,7 @@ def test_decode_gives_back_what_encode_got(response: cw.Response, options: dict[
         assert decoded.format == options["format"]
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(some.PLAIN_RESPONSES, st.sampled_from(some.PROTOCOLS), st.sampled_from(some.LAYOUTS))
 @example(cw.Response("kqzvxwjyfbghdcpmutl", "G3"), 2, None)  # as short in the DSL as in Base85
 @example(cw.Response("01234567891011121314", "gpt|4o"), 4, None)  # verbose makes a name of it
@@ -283,31 +284,31 @@ def test_compressed_payloads_are_what_the_design_says(protocol: Any) -> None:
 # Hostile input
 
 
-@some.share(1)
+@examples(1)
 @given(some.HOSTILE_WIRES)
 def test_any_wire_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
-@some.share(1)
+@examples(1)
 @given(some.WHOLE_ENVELOPES)
 def test_any_messagepack_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
-@some.share(1)
+@examples(1)
 @given(some.BROKEN_ENVELOPES)
 def test_any_compressed_stream_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
-@some.share(1)
+@examples(1)
 @given(some.JSON_OBJECTS)
 def test_any_verbose_message_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
-@some.share(1)
+@examples(1)
 @given(some.PREFIXED_NOISE | some.TEXTS)
 @example("")
 @example("\ufeff \n")
@@ -316,7 +317,7 @@ def test_any_text_is_told_apart_the_same(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(some.HOSTILE_WIRES)
 def test_fallback_never_fails_and_changes_nothing_that_decodes(wire: str) -> None:
     found = outcome(lambda: cw.decode(wire, fallback=True, dictionary=SMALL))
@@ -325,7 +326,7 @@ def test_fallback_never_fails_and_changes_nothing_that_decodes(wire: str) -> Non
     assert found == (without if without[0] == "response" else ("response", raw))
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(some.WHOLE_ENVELOPES, st.sampled_from((0, 1, 20, 60, 1000)))
 def test_max_size_stops_the_same_messages(wire: str, max_size: int) -> None:
     found = outcome(lambda: cw.decode(wire, max_size=max_size, dictionary=SMALL))
@@ -333,7 +334,7 @@ def test_max_size_stops_the_same_messages(wire: str, max_size: int) -> None:
     assert agree(wire, found, expected)
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(some.HOSTILE_WIRES)
 def test_inspect_reads_exactly_what_decode_reads(wire: str) -> None:
     assert outcome(lambda: cw.inspect(wire, dictionary=SMALL).response) == decode(wire)
@@ -342,7 +343,7 @@ def test_inspect_reads_exactly_what_decode_reads(wire: str) -> None:
 # Base85 and deltas
 
 
-@some.share(1)
+@examples(1)
 @given(st.binary(max_size=300))
 def test_base85_is_written_and_read_the_same(data: bytes) -> None:
     text = cw.encode_base85(data)
@@ -350,7 +351,7 @@ def test_base85_is_written_and_read_the_same(data: bytes) -> None:
     assert cw.decode_base85(text) == ref.decode_base85(text) == data
 
 
-@some.share(1)
+@examples(1)
 @given(
     st.text(some.ALPHABET, max_size=200)
     | st.builds(some.edited, st.binary(max_size=200).map(cw.encode_base85), some.TEXT_EDITS)
@@ -373,7 +374,7 @@ def test_spare_bits_of_the_last_group_are_ignored() -> None:
     assert cw.decode_base85("VE") == cw.decode_base85("VF") == cw.decode_base85("VG") == b"a"
 
 
-@some.share(1)
+@examples(1)
 @given(some.TEXT_PAIRS)
 def test_each_applies_the_deltas_of_the_other(pair: tuple[str, str]) -> None:
     old, new = pair
@@ -381,7 +382,7 @@ def test_each_applies_the_deltas_of_the_other(pair: tuple[str, str]) -> None:
     assert cw.apply_delta(old, ref.encode_delta(old, new)) == new
 
 
-@some.share(1)
+@examples(1)
 @given(some.TEXT_PAIRS)
 def test_deltas_without_compression_are_the_same(pair: tuple[str, str]) -> None:
     found, expected = cw.encode_delta(*pair), ref.encode_delta(*pair)
@@ -390,7 +391,7 @@ def test_deltas_without_compression_are_the_same(pair: tuple[str, str]) -> None:
         assert found == expected
 
 
-@some.share(1)
+@examples(1)
 @given(some.TEXTS, some.DELTAS, st.sampled_from(("overwrite", "truncate")))
 def test_any_delta_has_the_same_outcome(content: str, delta: str, replace: Any) -> None:
     found = outcome(lambda: cw.apply_delta(content, delta, replace=replace))

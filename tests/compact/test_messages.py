@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from tests.conftest import SMALL
+from tests.strategies.packing import SMALL
 
 FULL = cw.Response(
     "text", "C4", "PART", 7,

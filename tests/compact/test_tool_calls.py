@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
-from tests.conftest import base64_text
 from tests.reference.base85 import decode_base85, encode_base85
+from tests.strategies.packing import base64_text
 
 FORMATS = ["verbose", "binary", "base85", "zlib", "zstd", "dictionary"]
 

@@ -14,7 +14,8 @@ import pytest
 
 import compactwire as cw
 from tests import reference as ref
-from tests.conftest import PACKERS, SMALL, SMALL_BYTES, container, outcome, prefix_of, zstd
+from tests.strategies.outcomes import result_or_error
+from tests.strategies.packing import PACKERS, SMALL, SMALL_BYTES, container, prefix_of, zstd
 
 RESPONSE = cw.Response("Tests pass: 12 of 12. 한국어 🚀", "C4", "PART", 300)
 FORMATS: Any = ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
@@ -47,7 +48,7 @@ CHECKED = [name for name in WIRES if name.startswith(("zlib", "gzip")) or "check
 
 def decode(wire: str | bytes) -> Any:
     """A response, or the class of our error; any other exception goes through."""
-    return outcome(cw.decode, wire, dictionary=SMALL)
+    return result_or_error(cw.decode, wire, dictionary=SMALL)
 
 
 def cuts(data: bytes) -> Iterator[bytes]:
@@ -190,9 +191,9 @@ DELTAS = {
 @pytest.mark.parametrize("name", DELTAS)
 def test_a_broken_delta_raises_nothing_but_our_errors(name: str) -> None:
     delta = DELTAS[name].encode()
-    assert isinstance(outcome(cw.apply_delta, "content", delta), str)
+    assert isinstance(result_or_error(cw.apply_delta, "content", delta), str)
     for changed in (*cuts(delta), *flips(delta)):
-        found = outcome(cw.apply_delta, "content", changed)
+        found = result_or_error(cw.apply_delta, "content", changed)
         assert isinstance(found, str) or issubclass(found, cw.DecodeError)
 
 

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 import gcf as peer
 from compactwire import gcf
-from tests.conftest import outcome
 from tests.reference import gcf as reference
 from tests.reference import gcf_writer
 from tests.strategies.gcf import NAMES, scalars, values
+from tests.strategies.outcomes import result_or_error
 
 PEER_HAS_CONSTANTS = tuple(int(part) for part in version("gcf-python").split(".")[:2]) >= (2, 8)
 OPTIONS: list[dict[str, bool]] = [{}, {"flatten": False}, {"constant_columns": True}]
@@ -159,7 +159,7 @@ def test_a_text_that_was_cut_off_is_never_read_as_less(value: Any) -> None:
     data = gcf.dumps(value).encode()
     rows = data.index(b"\n## [") + 1
     for end in range(data.index(b"\n", rows) + 1):
-        outcome(gcf.loads, data[:end])
+        result_or_error(gcf.loads, data[:end])
     for end in (at + 1 for at in range(rows, len(data) - 1) if data[at] == ord("\n")):
         with pytest.raises(gcf.GcfError):
             gcf.loads(data[:end])

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 import compactwire as cw
 from compactwire import gcf
-from tests.conftest import PROFILE
+from tests.strategies.profiles import PROFILE
 
 OUT_OF_STEP = {"unknown_session_reference", "session_conflict"}
 Identity = tuple[str, str]

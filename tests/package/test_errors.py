@@ -16,7 +16,7 @@ import pytest
 import compactwire as cw
 import compactwire.errors
 from compactwire import cad, gcf, wire
-from tests.conftest import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
+from tests.strategies.packing import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
 ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "crates" / "compactwire-python" / "src" / "errors.rs"

@@ -1,7 +1,7 @@
-"""Input that claims much, unfolds to much, or is much: our error, in a second, in little memory.
+"""Hostile input costs little: input that claims a large size, expands to one, or is large.
 
-Each case runs in a process of its own (`python -m tests.test_limits NAME`), whose address space may
-grow by `EXTRA_BYTES` from the moment on when the input is ready.
+Each case runs in a process of its own (`python -m tests.package.test_limits NAME`). Once the input
+is ready, its address space may grow by `EXTRA_BYTES`; the error of ours must come in `SECONDS`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import pytest
 import zstandard
 
 import compactwire as cw
-from tests.conftest import PACKERS, SMALL, SMALL_BYTES, base64_text, container, outcome, prefix_of
+from tests.strategies.outcomes import result_or_error
+from tests.strategies.packing import PACKERS, SMALL, SMALL_BYTES, base64_text, container, prefix_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MEBI = 1024 * 1024
@@ -220,7 +221,7 @@ def run(name: str) -> dict[str, Any]:
     limit_memory()
     # Of this process alone, so that a busy machine changes nothing.
     start = time.process_time()
-    found = outcome(call)
+    found = result_or_error(call)
     seconds = time.process_time() - start
     return {"found": found.__name__ if isinstance(found, type) else "no error", "seconds": seconds}
 
@@ -228,7 +229,7 @@ def run(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_hostile_input_costs_little(name: str) -> None:
     child = subprocess.run(
-        [sys.executable, "-m", "tests.test_limits", name],
+        [sys.executable, "-m", "tests.package.test_limits", name],
         cwd=ROOT,
         capture_output=True,
         check=False,
@@ -274,7 +275,7 @@ def test_max_size_may_be_huge(name: str, max_size: int) -> None:
 
 def test_a_huge_max_size_and_a_frame_for_130_gb_are_no_reason_to_die() -> None:
     # There is no memory for what the frame could hold; where there is, it holds no response.
-    found = outcome(wire("S", empty_blocks(), max_size=2**63))
+    found = result_or_error(wire("S", empty_blocks(), max_size=2**63))
     assert found in (cw.DecompressionFailed, cw.InvalidMsgpack)
 
 
@@ -328,9 +329,9 @@ def test_what_is_ignored_may_be_nested_128_deep(depth: int) -> None:
 
 
 def test_what_is_ignored_is_nested_no_deeper() -> None:
-    assert outcome(packed(b"\x91" * 129 + b"\xc0")) is cw.InvalidMsgpack
-    assert outcome(packed(b"\x81\x01" * 129 + b"\xc0")) is cw.InvalidMsgpack
-    assert outcome(verbose('"x":' + "[" * 129 + "]" * 129)) is cw.InvalidFormat
+    assert result_or_error(packed(b"\x91" * 129 + b"\xc0")) is cw.InvalidMsgpack
+    assert result_or_error(packed(b"\x81\x01" * 129 + b"\xc0")) is cw.InvalidMsgpack
+    assert result_or_error(verbose('"x":' + "[" * 129 + "]" * 129)) is cw.InvalidFormat
 
 
 @pytest.mark.parametrize(
@@ -366,7 +367,7 @@ def test_an_ignored_key_may_have_any_messagepack_value(value: bytes) -> None:
     "value", [b"", b"\xc1", b"\xca\0", b"\xd4\x01", b"\xc7\x03\x01ab", b"\x91"]
 )
 def test_an_ignored_key_has_a_whole_value(value: bytes) -> None:
-    assert outcome(packed(value)) is cw.InvalidMsgpack
+    assert result_or_error(packed(value)) is cw.InvalidMsgpack
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Nothing leaks: each public function, over and over, on good input and on bad.
+"""Nothing leaks: each public function runs many times, on good input and on bad.
 
-Each case runs in a process of its own (`python -m tests.test_memory NAME`), whose resident memory
-must stand still once it is warm.
+Each case runs in a process of its own (`python -m tests.package.test_memory NAME`). Its resident
+memory must not grow after the first rounds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import pytest
 
 import compactwire as cw
 from compactwire import cad
-from tests.conftest import PACKERS, SMALL, SMALL_BYTES, outcome, prefix_of
+from tests.strategies.outcomes import result_or_error
+from tests.strategies.packing import PACKERS, SMALL, SMALL_BYTES, prefix_of
 
 if sys.platform != "linux":
     pytest.skip("resident memory is read the Linux way", allow_module_level=True)
@@ -145,16 +146,16 @@ def resident_bytes() -> int:
 
 def growth(call: Callable[[], object]) -> int:
     for _ in range(WARM_UP):
-        outcome(call)
+        result_or_error(call)
     before = resident_bytes()
     for _ in range(REPEATS):
-        outcome(call)
+        result_or_error(call)
     return resident_bytes() - before
 
 
 def growth_in_a_new_process(name: str) -> int:
     child = subprocess.run(
-        [sys.executable, "-m", "tests.test_memory", name],
+        [sys.executable, "-m", "tests.package.test_memory", name],
         cwd=ROOT,
         capture_output=True,
         check=False,

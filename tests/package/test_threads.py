@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import compactwire as cw
-from tests.conftest import SMALL_BYTES
+from tests.strategies.packing import SMALL_BYTES
+from tests.strategies.threads import THREADS, in_threads
 
-THREADS = 8
 MESSAGES = 100_000
 TEXTS = ("", "short", "한국어 🚀", "word1 word2 " * 12, "so it goes. " * 60)
-
-
-def in_threads(work: Callable[[int], object]) -> list[Any]:
-    """What `work` returns for each thread's number; all begin at the same moment."""
-    barrier = threading.Barrier(THREADS)
-    results: list[Any] = [None] * THREADS
-
-    def body(number: int) -> None:
-        barrier.wait()
-        try:
-            results[number] = work(number)
-        except BaseException as error:
-            results[number] = error
-
-    threads = [threading.Thread(target=body, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return results
 
 
 def cases(dictionary: cw.Dictionary) -> list[tuple[cw.Response, dict[str, Any], str]]:

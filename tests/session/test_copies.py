@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from tests.package.test_threads import THREADS, in_threads
 from tests.strategies.sessions import COLLIDING, HELPFUL, SEARCH, meant, pair, said
+from tests.strategies.threads import THREADS, in_threads
 
 
 @pytest.mark.parametrize(

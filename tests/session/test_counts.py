@@ -13,10 +13,11 @@ from hypothesis import given
 
 import compactwire as cw
 from tests.strategies import messages as some
+from tests.strategies.profiles import examples
 from tests.strategies.sessions import JSON, SEARCH, TOOLS, pair, plain_json
 
 
-@some.share(0.3)
+@examples(0.3)
 @given(st.lists(st.tuples(TOOLS, JSON, some.TEXTS, some.TEXTS, st.booleans()), max_size=4))
 def test_counts_are_those_of_the_frames_and_of_compact_json(requests: Any) -> None:
     ours, theirs = pair()

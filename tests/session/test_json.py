@@ -12,6 +12,7 @@ from hypothesis import given
 
 import compactwire as cw
 from tests.strategies import messages as some
+from tests.strategies.profiles import examples
 from tests.strategies.sessions import JSON, SEARCH, TOOLS, check_of, id_of, meant, pair, said
 
 
@@ -19,7 +20,7 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(TOOLS, JSON)
 def test_tools_and_arguments_are_the_json_of_python_with_sorted_keys(tool: Any, args: Any) -> None:
     definition, request = cw.Session().encode_request(tool=tool, args=args)
@@ -28,7 +29,7 @@ def test_tools_and_arguments_are_the_json_of_python_with_sorted_keys(tool: Any, 
     assert request == f"REQ|1|{id_of('t', canonical(tool))}||{canonical(args)}|D|=|{check}"
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(st.lists(TOOLS, max_size=3), JSON, st.none() | some.TEXTS, st.none() | some.TEXTS)
 def test_whatever_is_asked_comes_out(
     tool: Any, args: Any, system: str | None, context: str | None

@@ -19,10 +19,11 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import compactwire as cw
 from tests import reference as ref
-from tests.conftest import PROFILE, zstd
 from tests.reference import sessions as reference
 from tests.reference.json_strict import read_whole_json, write_json
 from tests.strategies import messages as some
+from tests.strategies.packing import zstd
+from tests.strategies.profiles import PROFILE, examples
 from tests.strategies.sessions import (
     COLLIDING,
     attempted,
@@ -223,7 +224,7 @@ class Conversation(RuleBasedStateMachine):
 
 TestConversation = Conversation.TestCase
 TestConversation.settings = settings(
-    some.share(0.15), stateful_step_count=30 if PROFILE == "quick" else 100
+    examples(0.15), stateful_step_count=30 if PROFILE == "quick" else 100
 )
 
 
@@ -262,7 +263,7 @@ TURNS = st.lists(
 )
 
 
-@some.share(0.3)
+@examples(0.3)
 @given(TURNS, st.booleans(), st.sampled_from((2**26, 2**26, 600)))
 def test_the_reference_writes_the_same_frames_and_reads_the_same(
     turns: list[Any], checked: bool, max_size: int
@@ -341,7 +342,7 @@ BATCHES = st.builds(
 )
 
 
-@some.share(1)
+@examples(1)
 @given(st.lists(BATCHES, min_size=1, max_size=4), st.sampled_from((2**26, 2**26, 40)))
 def test_the_reference_judges_hostile_frames_the_same(
     batches: list[list[str]], max_size: int
@@ -355,7 +356,7 @@ def test_the_reference_judges_hostile_frames_the_same(
             assert product.__reduce__() == before
 
 
-@some.share(0.5)
+@examples(0.5)
 @given(BATCHES, some.BYTE_EDITS | st.just(()), some.TEXT_EDITS, some.CUTS)
 def test_the_reference_judges_hostile_packed_texts_the_same(
     frames: list[str], bytes_: Any, edits: Any, cut: int | None

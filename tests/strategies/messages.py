@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 import compactwire as cw
-from tests.conftest import PACKERS, SMALL, base64_text, prefix_of
 from tests.reference.base85 import ALPHABET as ALPHABET
 from tests.reference.base85 import encode_base85
+from tests.strategies.packing import PACKERS, SMALL, base64_text, prefix_of
 
 FORMATS = ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
 PROTOCOLS = (2, 4)
@@ -28,12 +27,6 @@ STATUSES = ("OK", "ERR", "PART", "STREAM")
 CODES = ("G3", "C4", "X5", "OL", "AD", "SE", "C45", "CS", "CH", "G4", "G5", "O4")
 NAMES = ("gemini-2.5-pro", "Claude Opus", "gpt-5", "CODEX", "ollama/llama", "adam", "Seele", "qwen")
 MAX_TOKENS = 2**63 - 1
-
-
-def share(part: float) -> settings:
-    """A part of the profile's examples, for what is slow or narrow."""
-    profile = settings.get_profile(settings.get_current_profile_name())
-    return settings(max_examples=max(20, int(profile.max_examples * part)))
 
 
 # Responses
