@@ -123,12 +123,12 @@ def test_a_file_that_fails_or_gives_something_else_is_reported() -> None:
 
 def test_a_path_to_no_rows_says_what_there_is() -> None:
     for path, message in [
-        (("total",), "a scalar has no rows"),
-        (("nix",), 'no member "nix"; there are: "total", "report", "users"'),
-        (("report", "nix"), 'no member "nix"; there are: "orders"'),
-        (("report", "orders", "x"), "a path leads through objects, and this is an array"),
-        (("users", "c"), 'no member "c"; there are: "a", "b"'),
-        (("users", "a", "v"), "a scalar has no rows"),
+        (("total",), "expected an array or object to read rows from, found a scalar"),
+        (("nix",), 'no member "nix"; the object has "total", "report", "users"'),
+        (("report", "nix"), 'no member "nix"; the object has "orders"'),
+        (("report", "orders", "x"), "expected an object on the path to the rows, found an array"),
+        (("users", "c"), 'no member "c"; the object has "a", "b"'),
+        (("users", "a", "v"), "expected an array or object to read rows from, found a scalar"),
         (("users", "a", "x"), 'no member "x"'),
     ]:
         with pytest.raises(gcf.GcfError, match="missing_section") as caught:

@@ -1,30 +1,31 @@
-//! The part of a text that is at hand: whole lines, and where in the text they are.
+//! The buffered part of a text that arrives in pieces: whole lines, and their position in the text.
 
 use crate::gcf::error::{Code, Error, Fault, Place};
 use memchr::{memchr_iter, memrchr};
 
-/// Rows of so many bytes are read again for each line of them: another may be all that is missing.
+/// A row shorter than this, in bytes, is parsed again whenever a line of it arrives.
 const SHORT: usize = 1 << 12;
-/// How much may stand between two rows that is no row, in bytes.
+/// The maximum size of comments and blank lines between two rows, in bytes.
 const MAX_COMMENTS: usize = 1 << 20;
 
-/// Text that comes in pieces and goes line by line.
+/// Collects pieces of a text and drops the lines that have been parsed.
 #[derive(Default)]
 pub(super) struct LineBuffer {
-    /// Whole lines.
+    /// Whole lines that have not been dropped.
     pub text: String,
     /// The beginning of the next line.
     tail: Vec<u8>,
-    /// Nothing follows.
+    /// Whether the text is complete.
     pub finished: bool,
-    /// What is wrong with what followed.
+    /// The error after the lines in `text`, if the bytes there are not UTF-8.
     pub broken: Option<Error>,
-    /// What went already, in bytes.
+    /// The number of bytes dropped so far.
     pub bytes_before: usize,
-    /// How many bytes there must be before it is worth while to read again.
+    /// The length that `text` must reach before parsing it again can make progress.
     wanted: usize,
-    /// A place in the text, and how many lines of the whole are before it.
+    /// An offset in `text`.
     cursor: usize,
+    /// The number of lines before `cursor`, dropped ones included.
     lines: usize,
 }
 
@@ -56,7 +57,7 @@ impl LineBuffer {
         self.tail.clear();
     }
 
-    /// Takes the lines before the first that is not UTF-8.
+    /// Takes the lines before the first that is not UTF-8, and records the error.
     #[cold]
     fn break_off(&mut self) {
         let Err(error) = std::str::from_utf8(&self.tail) else { return };
@@ -71,34 +72,34 @@ impl LineBuffer {
         self.broken = Some(Error { code: Code::InvalidUtf8, message, place });
     }
 
-    /// Whether a line, or what stands between two, is longer than any should be.
+    /// Whether a line, or the comments between two rows, exceed the limit.
     pub(super) fn is_too_long(&self, max_size: usize) -> bool {
         self.tail.len() > max_size || self.text.len() > max_size.saturating_add(MAX_COMMENTS)
     }
 
-    /// Whether reading would come further than the last time.
-    pub(super) fn is_worth_it(&self) -> bool {
+    /// Whether parsing can get further than the last time.
+    pub(super) fn can_progress(&self) -> bool {
         self.finished || self.broken.is_some() || self.text.len() >= self.wanted.max(1)
     }
 
-    /// What is left is not enough. Of a long row half as much again is asked for, so that it is not
-    /// read again for each piece of it.
-    pub(super) fn was_too_little(&mut self) {
+    /// Records that `text` ends within a row. A long row must grow by half before it is parsed again,
+    /// so that the total work stays linear in its length.
+    pub(super) fn need_more(&mut self) {
         let length = self.text.len();
         self.wanted = if length < SHORT { length + 1 } else { length + length / 2 };
     }
 
-    /// Lets go of what is before `at`.
-    pub(super) fn consume(&mut self, at: usize) {
+    /// Drops the text before `at`.
+    pub(super) fn drop_until(&mut self, at: usize) {
         let text = std::mem::take(&mut self.text);
-        self.go_to(at, &text);
+        self.move_cursor(at, &text);
         self.text = text;
         self.text.drain(..at);
         self.bytes_before += at;
         self.cursor = 0;
     }
 
-    fn go_to(&mut self, at: usize, text: &str) {
+    fn move_cursor(&mut self, at: usize, text: &str) {
         let count = |range: std::ops::Range<usize>| {
             memchr_iter(b'\n', text.as_bytes().get(range).unwrap_or_default()).count()
         };
@@ -110,18 +111,18 @@ impl LineBuffer {
         self.cursor = at;
     }
 
-    /// Where an offset of `text` is, which is ours.
+    /// The line and column of an offset in `text`, which must be the text of this buffer.
     pub(super) fn place(&mut self, at: usize, text: &str) -> Place {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;
         }
-        self.go_to(at, text);
+        self.move_cursor(at, text);
         let start = memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |newline| newline + 1);
         Place::Text { line: self.lines + 1, column: text[start..at].chars().count() + 1 }
     }
 
-    /// What is wrong in `text`, which is ours, with its place.
+    /// Adds line and column to an error in `text`, which must be the text of this buffer.
     pub(super) fn locate(&mut self, fault: Fault, text: &str) -> Error {
         let place = self.place(fault.at, text);
         Error { code: fault.code, message: fault.message, place }

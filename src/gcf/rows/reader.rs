@@ -1,10 +1,11 @@
-//! Reading the rows of one container of a text that is never held whole.
+//! The streaming reader: parses the rows of one container without holding the whole text.
 //!
-//! Text is fed in pieces of any size. A piece of text is read as the whole would be: what was read
-//! counts only if it could not be otherwise had the text gone on, which [`Lines::saw_end`] knows;
-//! else it is read again from its beginning when more is there. Kept are the lines of the row that is
-//! open, the declarations of the open tables, and the keys of the open objects, so that none comes
-//! twice. GCF 3.6 sections 3 to 8 and 16.
+//! The text arrives in pieces of any size and is parsed in steps: a row, another value, or the
+//! beginning or end of a container. A step is applied only if more text could not change its result,
+//! that is, if the lookahead has not reached the end of the buffer ([`Lines::saw_end`]). Otherwise the
+//! step is discarded and parsed again when more text has arrived. The reader keeps the lines of the
+//! current row, the declarations of the open tables, and the keys of the open objects to reject
+//! duplicates. GCF 3.6 sections 3 to 8 and 16.
 //!
 //! [`Lines::saw_end`]: crate::gcf::syntax::line::Lines::saw_end
 
@@ -27,46 +28,49 @@ use crate::gcf::syntax::name_index::NameIndex;
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 
-/// What the value is that a sink was told last.
+/// What the value is whose events the sink received last. The *target* is the container whose rows
+/// the caller wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// No row.
+    /// A value outside the target.
     Skipped,
-    /// A row, or another element.
+    /// A row or another element of the target, an array.
     Row,
-    /// An object of one member, which is a member of the container.
+    /// An object with a single member, which is a member of the target, an object.
     Member,
-    /// An array of the elements.
+    /// An array with all elements of the target, a list of scalars.
     Elements,
-    /// An object of one member, a row of a keyed table, and the path leads on from there.
+    /// An object with a single member: the row of a keyed table that contains the target.
     Enclosing {
-        /// How many keys of the path have led to it.
+        /// How many keys of the path lead to the keyed table.
         matched: usize,
     },
-    /// Nothing whole, and void: it is told again from its beginning.
+    /// An incomplete value: its events must be discarded and will be emitted again.
     Incomplete,
 }
 
-/// Is asked to put aside what a sink was told.
+/// Called after the events of a value, to take it out of the sink.
 pub type Handler<'e, S> = &'e mut dyn FnMut(&mut S, Event) -> Result<(), <S as Sink>::Error>;
 
-/// Why reading stops.
+/// Why [`RowReader::read`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// More text is needed.
     NeedMore,
-    /// The text has ended, and all of it was right.
+    /// The text is complete and valid.
     Finished,
 }
 
-/// Reads the rows of one container. `N` is a key that the sink knows.
+/// Reads the rows of one container. `N` is the type of a key registered with the sink.
 pub struct RowReader<N> {
     path: Vec<String>,
     limits: Limits,
     max_row_size: usize,
-    input: LineBuffer,
+    buffer: LineBuffer,
     stage: Stage,
+    /// The open containers, the innermost last.
     frames: Vec<Frame<N>>,
+    /// See [`Decoder::deferred`].
     deferred: Vec<(usize, u64)>,
     preceding: Preceding,
 }
@@ -74,67 +78,69 @@ pub struct RowReader<N> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Header,
-    /// The root is open, or what stands behind it is not read; it is an array or keyed table.
+    /// The root has been opened, and the end of the text not been parsed. `counted` says whether the
+    /// root is an array or keyed table.
     Body {
         counted: bool,
     },
     Done,
 }
 
-/// A container that is open.
+/// An open container and its place in the path.
 struct Frame<N> {
-    kind: Kind<N>,
-    /// The indentation of what is in it.
+    container: Container<N>,
+    /// The indentation of its members or rows.
     depth: usize,
-    /// How many keys of the path lead here, if they do; all, if its rows are wanted.
+    /// How many keys of the path lead to it, if it is on the path; all keys, if it is the target.
     matched: Option<usize>,
 }
 
-enum Kind<N> {
+/// An open container, with what is needed to parse the rest of it.
+enum Container<N> {
     Object(NameIndex<'static>),
     Table {
-        items: Items,
+        items: ItemCount,
         table: SharedColumns<N>,
         state: TableState<N>,
-        /// The keys of a keyed table.
+        /// The member keys so far, if it is a keyed table.
         names: Option<NameIndex<'static>>,
     },
-    Array(Items),
+    Array(ItemCount),
 }
 
-/// Items that are counted.
-struct Items {
+/// The declared and the actual number of rows or elements.
+struct ItemCount {
     count: Count,
-    /// Where the count stands.
+    /// The place of the declared count, whose text may have been dropped when it is checked.
     place: Place,
-    /// Which of the counts that are left to the end it is.
+    /// Its index among the deferred counts, if it is one.
     deferred: Option<usize>,
     found: u64,
 }
 
-/// What was read: it changes the reader only once it is sure.
+/// The result of one step; [`RowReader::apply`] changes the reader accordingly.
 enum Step<N> {
-    /// The header, and the beginning of the root; or its end, of a list.
-    Begun { root: Option<Frame<N>>, counted: bool },
-    /// The head of a member that is a container.
-    Opened { frame: Frame<N>, name: String },
-    /// A value, and its key where it has one.
-    Value { what: Event, name: Option<String> },
+    /// The header and the beginning of the root; all of it if it is a list, which has no frame.
+    RootOpened { root: Option<Frame<N>>, counted: bool },
+    /// The beginning of a member that is a container.
+    MemberOpened { frame: Frame<N>, name: String },
+    /// A complete value, with its key if it is a member.
+    Value { event: Event, name: Option<String> },
     /// The innermost container has ended.
     Closed,
     /// The text has ended.
-    Finished,
+    TextEnded,
 }
 
 impl<N> RowReader<N> {
-    /// The rows of the container that the keys of `path` lead to from the root, through objects. A
-    /// row with what is attached to it, and any other line, may have `max_row_size` bytes.
+    /// A reader of the container that `path`, keys of objects, leads to from the root. A row with its
+    /// attachments, and any other line, may have at most `max_row_size` bytes.
     pub fn new(path: Vec<String>, limits: Limits, max_row_size: usize) -> Self {
         Self {
             path,
             limits,
             max_row_size,
-            input: LineBuffer::default(),
+            buffer: LineBuffer::default(),
             stage: Stage::Header,
             frames: Vec::new(),
             deferred: Vec::new(),
@@ -142,26 +148,26 @@ impl<N> RowReader<N> {
         }
     }
 
-    /// Adds a piece of the text. Bytes that are not UTF-8 are an error of [`RowReader::read`], behind the
-    /// rows before them.
+    /// Adds a piece of the text. If it is not UTF-8, [`RowReader::read`] fails after the rows before
+    /// the invalid bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.input.feed(bytes);
+        self.buffer.feed(bytes);
     }
 
-    /// There is no more text.
+    /// Marks the end of the text.
     pub fn finish(&mut self) {
-        self.input.finish();
+        self.buffer.finish();
     }
 
-    /// Tells `sink` the rows that are there, and `each` what that was.
+    /// Parses the buffered text: emits each value to `sink`, then calls `handler`.
     ///
     /// # Errors
-    /// As [`read`](crate::gcf::read); `missing_section`: the path leads to nothing that has rows;
-    /// `limit_exceeded`: a row is too large.
+    /// As [`read`](crate::gcf::read); `missing_section` if the path does not lead to a container;
+    /// `limit_exceeded` if a row is too large.
     pub fn read<S>(
         &mut self,
         sink: &mut S,
-        each: Handler<'_, S>,
+        handler: Handler<'_, S>,
     ) -> Result<Status, ReadError<S::Error>>
     where
         S: Columns<Name = N>,
@@ -169,33 +175,33 @@ impl<N> RowReader<N> {
         if self.stage == Stage::Done {
             return Ok(Status::Finished);
         }
-        if !self.input.is_worth_it() {
+        if !self.buffer.can_progress() {
             return self.need_more();
         }
-        let text = std::mem::take(&mut self.input.text);
+        let text = std::mem::take(&mut self.buffer.text);
         let mut decoder = Decoder::new(&text, self.limits, sink);
-        decoder.base = self.input.bytes_before;
+        decoder.base = self.buffer.bytes_before;
         decoder.deferred = std::mem::take(&mut self.deferred);
-        let mut at = At { position: 0, row: 0 };
-        let status = self.steps(&mut decoder, each, &mut at);
+        let mut progress = Progress { position: 0, row: 0 };
+        let status = self.steps(&mut decoder, handler, &mut progress);
         self.deferred = decoder.deferred;
-        self.input.text = text;
-        self.input.consume(at.position);
+        self.buffer.text = text;
+        self.buffer.drop_until(progress.position);
         match status? {
             Status::Finished => Ok(Status::Finished),
-            Status::NeedMore if at.row > self.max_row_size => Err(self.too_large()),
+            Status::NeedMore if progress.row > self.max_row_size => Err(self.too_large()),
             Status::NeedMore => {
-                self.input.was_too_little();
+                self.buffer.need_more();
                 self.need_more()
             }
         }
     }
 
     fn need_more<E>(&mut self) -> Result<Status, ReadError<E>> {
-        if let Some(error) = self.input.broken.take() {
+        if let Some(error) = self.buffer.broken.take() {
             return Err(ReadError::Text(error));
         }
-        if self.input.is_too_long(self.max_row_size) {
+        if self.buffer.is_too_long(self.max_row_size) {
             return Err(self.too_large());
         }
         Ok(Status::NeedMore)
@@ -204,17 +210,17 @@ impl<N> RowReader<N> {
     #[cold]
     fn too_large<E>(&mut self) -> ReadError<E> {
         let size = self.max_row_size;
-        let message = format!("a row or another line of more than {size} bytes; allow more");
+        let message = format!("a row or line is larger than max_row_size, {size} bytes");
         let fault = Fault { code: Code::LimitExceeded, message, at: 0 };
-        ReadError::Text(self.input.locate(fault, ""))
+        ReadError::Text(self.buffer.locate(fault, ""))
     }
 
-    /// Reads on until the text at hand is not enough.
+    /// Parses and applies steps until the buffered text ends within one.
     fn steps<S>(
         &mut self,
         decoder: &mut Decoder<'_, '_, S>,
-        each: Handler<'_, S>,
-        at: &mut At,
+        handler: Handler<'_, S>,
+        progress: &mut Progress,
     ) -> Result<Status, ReadError<S::Error>>
     where
         S: Columns<Name = N>,
@@ -222,7 +228,7 @@ impl<N> RowReader<N> {
         let mut ready = Ok(());
         if self.stage != Stage::Header {
             ready = decoder.advance();
-            at.position = decoder.lines.position();
+            progress.position = decoder.lines.position();
         }
         decoder.preceding = self.preceding;
         loop {
@@ -232,21 +238,21 @@ impl<N> RowReader<N> {
                 Ok(()) => self.step(decoder),
                 Err(fault) => Err(Failure::Fault(fault)),
             };
-            at.row = decoder.lines.consumed().saturating_sub(at.position);
-            if decoder.lines.saw_end() && !self.input.finished {
+            progress.row = decoder.lines.consumed().saturating_sub(progress.position);
+            if decoder.lines.saw_end() && !self.buffer.finished {
                 decoder.deferred.truncate(deferred);
-                each(decoder.sink, Event::Incomplete).map_err(ReadError::Sink)?;
+                handler(decoder.sink, Event::Incomplete).map_err(ReadError::Sink)?;
                 return Ok(Status::NeedMore);
             }
-            if at.row > self.max_row_size {
+            if progress.row > self.max_row_size {
                 return Ok(Status::NeedMore);
             }
-            let done = step.and_then(|step| self.apply(decoder, each, step));
+            let done = step.and_then(|step| self.apply(decoder, handler, step));
             done.map_err(|stop| match stop {
-                Failure::Fault(fault) => ReadError::Text(self.input.locate(*fault, decoder.text)),
+                Failure::Fault(fault) => ReadError::Text(self.buffer.locate(*fault, decoder.text)),
                 Failure::Sink(error) => ReadError::Sink(error),
             })??;
-            at.position = decoder.lines.position();
+            progress.position = decoder.lines.position();
             self.preceding = decoder.preceding;
             if self.stage == Stage::Done {
                 return Ok(Status::Finished);
@@ -259,29 +265,29 @@ impl<N> RowReader<N> {
         S: Columns<Name = N>,
     {
         let all = self.path.len();
-        let Some(Frame { kind, depth, matched }) = self.frames.last_mut() else {
+        let Some(Frame { container, depth, matched }) = self.frames.last_mut() else {
             return match self.stage {
-                Stage::Body { counted } => decoder.end(counted).map(|()| Step::Finished),
-                _ => root(decoder, all),
+                Stage::Body { counted } => decoder.end(counted).map(|()| Step::TextEnded),
+                _ => read_root(decoder, all),
             };
         };
-        let wanted = *matched == Some(all);
+        let is_target = *matched == Some(all);
         let next = matched.and_then(|matched| self.path.get(matched));
-        match kind {
-            Kind::Object(names) if wanted => whole_member(decoder, *depth, names),
-            Kind::Object(names) => {
-                let path = Path { matched: *matched, next, all };
-                member(decoder, *depth, names, &path)
+        match container {
+            Container::Object(names) if is_target => emit_member(decoder, *depth, names),
+            Container::Object(names) => {
+                let path = PathState { matched: *matched, next, all };
+                read_member(decoder, *depth, names, &path)
             }
-            Kind::Table { items, table, state, names } => {
+            Container::Table { items, table, state, names } => {
                 let line = decoder.next_row(items.count, items.found, *depth)?;
                 let (line, names) = match (line, names) {
                     (Some(line), Some(names)) => (line, names),
-                    (None, Some(names)) => return closed(decoder, next, names),
+                    (None, Some(names)) => return close_object(decoder, next, names),
                     (None, None) => return Ok(Step::Closed),
                     (Some(line), None) => {
                         decoder.row(line, table, state, items.found, None)?;
-                        return Ok(Step::Value { what: Event::row(wanted), name: None });
+                        return Ok(Step::Value { event: Event::row(is_target), name: None });
                     }
                 };
                 let mut name = None;
@@ -293,59 +299,61 @@ impl<N> RowReader<N> {
                 emit!(decoder.sink.begin_object());
                 decoder.row(line, table, state, items.found, Some(&mut is_new))?;
                 emit!(decoder.sink.end_object());
-                let what = match *matched {
-                    Some(_) if wanted => Event::Member,
+                let event = match *matched {
+                    Some(_) if is_target => Event::Member,
                     Some(matched) if next == name.as_ref() => Event::Enclosing { matched },
                     _ => Event::Skipped,
                 };
-                Ok(Step::Value { what, name })
+                Ok(Step::Value { event, name })
             }
-            Kind::Array(items) => {
+            Container::Array(items) => {
                 let Some((line, form)) = decoder.next_item(items.count, items.found, *depth)?
                 else {
                     return Ok(Step::Closed);
                 };
                 decoder.item(line, form, *depth + 2)?;
-                Ok(Step::Value { what: Event::row(wanted), name: None })
+                Ok(Step::Value { event: Event::row(is_target), name: None })
             }
         }
     }
 
-    /// Makes what was read so. What is wrong with a count has a place that the text at hand may not
-    /// have any more.
+    /// Applies a parsed step. The inner result is a wrong count, which already has its place because the
+    /// text of the declaration may have been dropped.
     fn apply<S>(
         &mut self,
         decoder: &mut Decoder<'_, '_, S>,
-        each: Handler<'_, S>,
+        handler: Handler<'_, S>,
         step: Step<N>,
     ) -> DecodeResult<S, Result<(), ReadError<S::Error>>>
     where
         S: Columns<Name = N>,
     {
         match step {
-            Step::Begun { root, counted } => {
+            Step::RootOpened { root, counted } => {
                 self.stage = Stage::Body { counted };
                 match root {
                     Some(frame) => self.open(decoder, frame)?,
-                    None => emit!(each(decoder.sink, Event::Elements)),
+                    None => emit!(handler(decoder.sink, Event::Elements)),
                 }
             }
-            Step::Opened { frame, name } => {
+            Step::MemberOpened { frame, name } => {
                 self.add_name(name);
                 self.open(decoder, frame)?;
             }
-            Step::Value { what, name } => {
+            Step::Value { event, name } => {
                 if let Some(name) = name {
                     self.add_name(name);
                 }
-                if let Some(items) = self.frames.last_mut().and_then(|frame| frame.kind.items()) {
+                if let Some(items) =
+                    self.frames.last_mut().and_then(|frame| frame.container.items())
+                {
                     items.found += 1;
                 }
-                emit!(each(decoder.sink, what));
+                emit!(handler(decoder.sink, event));
             }
             Step::Closed => {
                 let mut closed = self.frames.pop();
-                if let Some(items) = closed.as_mut().and_then(|frame| frame.kind.items()) {
+                if let Some(items) = closed.as_mut().and_then(|frame| frame.container.items()) {
                     if let Some(index) = items.deferred {
                         decoder.deferred[index].1 = items.found;
                     }
@@ -353,14 +361,16 @@ impl<N> RowReader<N> {
                     return Ok(items.check().map_err(ReadError::Text));
                 }
             }
-            Step::Finished => self.stage = Stage::Done,
+            Step::TextEnded => self.stage = Stage::Done,
         }
         Ok(Ok(()))
     }
 
     fn add_name(&mut self, name: String) {
-        let kind = self.frames.last_mut().map(|frame| &mut frame.kind);
-        if let Some(Kind::Object(names) | Kind::Table { names: Some(names), .. }) = kind {
+        let container = self.frames.last_mut().map(|frame| &mut frame.container);
+        if let Some(Container::Object(names) | Container::Table { names: Some(names), .. }) =
+            container
+        {
             names.add(name.into());
         }
     }
@@ -369,38 +379,39 @@ impl<N> RowReader<N> {
     where
         S: Columns<Name = N>,
     {
-        let Some(items) = frame.kind.items() else {
+        let Some(items) = frame.container.items() else {
             decoder.enter(decoder.here())?;
             self.frames.push(frame);
             return Ok(());
         };
         decoder.enter(items.count.at)?;
         items.deferred = decoder.defer(items.count);
-        items.place = self.input.place(items.count.at, decoder.text);
+        items.place = self.buffer.place(items.count.at, decoder.text);
         self.frames.push(frame);
         Ok(())
     }
 }
 
-/// How far the text at hand is read.
-struct At {
-    /// Where the row begins that is not read.
+/// How far the buffered text has been parsed.
+struct Progress {
+    /// The offset of the first step that has not been applied.
     position: usize,
-    /// How large it is, as far as it was read, in bytes.
+    /// The number of bytes that this step has consumed so far.
     row: usize,
 }
 
-/// How far the path leads.
-struct Path<'p> {
-    /// How many of its keys lead to the object that is open, if they do.
+/// The path, seen from an open object.
+struct PathState<'p> {
+    /// How many keys lead to the object, if it is on the path.
     matched: Option<usize>,
+    /// The key of the member that the path continues with.
     next: Option<&'p String>,
-    /// How many keys it has.
+    /// The number of keys of the path.
     all: usize,
 }
 
-/// The header, and what stands behind it; the path has so many keys.
-fn root<S: Columns>(
+/// Parses the header and the beginning of the root. `keys` is the number of keys of the path.
+fn read_root<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     keys: usize,
 ) -> DecodeResult<S, Step<S::Name>> {
@@ -408,44 +419,46 @@ fn root<S: Columns>(
     match decoder.begin()? {
         Root::Scalar(line) => decoder.fail(Code::MissingSection, line, NO_ROWS),
         Root::Object => {
-            let frame = Frame { kind: Kind::Object(NameIndex::new()), depth: 0, matched };
-            Ok(Step::Begun { root: Some(frame), counted: false })
+            let frame = Frame { container: Container::Object(NameIndex::new()), depth: 0, matched };
+            Ok(Step::RootOpened { root: Some(frame), counted: false })
         }
         Root::Array(line) => {
             decoder.advance()?;
-            let kind = Kind::of(decoder.head(line.start + 3, line.end)?);
-            if keys > 0 && !matches!(&kind, Ok(kind) if kind.has_members()) {
+            let container = Container::of(decoder.head(line.start + 3, line.end)?);
+            if keys > 0 && !matches!(&container, Ok(container) if container.has_members()) {
                 return decoder.fail(Code::MissingSection, line, NO_MEMBERS);
             }
-            let root = match kind {
-                Ok(kind) => Some(Frame { kind, depth: 0, matched }),
+            let root = match container {
+                Ok(container) => Some(Frame { container, depth: 0, matched }),
                 Err((count, start)) => {
                     decoder.list(count, start, line.end)?;
                     None
                 }
             };
-            Ok(Step::Begun { root, counted: true })
+            Ok(Step::RootOpened { root, counted: true })
         }
     }
 }
 
-const NO_ROWS: &str = "a scalar has no rows";
-const NO_MEMBERS: &str = "a path leads through objects, and this is an array";
+const NO_ROWS: &str = "expected an array or object to read rows from, found a scalar";
+const NO_MEMBERS: &str = "expected an object on the path to the rows, found an array";
 
-/// The end of an object, if it has the member that the path leads to, or none is wanted.
-fn closed<S: Columns>(
+/// Ends an object; an error if the path continues with a member that it does not have.
+fn close_object<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     next: Option<&String>,
     names: &NameIndex<'_>,
 ) -> DecodeResult<S, Step<S::Name>> {
     match next {
-        Some(missing) if names.find(missing).is_none() => Err(no_member(decoder, missing, names)),
+        Some(missing) if names.find(missing).is_none() => {
+            Err(missing_member(decoder, missing, names))
+        }
         _ => Ok(Step::Closed),
     }
 }
 
-/// A member of the container that is wanted.
-fn whole_member<S: Columns>(
+/// Parses the next member of the target and emits it as an object of its own.
+fn emit_member<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     depth: usize,
     names: &NameIndex<'_>,
@@ -457,10 +470,10 @@ fn whole_member<S: Columns>(
     emit!(decoder.sink.key(&name));
     decoder.member_value(line, depth, form)?;
     emit!(decoder.sink.end_object());
-    Ok(Step::Value { what: Event::Member, name: Some(name.into_owned()) })
+    Ok(Step::Value { event: Event::Member, name: Some(name.into_owned()) })
 }
 
-/// The next member of an object that is open, its name and form.
+/// Parses the head of the next member of an open object.
 fn next_member<'t, S: Columns>(
     decoder: &Decoder<'t, '_, S>,
     depth: usize,
@@ -480,23 +493,23 @@ fn next_member<'t, S: Columns>(
     Ok(Some((line, name, form)))
 }
 
-/// A member of an object that is not wanted: what is wanted may be in it.
-fn member<S: Columns>(
+/// Parses the next member of an object that is not the target but may contain it.
+fn read_member<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     depth: usize,
     names: &NameIndex<'_>,
-    path: &Path<'_>,
+    path: &PathState<'_>,
 ) -> DecodeResult<S, Step<S::Name>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
-        return closed(decoder, path.next, names);
+        return close_object(decoder, path.next, names);
     };
     let matched = path.matched.filter(|_| path.next.is_some_and(|next| *next == name));
     let matched = matched.map(|matched| matched + 1);
-    let wanted = matched == Some(path.all);
-    let what = if wanted { Event::Elements } else { Event::Skipped };
-    let leads_on = matched.is_some() && !wanted;
+    let is_target = matched == Some(path.all);
+    let event = if is_target { Event::Elements } else { Event::Skipped };
+    let leads_on = matched.is_some() && !is_target;
     let name = name.into_owned();
-    let (kind, depth) = match form {
+    let (container, depth) = match form {
         MemberForm::Scalar(_) if matched.is_some() => {
             return decoder.fail(Code::MissingSection, line, NO_ROWS);
         }
@@ -505,51 +518,51 @@ fn member<S: Columns>(
         }
         MemberForm::Scalar(_) | MemberForm::List(_) | MemberForm::Unknown => {
             decoder.member_value(line, depth, form)?;
-            return Ok(Step::Value { what, name: Some(name) });
+            return Ok(Step::Value { event, name: Some(name) });
         }
         MemberForm::Section => {
             decoder.advance()?;
-            (Ok(Kind::Object(NameIndex::new())), depth + 2)
+            (Ok(Container::Object(NameIndex::new())), depth + 2)
         }
         MemberForm::Array(at) => {
             decoder.advance()?;
-            (Kind::of(decoder.head(at, line.end)?), depth)
+            (Container::of(decoder.head(at, line.end)?), depth)
         }
     };
-    match kind {
-        Ok(kind) if kind.has_members() || !leads_on => {
-            Ok(Step::Opened { frame: Frame { kind, depth, matched }, name })
+    match container {
+        Ok(container) if container.has_members() || !leads_on => {
+            Ok(Step::MemberOpened { frame: Frame { container, depth, matched }, name })
         }
         Err((count, start)) if !leads_on => {
             decoder.list(count, start, line.end)?;
-            Ok(Step::Value { what, name: Some(name) })
+            Ok(Step::Value { event, name: Some(name) })
         }
         _ => decoder.fail(Code::MissingSection, line, NO_MEMBERS),
     }
 }
 
-/// The object that the path leads to has no such member.
+/// The error for a member of the path that its object does not have.
 #[cold]
-fn no_member<S: Columns>(
+fn missing_member<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     missing: &str,
     names: &NameIndex<'_>,
 ) -> Failure<S::Error> {
     let known: Vec<_> = names.first().map(excerpt).collect();
-    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    let message = format!("no member {}; there are: {known}", excerpt(missing));
+    let known = if known.is_empty() { "no members".to_owned() } else { known.join(", ") };
+    let message = format!("no member {}; the object has {known}", excerpt(missing));
     let at = decoder.lines.peek().map_or(decoder.text.len(), |line| line.start);
     Fault::new(Code::MissingSection, at, message).into()
 }
 
 impl Event {
-    fn row(wanted: bool) -> Self {
-        if wanted { Self::Row } else { Self::Skipped }
+    fn row(is_target: bool) -> Self {
+        if is_target { Self::Row } else { Self::Skipped }
     }
 }
 
-impl<N> Kind<N> {
-    fn items(&mut self) -> Option<&mut Items> {
+impl<N> Container<N> {
+    fn items(&mut self) -> Option<&mut ItemCount> {
         match self {
             Self::Object(_) => None,
             Self::Table { items, .. } | Self::Array(items) => Some(items),
@@ -560,19 +573,20 @@ impl<N> Kind<N> {
         matches!(self, Self::Object(_) | Self::Table { names: Some(_), .. })
     }
 
-    /// What the head of a block opens, unless that is a list, whose elements begin at the number.
+    /// The container that a head opens. A list is on one line and opens none: the error holds its count
+    /// and the offset of its elements.
     fn of(head: ArrayHead<N>) -> Result<Self, (Count, usize)> {
         let (count, table, names) = match head {
             ArrayHead::List { count, start } => return Err((count, start)),
-            ArrayHead::CountOnly { count } => return Ok(Self::Array(Items::new(count))),
+            ArrayHead::CountOnly { count } => return Ok(Self::Array(ItemCount::new(count))),
             ArrayHead::Table { count, table } => (count, table, None),
             ArrayHead::Keyed { count, table } => (count, table, Some(NameIndex::new())),
         };
-        Ok(Self::Table { items: Items::new(count), table, state: TableState::new(), names })
+        Ok(Self::Table { items: ItemCount::new(count), table, state: TableState::new(), names })
     }
 }
 
-impl Items {
+impl ItemCount {
     fn new(count: Count) -> Self {
         Self { count, place: Place::None, deferred: None, found: 0 }
     }

@@ -1,7 +1,7 @@
-//! Writing a text whose rows are not known yet: headers without counts, counts at the end.
+//! The streaming encoder: tables are written row by row, and their counts follow in the summary line.
 //!
-//! Invariant: whatever is taken from the encoder so far is the beginning of a text that `read` takes
-//! once it is closed; a call that fails adds nothing. GCF 3.6 section 8.3.
+//! Invariant: the output so far is always the beginning of a valid text, and a call that fails adds
+//! nothing to it. GCF 3.6 section 8.3.
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
@@ -11,26 +11,26 @@ use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
 use std::borrow::Cow;
 
-/// Writes an object whose members are scalars, lists, and tables that grow row by row.
+/// Writes an object whose members are scalars, lists and tables; rows are added one by one.
 ///
-/// What is written waits in the encoder until it is taken. Member keys of a keyed table are
-/// remembered until it ends; of an array nothing is.
+/// The output is buffered until [`StreamEncoder::take`] is called. The encoder keeps the member keys of
+/// an open keyed table to reject duplicates; it keeps nothing of other rows.
 #[derive(Debug)]
 pub struct StreamEncoder {
     out: String,
     names: NameIndex<'static>,
-    /// The rows of each table.
+    /// The number of rows of each table so far.
     counts: Vec<u64>,
     open: Option<Open>,
     closed: bool,
 }
 
-/// The table that grows.
+/// The open table.
 #[derive(Debug)]
 struct Open {
-    /// Cells of a row, the member key too.
+    /// The number of cells of a row, the member key included.
     width: usize,
-    /// The member keys of a keyed table.
+    /// The member keys so far, if it is a keyed table.
     keys: Option<HashSet<Box<str>>>,
 }
 
@@ -41,7 +41,7 @@ impl Default for StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// A text that begins with its header.
+    /// Starts a text; its header is already in the buffer.
     pub fn new() -> Self {
         Self {
             out: "GCF profile=generic\n".to_owned(),
@@ -52,16 +52,16 @@ impl StreamEncoder {
         }
     }
 
-    /// What was written since the last time.
+    /// Returns the output since the last call.
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
 
-    /// A member that is a scalar.
+    /// Writes a member that is a scalar.
     ///
     /// # Errors
-    /// `duplicate_key`; `not_finite`; `invalid_line` behind a table, where a reader would take the
-    /// line for a row.
+    /// `duplicate_key`; `not_finite`; `invalid_line` after a table, where a reader would take the line
+    /// for a row.
     pub fn kv(&mut self, key: &str, value: &Scalar) -> Result<(), Error> {
         self.check_member()?;
         check_finite(value)?;
@@ -73,7 +73,7 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// A member that is a list of scalars.
+    /// Writes a member that is a list of scalars.
     ///
     /// # Errors
     /// As [`StreamEncoder::kv`].
@@ -99,25 +99,26 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// Begins a member that is an array of objects.
+    /// Begins a table: a member that is an array of objects.
     ///
     /// # Errors
-    /// `duplicate_key` for the name; `invalid_field_declaration` without fields or for one with `>`;
-    /// `duplicate_field_name`; `invalid_line` while another table is open.
+    /// `duplicate_key` for the name; `invalid_field_declaration` if there are no fields or a name
+    /// contains `>`; `duplicate_field_name`; `invalid_line` while another table is open.
     pub fn begin_array(&mut self, name: &str, fields: &[String]) -> Result<(), Error> {
         self.check_open()?;
         if fields.is_empty() {
-            return fail(Code::InvalidFieldDeclaration, "a table has at least one field");
+            return fail(Code::InvalidFieldDeclaration, "a table needs at least one field");
         }
         check_fields(fields)?;
         self.begin(name, "[?]", fields.iter().map(String::as_str), fields.len(), None)
     }
 
-    /// Begins a member that is an object of objects; each row has its member key first. The label
-    /// stands for that key in the header; `_` is put before it while a field has that name.
+    /// Begins a keyed table: a member that is an object of objects. The first cell of each row is the
+    /// member key. `label` names that column in the header; `_` is prepended until no field has the
+    /// same name.
     ///
     /// # Errors
-    /// As [`StreamEncoder::begin_array`]; `too_few_fields` without fields.
+    /// As [`StreamEncoder::begin_array`]; `too_few_fields` if there are no fields.
     pub fn begin_keyed_map(
         &mut self,
         name: &str,
@@ -126,7 +127,10 @@ impl StreamEncoder {
     ) -> Result<(), Error> {
         self.check_open()?;
         if fields.is_empty() {
-            return fail(Code::TooFewFields, "a keyed table has a field besides its key");
+            return fail(
+                Code::TooFewFields,
+                "a keyed table needs at least one field besides its key",
+            );
         }
         check_fields(fields)?;
         let mut label = label.to_owned();
@@ -160,26 +164,32 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// A row of the open table; `None` is a member that the row has not.
+    /// Writes a row of the open table; `None` is a field that the row does not have.
     ///
     /// # Errors
-    /// `row_width_mismatch`; `not_finite`; `invalid_key` for a member key that is no text,
-    /// `duplicate_member_key`; `invalid_line` when no table is open.
+    /// `row_width_mismatch`; `not_finite`; `invalid_key` for a member key that is not a string,
+    /// `duplicate_member_key`; `invalid_line` if no table is open.
     pub fn row(&mut self, cells: &[Option<Scalar>]) -> Result<(), Error> {
         let (Some(open), Some(count)) = (&mut self.open, self.counts.last_mut()) else {
-            return fail(Code::InvalidLine, "no table is open; begin one first");
+            return fail(
+                Code::InvalidLine,
+                "no table is open; call begin_array or begin_keyed_map first",
+            );
         };
         if cells.len() != open.width {
-            let message = format!("a row has {} cells, {} were given", open.width, cells.len());
+            let message = format!("expected a row of {} cells, found {}", open.width, cells.len());
             return fail(Code::RowWidthMismatch, message);
         }
         cells.iter().flatten().try_for_each(check_finite)?;
         if let Some(keys) = &mut open.keys {
             let Some(Some(Scalar::String(key))) = cells.first() else {
-                return fail(Code::InvalidKey, "the first cell is the member key, a text");
+                return fail(
+                    Code::InvalidKey,
+                    "the first cell is the member key and must be a string",
+                );
             };
             if !keys.insert(key.clone()) {
-                let message = format!("duplicate member key: {} has a row", excerpt(key));
+                let message = format!("duplicate member key: {}", excerpt(key));
                 return fail(Code::DuplicateMemberKey, message);
             }
         }
@@ -198,7 +208,7 @@ impl StreamEncoder {
     /// Ends the open table.
     ///
     /// # Errors
-    /// `invalid_line` when none is open.
+    /// `invalid_line` if no table is open.
     pub fn end(&mut self) -> Result<(), Error> {
         match self.open.take() {
             Some(_) => Ok(()),
@@ -206,8 +216,8 @@ impl StreamEncoder {
         }
     }
 
-    /// Ends the text: the open table, if there is one, and the counts of all. Doing it again changes
-    /// nothing.
+    /// Ends the open table, if any, and the text, and writes the summary line. A second call has no
+    /// effect.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
@@ -237,7 +247,7 @@ impl StreamEncoder {
         if self.counts.is_empty() {
             return Ok(());
         }
-        let message = "a reader would take it for a row; write scalars and lists before tables";
+        let message = "scalars and lists must be written before the first table";
         fail(Code::InvalidLine, message)
     }
 
@@ -245,7 +255,7 @@ impl StreamEncoder {
         if self.names.add(Cow::Owned(name.to_owned())) {
             return Ok(());
         }
-        fail(Code::DuplicateKey, format!("the text has a member {} already", excerpt(name)))
+        fail(Code::DuplicateKey, format!("duplicate member {}", excerpt(name)))
     }
 }
 
@@ -256,7 +266,7 @@ fn fail<T>(code: Code, message: impl Into<String>) -> Result<T, Error> {
 fn check_finite(value: &Scalar) -> Result<(), Error> {
     match value {
         Scalar::Float(value) if !value.is_finite() => {
-            fail(Code::NotFinite, format!("{value} has no text; only finite numbers have"))
+            fail(Code::NotFinite, format!("expected a finite number, found {value}"))
         }
         _ => Ok(()),
     }
@@ -266,11 +276,11 @@ fn check_fields(fields: &[String]) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for field in fields {
         if field.contains('>') {
-            let message = format!("the field {}: a name cannot contain >", excerpt(field));
+            let message = format!("the field name {} cannot contain >", excerpt(field));
             return fail(Code::InvalidFieldDeclaration, message);
         }
         if !seen.insert(field) {
-            let message = format!("the field {} is there twice", excerpt(field));
+            let message = format!("duplicate field {}", excerpt(field));
             return fail(Code::DuplicateFieldName, message);
         }
     }

@@ -224,7 +224,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
     } else if let Ok(dict) = found.cast::<PyDict>() {
         Ok(dict.items().iter().collect())
     } else {
-        let message = "a scalar has no rows, and the path leads to one";
+        let message = "expected an array or object to read rows from, found a scalar";
         Err(Error::without_place(Code::MissingSection, message).into())
     }
 }

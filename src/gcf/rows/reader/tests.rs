@@ -4,13 +4,13 @@ use crate::value::{Builder, Value};
 
 type Found = (Vec<Value<'static>>, Result<(), Error>);
 
-/// The rows of a text that comes in pieces.
+/// Feeds `pieces` to a reader; returns the rows that it emits, and its error, if any.
 fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let keys = path.iter().map(|&key| key.to_owned()).collect();
     let mut rows = RowReader::new(keys, Limits::default(), max_row_size);
     let mut builder = Builder::default();
     let mut found = Vec::new();
-    let mut each = |builder: &mut Builder<'static>, event: Event| {
+    let mut handler = |builder: &mut Builder<'static>, event: Event| {
         let value = std::mem::take(builder).finish();
         match (event, value) {
             (Event::Skipped | Event::Incomplete, _) => {}
@@ -23,8 +23,8 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
         Ok(())
     };
     let mut pieces = pieces.iter();
-    let done = loop {
-        match rows.read(&mut builder, &mut each) {
+    let result = loop {
+        match rows.read(&mut builder, &mut handler) {
             Ok(Status::Finished) => break Ok(()),
             Ok(Status::NeedMore) => match pieces.next() {
                 Some(piece) => rows.feed(piece),
@@ -34,10 +34,10 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
             Err(ReadError::Sink(never)) => match never {},
         }
     };
-    (found, done)
+    (found, result)
 }
 
-/// What the rows are, from the value of the whole.
+/// The rows of `path` in the decoded value of the whole text.
 fn expected(text: &str, path: &[&str]) -> Vec<Value<'static>> {
     elements(&gcf::decode(text, Limits::default()).unwrap(), path)
 }
@@ -89,7 +89,7 @@ b|2
 ";
 
 #[test]
-fn rows_are_those_of_the_whole_however_the_text_is_cut() {
+fn rows_equal_the_decoded_text_for_any_piece_size() {
     let text = MIXED.replace('\n', "\r\n");
     for path in
         [&["s", "rows"][..], &["keyed"], &["items"], &["tags"], &["none"], &["last"], &["s"], &[]]
@@ -114,7 +114,7 @@ fn rows_are_those_of_the_whole_however_the_text_is_cut() {
 }
 
 #[test]
-fn an_error_is_that_of_the_whole_with_its_place() {
+fn errors_equal_those_of_the_whole_text_for_any_piece_size() {
     for (from, to) in [
         ("counts=2,2", "counts=2,3"),
         ("[4]", "[5]"),
@@ -136,19 +136,19 @@ fn an_error_is_that_of_the_whole_with_its_place() {
         for size in [1, 7, 64, text.len()] {
             for path in [&["s", "rows"][..], &["keyed"], &["items"]] {
                 let pieces: Vec<_> = text.as_bytes().chunks(size).collect();
-                let (_, done) = rows(&pieces, path, 1 << 20);
-                assert_eq!(done, Err(error.clone()), "{from:?} as {to:?}, pieces of {size}");
+                let (_, result) = rows(&pieces, path, 1 << 20);
+                assert_eq!(result, Err(error.clone()), "{from:?} as {to:?}, pieces of {size}");
             }
         }
     }
 }
 
 #[test]
-fn a_path_to_nothing_that_has_rows_is_refused() {
+fn a_path_that_leads_to_no_container_is_rejected() {
     let code = |text: &str, path: &[&str]| rows(&[text.as_bytes()], path, 1 << 20).1.unwrap_err();
     let error = code(MIXED, &["s", "missing"]);
     assert_eq!(error.code, Code::MissingSection);
-    assert!(error.message.contains("\"missing\"; there are: \"x\", \"rows\""), "{error}");
+    assert!(error.message.contains("\"missing\"; the object has \"x\", \"rows\""), "{error}");
     for path in [&["n"][..], &["tags", "x"], &["s", "x"], &["s", "rows", "id"]] {
         assert_eq!(code(MIXED, path).code, Code::MissingSection, "{path:?}");
     }
@@ -159,18 +159,18 @@ fn a_path_to_nothing_that_has_rows_is_refused() {
 }
 
 #[test]
-fn a_row_that_does_not_end_is_not_kept_for_ever() {
+fn an_endless_row_exceeds_the_limit() {
     let long = "x".repeat(100);
     let pieces: Vec<_> = std::iter::repeat_n(long.as_bytes(), 100).collect();
     let mut text = vec![&b"GCF profile=generic\n## [?]{a}\n1\n"[..]];
     text.extend(pieces);
-    let (found, done) = rows(&text, &[], 1000);
-    assert_eq!((found.len(), done.unwrap_err().code), (0, Code::LimitExceeded));
+    let (found, result) = rows(&text, &[], 1000);
+    assert_eq!((found.len(), result.unwrap_err().code), (0, Code::LimitExceeded));
     assert!(rows(&text, &[], 20_000).1.is_ok());
 }
 
 #[test]
-fn the_size_of_a_row_is_its_own_however_the_text_is_cut() {
+fn the_row_limit_is_independent_of_the_piece_size() {
     let comments = "# a comment\n".repeat(20);
     let list = "1,".repeat(30);
     let text = format!(
@@ -179,39 +179,39 @@ fn the_size_of_a_row_is_its_own_however_the_text_is_cut() {
     for size in [1, 5, 50, text.len()] {
         let pieces: Vec<_> = text.as_bytes().chunks(size).collect();
         assert_eq!(rows(&pieces, &[], 80).1, Ok(()), "pieces of {size}");
-        let (found, done) = rows(&pieces, &[], 70);
-        assert_eq!((found.len(), done.unwrap_err().code), (1, Code::LimitExceeded));
+        let (found, result) = rows(&pieces, &[], 70);
+        assert_eq!((found.len(), result.unwrap_err().code), (1, Code::LimitExceeded));
     }
 }
 
 #[test]
-fn a_long_row_is_not_read_again_for_each_piece() {
+fn a_long_row_is_not_parsed_again_for_each_piece() {
     let count = 4000;
     let lines: Vec<_> = (0..count).map(|i| format!("    @{i} =x\n")).collect();
     let lines = lines.concat();
     let text = format!("GCF profile=generic\n## [1]{{a}}\n@0 ^\n.a [{count}]\n{lines}");
     let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
     let mut builder = Builder::default();
-    let mut again = 0;
+    let mut repeated = 0;
     for piece in text.as_bytes().chunks(20) {
         rows.feed(piece);
-        let mut each = |builder: &mut Builder, event: Event| {
-            again += usize::from(event == Event::Incomplete);
+        let mut handler = |builder: &mut Builder, event: Event| {
+            repeated += usize::from(event == Event::Incomplete);
             *builder = Builder::default();
             Ok(())
         };
-        assert!(rows.read(&mut builder, &mut each).is_ok());
+        assert!(rows.read(&mut builder, &mut handler).is_ok());
     }
-    assert!(again < 500, "{again} times");
+    assert!(repeated < 500, "{repeated} times");
 }
 
 #[test]
-fn bytes_that_are_no_text_have_a_place() {
+fn invalid_utf8_is_reported_with_line_and_column() {
     let text = b"GCF profile=generic\n## [?]{a}\n1\n2\nx\xff\n";
     for size in [1, 5, 64] {
         let pieces: Vec<_> = text.chunks(size).collect();
-        let (found, done) = rows(&pieces, &[], 1000);
-        let error = done.unwrap_err();
+        let (found, result) = rows(&pieces, &[], 1000);
+        let error = result.unwrap_err();
         assert_eq!((found.len(), error.code), (1, Code::InvalidUtf8));
         assert_eq!(error.message, "not UTF-8 from byte 35 on");
         assert_eq!(error.place, Place::Text { line: 5, column: 2 });
