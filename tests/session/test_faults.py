@@ -321,9 +321,10 @@ HOSTILE: dict[str, tuple[type[cw.DecodeError], Callable[[], Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_much_of_anything_takes_little_time(name: str) -> None:
+def test_a_huge_request_is_refused_in_little_time(name: str) -> None:
     error, make = HOSTILE[name]
     receiver = cw.Session()
     with pytest.raises(error) as caught:
