@@ -352,10 +352,16 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
         gcf.load(tmp_path / "absent")
 
 
-@pytest.mark.parametrize("wrong", [None, 1, ["GCF"], memoryview(b"GCF")])
-def test_only_text_is_read(wrong: object) -> None:
-    with pytest.raises(TypeError, match="expected str, bytes or bytearray"):
+@pytest.mark.parametrize("wrong", [None, 1, ["GCF"]])
+def test_loads_wrong_type_raises_type_error(wrong: object) -> None:
+    with pytest.raises(TypeError, match="expected str, bytes, bytearray or memoryview"):
         gcf.loads(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_loads_bytes_of_any_kind_equals_str(kind: Callable[[bytes], Any]) -> None:
+    text = gcf.dumps(ORDERS)
+    assert gcf.loads(kind(text.encode())) == gcf.loads(text)
 
 
 def nested(depth: int, wrap: Callable[[object], object]) -> object:

@@ -1,31 +1,33 @@
-//! What Python passes, as what the core takes.
+//! Arguments from Python as the values that the core takes.
 
 use super::errors::{invalid_field, invalid_format};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
+use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
+use std::borrow::Cow;
 
-/// Bytes to read, borrowed where nobody can change them meanwhile.
-pub(super) enum Data<'py> {
-    Text(Bound<'py, PyString>),
+/// Text or bytes to read: borrowed from a `str` or `bytes`, copied from a buffer that can change.
+pub(super) enum Input<'py> {
+    Str(Bound<'py, PyString>),
     Bytes(Bound<'py, PyBytes>),
     Copy(Vec<u8>),
 }
 
-impl<'py> Data<'py> {
-    /// Takes `str`, `bytes`, and a copy of a `bytearray`, `memoryview` or other byte buffer.
+impl<'py> Input<'py> {
+    /// Takes `str`, `bytes`, `bytearray`, `memoryview` and any other buffer of bytes.
     pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
-            Ok(Self::Text(text.clone()))
+            Ok(Self::Str(text.clone()))
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
             Ok(Self::Bytes(bytes.clone()))
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
             Ok(Self::Copy(bytes.to_vec()))
         } else if object.is_instance_of::<PyMemoryView>() {
-            // Released, or not of bytes: its own error says so.
+            // A view that is released, or not of bytes, raises its own error.
             Ok(Self::Copy(PyBuffer::<u8>::get(object)?.to_vec(object.py())?))
         } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
             Ok(Self::Copy(buffer.to_vec(object.py())?))
@@ -36,39 +38,91 @@ impl<'py> Data<'py> {
         }
     }
 
-    /// Whether an object holds bytes, not text.
+    /// Takes text or bytes where other objects mean something else: `None` for those.
+    pub(super) fn if_text(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let is_text = object.is_instance_of::<PyString>() || Self::is_bytes(object);
+        is_text.then(|| Self::new(object)).transpose()
+    }
+
+    /// Whether an object holds bytes.
     pub(super) fn is_bytes(object: &Bound<'py, PyAny>) -> bool {
         object.is_instance_of::<PyBytes>()
             || object.is_instance_of::<PyByteArray>()
             || object.is_instance_of::<PyMemoryView>()
     }
 
-    /// The text; bytes must be UTF-8 (`InvalidFormat` otherwise).
+    /// The text of a message; `InvalidFormat` if it is not UTF-8.
     pub(super) fn text(&self, py: Python<'py>) -> PyResult<&str> {
-        let bytes = match self {
-            Self::Text(text) => {
-                return match text.to_str() {
-                    Ok(text) => Ok(text),
-                    Err(_) => Err(invalid_format(py, &lone_surrogate(text))),
-                };
-            }
-            Self::Bytes(bytes) => bytes.as_bytes(),
-            Self::Copy(bytes) => bytes,
-        };
-        std::str::from_utf8(bytes).map_err(|error| {
-            let at = error.valid_up_to();
-            invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
+        let surrogate = |text: &_| invalid_format(py, &lone_surrogate(text));
+        self.decode(surrogate, |bytes| {
+            std::str::from_utf8(bytes).map_err(|error| {
+                let at = error.valid_up_to();
+                invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
+            })
         })
     }
 
-    /// The bytes; of a `str`, a `TypeError` that tells to encode it first.
+    /// The text of a GCF document; `GcfError` if it is not UTF-8.
+    pub(super) fn gcf_text(&self) -> Result<&str, gcf::Error> {
+        let surrogate =
+            |text: &_| gcf::Error::without_place(gcf::Code::InvalidSurrogate, lone_surrogate(text));
+        self.decode(surrogate, gcf::utf8)
+    }
+
+    /// The text of a CAD document in JSON; `DocumentError` if it is not UTF-8.
+    pub(super) fn json_text(&self) -> Result<&str, cad::DocumentError> {
+        let invalid = |place: &str| {
+            cad::DocumentError::new("document", format!("invalid JSON: not UTF-8 {place}"))
+        };
+        self.decode(
+            |_| invalid("(a lone surrogate)"),
+            |bytes| {
+                std::str::from_utf8(bytes)
+                    .map_err(|error| invalid(&format!("from byte {} on", error.valid_up_to())))
+            },
+        )
+    }
+
+    /// The text, with the caller's errors: `surrogate` for a `str` that has no UTF-8, those of
+    /// `utf8` for bytes.
+    fn decode<'a, E>(
+        &'a self,
+        surrogate: impl FnOnce(&Bound<'py, PyString>) -> E,
+        utf8: impl FnOnce(&'a [u8]) -> Result<&'a str, E>,
+    ) -> Result<&'a str, E> {
+        match self {
+            Self::Str(text) => text.to_str().map_err(|_| surrogate(text)),
+            Self::Bytes(bytes) => utf8(bytes.as_bytes()),
+            Self::Copy(bytes) => utf8(bytes),
+        }
+    }
+
+    /// The bytes; a `str` is a `TypeError` that says to encode it first.
     pub(super) fn bytes(&self) -> PyResult<&[u8]> {
         match self {
-            Self::Text(_) => Err(PyTypeError::new_err("expected bytes, not str (encode it first)")),
+            Self::Str(_) => Err(PyTypeError::new_err("expected bytes, not str (encode it first)")),
             Self::Bytes(bytes) => Ok(bytes.as_bytes()),
             Self::Copy(bytes) => Ok(bytes),
         }
     }
+
+    /// Bytes that need not be UTF-8, for readers that report the line of an invalid character.
+    pub(super) fn bytes_or_utf8(&self) -> PyResult<Cow<'_, [u8]>> {
+        match self {
+            Self::Str(text) => utf8_with_surrogates(text),
+            Self::Bytes(bytes) => Ok(bytes.as_bytes().into()),
+            Self::Copy(bytes) => Ok(bytes.into()),
+        }
+    }
+}
+
+/// The UTF-8 of a `str`, in which lone surrogates are encoded like other characters.
+pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, [u8]>> {
+    if let Ok(text) = text.to_str() {
+        return Ok(text.as_bytes().into());
+    }
+    let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+    Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
 /// The UTF-8 of a field of a value to be written; `EncodeError` for a lone surrogate.

@@ -3,7 +3,7 @@
 mod objects;
 mod stream;
 
-use super::args::{Data, Size};
+use super::args::{Input, Size};
 use super::detached;
 use super::errors::{Error, Result};
 use super::walk;
@@ -36,27 +36,6 @@ pub(super) mod cad {
 /// How many errors `check` gives at most, unless the caller says otherwise.
 const FEW_ERRORS: Size = Size(100);
 
-/// Text as bytes that need not be UTF-8: a lone surrogate of a `str` is a mistake of its line.
-fn text_bytes<'a>(data: &'a Data<'_>, copy: &'a mut Vec<u8>) -> PyResult<&'a [u8]> {
-    match data {
-        Data::Bytes(bytes) => Ok(bytes.as_bytes()),
-        Data::Copy(bytes) => Ok(bytes),
-        Data::Text(text) => {
-            if let Ok(text) = text.to_str() {
-                return Ok(text.as_bytes());
-            }
-            *copy = surrogate_bytes(text)?;
-            Ok(copy)
-        }
-    }
-}
-
-/// A `str` with lone surrogates, which are written as UTF-8 would write them.
-fn surrogate_bytes(text: &Bound<'_, PyString>) -> PyResult<Vec<u8>> {
-    let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
-    Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec())
-}
-
 fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
     match name {
         "auto" if auto => Ok(Dialect::Auto),
@@ -72,9 +51,8 @@ fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
 /// A document from a dict or JSON text, and whether something unknown was dropped.
 fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'static>, bool)> {
     let py = doc.py();
-    let read = if doc.is_instance_of::<PyString>() || Data::is_bytes(doc) {
-        let data = Data::new(doc)?;
-        let text = json_text(&data)?;
+    let read = if let Some(text) = Input::if_text(doc)? {
+        let text = text.json_text()?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))
     } else {
         core::read_json(PyValue(doc.clone()), lossy)
@@ -85,9 +63,8 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
 /// Any JSON object, with what of it is not in the model.
 fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
-    let read = if doc.is_instance_of::<PyString>() || Data::is_bytes(doc) {
-        let data = Data::new(doc)?;
-        let text = json_text(&data)?;
+    let read = if let Some(text) = Input::if_text(doc)? {
+        let text = text.json_text()?;
         detached(py, text.len(), || core::read_json_text_kept(text))
     } else {
         let value = walk::value(doc, "document").map_err(|error| invalid_document(py, &error))?;
@@ -101,23 +78,6 @@ fn invalid_document(py: Python<'_>, error: &PyErr) -> core::DocumentError {
     let text = error.value(py).to_string();
     let (path, message) = text.split_once(": ").unwrap_or(("document", &text));
     core::DocumentError::new(path, message)
-}
-
-/// JSON text, which must be UTF-8.
-fn json_text<'a>(data: &'a Data<'_>) -> Result<&'a str> {
-    let invalid = |place: &str| {
-        let message = format!("invalid JSON: not UTF-8 {place}");
-        core::DocumentError::new("document", message)
-    };
-    Ok(match data {
-        Data::Text(text) => text.to_str().map_err(|_| invalid("(a lone surrogate)"))?,
-        Data::Bytes(bytes) => utf8(bytes.as_bytes()).map_err(|place| invalid(&place))?,
-        Data::Copy(bytes) => utf8(bytes).map_err(|place| invalid(&place))?,
-    })
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(bytes).map_err(|error| format!("from byte {} on", error.valid_up_to()))
 }
 
 /// A document as a dict.
@@ -154,9 +114,9 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
 fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
-    let (data, mut copy) = (Data::new(src)?, Vec::new());
-    let bytes = text_bytes(&data, &mut copy)?;
-    let document = detached(py, bytes.len(), || core::read_bytes(bytes, dialect))?;
+    let data = Input::new(src)?;
+    let bytes = data.bytes_or_utf8()?;
+    let document = detached(py, bytes.len(), || core::read_bytes(&bytes, dialect))?;
     dict(py, &document)
 }
 
@@ -309,9 +269,9 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
-    let (data, mut copy) = (Data::new(src)?, Vec::new());
-    let bytes = text_bytes(&data, &mut copy)?;
-    let errors = detached(py, bytes.len(), || core::check(bytes, dialect, limit.0));
+    let data = Input::new(src)?;
+    let bytes = data.bytes_or_utf8()?;
+    let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit.0));
     let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
     PyList::new(py, errors.collect::<Vec<_>>())
 }
@@ -369,9 +329,8 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 #[pyo3(signature = (obj, /))]
 fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
-    let read = if obj.is_instance_of::<PyString>() || Data::is_bytes(obj) {
-        let data = Data::new(obj)?;
-        let text = json_text(&data)?;
+    let read = if let Some(text) = Input::if_text(obj)? {
+        let text = text.json_text()?;
         detached(py, text.len(), || core::read_hybrid_text(text))
     } else {
         core::read_hybrid(PyValue(obj.clone()))
@@ -428,7 +387,7 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 #[pyo3(signature = (data, /))]
 fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
-    let data = Data::new(data)?;
+    let data = Input::new(data)?;
     let bytes = data.bytes()?;
     let document = detached(py, bytes.len(), || core::read_binary(bytes))?;
     dict(py, &document)
@@ -466,10 +425,10 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 #[pyo3(signature = (src, /, *, repair = false))]
 fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
-    let (data, mut copy) = (Data::new(src)?, Vec::new());
-    let bytes = text_bytes(&data, &mut copy)?;
+    let data = Input::new(src)?;
+    let bytes = data.bytes_or_utf8()?;
     let (repairs, document) = detached(py, bytes.len(), || {
-        if repair { core::load_repaired(bytes) } else { (Vec::new(), core::load(bytes)) }
+        if repair { core::load_repaired(&bytes) } else { (Vec::new(), core::load(&bytes)) }
     });
     for repair in repairs {
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();

@@ -79,7 +79,7 @@ pub(super) fn apply_delta<'py>(
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
-    let data = args::Data::new(delta)?;
+    let data = args::Input::new(delta)?;
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;
     let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))?;
@@ -142,7 +142,7 @@ impl DeltaStream {
     #[pyo3(signature = (delta, /))]
     fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> Result<Bound<'py, PyString>> {
         let py = delta.py();
-        let data = args::Data::new(delta)?;
+        let data = args::Input::new(delta)?;
         let delta = data.text(py)?;
         // The text is copied, so that no Python object is made under the lock.
         let content = self.work(py, delta.len(), |core| core.apply(delta).map(str::to_owned))?;

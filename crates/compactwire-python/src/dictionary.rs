@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Data, Size};
+use super::args::{self, Input, Size};
 use super::errors::{Result, os_error};
 use super::response::Response;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, Named};
@@ -118,7 +118,7 @@ impl Dictionary {
     #[staticmethod]
     #[pyo3(signature = (data, /, *, name = None))]
     fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> Result<Self> {
-        Self::parse(Data::new(data)?.bytes()?, name)
+        Self::parse(Input::new(data)?.bytes()?, name)
     }
 
     /// Write the dictionary as a file of version 2.

@@ -1,6 +1,6 @@
 //! `inspect`: what a message weighs, layer by layer.
 
-use super::args::{Data, Size};
+use super::args::{Input, Size};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::Result;
@@ -74,7 +74,7 @@ pub(super) fn inspect<'py>(
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<Inspection> {
     let py = wire.py();
-    let data = Data::new(wire)?;
+    let data = Input::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };

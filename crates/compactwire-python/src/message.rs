@@ -1,6 +1,6 @@
 //! `encode`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
-use super::args::{self, Data, Size};
+use super::args::{self, Input, Size};
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
@@ -142,7 +142,7 @@ pub(super) fn decode<'py>(
     fallback: bool,
 ) -> Result<Response> {
     let py = wire.py();
-    let data = Data::new(wire)?;
+    let data = Input::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
@@ -179,7 +179,7 @@ pub(super) fn decode<'py>(
 #[pyo3(signature = (wire, /))]
 pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
     let py = wire.py();
-    let data = Data::new(wire)?;
+    let data = Input::new(wire)?;
     let kind = compact::detect(data.text(py)?)?;
     Ok(format_member(py, kind.name())?)
 }
@@ -206,7 +206,7 @@ pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
 #[pyo3(signature = (data, /))]
 pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let py = data.py();
-    let data = Data::new(data)?;
+    let data = Input::new(data)?;
     let bytes = data.bytes()?;
     let weight = bytes.len() / BASE85_SPEEDUP;
     ascii_str(py, base85::encoded_len(bytes.len()), |text| {
@@ -236,7 +236,7 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 #[pyo3(signature = (text, /))]
 pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
     let py = text.py();
-    let data = Data::new(text)?;
+    let data = Input::new(text)?;
     let text = data.text(py)?;
     let weight = text.len() / BASE85_SPEEDUP;
     Ok(PyBytes::new_with(py, base85::decoded_len(text.len()), |data| {

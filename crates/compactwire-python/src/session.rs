@@ -1,9 +1,9 @@
 //! `compactwire.Session`: a lock round the core's session.
 
 use super::DETACH_FROM;
-use super::args::{self, Data, Size, utf8};
+use super::args::{self, Input, Size, utf8};
 use super::errors::Result;
-use super::gcf::{KeyedSet, Text};
+use super::gcf::KeyedSet;
 use super::graph::{self, Payload};
 use super::message::DEFAULT_MAX_SIZE;
 use super::request::{Request, canonical, tools};
@@ -148,11 +148,11 @@ impl Session {
     #[pyo3(signature = (frames, /))]
     fn decode_request(&self, frames: &Bound<'_, PyAny>) -> Result<Request> {
         let py = frames.py();
-        let single = Data::new(frames).ok();
+        let single = Input::new(frames).ok();
         let is_single = single.is_some();
         let data = match single {
             Some(data) => vec![data],
-            None => frames.try_iter()?.map(|frame| Data::new(&frame?)).collect::<PyResult<_>>()?,
+            None => frames.try_iter()?.map(|frame| Input::new(&frame?)).collect::<PyResult<_>>()?,
         };
         let texts = data.iter().map(|data| data.text(py)).collect::<PyResult<Vec<_>>>()?;
         let bytes = texts.iter().map(|text| text.len()).sum();
@@ -226,12 +226,12 @@ impl Session {
     ///
     /// Source: GCF 3.6 section 11.
     #[pyo3(signature = (text, /))]
-    fn decode_graph<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn decode_graph<'py>(&self, text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         let py = text.py();
-        let decoded = graph::with_text(text, |text| {
-            self.work(py, text.len(), |core| core.decode_graph(text))
-        })?;
-        graph::content(py, decoded)
+        let text = Input::new(text)?;
+        let text = text.gcf_text()?;
+        let decoded = self.work(py, text.len(), |core| core.decode_graph(text))?;
+        Ok(graph::content(py, decoded)?)
     }
 
     /// Take the last graph for lost: its symbols are declared again under their ids.
@@ -272,7 +272,7 @@ impl Session {
     ///
     /// Parameters
     /// ----------
-    /// text : str, bytes or bytearray
+    /// text : str, bytes, bytearray or memoryview
     ///     The text.
     ///
     /// Returns
@@ -290,8 +290,8 @@ impl Session {
     #[pyo3(signature = (text, /))]
     fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
         let py = text.py();
-        let text = Text::new(text)?;
-        let text = text.str()?;
+        let text = Input::new(text)?;
+        let text = text.gcf_text()?;
         let set = self.work(py, text.len(), |core| core.decode_keyed(text));
         Ok(set.map(KeyedSet)?)
     }

@@ -1,6 +1,6 @@
 //! `ToolCall`, `encode_tool_call`, `decode_tool_call`.
 
-use super::args::{self, Data, Size, utf8};
+use super::args::{self, Input, Size, utf8};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::Result;
@@ -253,7 +253,7 @@ pub(super) fn decode_tool_call<'py>(
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<ToolCall> {
     let py = wire.py();
-    let data = Data::new(wire)?;
+    let data = Input::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };

@@ -1,6 +1,6 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
-use super::args::Data;
+use super::args::Input;
 use super::errors::Result;
 use super::graph::Payload;
 use compactwire::wire::{gcb, json};
@@ -121,7 +121,7 @@ pub(super) fn decode_gcb(
     let lossy = self::lossy(lossy)?;
     let options =
         gcb::DecodeOptions { raw_float32, unknown_ids: lossy.ids, duplicates: lossy.duplicates };
-    let data = Data::new(data)?;
+    let data = Input::new(data)?;
     let bytes = data.bytes()?;
     let read = super::detached(py, bytes.len(), || gcb::decode(bytes, options));
     Ok(read.map(Into::into)?)
@@ -186,10 +186,10 @@ pub(super) fn encode_json<'py>(
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
-    let data = Data::new(text)?;
+    let data = Input::new(text)?;
     let read = match &data {
-        Data::Text(text) => json::decode(super::args::utf8(text, "text")?),
-        Data::Bytes(_) | Data::Copy(_) => json::decode_utf8(data.bytes()?),
+        Input::Str(text) => json::decode(super::args::utf8(text, "text")?),
+        Input::Bytes(_) | Input::Copy(_) => json::decode_utf8(data.bytes()?),
     };
     Ok(read.map(Into::into)?)
 }

@@ -833,12 +833,12 @@ class Session:
         Source: GCF 3.6 section 10a.4.
         """
 
-    def decode_keyed(self, text: str | bytes | bytearray, /) -> KeyedSet:
+    def decode_keyed(self, text: str | bytes | bytearray | memoryview, /) -> KeyedSet:
         """Read what the peer's `encode_keyed` gave.
 
         Parameters
         ----------
-        text : str, bytes or bytearray
+        text : str, bytes, bytearray or memoryview
             The text.
 
         Returns

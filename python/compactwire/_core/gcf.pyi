@@ -79,12 +79,12 @@ def dumps(
     Source: GCF 3.6 sections 2 to 7.
     """
 
-def loads(text: str | bytes | bytearray, /, *, max_depth: int = 128) -> Any:
+def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128) -> Any:
     """Read GCF text.
 
     Parameters
     ----------
-    text : str, bytes or bytearray
+    text : str, bytes, bytearray or memoryview
         A text of the generic profile; bytes are UTF-8.
     max_depth : int
         How deep containers may nest, at most 256.
@@ -201,7 +201,7 @@ def iter_rows(
     """
 
 def from_json(
-    text: str | bytes | bytearray,
+    text: str | bytes | bytearray | memoryview,
     /,
     *,
     flatten: bool = True,
@@ -212,7 +212,7 @@ def from_json(
 
     Parameters
     ----------
-    text : str, bytes or bytearray
+    text : str, bytes, bytearray or memoryview
         JSON (RFC 8259); integers are exact, members keep their order.
     flatten, constant_columns, max_depth
         As in `dumps`.
@@ -232,7 +232,7 @@ def from_json(
     """
 
 def to_json(
-    text: str | bytes | bytearray,
+    text: str | bytes | bytearray | memoryview,
     /,
     *,
     ensure_ascii: bool = False,
@@ -242,7 +242,7 @@ def to_json(
 
     Parameters
     ----------
-    text : str, bytes or bytearray
+    text : str, bytes, bytearray or memoryview
         A text of the generic profile.
     ensure_ascii : bool
         Whether characters beyond ASCII are escaped.
@@ -706,12 +706,12 @@ class StreamEncoder:
     def __enter__(self) -> StreamEncoder: ...
     def __exit__(self, kind: object, error: object, trace: object, /) -> None: ...
 
-def read_keyed(text: str | bytes | bytearray, /) -> KeyedSet:
+def read_keyed(text: str | bytes | bytearray | memoryview, /) -> KeyedSet:
     """Read the text of a whole keyed set.
 
     Parameters
     ----------
-    text : str, bytes or bytearray
+    text : str, bytes, bytearray or memoryview
         A full set, as `KeyedSet.encode` writes it.
 
     Returns
@@ -729,12 +729,12 @@ def read_keyed(text: str | bytes | bytearray, /) -> KeyedSet:
     Source: GCF 3.6 sections 10a.1 and 10a.7.
     """
 
-def read_keyed_delta(text: str | bytes | bytearray, /) -> KeyedDelta:
+def read_keyed_delta(text: str | bytes | bytearray | memoryview, /) -> KeyedDelta:
     """Read the text of a delta between keyed sets.
 
     Parameters
     ----------
-    text : str, bytes or bytearray
+    text : str, bytes, bytearray or memoryview
         A delta, as `KeyedDelta.encode` writes it.
 
     Returns
@@ -751,12 +751,12 @@ def read_keyed_delta(text: str | bytes | bytearray, /) -> KeyedDelta:
     Source: GCF 3.6 section 10a.2.
     """
 
-def receive_keyed(text: str | bytes | bytearray, /, base: KeyedSet | None) -> KeyedSet:
+def receive_keyed(text: str | bytes | bytearray | memoryview, /, base: KeyedSet | None) -> KeyedSet:
     """Read whatever was sent of a keyed set: the whole, a delta, or that nothing changed.
 
     Parameters
     ----------
-    text : str, bytes or bytearray
+    text : str, bytes, bytearray or memoryview
         The text.
     base : KeyedSet or None
         The set that is held, which stays as it is.

@@ -1,14 +1,15 @@
 //! `iter_compact`.
 
-use super::super::args::{Data, Size};
+use super::super::args::{Input, Size, utf8_with_surrogates};
 use super::super::errors::{Result, os_error};
 use super::super::walk;
 use super::objects::Objects;
-use super::{dialect, rest, surrogate_bytes};
+use super::{dialect, rest};
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -71,7 +72,7 @@ enum Next<'py> {
 impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = source.py();
-        if Data::is_bytes(source) {
+        if Input::is_bytes(source) {
             let chunks = PyTuple::new(py, [source])?;
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
@@ -115,9 +116,9 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         return Ok(bytes.as_bytes().to_vec());
     }
     if let Ok(text) = chunk.cast::<PyString>() {
-        return text.to_str().map_or_else(|_| surrogate_bytes(text), |text| Ok(text.into()));
+        return utf8_with_surrogates(text).map(Cow::into_owned);
     }
-    if let Ok(data) = Data::new(chunk) {
+    if let Ok(data) = Input::new(chunk) {
         return Ok(data.bytes()?.to_vec());
     }
     let found = chunk.get_type().name()?;

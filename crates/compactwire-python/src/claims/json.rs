@@ -1,6 +1,6 @@
 //! Canonical JSON and the small computations behind claims.
 
-use super::super::args::{Data, natural};
+use super::super::args::{Input, natural};
 use super::super::errors::Result;
 use super::super::walk;
 use super::arguments::{iterate, path, text};
@@ -115,7 +115,7 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
     let value = if data.is_instance_of::<PyString>() {
         claims::parse_json(text(data, "data")?.as_bytes())
     } else {
-        claims::parse_json(Data::new(data)?.bytes()?)
+        claims::parse_json(Input::new(data)?.bytes()?)
     };
     Ok(walk::object(py, &value?)?)
 }

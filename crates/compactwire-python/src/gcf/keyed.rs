@@ -1,7 +1,6 @@
 //! Keyed sets, deltas between them, and who sends which.
 
-use super::Text;
-use crate::args::lone_surrogate;
+use crate::args::{Input, lone_surrogate};
 use crate::errors::{self, Result};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
@@ -373,7 +372,7 @@ impl KeyedDelta {
 ///
 /// Parameters
 /// ----------
-/// text : str, bytes or bytearray
+/// text : str, bytes, bytearray or memoryview
 ///     A full set, as `KeyedSet.encode` writes it.
 ///
 /// Returns
@@ -393,8 +392,8 @@ impl KeyedDelta {
 #[pyo3(signature = (text, /))]
 pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
     let py = text.py();
-    let text = Text::new(text)?;
-    let text = text.str()?;
+    let text = Input::new(text)?;
+    let text = text.gcf_text()?;
     let made = detached(py, text.len(), || keyed::KeyedSet::read(text));
     Ok(KeyedSet(Arc::new(made?)))
 }
@@ -403,7 +402,7 @@ pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
 ///
 /// Parameters
 /// ----------
-/// text : str, bytes or bytearray
+/// text : str, bytes, bytearray or memoryview
 ///     A delta, as `KeyedDelta.encode` writes it.
 ///
 /// Returns
@@ -422,8 +421,8 @@ pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
 #[pyo3(signature = (text, /))]
 pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
     let py = text.py();
-    let text = Text::new(text)?;
-    let text = text.str()?;
+    let text = Input::new(text)?;
+    let text = text.gcf_text()?;
     let made = detached(py, text.len(), || Delta::read(text));
     Ok(KeyedDelta(made?))
 }
@@ -432,7 +431,7 @@ pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
 ///
 /// Parameters
 /// ----------
-/// text : str, bytes or bytearray
+/// text : str, bytes, bytearray or memoryview
 ///     The text.
 /// base : KeyedSet or None
 ///     The set that is held, which stays as it is.
@@ -456,8 +455,8 @@ pub(crate) fn receive_keyed(
     base: Option<&Bound<'_, KeyedSet>>,
 ) -> Result<KeyedSet> {
     let py = text.py();
-    let text = Text::new(text)?;
-    let text = text.str()?;
+    let text = Input::new(text)?;
+    let text = text.gcf_text()?;
     let base = base.map(|base| &*base.get().0);
     let made = detached(py, text.len(), || keyed::receive(base, text));
     Ok(KeyedSet(Arc::new(made?)))

@@ -6,6 +6,7 @@ mod rows;
 mod stream;
 mod walk;
 
+use super::args::Input;
 use super::{detached, make_str};
 use crate::errors::{Result, os_error};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Limits};
@@ -13,7 +14,7 @@ use compactwire::json::Escape;
 use objects::Objects;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString};
 use std::path::PathBuf;
 
 pub(super) use keyed::KeyedSet;
@@ -126,7 +127,7 @@ fn encode(
 ///
 /// Parameters
 /// ----------
-/// text : str, bytes or bytearray
+/// text : str, bytes, bytearray or memoryview
 ///     A text of the generic profile; bytes are UTF-8.
 /// max_depth : int
 ///     How deep containers may nest, at most 256.
@@ -145,13 +146,11 @@ fn encode(
 #[pyfunction]
 #[pyo3(signature = (text, /, *, max_depth = MAX_DEPTH))]
 #[pyo3(text_signature = "(text, /, *, max_depth=128)")]
-pub(super) fn loads<'py>(
-    text: &Bound<'py, PyAny>,
-    max_depth: usize,
-) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn loads<'py>(text: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
     let limits = limits(max_depth)?;
-    let text = Text::new(text)?;
-    Ok(decode(text.py(), text.str()?, limits)?)
+    let py = text.py();
+    let text = Input::new(text)?;
+    decode(py, text.gcf_text()?, limits)
 }
 
 fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py, PyAny>> {
@@ -192,50 +191,6 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
         file.call_method1("write", (make_str(py, text)?,))?;
     }
     Ok(())
-}
-
-/// Text to read, borrowed where nobody can change it meanwhile.
-pub(super) enum Text<'py> {
-    Str(Bound<'py, PyString>),
-    Bytes(Bound<'py, PyBytes>),
-    Copy(Python<'py>, Vec<u8>),
-}
-
-impl<'py> Text<'py> {
-    pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(text) = object.cast::<PyString>() {
-            Ok(Self::Str(text.clone()))
-        } else if let Ok(bytes) = object.cast::<PyBytes>() {
-            Ok(Self::Bytes(bytes.clone()))
-        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
-            Ok(Self::Copy(object.py(), bytes.to_vec()))
-        } else {
-            let found = object.get_type().name()?;
-            Err(PyTypeError::new_err(format!("expected str, bytes or bytearray, not {found}")))
-        }
-    }
-
-    fn py(&self) -> Python<'py> {
-        match self {
-            Self::Str(text) => text.py(),
-            Self::Bytes(bytes) => bytes.py(),
-            Self::Copy(py, _) => *py,
-        }
-    }
-
-    pub(super) fn str(&self) -> Result<&str> {
-        let bytes = match self {
-            Self::Str(text) => {
-                return text.to_str().map_err(|_| {
-                    let message = super::args::lone_surrogate(text);
-                    gcf::Error::without_place(gcf::Code::InvalidSurrogate, message).into()
-                });
-            }
-            Self::Bytes(bytes) => bytes.as_bytes(),
-            Self::Copy(_, bytes) => bytes,
-        };
-        Ok(gcf::utf8(bytes)?)
-    }
 }
 
 /// Write a value as GCF text to a file.
@@ -310,7 +265,7 @@ pub(super) fn dump(
 pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
     if file.hasattr("read")? {
-        return Ok(loads(&file.call_method0("read")?, max_depth)?);
+        return loads(&file.call_method0("read")?, max_depth);
     }
     let limits = limits(max_depth)?;
     let path = path_of(file)?;
@@ -323,7 +278,7 @@ pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bo
 ///
 /// Parameters
 /// ----------
-/// text : str, bytes or bytearray
+/// text : str, bytes, bytearray or memoryview
 ///     JSON (RFC 8259); integers are exact, members keep their order.
 /// flatten, constant_columns, max_depth
 ///     As in `dumps`.
@@ -351,8 +306,8 @@ pub(super) fn from_json<'py>(
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let options = EncodeOptions { flatten, constant_columns, limits: limits(max_depth)? };
-    let text = Text::new(text)?;
-    let text = text.str()?;
+    let text = Input::new(text)?;
+    let text = text.gcf_text()?;
     let made = detached(py, text.len(), || gcf::from_json(text, &options));
     Ok(make_str(py, &made?)?)
 }
@@ -361,7 +316,7 @@ pub(super) fn from_json<'py>(
 ///
 /// Parameters
 /// ----------
-/// text : str, bytes or bytearray
+/// text : str, bytes, bytearray or memoryview
 ///     A text of the generic profile.
 /// ensure_ascii : bool
 ///     Whether characters beyond ASCII are escaped.
@@ -390,8 +345,8 @@ pub(super) fn to_json<'py>(
     let py = text.py();
     let limits = limits(max_depth)?;
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
-    let text = Text::new(text)?;
-    let text = text.str()?;
+    let text = Input::new(text)?;
+    let text = text.gcf_text()?;
     let made = detached(py, text.len(), || gcf::to_json(text, limits, escape));
     Ok(make_str(py, &made?)?)
 }

@@ -2,6 +2,7 @@
 
 use super::objects::Objects;
 use super::{MAX_DEPTH, limits, path_of};
+use crate::args::utf8_with_surrogates;
 use crate::errors::{Result, os_error};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
@@ -183,13 +184,8 @@ impl Reader {
             Source::Object(read) => {
                 let piece = read.bind(py).call1((PIECE,))?;
                 if let Ok(text) = piece.cast::<PyString>() {
-                    if let Ok(text) = text.to_str() {
-                        add(text.as_bytes());
-                    } else {
-                        // Half a pair is no UTF-8, and found as such behind the rows before it.
-                        let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
-                        add(bytes.cast::<PyBytes>()?.as_bytes());
-                    }
+                    // A lone surrogate is reported after the rows before it.
+                    add(&utf8_with_surrogates(text)?);
                 } else if let Ok(bytes) = piece.cast::<PyBytes>() {
                     add(bytes.as_bytes());
                 } else if let Ok(bytes) = piece.cast::<PyByteArray>() {

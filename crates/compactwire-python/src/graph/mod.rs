@@ -3,7 +3,7 @@
 mod stream;
 mod types;
 
-use super::args::{self, Data};
+use super::args::{self, Input};
 use super::errors::{Error, Result};
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
@@ -65,26 +65,6 @@ fn dangling(name: &str) -> PyResult<Dangling> {
             Err(PyValueError::new_err(message))
         }
     }
-}
-
-/// Text to read, of whatever holds it.
-pub(super) fn with_text<T>(
-    object: &Bound<'_, PyAny>,
-    read: impl FnOnce(&str) -> Result<T, compactwire::gcf::Error>,
-) -> Result<T> {
-    let data = Data::new(object)?;
-    let outcome = match &data {
-        Data::Text(text) => {
-            let lone = |_| compactwire::gcf::Error {
-                code: compactwire::gcf::Code::InvalidSurrogate,
-                message: args::lone_surrogate(text),
-                place: compactwire::gcf::Place::None,
-            };
-            text.to_str().map_err(lone).and_then(read)
-        }
-        Data::Bytes(_) | Data::Copy(_) => compactwire::gcf::utf8(data.bytes()?).and_then(read),
-    };
-    Ok(outcome?)
 }
 
 /// Write a payload as text of the graph profile, for a language model to read.
@@ -153,9 +133,9 @@ pub(super) fn encode<'py>(
 /// Source: GCF 3.6 sections 9, 10 and 16.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let decoded = with_text(text, graph::decode)?;
-    content(text.py(), decoded)
+pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    let decoded = graph::decode(Input::new(text)?.gcf_text()?)?;
+    Ok(content(text.py(), decoded)?)
 }
 
 pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound<'_, PyAny>> {
@@ -301,7 +281,7 @@ pub(super) fn encode_delta(
 pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> Result<Payload> {
     let applied = match delta.cast::<DeltaPayload>() {
         Ok(delta) => graph::apply(&base.core, &delta.get().0),
-        Err(_) => match with_text(delta, graph::decode)?.content {
+        Err(_) => match graph::decode(Input::new(delta)?.gcf_text()?)?.content {
             Content::Delta(delta) => graph::apply(&base.core, &delta),
             Content::Payload(_) | Content::Unchanged(_) => Err(compactwire::gcf::Error {
                 code: compactwire::gcf::Code::MalformedDelta,
