@@ -17,7 +17,7 @@ def test_compressed_text_is_fewer_bytes_and_more_tokens() -> None:
     assert totals.loc["base85", "tokens"] > 2.5 * totals.loc["dsl", "tokens"]
 
 
-def test_the_advice_for_tokens_is_never_a_text_that_no_model_can_read() -> None:
+def test_recommend_for_tokens_names_a_format_that_models_read() -> None:
     again = "The build is green.\n" * 400
     counted = measured(again)["tokens"]
     assert counted["zstd"] < counted["dsl"], "an input that tempts"
@@ -28,7 +28,7 @@ def test_the_advice_for_tokens_is_never_a_text_that_no_model_can_read() -> None:
         assert all(best.tokens <= row.tokens for row in advice.figures if row.reader == "model")
 
 
-def test_the_advice_depends_on_the_purpose() -> None:
+def test_recommend_depends_on_the_purpose() -> None:
     assert analysis.recommend(ANSWERS[0], "tokens", seconds=0).format == "dsl"
     assert analysis.recommend(ANSWERS[0], "bytes", seconds=0).format == "dictionary"
     assert analysis.recommend(ROWS, seconds=0).format == "gcf"
@@ -43,7 +43,7 @@ def test_the_advice_depends_on_the_purpose() -> None:
     assert quick.format == "gcf"
 
 
-def test_advice_shows_its_figures_and_cannot_be_changed() -> None:
+def test_advice_shows_its_figures_and_is_immutable() -> None:
     advice = analysis.recommend(ANSWERS[0], "tokens", seconds=0.001)
     text = repr(advice)
     assert text.startswith("Recommendation for tokens: dsl\n")
@@ -55,14 +55,14 @@ def test_advice_shows_its_figures_and_cannot_be_changed() -> None:
     assert hash(advice) == hash(advice)
 
 
-def test_advice_that_cannot_be_given_says_why() -> None:
+def test_recommend_without_a_suitable_format_is_an_error() -> None:
     with pytest.raises(ValueError, match="no purpose 'speed': it is one of tokens, bytes, latency"):
         analysis.recommend("x", "speed")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="latency needs times"):
         analysis.recommend("x", "latency", seconds=0)
 
 
-def test_what_does_not_carry_every_input_is_named_in_the_advice() -> None:
+def test_advice_names_formats_that_do_not_carry_every_input() -> None:
     corpus = analysis.Corpus(
         {"large": {"x": 2**70}, "rows": [{"id": n, "n": "a"} for n in range(50)]}
     )

@@ -12,7 +12,7 @@ from benches import report
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_benches_run_and_every_answer_is_right() -> None:
+def test_benches_run_and_give_right_answers() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "benches", "--quick"],
         capture_output=True,
@@ -41,7 +41,7 @@ def corpus(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_folder_of_ones_own_is_measured(tmp_path: Path) -> None:
+def test_a_folder_argument_is_measured(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text(json.dumps([{"id": n, "open": True} for n in range(50)]))
     (tmp_path / "answer.md").write_text("The answer is 42.\n" * 20)
     (tmp_path / "big.json").write_text(json.dumps(2**70))
@@ -52,14 +52,14 @@ def test_a_folder_of_ones_own_is_measured(tmp_path: Path) -> None:
     assert "gcf of big.json: cannot carry it" in result.stdout
 
 
-def test_a_folder_that_is_none_is_an_error_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_in_one_line(tmp_path: Path) -> None:
     result = corpus(tmp_path / "nowhere")
     assert result.returncode != 0
     assert result.stderr.startswith("python -m benches: no folder ")
     assert result.stderr.count("\n") == 1
 
 
-def test_the_targets_are_computed_from_the_rows() -> None:
+def test_targets_are_computed_from_the_rows() -> None:
     row = {"work": "w", "size": "1 B", "peer": "p", "target": 10.0, "ratio": 12.0}
     worse = {**row, "size": "2 B", "ratio": 6.0}
     record = {"speed": [row], "core": [], "systems": {"S": [worse, {**row, "target": None}]}}

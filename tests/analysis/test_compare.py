@@ -30,7 +30,7 @@ def test_a_response_has_a_row_for_every_format_of_the_protocol() -> None:
         assert frame.loc[name, "tokens"] == analysis.count_tokens(wire)
 
 
-def test_ratios_are_against_json_without_spaces_and_with_them() -> None:
+def test_ratios_are_against_compact_and_indented_json() -> None:
     frame = measured(ROWS)
     compact = json.dumps(ROWS, separators=(",", ":"))
     text = gcf.dumps(ROWS)
@@ -42,7 +42,7 @@ def test_ratios_are_against_json_without_spaces_and_with_them() -> None:
     assert row["bytes_vs_pretty"] < row["bytes_vs_json"] < 1
 
 
-def test_a_document_and_a_graph_have_formats_of_their_own() -> None:
+def test_documents_and_graphs_have_their_own_formats() -> None:
     document = measured(cad.from_compact(PLATE))
     assert document.loc["cad-0.1", "tokens_vs_json"] < 0.3
     assert document["round_trip"].all()
@@ -57,13 +57,13 @@ def test_a_document_and_a_graph_have_formats_of_their_own() -> None:
     [None, True, 0, -0.0, 1.5, 2**63 - 1, [], {}, [[]], [{}], {"": ""}, "", "\n", "a|b", [None]],
     ids=repr,
 )
-def test_the_smallest_inputs_are_measured_like_all_others(value: Any) -> None:
+def test_tiny_inputs_are_measured(value: Any) -> None:
     frame = measured(value)
     assert frame.loc[frame["reader"] == "model", "round_trip"].all()
     assert analysis.plot(frame.reset_index()).axes
 
 
-def test_a_round_trip_that_loses_something_is_said_to_lose_it() -> None:
+def test_a_lossy_round_trip_is_reported() -> None:
     cut = analysis.Candidate("cut", lambda value: json.dumps(value[:-1]), json.loads)
     broken = analysis.Candidate("broken", lambda _: "{", json.loads)
     rounded = analysis.Candidate("rounded", lambda value: str(int(value[0])), lambda _: [True])
@@ -76,7 +76,7 @@ def test_a_round_trip_that_loses_something_is_said_to_lose_it() -> None:
         analysis.recommend([1, 2], formats=[cut], seconds=0)
 
 
-def test_what_a_format_cannot_carry_is_a_row_that_says_why() -> None:
+def test_a_format_that_cannot_carry_the_input_has_a_row_with_the_reason() -> None:
     frame = measured(nested(300))
     assert frame.loc["gcf", "note"].startswith("cannot carry it: ")
     assert not frame.loc["gcf", "round_trip"]
@@ -86,7 +86,7 @@ def test_what_a_format_cannot_carry_is_a_row_that_says_why() -> None:
     assert frame.loc["zstd", "note"] == "what comes back differs"
 
 
-def test_numbers_are_compared_by_value_and_truth_is_no_number() -> None:
+def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
     assert same([1, {"a": 2.0}], [1.0, {"a": 2}])
     assert not same([1], [True])
     assert not same({"a": 1}, {"b": 1})
@@ -127,14 +127,14 @@ def test_numbers_are_compared_by_value_and_truth_is_no_number() -> None:
         "mixture",
     ],
 )
-def test_what_is_no_input_is_an_error_that_says_what_is(
+def test_invalid_input_is_an_error_that_names_the_valid_types(
     value: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         measured(value)
 
 
-def test_options_are_checked_before_anything_is_measured() -> None:
+def test_options_are_checked_before_measuring() -> None:
     with pytest.raises(ValueError, match="no format 'dsl' for value; there are base85, "):
         measured([1], formats=["dsl"])
     with pytest.raises(ValueError, match="formats is empty"):
@@ -150,7 +150,7 @@ def test_options_are_checked_before_anything_is_measured() -> None:
             analysis.compare([1], seconds=seconds)
 
 
-def test_each_message_of_a_list_is_an_input_and_another_list_is_one() -> None:
+def test_a_list_of_messages_is_several_inputs_and_any_other_list_is_one() -> None:
     messages = [cw.Response("one"), "two", "three"]
     assert measured(messages)["input"].unique().tolist() == ["message 1", "message 2", "message 3"]
     assert measured([payload(), payload()])["input"].unique().tolist() == ["graph 1", "graph 2"]
@@ -158,7 +158,7 @@ def test_each_message_of_a_list_is_an_input_and_another_list_is_one() -> None:
     assert set(measured(["one", 2])["kind"]) == {"value"}
 
 
-def test_a_tokenizer_of_ones_own_counts() -> None:
+def test_a_custom_tokenizer_is_used() -> None:
     frame = analysis.compare("one two", tokenizer=lambda text: len(text.split()), seconds=0)
     assert frame.set_index("format").loc["dsl", "tokens"] == 2
     assert analysis.compare("x", seconds=0).attrs["tokenizer"] == "o200k_base"
@@ -173,7 +173,7 @@ def test_times_are_medians_within_their_quartiles() -> None:
         assert (middle > 0).all()
 
 
-def test_works_take_turns() -> None:
+def test_timed_calls_alternate() -> None:
     calls: list[str] = []
     works = [lambda name=name: calls.append(name) for name in "ab"]
     timing.interleave(works, rounds=4, seconds=0)

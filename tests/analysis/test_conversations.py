@@ -24,7 +24,7 @@ def changes(conversation: Conversation) -> Counter[str]:
     return Counter(turn.change for turn in conversation.turns)
 
 
-def test_ten_turns_has_eight_tools_of_real_size_and_two_changes_of_what_was_said() -> None:
+def test_ten_turns_has_eight_large_tools_and_two_changes_of_earlier_text() -> None:
     ten = load("ten_turns")
     assert len(ten.turns) == 10
     assert len(ten.tools) == 8
@@ -33,7 +33,7 @@ def test_ten_turns_has_eight_tools_of_real_size_and_two_changes_of_what_was_said
     assert changes(ten) == {"append": 8, "edit": 1, "insert": 1}
 
 
-def test_coding_has_forty_turns_and_chat_many_short_ones() -> None:
+def test_coding_has_forty_turns_and_chat_has_many_short_turns() -> None:
     coding, chat, ten = load("coding"), load("chat"), load("ten_turns")
     assert len(coding.turns) == 40
     assert 6 <= len(coding.tools) <= 10
@@ -44,7 +44,7 @@ def test_coding_has_forty_turns_and_chat_many_short_ones() -> None:
     assert mean < len(ten.turns[-1].context) / len(ten.turns) / 4
 
 
-def test_the_tools_are_those_of_real_servers_in_depth() -> None:
+def test_tool_schemas_are_as_deep_as_those_of_real_servers() -> None:
     schemas = json.dumps([tool["inputSchema"] for tool in load("ten_turns").tools])
     for keyword in ("enum", "examples", "default", "minimum", "items", "required", "description"):
         assert schemas.count(f'"{keyword}"') >= 5
@@ -57,7 +57,7 @@ def test_the_tools_are_those_of_real_servers_in_depth() -> None:
 
 
 @each
-def test_the_names_of_the_tools_differ(conversation: Conversation) -> None:
+def test_tool_names_are_unique(conversation: Conversation) -> None:
     names = [tool["name"] for tool in conversation.tools]
     assert len(set(names)) == len(names)
 
@@ -85,7 +85,7 @@ def check_call(schema: dict[str, Any], value: Any) -> None:
 
 
 @each
-def test_the_calls_fit_the_schemas(conversation: Conversation) -> None:
+def test_calls_match_the_tool_schemas(conversation: Conversation) -> None:
     schemas = {tool["name"]: tool["inputSchema"] for tool in conversation.tools}
     calls = [turn.args for turn in conversation.turns if "name" in turn.args]
     assert len({call["name"] for call in calls}) == len(schemas)
@@ -94,7 +94,7 @@ def test_the_calls_fit_the_schemas(conversation: Conversation) -> None:
 
 
 @each
-def test_a_turn_goes_on_from_the_one_before_as_it_says(conversation: Conversation) -> None:
+def test_each_turn_continues_the_previous_one(conversation: Conversation) -> None:
     before = ""
     for turn in conversation.turns:
         assert turn.context.startswith(before) == (turn.change == "append")
@@ -103,7 +103,7 @@ def test_a_turn_goes_on_from_the_one_before_as_it_says(conversation: Conversatio
         before = turn.context
 
 
-def test_the_edit_shortens_an_old_result_and_the_insert_adds_a_note() -> None:
+def test_an_edit_shortens_an_old_result_and_an_insert_adds_a_note() -> None:
     turns = load("ten_turns").turns
     (edit,) = (k for k, turn in enumerate(turns) if turn.change == "edit")
     (insert,) = (k for k, turn in enumerate(turns) if turn.change == "insert")
@@ -124,7 +124,7 @@ def test_the_text_is_printable(conversation: Conversation) -> None:
     assert conversation.turns[-1].context.isascii() == (conversation.name == "coding")
 
 
-def test_no_text_stands_twice() -> None:
+def test_texts_are_unique() -> None:
     found: Counter[str] = Counter()
     for name in conversations.NAMES:
         stored = json.loads((conversations.HERE / f"{name}.json").read_text(encoding="utf-8"))
@@ -135,7 +135,7 @@ def test_no_text_stands_twice() -> None:
 
 
 @each
-def test_a_conversation_is_the_same_each_time(conversation: Conversation) -> None:
+def test_conversations_are_deterministic(conversation: Conversation) -> None:
     load.cache_clear()
     assert load(conversation.name) == conversation
 
@@ -151,7 +151,7 @@ def test_the_plain_request_is_compact_json_of_everything(conversation: Conversat
 
 
 @each
-def test_the_session_counts_the_same_plain_bytes(conversation: Conversation) -> None:
+def test_session_stats_count_the_same_plain_bytes(conversation: Conversation) -> None:
     pair = sessions.Pair.new(pack=False)
     plain = sent = 0
     for turn in conversation.turns:
@@ -164,7 +164,7 @@ def test_the_session_counts_the_same_plain_bytes(conversation: Conversation) -> 
 
 
 @each
-def test_the_parts_are_all_that_is_sent(conversation: Conversation) -> None:
+def test_the_parts_add_up_to_what_is_sent(conversation: Conversation) -> None:
     pair = sessions.Pair.new(pack=False)
     for turn in conversation.turns:
         frames = pair.send(turn)
@@ -173,7 +173,7 @@ def test_the_parts_are_all_that_is_sent(conversation: Conversation) -> None:
         assert sum(parts.values()) + len("REQ|1") == sessions.size(frames)
 
 
-def test_a_turn_that_is_read_wrongly_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrongly_decoded_turn_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = sessions.Pair.new(pack=False)
     first, second = load("ten_turns").turns[:2]
     pair.send(first)

@@ -49,7 +49,7 @@ def test_a_folder_without_inputs_is_an_error_that_names_it(tmp_path: Path) -> No
         analysis.read_corpus(tmp_path, limit=0)
 
 
-def test_a_bar_is_shown_to_those_who_watch_and_cleaned_away() -> None:
+def test_a_progress_bar_is_shown_on_a_terminal_and_erased() -> None:
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         measured(ANSWERS[:4], formats=["dsl"])
         assert stream.getvalue() == ""
@@ -58,6 +58,6 @@ def test_a_bar_is_shown_to_those_who_watch_and_cleaned_away() -> None:
     assert stream.getvalue().endswith(" \r")
 
 
-def test_lines_of_jsonl_end_at_line_feeds_only(tmp_path: Path) -> None:
+def test_jsonl_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"t":"x\u2028y\x85"}\n{"t":1}\n', encoding="utf-8")
     assert analysis.read_corpus(tmp_path)["a.jsonl"] == [{"t": "x\u2028y\x85"}, {"t": 1}]

@@ -11,7 +11,7 @@ import pytest
 @pytest.mark.parametrize(
     "module", ["", ".advice", ".candidates", ".comparison", ".corpus", ".tokens", ".turns"]
 )
-def test_the_examples_of_the_docstrings_give_what_they_show(module: str) -> None:
+def test_docstring_examples_give_the_output_shown(module: str) -> None:
     result = doctest.testmod(importlib.import_module("compactwire.analysis" + module))
     assert result.attempted >= 1
     assert result.failed == 0

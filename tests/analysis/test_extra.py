@@ -17,7 +17,7 @@ import pytest
         ("matplotlib", "analysis.plot(analysis.compare('x', seconds=0))"),
     ],
 )
-def test_without_the_extra_the_error_names_it(module: str, call: str) -> None:
+def test_a_missing_extra_is_named_in_the_error(module: str, call: str) -> None:
     code = f"import sys; sys.modules[{module!r}] = None\nfrom compactwire import analysis\n{call}"
     child = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False
@@ -26,7 +26,7 @@ def test_without_the_extra_the_error_names_it(module: str, call: str) -> None:
     assert "pip install 'compactwire[analysis]'" in child.stderr.splitlines()[-1]
 
 
-def test_importing_the_analysis_loads_nothing_of_the_extra() -> None:
+def test_importing_the_analysis_loads_no_optional_package() -> None:
     code = "import sys, compactwire.analysis as _\n"
     code += "print({'pandas', 'matplotlib', 'bpe_openai'} & {*sys.modules})"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

@@ -27,7 +27,7 @@ def code(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_there_are_the_five_notebooks() -> None:
+def test_there_are_five_notebooks() -> None:
     assert [path.stem for path in PATHS] == [
         "01_compression_ratios",
         "02_sessions",
@@ -51,7 +51,7 @@ def test_a_notebook_runs_top_to_bottom(
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_notebook_is_committed_as_it_ran(path: Path) -> None:
+def test_a_notebook_is_committed_with_its_output(path: Path) -> None:
     notebook = read(path)
     cells = code(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -64,7 +64,7 @@ def test_a_notebook_is_committed_as_it_ran(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_notebook_names_no_machine_and_no_time(path: Path) -> None:
+def test_a_notebook_contains_no_machine_name_and_no_time(path: Path) -> None:
     notebook = read(path)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert not [cell.metadata for cell in notebook.cells if cell.metadata]
@@ -77,6 +77,6 @@ def test_a_notebook_names_no_machine_and_no_time(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_notebook_uses_the_public_api_only(path: Path) -> None:
+def test_a_notebook_uses_only_the_public_api(path: Path) -> None:
     source = "\n".join(cell.source for cell in code(read(path)))
     assert not re.findall(r"compactwire\._\w+|from compactwire\.\w+\.\w+", source)

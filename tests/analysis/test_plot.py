@@ -35,21 +35,21 @@ def test_a_figure_of_many_inputs_shows_the_median_and_the_range() -> None:
     assert "7 inputs" in figure.legends[0].get_texts()[-1].get_text()
 
 
-def test_a_figure_of_a_conversation_is_drawn_by_turn() -> None:
+def test_a_figure_of_a_conversation_has_one_point_per_turn() -> None:
     frame = analysis.compare_sessions([{"role": "user", "content": "x"}])
     figure = analysis.plot(frame)
     assert [axis.get_ylim()[0] for axis in figure.axes] == [0, 0]
     assert len(figure.axes[0].lines) == 3
 
 
-def test_a_notebook_shows_a_figure_by_itself() -> None:
+def test_a_figure_has_a_notebook_representation() -> None:
     figure: Any = analysis.plot(analysis.compare("x", seconds=0))
     assert figure._repr_png_().startswith(b"\x89PNG")
     with io.BytesIO() as file:
         figure.savefig(file, format="svg")
 
 
-def test_what_is_no_table_of_ours_cannot_be_drawn() -> None:
+def test_plot_refuses_other_tables() -> None:
     frame = analysis.compare("x", seconds=0)
     with pytest.raises(ValueError, match="no rows"):
         analysis.plot(frame[frame["bytes"] < 0])

@@ -11,7 +11,7 @@ from benches import conversations
 from compactwire import analysis
 
 
-def test_a_conversation_is_measured_as_its_frames_are() -> None:
+def test_compare_sessions_counts_the_frames() -> None:
     turns = conversations.load("chat").turns
     requests = [
         {"tool": turn.tools, "system": turn.system, "args": turn.args, "context": turn.context}
@@ -28,7 +28,7 @@ def test_a_conversation_is_measured_as_its_frames_are() -> None:
     assert (ours["encode_seconds_low"] <= ours["encode_seconds_high"]).all()
 
 
-def test_messages_make_a_request_for_each_answer() -> None:
+def test_messages_become_one_request_per_answer() -> None:
     talk = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Who wrote Solaris?"},
@@ -59,7 +59,7 @@ def test_messages_make_a_request_for_each_answer() -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_conversation_is_an_error(
+def test_an_invalid_conversation_is_an_error(
     conversation: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

@@ -14,7 +14,7 @@ from tests.strategies.analysis import ANSWERS
 
 
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
-def test_tokens_are_those_of_the_tokenizer(encoding: str) -> None:
+def test_count_tokens_equals_the_tokenizer(encoding: str) -> None:
     encoder = need("bpe_openai", "").get_encoding(encoding)
     for text in ["", " ", "Köln 🤖 <|endoftext|>", *ANSWERS[:20]]:
         assert analysis.count_tokens(text, encoding) == len(encoder.encode_ordinary(text))
@@ -30,25 +30,25 @@ def test_tokens_are_those_of_the_tokenizer(encoding: str) -> None:
     ],
     ids=["prose", "json", "spaces", "contractions"],
 )
-def test_a_text_counted_in_pieces_has_as_many_tokens_as_the_whole(text: str) -> None:
+def test_counting_in_pieces_equals_counting_the_whole(text: str) -> None:
     assert len(text) > 100_000
     whole = len(need("bpe_openai", "").get_encoding("o200k_base").encode_ordinary(text))
     assert analysis.count_tokens(text) == whole
 
 
-def test_a_text_of_more_tokens_than_the_tokenizer_takes_is_counted() -> None:
+def test_a_text_beyond_the_tokenizer_limit_is_counted() -> None:
     noise = cw.encode_base85(random.Random(1).randbytes(600_000))
     assert len(noise) / 2 < analysis.count_tokens(noise) < len(noise)
     assert analysis.count_tokens("語" * 120_000) > 0
 
 
-def test_an_unknown_tokenizer_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_tokenizer_error_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"'o300k'; there are .*o200k_base"):
         analysis.count_tokens("x", "o300k")
     with pytest.raises(TypeError, match="str, not of bytes"):
         analysis.count_tokens(b"x")  # type: ignore[arg-type]
 
 
-def test_a_tokenizer_that_needs_more_is_an_error_in_one_line() -> None:
+def test_a_tokenizer_with_a_missing_package_is_an_error_in_one_line() -> None:
     with pytest.raises(ValueError, match="bpe-openai cannot count as 'p50k_base'"):
         analysis.count_tokens("x", "p50k_base")

@@ -42,7 +42,7 @@ FORMS = (("GCB", "bytes"), ("GCF 1.0", "tokens"), ("GCF", "tokens"))
 
 
 @needs_payloads
-def test_the_table_of_the_design_is_reproduced_to_the_decimal() -> None:
+def test_the_design_table_is_reproduced_to_the_decimal() -> None:
     assert PUBLISHED is not None
     measured = figures.measured(PUBLISHED)
     rows = {}
@@ -75,7 +75,7 @@ def test_a_requery_at_96_6_percent_overlap_saves_81_2_percent() -> None:
         assert figures.saved(first.sent.tokens, first.full.tokens) >= 0.812
 
 
-def test_repeated_calls_save_more_the_longer_they_go_on() -> None:
+def test_repeated_calls_save_more_with_every_call() -> None:
     found = turns.conversations(cases.own())
     by_calls = {
         calls: [figures.saved(c.told.tokens, c.whole.tokens) for c in found if c.calls == calls]
@@ -85,12 +85,12 @@ def test_repeated_calls_save_more_the_longer_they_go_on() -> None:
     assert all(0.2 < five < ten for five, ten in zip(by_calls[5], by_calls[10], strict=True))
 
 
-def test_the_own_payloads_are_those_of_the_scenarios() -> None:
+def test_own_payloads_are_those_of_the_scenarios() -> None:
     sizes = [(case.symbols, case.edges) for case in OWN]
     assert sizes == [(10, 8), (30, 25), (15, 12), (8, 8), (12, 12), (20, 15)]
 
 
-def test_the_pages_quote_what_is_measured() -> None:
+def test_pages_quote_the_measured_figures() -> None:
     if figures.tokenizer() is None:
         pytest.skip("bpe-openai is not installed")
     card = (PAGES / "scorecard.md").read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ def test_the_pages_quote_what_is_measured() -> None:
         assert all(section in written for section in ours)
 
 
-def test_the_documentation_quotes_the_findings() -> None:
+def test_the_documentation_quotes_the_measured_figures() -> None:
     found = (PAGES / "FINDINGS.md").read_text(encoding="utf-8")
     page = " ".join((PAGES.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8").split())
     published = found[: found.index("## Our own payloads")]
@@ -119,7 +119,7 @@ def test_the_documentation_quotes_the_findings() -> None:
         assert f"{share[:-1]} % {what}" in page
 
 
-def test_a_missing_tokenizer_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tokenizer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "tokenizer", lambda: None)
     monkeypatch.setattr(turns, "tokenizer", lambda: None)
     assert pages.NO_TOKENIZER in pages.findings(None, cases.own())

@@ -15,7 +15,7 @@ from compactwire import cad
 from tests.strategies.documents import BRACKET
 
 
-def test_the_bracket_of_the_specification_is_read_as_its_comments_say() -> None:
+def test_the_bracket_example_has_the_operations_of_its_comments() -> None:
     document = cad.from_compact(BRACKET)
     ops = [node["op"]["type"] for node in document["nodes"].values()]
     assert ops == [
@@ -27,7 +27,7 @@ def test_the_bracket_of_the_specification_is_read_as_its_comments_say() -> None:
     assert cad.to_compact(document) == "\n".join(line for line in bare if line)
 
 
-def test_whole_numbers_are_int_and_minus_zero_is_not() -> None:
+def test_whole_numbers_are_int_and_minus_zero_is_float() -> None:
     document = cad.from_compact("C 50 0.5 -0")
     size = document["nodes"]["0"]["op"]["size"]
     assert [type(size[key]) for key in "xyz"] == [int, float, float]
@@ -35,7 +35,7 @@ def test_whole_numbers_are_int_and_minus_zero_is_not() -> None:
 
 
 @pytest.mark.parametrize("before", ["\ufeff", "\u00a0 ", "\ufeff\u2003\n"])
-def test_json_begins_behind_a_mark_and_white_space(before: str) -> None:
+def test_json_may_follow_a_byte_order_mark_and_white_space(before: str) -> None:
     document = cad.from_compact(BRACKET)
     for text in (before + cad.dumps(document), (before + cad.dumps(document)).encode()):
         assert cad.canonical(text) == cad.load(text) == document
@@ -45,7 +45,7 @@ def test_json_begins_behind_a_mark_and_white_space(before: str) -> None:
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**64 + 1, 10**40])
-def test_an_integer_that_no_double_holds_is_refused(number: int) -> None:
+def test_an_integer_beyond_double_precision_is_refused(number: int) -> None:
     document = {"nodes": {"0": {"op": {"type": "Sphere", "radius": number, "segments": 0}}}}
     for form in (document, json.dumps(document)):
         with pytest.raises(cad.DocumentError, match=r"^node 0\.radius: expected a number that a d"):
@@ -56,13 +56,13 @@ def test_an_integer_that_no_double_holds_is_refused(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [2**53 + 2, -(2**63), 2**64, 10**22, 2.0**60, 2.0**69, 1.5e20])
-def test_an_integer_that_a_double_holds_is_read_however_it_is_written(number: float) -> None:
+def test_an_integer_that_is_a_double_is_read_in_any_spelling(number: float) -> None:
     document = {"nodes": {"0": {"op": {"type": "Sphere", "radius": number, "segments": 0}}}}
     for form in (document, json.dumps(document), cad.dumps(document)):
         assert cad.canonical(form)["nodes"]["0"]["op"]["radius"] == number
 
 
-def test_load_goes_by_content() -> None:
+def test_load_detects_the_form_by_content() -> None:
     document = cad.from_compact(BRACKET)
     hybrid = json.dumps(cad.to_hybrid(document))
     for source in (
@@ -80,7 +80,7 @@ def test_load_goes_by_content() -> None:
 
 
 @pytest.mark.parametrize("name", ["0.3", "", "AUTO", "auto "])
-def test_an_unknown_choice_is_a_value_error(name: Any) -> None:
+def test_an_unknown_option_value_is_a_value_error(name: Any) -> None:
     for call in (
         lambda: cad.from_compact("", name),
         lambda: cad.check("", dialect=name),
@@ -95,7 +95,7 @@ def test_an_unknown_choice_is_a_value_error(name: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 5, [], object()])
-def test_what_is_no_text_is_a_type_error(wrong: Any) -> None:
+def test_an_argument_of_another_type_is_a_type_error(wrong: Any) -> None:
     for call in (cad.from_compact, cad.from_binary, cad.load, cad.check):
         with pytest.raises(TypeError):
             call(wrong)
@@ -105,7 +105,7 @@ def test_what_is_no_text_is_a_type_error(wrong: Any) -> None:
         cad.canonical(wrong)
 
 
-def test_losses_are_named() -> None:
+def test_losses_lists_what_a_dialect_drops() -> None:
     document = cad.from_compact("S 1\nT 0 1 0 0")
     assert cad.losses(document, "0.1") == []
     everything = copy.deepcopy(document)
@@ -123,7 +123,7 @@ def test_losses_are_named() -> None:
     assert cad.losses(everything, "0.2") == ["unknown"]
 
 
-def test_many_threads_may_read_one_dict_and_one_stream() -> None:
+def test_threads_read_one_dict_and_one_stream() -> None:
     document = cad.from_compact("S 1\n" + "\n".join(f"T {i} 0 0 1" for i in range(2000)))
     text = cad.to_compact(document)
     stream = cad.iter_compact([text[i : i + 100] for i in range(0, len(text), 100)])
@@ -146,7 +146,7 @@ def test_many_threads_may_read_one_dict_and_one_stream() -> None:
     assert {item for item in found if item != "end"} == set(range(2001))
 
 
-def test_no_python_code_runs_while_a_dict_is_read() -> None:
+def test_reading_a_dict_runs_no_python_code() -> None:
     class Number(int):
         def change(self, *_: object) -> Any:
             document["nodes"].clear()
@@ -163,7 +163,7 @@ def test_no_python_code_runs_while_a_dict_is_read() -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_the_collector_is_as_it_was(on: bool) -> None:
+def test_the_garbage_collector_setting_is_unchanged(on: bool) -> None:
     text = "S 1\n" * 2000
     try:
         (gc.enable if on else gc.disable)()
@@ -177,7 +177,7 @@ def test_the_collector_is_as_it_was(on: bool) -> None:
         gc.enable()
 
 
-def test_documents_share_nothing_that_can_be_changed() -> None:
+def test_documents_share_no_mutable_object() -> None:
     text = "C 1 2 3\nT 0 4 5 6"
     first = cad.from_compact(text)
     first["nodes"]["0"]["op"]["size"] |= {"x": 9, "more": 9}
@@ -189,7 +189,7 @@ def test_documents_share_nothing_that_can_be_changed() -> None:
     assert list(second["nodes"]["0"]["op"]["size"]) == ["x", "y", "z"]
 
 
-def test_errors_travel_with_their_place() -> None:
+def test_errors_pickle_with_their_place() -> None:
     with pytest.raises(cad.CompactParseError) as caught:
         cad.from_compact("q")
     again = pickle.loads(pickle.dumps(caught.value))

@@ -8,7 +8,7 @@ from compactwire import cad
 from tests.strategies.documents import SKETCH
 
 
-def test_all_mistakes_come_in_one_answer() -> None:
+def test_check_returns_all_errors() -> None:
     text = "C 1 2\ncube 1 2 3\n$a = Y 1\nT $a 1 2 3\nU 0 1\nD 4 9\nfoo\nSH 6 x\n"
     errors = cad.check(text)
     assert [(error.line, error.message) for error in errors] == [
@@ -28,7 +28,7 @@ def test_all_mistakes_come_in_one_answer() -> None:
         cad.check("Q", limit=-1)
 
 
-def test_a_sketch_without_end_is_one_mistake() -> None:
+def test_a_sketch_without_end_is_one_error() -> None:
     text = "SK 0 0 0 1 0 0 0 1 0\nL 0 0 1 0\nl 0 0 1 1\nE 0 0 0 5\nC 1 1 1\n"
     assert [(error.line, error.message) for error in cad.check(text)] == [
         (3, "expected L, A or END in sketch, got l"),
@@ -59,12 +59,12 @@ def test_a_sketch_without_end_is_one_mistake() -> None:
         ("$a = 5\nT $a 0 0 0", [(1, "unknown opcode 5")]),
     ],
 )  # fmt: skip
-def test_one_mistake_is_told_once(text: str, mistakes: list[tuple[int, str]]) -> None:
+def test_an_error_is_reported_once(text: str, mistakes: list[tuple[int, str]]) -> None:
     errors = cad.check(text, dialect="0.2" if "XF" in text else "auto")
     assert [(error.line, error.message) for error in errors] == mistakes
 
 
-def test_all_pointers_that_lead_nowhere_are_found() -> None:
+def test_check_finds_all_dangling_pointers() -> None:
     text = "# vcad 0.2\nXF /a/b 1\nXF /c 1\nXF /d/e 1\n"
     assert [(error.line, error.message) for error in cad.check(text)] == [
         (2, 'pointer "/a/b" does not match the document'),
@@ -78,7 +78,7 @@ def test_all_pointers_that_lead_nowhere_are_found() -> None:
     [("c 1 2 3", "C"), ("C50 30 5", "C"), ("cube(1,2,3)", "C"), ("Translate 0 1 2 3", "T"),
      ("lp 0", "LP"), ("CYL 1 2", "Y"), ("@mat a", "@MAT"), ("Q 1", None), ("// note", None)],
 )  # fmt: skip
-def test_an_unknown_opcode_suggests_what_was_meant(line: str, suggestion: str | None) -> None:
+def test_an_unknown_opcode_has_a_suggestion(line: str, suggestion: str | None) -> None:
     with pytest.raises(cad.CompactParseError) as caught:
         cad.from_compact(line)
     assert caught.value.suggestion == suggestion

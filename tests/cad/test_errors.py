@@ -61,7 +61,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "message"), MISTAKES)
-def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int, message: str) -> None:
+def test_an_error_in_a_text_has_line_and_column(
+    text: str, line: int, column: int, message: str
+) -> None:
     with pytest.raises(cad.CompactParseError) as caught:
         cad.from_compact(SECOND + text)
     error = caught.value
@@ -74,7 +76,7 @@ def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int, mes
     ("data", "line", "column"),
     [(b"\xff", 1, 1), (b"C 1 1 1\nS \xe9", 2, 3), (b"\xef\xbb\xbf# \xc3\xa9\xc3", 1, 4)],
 )
-def test_what_is_not_utf8_is_told_with_its_place(data: bytes, line: int, column: int) -> None:
+def test_invalid_utf8_has_line_and_column(data: bytes, line: int, column: int) -> None:
     for read in (cad.from_compact, lambda data: list(cad.iter_compact([data]))):
         with pytest.raises(cad.CompactParseError) as caught:
             read(data)
@@ -82,7 +84,7 @@ def test_what_is_not_utf8_is_told_with_its_place(data: bytes, line: int, column:
         assert (error.line, error.column, error.message) == (line, column, "invalid UTF-8")
 
 
-def test_a_lone_surrogate_is_told_with_its_place() -> None:
+def test_a_lone_surrogate_has_line_and_column() -> None:
     for read in (cad.from_compact, lambda text: list(cad.iter_compact([text]))):
         with pytest.raises(cad.CompactParseError) as caught:
             read("C 1 1 1\nS \ud800")
@@ -142,9 +144,7 @@ FAULTS: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("document", "path", "message"), FAULTS)
-def test_a_fault_of_a_document_is_told_with_its_path(
-    document: Any, path: str, message: str
-) -> None:
+def test_an_error_in_a_document_has_a_path(document: Any, path: str, message: str) -> None:
     for write in (cad.canonical, cad.to_compact, cad.to_binary, cad.to_hybrid, cad.dumps):
         with pytest.raises(cad.DocumentError) as caught:
             write(document)
@@ -152,12 +152,12 @@ def test_a_fault_of_a_document_is_told_with_its_path(
 
 
 @pytest.mark.parametrize("text", ["", "{", "nothing", '{"nodes":{}} 1', '{"a":1e999}', b"\xff"])
-def test_what_is_no_json_is_told(text: Any) -> None:
+def test_invalid_json_is_a_document_error(text: Any) -> None:
     with pytest.raises(cad.DocumentError, match="document: invalid JSON: "):
         cad.canonical(text)
 
 
-def test_ids_stay_ranges() -> None:
+def test_a_range_of_ids_is_not_expanded() -> None:
     text = SECOND + "IDS 0-18446744073709551614 18446744073709551615\n"
     with pytest.raises(cad.CompactParseError, match="18446744073709551616 ids but 0 nodes"):
         cad.from_compact(text)

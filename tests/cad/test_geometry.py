@@ -80,7 +80,7 @@ def volume(text: str) -> float:
         ("# vcad 0.2 x1\nC 3 1 1\nEMPTY\nU 0 1", 3),
     ],
 )
-def test_an_operation_has_the_volume_that_it_should(text: str, wanted: float) -> None:
+def test_an_operation_has_the_expected_volume(text: str, wanted: float) -> None:
     assert volume(text) == pytest.approx(wanted, rel=1e-6)
 
 
@@ -92,7 +92,7 @@ def test_round_shapes_are_round() -> None:
     assert volume(ring + "V 0 0 0 0 0 0 1 360") == pytest.approx(15.708, rel=0.01)
 
 
-def test_rotation_goes_about_x_then_y_then_z() -> None:
+def test_rotation_is_about_x_then_y_then_z() -> None:
     ((_, _, *box),) = measures(cad.from_compact("C 1 2 3\nR 0 90 0 90"))
     assert box == pytest.approx([0, 0, 0, 3, 1, 2], abs=1e-6)
 
@@ -122,7 +122,7 @@ def test_a_picture_shows_the_part(tmp_path: Path) -> None:
     assert drawing._repr_png_() is None
 
 
-def test_a_picture_says_what_it_does_not_show() -> None:
+def test_a_picture_names_what_it_does_not_show() -> None:
     text = '# vcad 0.2 x1\nC 9 9 9\nFI 0 1\nSTEP "a.step"\nU 1 2\nROOT 3 m'
     picture = cad.preview(text)
     assert picture.notes == [

@@ -10,7 +10,7 @@ from compactwire import cad
 from tests.strategies.documents import survives
 
 
-def test_the_first_dialect_does_not_know_what_is_kept() -> None:
+def test_dialect_0_1_refuses_kept_values() -> None:
     with pytest.raises(cad.CompactParseError) as caught:
         cad.from_compact("XF /a 1")
     assert caught.value.message == "unknown opcode XF"
@@ -20,7 +20,7 @@ def test_the_first_dialect_does_not_know_what_is_kept() -> None:
             cad.to_compact({"nodes": {}}, unknown="keep", **options)  # type: ignore[arg-type]
 
 
-def test_what_is_kept_is_written_where_it_belongs() -> None:
+def test_kept_values_are_restored_at_their_pointer() -> None:
     sphere = {"type": "Sphere", "radius": 1, "segments": 0}
     document = {
         "nodes": {
@@ -71,13 +71,13 @@ def test_an_object_without_nodes_is_kept_whole() -> None:
         ({"nodes": {}, "a": "\ud800"}, "document.a"),
     ],
 )
-def test_what_json_does_not_have_is_not_kept(wrong: Any, path: str) -> None:
+def test_a_value_that_is_not_json_is_not_kept(wrong: Any, path: str) -> None:
     with pytest.raises(cad.DocumentError) as caught:
         cad.to_compact(wrong, "0.2", unknown="keep")
     assert caught.value.path == path
 
 
-def test_the_depth_of_what_is_kept_is_bounded() -> None:
+def test_the_depth_of_kept_values_is_limited() -> None:
     deep: Any = 1
     for _ in range(200):
         deep = [deep]
@@ -89,7 +89,7 @@ def test_the_depth_of_what_is_kept_is_bounded() -> None:
         cad.from_compact("\n".join(lines))
 
 
-def test_a_hybrid_has_no_lines_of_json() -> None:
+def test_a_hybrid_has_no_xf_lines() -> None:
     hybrid = {"compact": "# vcad 0.2\nXF /a 1"}
     with pytest.raises(cad.CompactParseError, match="line 2, column 4: XF is not allowed in a hyb"):
         cad.from_hybrid(hybrid)

@@ -36,7 +36,7 @@ def outcome(call: Any) -> Any:
 
 
 @given(documents())
-def test_every_document_survives_every_form(document: Any) -> None:
+def test_every_document_round_trips_in_every_form(document: Any) -> None:
     canonical = cad.canonical(document)
     wanted = exact(canonical)
     assert exact(cad.canonical(canonical)) == wanted
@@ -49,7 +49,7 @@ def test_every_document_survives_every_form(document: Any) -> None:
 
 
 @given(documents())
-def test_json_text_is_read_as_the_dict_is(document: Any) -> None:
+def test_json_text_and_dict_give_the_same_document(document: Any) -> None:
     text = json.dumps(document)
     assert exact(cad.canonical(text)) == exact(cad.canonical(document))
     assert cad.to_binary(text.encode()) == cad.to_binary(document)
@@ -57,7 +57,7 @@ def test_json_text_is_read_as_the_dict_is(document: Any) -> None:
 
 
 @given(documents())
-def test_the_reference_reads_what_is_written(document: Any) -> None:
+def test_the_reference_reads_written_text(document: Any) -> None:
     text = cad.to_compact(document, "0.2")
     try:
         read = reference.read(text)
@@ -69,7 +69,7 @@ def test_the_reference_reads_what_is_written(document: Any) -> None:
 
 
 @given(damaged())
-def test_any_object_survives_where_it_is_kept(document: Any) -> None:
+def test_any_object_round_trips_with_keep(document: Any) -> None:
     text = cad.to_compact(document, "0.2", unknown="keep")
     again = cad.from_compact(text)
     assert survives(document, again)
@@ -87,7 +87,7 @@ def test_any_object_survives_where_it_is_kept(document: Any) -> None:
 
 
 @given(documents(), st.data())
-def test_a_repaired_document_is_the_one_that_was_meant(document: Any, data: st.DataObject) -> None:
+def test_repair_restores_a_damaged_document(document: Any, data: st.DataObject) -> None:
     wanted = cad.canonical(document)
     broken = break_it(copy.deepcopy(wanted), data.draw(st.randoms(use_true_random=False)))
     with warnings.catch_warnings(record=True) as mended:
@@ -145,7 +145,7 @@ def test_writing_is_canonical(document: Any) -> None:
 
 
 @given(documents())
-def test_the_first_dialect_carries_the_shape_or_names_what_it_cannot(document: Any) -> None:
+def test_dialect_0_1_carries_the_shape_or_names_the_loss(document: Any) -> None:
     nodes = document["nodes"]
     lossy = cad.from_compact(cad.to_compact(document, lossy=True))
     assert len(lossy["nodes"]) <= len(nodes)
@@ -168,7 +168,7 @@ def test_the_first_dialect_carries_the_shape_or_names_what_it_cannot(document: A
 
 @examples(0.5)
 @given(documents(), st.integers(1, 9), st.booleans())
-def test_a_stream_gives_what_the_text_gives(document: Any, size: int, text_chunks: bool) -> None:
+def test_a_stream_equals_the_whole_text(document: Any, size: int, text_chunks: bool) -> None:
     text: Any = cad.to_compact(document, "0.2")
     data = text if text_chunks else text.encode()
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
@@ -176,7 +176,7 @@ def test_a_stream_gives_what_the_text_gives(document: Any, size: int, text_chunk
 
 
 @given(NEARLY_TEXTS, st.sampled_from(("auto", "0.1", "0.2")))
-def test_text_is_taken_or_refused_as_the_reference_does(text: str, dialect: Any) -> None:
+def test_text_is_accepted_or_refused_like_the_reference(text: str, dialect: Any) -> None:
     try:
         wanted = exact(canonical(reference.read(text, dialect)))
     except reference.Mistake:
@@ -205,7 +205,7 @@ def test_any_bytes_are_a_document_or_an_error(data: bytes, magic: bool) -> None:
 
 @examples(0.2)
 @given(documents(most=5))
-def test_a_cut_is_never_a_document_of_another_shape(document: Any) -> None:
+def test_truncated_bytes_are_an_error(document: Any) -> None:
     data = cad.to_binary(document)
     for end in range(len(data)):
         with pytest.raises(cad.BinaryError) as caught:

@@ -31,7 +31,7 @@ def test_every_document_is_read() -> None:
 
 
 @pytest.mark.parametrize("entry", INSIDE, ids=lambda entry: entry["name"])
-def test_a_real_document_survives_every_trip(entry: Case) -> None:
+def test_a_real_document_round_trips_in_every_form(entry: Case) -> None:
     document = real(entry)
     canonical = cad.canonical(document)
     text = cad.to_compact(document, "0.2")
@@ -47,7 +47,7 @@ def test_a_real_document_survives_every_trip(entry: Case) -> None:
 
 
 @pytest.mark.parametrize("entry", INSIDE, ids=lambda entry: entry["name"])
-def test_a_real_document_keeps_its_shape_in_the_first_dialect(entry: Case) -> None:
+def test_a_real_document_keeps_its_shape_in_dialect_0_1(entry: Case) -> None:
     document = real(entry)
     if entry["dialect_0_1"] != "ok":
         with pytest.raises(cad.DocumentError) as caught:
@@ -106,7 +106,7 @@ def test_a_real_document_outside_the_model_is_refused(entry: Case) -> None:
 
 
 @pytest.mark.parametrize("entry", OUTSIDE, ids=lambda entry: entry["name"])
-def test_a_real_document_outside_the_model_survives_where_it_is_kept(entry: Case) -> None:
+def test_a_real_document_outside_the_model_round_trips_with_keep(entry: Case) -> None:
     document = real(entry)
     text = cad.to_compact(document, "0.2", unknown="keep")
     again = cad.from_compact(text)

@@ -11,7 +11,7 @@ import pytest
 from compactwire import cad
 
 
-def test_a_repair_tells_what_it_did() -> None:
+def test_repair_warns_about_each_change() -> None:
     document = {
         "nodes": {
             "b\0": {"id": "b\0", "op": {"type": "Shell", "thickness": 1, "child": "a"}},
@@ -37,7 +37,7 @@ def test_a_repair_tells_what_it_did() -> None:
     assert cad.load("S 1", repair=True) == cad.from_compact("S 1")
 
 
-def test_a_repair_makes_nothing_mean_another_thing() -> None:
+def test_repair_does_not_change_a_meaning() -> None:
     sphere = {"type": "Sphere", "radius": 5, "segments": 0}
     move = {"type": "Translate", "child": 0, "offset": {"x": 0, "y": 0, "z": 0}}
     for document, message in [
@@ -58,7 +58,7 @@ def test_a_repair_makes_nothing_mean_another_thing() -> None:
 
 
 @pytest.mark.parametrize("ids", [{1: 0, 2: 1, 3: 2}, {0: 1, 1: 2, 2: 3}, {1: 2, 2: 1}])
-def test_a_repair_follows_ids_that_are_keys_of_others(ids: dict[int, int]) -> None:
+def test_repair_follows_ids_that_are_keys_of_other_nodes(ids: dict[int, int]) -> None:
     nodes = {
         str(key): {"id": id_, "name": f"was {key}", "op": {"type": "Empty"}}
         for key, id_ in ids.items()
@@ -70,7 +70,7 @@ def test_a_repair_follows_ids_that_are_keys_of_others(ids: dict[int, int]) -> No
     }
 
 
-def test_what_was_mended_is_told_before_the_error_that_is_left() -> None:
+def test_repair_warns_before_it_raises_a_remaining_error() -> None:
     document = {"nodes": {"plate": {"op": {"type": "Sphere", "radius": 1}}}}
     with (
         pytest.warns(UserWarning, match="node plate: its id is 0 now"),

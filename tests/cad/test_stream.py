@@ -14,7 +14,7 @@ from compactwire import cad
 from tests.strategies.documents import BRACKET, assembled
 
 
-def test_a_line_may_be_as_long_as_the_stream_says() -> None:
+def test_max_line_limits_a_line_of_a_stream() -> None:
     line = "C 1 1 1 #" + "x" * 91
     assert len(list(cad.iter_compact([line], max_line=100))) == 2
     for chunks in ([line + "x\n"], list(line + "x"), [line + "x"]):
@@ -81,7 +81,7 @@ def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
         list(cad.iter_compact([object()]))  # type: ignore[list-item]
 
 
-def test_nodes_come_before_a_late_error_and_nothing_after() -> None:
+def test_nodes_before_an_error_are_returned() -> None:
     items = cad.iter_compact(["C 1 1 1\nS 1\n", "Q\nS 1\n"])
     assert [next(items)[1]["id"], next(items)[1]["id"]] == [0, 1]
     with pytest.raises(cad.CompactParseError):
@@ -119,7 +119,7 @@ def test_a_stream_has_one_reader_at_a_time() -> None:
         next(again)
 
 
-def test_an_error_of_the_source_comes_through() -> None:
+def test_an_error_of_the_source_is_raised() -> None:
     def chunks() -> Any:
         yield "C 1 1 1\nS"
         raise OSError("gone")

@@ -11,7 +11,7 @@ from compactwire import cad
 from tests.strategies.documents import BRACKET
 
 
-def test_the_tool_answers_with_the_document_or_the_mistake() -> None:
+def test_the_tool_returns_the_document_or_the_errors() -> None:
     assert cad.create_cad_compact("S 1") == {"ok": True, "document": cad.from_compact("S 1")}
     assert cad.create_cad_compact(BRACKET, format="summary") == {
         "ok": True,
@@ -45,7 +45,7 @@ def test_the_tool_answers_with_the_document_or_the_mistake() -> None:
     assert json.loads(json.dumps(cad.TOOL)) == cad.TOOL
 
 
-def test_the_example_of_the_tool_is_right_and_its_table_is_whole() -> None:
+def test_the_tool_description_has_a_valid_example_and_every_opcode() -> None:
     description = cad.TOOL["description"]
     example = description.split("two holes:\n")[1]
     assert cad.create_cad_compact(example)["ok"]
@@ -54,7 +54,7 @@ def test_the_example_of_the_tool_is_right_and_its_table_is_whole() -> None:
     assert table >= set(wanted.split(" "))
 
 
-def test_the_description_of_the_tool_is_short() -> None:
+def test_the_tool_description_is_short() -> None:
     tokenizers = pytest.importorskip("bpe_openai")
     encoding = tokenizers.get_encoding("o200k_base")
     assert len(encoding.encode_ordinary(cad.TOOL["description"])) < 600

@@ -41,7 +41,7 @@ def test_every_file_is_read() -> None:
 
 
 @pytest.mark.parametrize("case", cases(*READING))
-def test_reading_gives_the_document_or_the_error(case: Case) -> None:
+def test_read_text_has_its_document_or_error(case: Case) -> None:
     text, dialect = case["compact"], case["dialect"]
     if case["error"] is None:
         assert same(cad.from_compact(text, dialect), cad.canonical(case["document"]))
@@ -60,7 +60,7 @@ def test_reading_gives_the_document_or_the_error(case: Case) -> None:
 
 @pytest.mark.parametrize("case", cases(*READING))
 @pytest.mark.parametrize("size", [1, 7])
-def test_streaming_gives_the_same(case: Case, size: int) -> None:
+def test_a_stream_has_the_same_document_or_error(case: Case, size: int) -> None:
     data = case["compact"].encode()
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     items = cad.iter_compact(chunks, case["dialect"])
@@ -73,7 +73,7 @@ def test_streaming_gives_the_same(case: Case, size: int) -> None:
 
 
 @pytest.mark.parametrize("case", cases(*READING))
-def test_the_reference_reads_the_same(case: Case) -> None:
+def test_the_reference_has_the_same_document_or_error(case: Case) -> None:
     if case["error"] is None:
         assert same(
             cad.canonical(reference.read(case["compact"], case["dialect"])),
@@ -85,7 +85,7 @@ def test_the_reference_reads_the_same(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("write"))
-def test_writing_gives_the_text_or_the_error(case: Case) -> None:
+def test_written_text_has_its_text_or_error(case: Case) -> None:
     options = {"names": case["names"], "lossy": case["lossy"]}
     for document in (case["document"], json.dumps(case["document"])):
         if case["error"] is None:
@@ -98,7 +98,7 @@ def test_writing_gives_the_text_or_the_error(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("hybrid"))
-def test_a_hybrid_gives_the_document_or_the_error(case: Case) -> None:
+def test_a_hybrid_has_its_document_or_error(case: Case) -> None:
     for read, hybrid in (
         (cad.from_hybrid, case["hybrid"]),
         (cad.from_hybrid, json.dumps(case["hybrid"])),
@@ -113,7 +113,7 @@ def test_a_hybrid_gives_the_document_or_the_error(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("binary"))
-def test_bytes_give_the_document_and_it_gives_them(case: Case) -> None:
+def test_binary_round_trips_exactly(case: Case) -> None:
     data = bytes.fromhex(case["hex"])
     if case["document"] is None:
         with pytest.raises(cad.BinaryError) as caught:
@@ -126,7 +126,7 @@ def test_bytes_give_the_document_and_it_gives_them(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("numbers"))
-def test_numbers_are_written_and_read_exactly(case: Case) -> None:
+def test_numbers_round_trip_exactly(case: Case) -> None:
     (number,) = struct.unpack(">d", bytes.fromhex(case["bits"]))
     document = cad.from_compact(f"S {case['text']}")
     radius = document["nodes"]["0"]["op"]["radius"]

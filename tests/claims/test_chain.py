@@ -60,7 +60,7 @@ BROKEN_CHAINS: dict[str, tuple[Callable[[list[Receipt], list[Receipt]], list[Rec
 
 
 @pytest.mark.parametrize("name", BROKEN_CHAINS)
-def test_receipts_that_are_no_chain_get_no_merkle_attestation(name: str, tmp_path: Path) -> None:
+def test_an_invalid_chain_gets_no_merkle_attestation(name: str, tmp_path: Path) -> None:
     made, other = make(tmp_path / "a"), make(tmp_path / "b", run_id="other")
     change, expected = BROKEN_CHAINS[name]
     with pytest.raises(cw.ClaimRejected) as info:
@@ -69,7 +69,7 @@ def test_receipts_that_are_no_chain_get_no_merkle_attestation(name: str, tmp_pat
     assert expected.partition("(")[2] in str(info.value)
 
 
-def test_a_parent_is_one_that_can_be_followed(tmp_path: Path) -> None:
+def test_a_parent_without_a_next_index_is_refused(tmp_path: Path) -> None:
     made, other = make(tmp_path / "a"), make(tmp_path / "b", run_id="other")
     first = made.receipts[0]
     for parent, expected in [
@@ -91,7 +91,7 @@ def test_a_parent_is_one_that_can_be_followed(tmp_path: Path) -> None:
     assert longest["receipt_index"] == 2**53 - 1
 
 
-def test_a_bundle_of_the_same_run_may_follow(tmp_path: Path) -> None:
+def test_another_bundle_of_the_same_run_may_follow(tmp_path: Path) -> None:
     made, other = make(tmp_path / "a", receipts=1), make(tmp_path / "b", items=ITEMS[:2])
     second = claims.make_receipt(other.manifest, made.receipts[0])
     assert second["receipt_index"] == 1
@@ -108,7 +108,7 @@ def quorum(made: Made, receipts: list[Receipt], count: int) -> cw.ClaimReport:
     return made.verify(receipt_quorum=count, require_merkle_attestation=False)
 
 
-def test_a_chain_with_a_bad_signature_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_chain_with_a_bad_signature_is_not_continued(tmp_path: Path) -> None:
     made = make(tmp_path)
     attestation = made.receipts[-1]["attestation"]
     bad = made.receipts[-1] | {"attestation": attestation | {"signature": "0" * 128}}
@@ -119,7 +119,7 @@ def test_a_chain_with_a_bad_signature_is_not_gone_on_with(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("run_id", ["", "r" * 201, "é" * 121, "a/b", "a\0"])
-def test_a_run_that_cannot_name_its_receipts_is_refused(run_id: str, tmp_path: Path) -> None:
+def test_a_run_id_too_long_for_file_names_is_refused(run_id: str, tmp_path: Path) -> None:
     with pytest.raises(cw.EncodeError, match="run_id") as caught:
         claims.build_bundle(tmp_path / "out", run_id, "job", "message", ITEMS)
     assert caught.value.field == "run_id"
@@ -127,7 +127,7 @@ def test_a_run_that_cannot_name_its_receipts_is_refused(run_id: str, tmp_path: P
 
 
 @pytest.mark.parametrize("run_id", ["r" * 200, "é" * 120])
-def test_the_longest_name_of_a_run_names_its_receipts(run_id: str, tmp_path: Path) -> None:
+def test_the_longest_run_id_names_its_receipts(run_id: str, tmp_path: Path) -> None:
     assert make(tmp_path, run_id=run_id).verify()
 
 
@@ -149,7 +149,7 @@ def test_a_second_signature_is_added_and_counts(tmp_path: Path) -> None:
     assert made.verify(require_merkle_attestation=False)
 
 
-def test_the_order_of_signing_does_not_show(tmp_path: Path) -> None:
+def test_the_order_of_signing_does_not_matter(tmp_path: Path) -> None:
     receipt = make(tmp_path, signed=False).receipts[0]
     names = {SEED: "b", OTHER_SEED: "a", THIRD_SEED: None}
     expected = None
@@ -162,7 +162,7 @@ def test_the_order_of_signing_does_not_show(tmp_path: Path) -> None:
     assert claims.sign_receipt(receipt, SEED, add=True) == claims.sign_receipt(receipt, SEED)
 
 
-def test_a_key_signs_once_and_its_last_signature_stays(tmp_path: Path) -> None:
+def test_a_second_signature_of_a_key_replaces_the_first(tmp_path: Path) -> None:
     receipt = make(tmp_path).receipts[0]
     renamed = claims.sign_receipt(receipt, SEED, "new name", add=True)
     assert renamed["attestation"]["validator_id"] == "new name"
@@ -172,7 +172,7 @@ def test_a_key_signs_once_and_its_last_signature_stays(tmp_path: Path) -> None:
     assert [a["validator_id"] for a in again["attestations"]] == ["other", "z"]
 
 
-def test_no_signature_is_lost_unasked_or_kept_bad(tmp_path: Path) -> None:
+def test_signatures_are_neither_dropped_silently_nor_kept_invalid(tmp_path: Path) -> None:
     receipt = make(tmp_path).receipts[0]
     both = claims.sign_receipt(receipt, OTHER_SEED, "other", BUILD, add=True)
     with pytest.raises(cw.EncodeError, match="several attestations"):
@@ -276,7 +276,7 @@ signers = st.fixed_dictionaries(
     | st.dictionaries(st.sampled_from(["cas", "symbol_lang", "f3"]), st.booleans()),
     notes=st.none() | texts,
 )
-def test_what_the_producers_accept_verifies(
+def test_accepted_producer_input_verifies(
     run_id: str,
     other: str,
     items: list[Any],
@@ -367,7 +367,7 @@ odd_changes = st.dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(changes=changes_of, odd=mostly(st.just({}), odd_changes))
-def test_a_receipt_with_anything_in_it_is_refused_or_verifies(
+def test_a_receipt_with_random_members_is_refused_or_verifies(
     changes: dict[str, Any], odd: dict[str, Any]
 ) -> None:
     with tempfile.TemporaryDirectory() as name:

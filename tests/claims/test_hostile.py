@@ -41,7 +41,7 @@ def failed_at(report: cw.ClaimReport) -> tuple[str, str]:
 
 
 @posix
-def test_a_fifo_blocks_nothing(made: Made, tmp_path: Path) -> None:
+def test_a_fifo_does_not_block(made: Made, tmp_path: Path) -> None:
     path = artifact(made)
     path.unlink()
     os.mkfifo(path)
@@ -92,7 +92,7 @@ UNREADABLE = {
 
 @posix
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_may_not_be_read_has_the_code_of_a_bad_file(name: str) -> None:
+def test_an_unreadable_file_has_the_code_of_an_invalid_one(name: str) -> None:
     # Not below pytest's own folder, which is for one user alone.
     with tempfile.TemporaryDirectory() as folder:
         made = make(Path(folder))
@@ -109,7 +109,7 @@ def test_what_may_not_be_read_has_the_code_of_a_bad_file(name: str) -> None:
         assert failed_at(report) == UNREADABLE[name]
 
 
-def test_folders_in_the_place_of_files_are_refused(made: Made, tmp_path: Path) -> None:
+def test_folders_instead_of_files_are_refused(made: Made, tmp_path: Path) -> None:
     (tmp_path / "receipts" / "run_.json").mkdir()
     assert failed_at(made.verify()) == ("INVALID_RECEIPT_SCHEMA", "5.2.3")
     (tmp_path / "receipts" / "run_.json").rmdir()
@@ -120,7 +120,9 @@ def test_folders_in_the_place_of_files_are_refused(made: Made, tmp_path: Path) -
 
 
 @posix
-def test_links_are_refused_inside_and_followed_as_arguments(made: Made, tmp_path: Path) -> None:
+def test_links_are_refused_inside_a_bundle_and_followed_as_arguments(
+    made: Made, tmp_path: Path
+) -> None:
     moved = tmp_path / "elsewhere"
     shutil.move(made.folder / "claim.json", moved)
     (made.folder / "claim.json").symlink_to(moved)
@@ -135,7 +137,7 @@ def test_links_are_refused_inside_and_followed_as_arguments(made: Made, tmp_path
 
 
 @posix
-def test_a_hard_link_is_a_file(made: Made, tmp_path: Path) -> None:
+def test_a_hard_link_is_read_like_a_file(made: Made, tmp_path: Path) -> None:
     path = artifact(made)
     path.rename(tmp_path / "other")
     os.link(tmp_path / "other", path)
@@ -196,7 +198,7 @@ def rewrite(made: Made, change: Any) -> None:
     claims.write_json(made.bundle / "bundle.json", made.manifest)
 
 
-def test_integers_of_free_members_are_exact_to_the_last_digit(made: Made) -> None:
+def test_integers_of_free_members_keep_every_digit(made: Made) -> None:
     rewrite(made, lambda m: m["steps"][0]["refs"].update(x=10**4299))
     assert failed_at(made.verify()) == ("BUNDLE_ID_MISMATCH", "5.3.7")
     text = (made.bundle / "bundle.json").read_text()
@@ -212,17 +214,17 @@ def test_integers_of_free_members_are_exact_to_the_last_digit(made: Made) -> Non
         "x/artifacts", "artifacts/\x7f", "artifacts/a\n",
     ],
 )  # fmt: skip
-def test_a_path_that_leads_elsewhere_is_refused_unopened(path: str, made: Made) -> None:
+def test_a_path_outside_the_bundle_is_refused_unopened(path: str, made: Made) -> None:
     rewrite(made, lambda m: m["artifacts"][0].update(path=path))
     assert failed_at(made.verify()) == ("FORBIDDEN_FIELD", "5.3.3")
 
 
-def test_a_manifest_that_promises_too_much_is_not_believed(made: Made) -> None:
+def test_a_manifest_with_too_large_sizes_is_refused(made: Made) -> None:
     rewrite(made, lambda m: m["artifacts"][0].update(bytes=2**53 - 1))
     assert failed_at(made.verify()) == ("INVALID_BUNDLE_SCHEMA", "5.2.2")
 
 
-def test_each_limit_ends_in_its_code(made: Made) -> None:
+def test_each_limit_has_its_code(made: Made) -> None:
     for name, expected in [
         ("max_json_bytes", "INVALID_CLAIM_SCHEMA"),
         ("max_receipt_bytes", "INVALID_RECEIPT_SCHEMA"),
@@ -237,7 +239,7 @@ def test_each_limit_ends_in_its_code(made: Made) -> None:
     assert made.verify(limits={"max_receipts": 3, "max_steps": 3, "max_artifacts": 3})
 
 
-def test_digits_are_counted_in_short_integers_too(made: Made) -> None:
+def test_max_int_digits_applies_to_short_integers(made: Made) -> None:
     rewrite(made, lambda m: m["steps"][0]["refs"].update(x=1234))
     assert failed_at(made.verify(limits={"max_int_digits": 4})) == ("BUNDLE_ID_MISMATCH", "5.3.7")
     limits = {"max_int_digits": 3}
@@ -246,7 +248,7 @@ def test_digits_are_counted_in_short_integers_too(made: Made) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs files of any size that cost nothing")
 @pytest.mark.parametrize("name", ["bundle/bundle.json", "receipts/run_00000001.json"])
-def test_a_file_that_memory_does_not_hold_is_refused(name: str, made: Made) -> None:
+def test_a_file_larger_than_memory_is_refused(name: str, made: Made) -> None:
     os.truncate(made.folder / name, 2**43)
     limits = {"max_json_bytes": 2**62, "max_receipt_bytes": 2**62}
     report = made.verify(limits=limits)
@@ -300,7 +302,7 @@ DEEP = 100_000
         ("merkle.json", "", "MERKLE_ATTESTATION_INVALID"),
     ],
 )
-def test_deep_values_need_no_stack(
+def test_deep_values_do_not_overflow_the_stack(
     name: str, member: str, expected: str, stack: int, made: Made
 ) -> None:
     """Also those of free members, which are hashed and searched whole. musl's stack is 128 KiB."""
@@ -377,7 +379,7 @@ def test_a_long_chain_verifies(tmp_path: Path) -> None:
     assert report.receipt_count == count
 
 
-def test_threads_see_one_verdict(made: Made) -> None:
+def test_threads_get_the_same_report(made: Made) -> None:
     for number in range(100):
         (made.folder / "receipts" / f"other_{number}.json").write_text("{}")
     expected = made.verify().to_json()
@@ -393,7 +395,7 @@ def test_threads_see_one_verdict(made: Made) -> None:
 
 
 @posix
-def test_a_forked_process_verifies_as_its_parent(tmp_path: Path) -> None:
+def test_a_forked_process_gets_the_same_report(tmp_path: Path) -> None:
     made = make(tmp_path, receipts=100)
     assert made.verify()
     child = os.fork()
@@ -410,7 +412,7 @@ sys.stdout.buffer.write(cw.verify_claim(*sys.argv[1:4]).to_json())
 """
 
 
-def test_a_report_with_many_faults_is_the_same_in_every_process(made: Made) -> None:
+def test_a_report_with_many_errors_is_the_same_in_every_process(made: Made) -> None:
     """Hash seeds differ between processes, and no report may depend on them."""
     claim = load(made.claim)
     claim["reported_metrics"] = {"artifact_count": -1, "total_bytes": "x", "more": 1}
@@ -425,7 +427,7 @@ def test_a_report_with_many_faults_is_the_same_in_every_process(made: Made) -> N
     assert b"INVALID_CLAIM_SCHEMA" in reports.pop()
 
 
-def test_progress_is_told_and_may_stop(tmp_path: Path) -> None:
+def test_progress_is_reported_and_may_stop_the_verification(tmp_path: Path) -> None:
     made = make(tmp_path, receipts=200)
 
     def stop(*_: object) -> None:
@@ -443,7 +445,7 @@ def test_progress_is_told_and_may_stop(tmp_path: Path) -> None:
         made.verify(progress=stop)
 
 
-def test_no_message_is_long_or_shows_much_of_the_input(made: Made) -> None:
+def test_messages_are_short_and_show_little_of_the_input(made: Made) -> None:
     rewrite(made, lambda m: m["artifacts"][0].update(ref="/" + "ß" * 1000))
     claim = load(made.claim)
     claim["ß" * 1000] = 1
@@ -462,7 +464,7 @@ def test_a_secret_is_in_no_report(made: Made) -> None:
     assert SEED.hex() not in made.verify(limits={"max_depth": 1}).to_json().decode()
 
 
-def test_a_path_that_is_none_is_named(made: Made) -> None:
+def test_an_invalid_path_is_named(made: Made) -> None:
     given: dict[str, Any] = {
         "bundle": made.bundle, "receipts": made.folder / "receipts", "claim": made.claim,
         "trust_policy": None, "merkle_attestation": None,

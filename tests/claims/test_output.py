@@ -44,7 +44,7 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
 
 
 @posix
-def test_no_planted_link_is_followed(tmp_path: Path) -> None:
+def test_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
     outside, bundle = tmp_path / "outside", tmp_path / "bundle"
     outside.mkdir()
     bundle.mkdir()
@@ -76,7 +76,7 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_hard_link_keeps_what_it_had(tmp_path: Path) -> None:
+def test_a_hard_link_keeps_its_content(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine")
     os.link(mine, tmp_path / "claim.json")
@@ -97,7 +97,7 @@ def test_a_device_is_not_replaced(device: str) -> None:
 
 
 @posix
-def test_a_file_keeps_its_permissions_and_a_fifo_blocks_nobody(tmp_path: Path) -> None:
+def test_a_file_keeps_its_permissions_and_a_fifo_does_not_block(tmp_path: Path) -> None:
     claims.write_json(tmp_path / "policy", {})
     (tmp_path / "policy").chmod(0o600)
     claims.write_json(tmp_path / "policy", {"more": 1})
@@ -110,7 +110,7 @@ def test_a_file_keeps_its_permissions_and_a_fifo_blocks_nobody(tmp_path: Path) -
         claims.write_json(tmp_path / "fifo", {})
 
 
-def test_nothing_is_left_of_what_cannot_be_made(tmp_path: Path) -> None:
+def test_a_failed_bundle_leaves_no_files(tmp_path: Path) -> None:
     def interrupted() -> Iterator[dict[str, Any]]:
         yield ITEMS[0]
         raise InterruptedError
@@ -135,7 +135,7 @@ def test_nothing_is_left_of_what_cannot_be_made(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from compactwire import claims\n"
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_one_of_many_writers_makes_the_bundle(tmp_path: Path) -> None:
+def test_one_of_several_concurrent_writers_builds_the_bundle(tmp_path: Path) -> None:
     made: list[dict[str, Any]] = []
     refused: list[OSError] = []
 
@@ -174,7 +174,7 @@ def test_only_one_of_many_writers_makes_the_bundle(tmp_path: Path) -> None:
         assert claims.make_claim(made[0], tmp_path / "b")
 
 
-def test_a_claim_is_about_the_bundle_of_the_folder(tmp_path: Path) -> None:
+def test_a_claim_requires_the_bundle_of_its_folder(tmp_path: Path) -> None:
     manifest = build(tmp_path / "one")
     build(tmp_path / "other", ITEMS[:1])
     for folder, expected in [("other", "BUNDLE_ID_MISMATCH"), ("none", "BUNDLE_NOT_FOUND")]:
@@ -189,7 +189,7 @@ def test_a_claim_is_about_the_bundle_of_the_folder(tmp_path: Path) -> None:
 # Keys ---------------------------------------------------------------------------------------------
 
 
-def test_a_key_is_kept_in_a_file(tmp_path: Path) -> None:
+def test_a_key_is_saved_and_loaded(tmp_path: Path) -> None:
     key = claims.generate_key()
     key.save(tmp_path / "key")
     assert claims.SigningKey.load(tmp_path / "key").public_key == key.public_key
@@ -209,7 +209,7 @@ def test_a_key_is_kept_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_a_seed_is_any_bytes(kind: Callable[[bytes], Any]) -> None:
+def test_a_seed_may_be_any_bytes_object(kind: Callable[[bytes], Any]) -> None:
     assert claims.SigningKey(kind(SEED)).seed() == SEED
     with pytest.raises(ValueError, match="seed: a seed has 32 bytes, not 33"):
         claims.SigningKey(kind(SEED + b"x"))
@@ -261,7 +261,7 @@ def test_a_size_out_of_range_is_an_encode_error(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [True, 1.0, "1", None])
-def test_a_size_that_is_no_int_is_a_type_error(size: Any) -> None:
+def test_a_size_that_is_not_an_int_is_a_type_error(size: Any) -> None:
     with pytest.raises(TypeError, match="size must be an int"):
         claims.estimate_tokens(size)
 
@@ -376,7 +376,7 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
     ]
 
 
-def test_whatever_is_wrong_is_named(tmp_path: Path) -> None:
+def test_a_wrong_argument_is_named(tmp_path: Path) -> None:
     for call, error, message in wrong_calls(tmp_path):
         with pytest.raises(error) as info:
             call()
@@ -384,7 +384,7 @@ def test_whatever_is_wrong_is_named(tmp_path: Path) -> None:
         assert str(info.value).startswith(message), str(info.value)
 
 
-def test_a_receipt_that_no_verification_reads_is_not_made(tmp_path: Path) -> None:
+def test_a_receipt_too_large_to_verify_is_refused(tmp_path: Path) -> None:
     items = [{"kind": "section", "ref": f"{n}", "text": "x" * 40} for n in range(6000)]
     manifest = build(tmp_path / "b", items)
     with pytest.raises(cw.ClaimRejected, match="a verification reads 1048576"):
@@ -392,7 +392,7 @@ def test_a_receipt_that_no_verification_reads_is_not_made(tmp_path: Path) -> Non
 
 
 @posix
-def test_a_folder_that_may_not_be_written_is_named() -> None:
+def test_an_unwritable_folder_is_named() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become nobody")
     with tempfile.TemporaryDirectory() as name:
@@ -438,7 +438,7 @@ def test_many_threads_write_one_receipt(tmp_path: Path) -> None:
     assert failed == []
 
 
-def test_what_changes_meanwhile_is_made_or_refused(tmp_path: Path) -> None:
+def test_a_list_that_changes_during_the_call_is_used_or_refused(tmp_path: Path) -> None:
     made = make(tmp_path)
     receipt, stop = dict(made.receipts[0]), threading.Event()
 

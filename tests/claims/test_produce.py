@@ -30,7 +30,7 @@ def test_every_vector_is_there() -> None:
 
 
 @pytest.mark.parametrize("case", vectors("produce.json"), ids=lambda case: case["name"])
-def test_files_are_the_given_ones_to_the_byte(case: dict[str, Any], tmp_path: Path) -> None:
+def test_files_equal_the_vectors_byte_for_byte(case: dict[str, Any], tmp_path: Path) -> None:
     given, output = case["input"], case["output"]
     ids = (given["run_id"], given["job_id"], given["message_id"])
     manifest = claims.build_bundle(tmp_path / "bundle", *ids, given["items"])
@@ -59,7 +59,7 @@ def test_files_are_the_given_ones_to_the_byte(case: dict[str, Any], tmp_path: Pa
 
 
 @pytest.mark.parametrize("case", vectors("canonical.json"), ids=lambda case: repr(case)[:40])
-def test_canonical_json_is_the_given(case: dict[str, Any]) -> None:
+def test_canonical_json_equals_the_vectors(case: dict[str, Any]) -> None:
     data = case["in"].encode() if "in" in case else bytes.fromhex(case["in_hex"])
     if "reject" in case:
         with pytest.raises(cw.EncodeError):
@@ -72,19 +72,19 @@ def test_canonical_json_is_the_given(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", vectors("merkle.json"), ids=lambda case: str(case["n"]))
-def test_merkle_roots_are_the_given(case: dict[str, Any]) -> None:
+def test_merkle_roots_equal_the_vectors(case: dict[str, Any]) -> None:
     leaves = case["leaves"]
     if isinstance(leaves, str):
         leaves = [hashlib.sha256(f"leaf {n}".encode()).hexdigest() for n in range(case["n"])]
     assert claims.merkle_root(leaves) == case["root"]
 
 
-def test_token_estimates_are_the_given() -> None:
+def test_token_estimates_equal_the_vectors() -> None:
     for case in vectors("tokens.json"):
         assert claims.estimate_tokens(case["bytes"]) == case["tokens"]
 
 
-def test_what_is_made_verifies_with_every_requirement(tmp_path: Path) -> None:
+def test_a_produced_claim_verifies_with_every_requirement(tmp_path: Path) -> None:
     made = make(tmp_path)
     report = made.verify(require_canonical=True)
     report.raise_for_error()
@@ -94,7 +94,7 @@ def test_what_is_made_verifies_with_every_requirement(tmp_path: Path) -> None:
     assert [c.id for c in report.checks if c.status == "skipped"] == ["5.5.7"]
 
 
-def test_the_producer_depends_on_its_arguments_alone(tmp_path: Path) -> None:
+def test_the_producer_is_deterministic(tmp_path: Path) -> None:
     one, other = make(tmp_path / "one"), make(tmp_path / "other")
     for left, right in zip(one.files(), other.files(), strict=True):
         assert left.read_bytes() == right.read_bytes()
@@ -124,7 +124,7 @@ def test_items_that_would_not_verify_are_refused(
 
 
 @pytest.mark.parametrize("run_id", ["", "x" * 201, "a/b", "a\\b", "a\0b", "~/x"])
-def test_a_run_id_that_names_no_file_is_refused(run_id: str, tmp_path: Path) -> None:
+def test_a_run_id_that_is_not_a_file_name_is_refused(run_id: str, tmp_path: Path) -> None:
     with pytest.raises(cw.CompactWireError):
         claims.build_bundle(tmp_path, run_id, "job", "message", ITEMS)
 
@@ -148,7 +148,7 @@ def test_a_claim_that_cannot_be_true_is_refused(tmp_path: Path) -> None:
     assert info.value.code == "ARTIFACT_HASH_MISMATCH"
 
 
-def test_only_what_verifies_is_signed_and_continued(tmp_path: Path) -> None:
+def test_only_valid_receipts_are_signed_and_continued(tmp_path: Path) -> None:
     made = make(tmp_path, signed=False)
     receipt = {**made.receipts[0], "outcome": "FAILURE"}
     for refuse in (
@@ -172,7 +172,7 @@ def test_only_what_verifies_is_signed_and_continued(tmp_path: Path) -> None:
         claims.sign_receipt(made.receipts[0], SEED, scope="all")  # type: ignore[arg-type]
 
 
-def test_signing_changes_the_attestation_alone(tmp_path: Path) -> None:
+def test_signing_changes_only_the_attestation(tmp_path: Path) -> None:
     receipt = make(tmp_path, signed=False).receipts[0]
     before = copy.deepcopy(receipt)
     signed = claims.sign_receipt(receipt, SEED, "v", BUILD)
@@ -181,7 +181,7 @@ def test_signing_changes_the_attestation_alone(tmp_path: Path) -> None:
     assert claims.sign_receipt(signed, SEED, "v", BUILD) == signed
 
 
-def test_a_key_keeps_its_secret() -> None:
+def test_a_key_does_not_show_its_secret() -> None:
     key = claims.SigningKey(SEED)
     assert repr(key) == f"<SigningKey public_key={key.public_key}>"
     assert SEED.hex() not in repr(key) + str(key) + str(vars(type(key)))
@@ -197,7 +197,7 @@ def test_a_key_keeps_its_secret() -> None:
     assert claims.SigningKey(one.seed()).public_key == one.public_key
 
 
-def test_a_key_and_its_seed_sign_alike(tmp_path: Path) -> None:
+def test_a_key_and_its_seed_give_the_same_signature(tmp_path: Path) -> None:
     receipt = make(tmp_path, signed=False).receipts[0]
     key = claims.SigningKey(bytearray(SEED))
     assert claims.sign_receipt(receipt, key) == claims.sign_receipt(receipt, SEED)
@@ -231,7 +231,7 @@ def test_a_report_is_a_value(tmp_path: Path) -> None:
         good.ok = False  # type: ignore[misc]
 
 
-def test_the_options_are_judged_before_anything_is_read() -> None:
+def test_options_are_checked_before_files_are_read() -> None:
     def verify(**options: Any) -> cw.ClaimReport:
         return cw.verify_claim("nowhere", None, "nowhere", **options)
 

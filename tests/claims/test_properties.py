@@ -101,7 +101,7 @@ def only_the_case_of_a_key_or_signature(before: bytes, after: bytes) -> bool:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_any_flipped_byte_fails_and_at_the_same_check(name: str, made: Made) -> None:
+def test_a_flipped_byte_fails_at_the_check_of_the_reference(name: str, made: Made) -> None:
     path = path_of(made, name)
     whole = path.read_bytes()
     for at in positions(len(whole)):
@@ -151,7 +151,7 @@ REPLACEMENTS: list[Any] = [
 
 @settings(max_examples=max(60, settings().max_examples // 5))
 @given(data=st.data())
-def test_any_changed_value_is_judged_as_a_plain_verifier_does(
+def test_a_changed_value_has_the_verdict_of_the_reference(
     data: st.DataObject, true_claim: Made
 ) -> None:
     """Ids and hashes are put right again, so that later checks are reached, too."""
@@ -266,20 +266,20 @@ def test_a_changed_chain_fails(name: str, made: Made) -> None:
     assert code(both(made)) == expected
 
 
-def test_the_last_receipt_is_missed_by_the_merkle_attestation(made: Made) -> None:
+def test_a_missing_last_receipt_fails_the_merkle_attestation(made: Made) -> None:
     made.write_receipts(made.receipts[:-1])
     assert code(both(made)) == "MERKLE_ROOT_MISMATCH"
     # Nothing else says how long the chain was.
     assert both(made, require_merkle_attestation=False)
 
 
-def test_the_order_on_the_disk_does_not_matter(made: Made) -> None:
+def test_the_order_of_files_does_not_matter(made: Made) -> None:
     before = made.verify().to_json()
     made.write_receipts(made.receipts[::-1])
     assert both(made).to_json() == before
 
 
-def test_receipts_of_another_run_do_not_serve(made: Made, tmp_path: Path) -> None:
+def test_receipts_of_another_run_are_refused(made: Made, tmp_path: Path) -> None:
     other = make(tmp_path / "other", run_id="other")
     made.write_receipts(other.receipts)
     assert code(both(made)) == "MISSING_RECEIPTS"
@@ -288,7 +288,7 @@ def test_receipts_of_another_run_do_not_serve(made: Made, tmp_path: Path) -> Non
     assert code(both(made)) == "RECEIPT_HASH_MISMATCH"
 
 
-def test_receipts_of_another_bundle_do_not_serve(made: Made, tmp_path: Path) -> None:
+def test_receipts_of_another_bundle_are_refused(made: Made, tmp_path: Path) -> None:
     items = [{"kind": "section", "ref": "other", "text": "other words " * 30}]
     other = make(tmp_path / "other", items=items)
     made.write_receipts(other.receipts)
@@ -329,7 +329,7 @@ def test_a_trusted_key_of_another_scope_fails(made: Made) -> None:
 
 
 @pytest.mark.parametrize("build", [None, "git:0a1b2c3", "git:0a1b2c3d4"])
-def test_another_build_fails_only_where_identity_counts(build: str | None, made: Made) -> None:
+def test_another_build_fails_only_with_strict_identity(build: str | None, made: Made) -> None:
     resign(made, SEED, "validator", build)
     assert code(both(made)) == "BUILD_ID_MISMATCH"
     assert both(made, strict_identity=False)
@@ -345,7 +345,7 @@ SMALL_ORDER = [
 
 
 @pytest.mark.parametrize("key", SMALL_ORDER)
-def test_a_key_of_small_order_signs_nothing(key: str, made: Made) -> None:
+def test_a_key_of_small_order_is_refused(key: str, made: Made) -> None:
     """With such a key, R = A and S = 0 verifies for many messages where it is let through."""
     for receipt in made.receipts:
         receipt["attestation"] |= {"public_key": key, "signature": key + "00" * 32}
@@ -374,7 +374,7 @@ def test_a_signature_that_only_lax_verification_accepts_is_refused(made: Made) -
     assert code(both(made)) == "ATTESTATION_INVALID"
 
 
-def test_a_signature_has_one_spelling(made: Made) -> None:
+def test_a_signature_has_one_accepted_encoding(made: Made) -> None:
     first = made.receipts[0]["attestation"]
     signature = bytes.fromhex(first["signature"])
     scalar = int.from_bytes(signature[32:], "little") + ORDER
@@ -403,7 +403,7 @@ def test_a_signature_has_one_spelling(made: Made) -> None:
         ("policy.json", b'"enabled":true', b'"enabled":true,"enabled":true', "TRUST_POLICY"),
     ],
 )
-def test_what_two_readers_could_read_differently_is_refused(
+def test_ambiguous_json_is_refused(
     name: str, old: bytes, new: bytes, expected: str, made: Made
 ) -> None:
     path = made.folder / name
@@ -413,7 +413,7 @@ def test_what_two_readers_could_read_differently_is_refused(
     assert code(both(made)) == f"INVALID_{expected}_SCHEMA"
 
 
-def test_a_number_spelled_differently_is_the_same_number(made: Made) -> None:
+def test_a_number_in_another_spelling_is_the_same_number(made: Made) -> None:
     claim = load(made.claim)
     ratio = claim["reported_metrics"]["compression_ratio"]
     text = made.claim.read_text()
@@ -436,7 +436,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_canonical_json_is_that_of_the_standard_library(value: object) -> None:
+def test_canonical_json_equals_the_standard_library(value: object) -> None:
     theirs = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
     assert claims.canonical_json(value) == theirs
     assert claims.parse_json(theirs) == value
@@ -444,7 +444,7 @@ def test_canonical_json_is_that_of_the_standard_library(value: object) -> None:
 
 
 @given(st.binary(min_size=8, max_size=8))
-def test_every_double_is_spelled_as_the_standard_library_does(bits: bytes) -> None:
+def test_doubles_are_written_like_the_standard_library(bits: bytes) -> None:
     import struct
 
     (value,) = struct.unpack("<d", bits)
@@ -453,7 +453,7 @@ def test_every_double_is_spelled_as_the_standard_library_does(bits: bytes) -> No
 
 
 @given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
-def test_whatever_is_read_is_read_as_the_plain_verifier_does(data: bytes) -> None:
+def test_json_is_read_like_the_reference(data: bytes) -> None:
     def outcome(read: Callable[[], Any]) -> Any:
         try:
             return read()
@@ -465,7 +465,7 @@ def test_whatever_is_read_is_read_as_the_plain_verifier_does(data: bytes) -> Non
 
 
 @given(st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=70))
-def test_merkle_roots_are_those_of_hashlib(leaves: list[bytes]) -> None:
+def test_merkle_roots_equal_hashlib(leaves: list[bytes]) -> None:
     level = leaves
     while len(level) > 1:
         level = [*level, level[-1]] if len(level) % 2 else level
@@ -477,7 +477,7 @@ def test_merkle_roots_are_those_of_hashlib(leaves: list[bytes]) -> None:
 
 @settings(max_examples=max(40, settings().max_examples // 10))
 @given(seed=st.binary(min_size=32, max_size=32), notes=st.text(max_size=20), signs=st.booleans())
-def test_signatures_are_those_of_another_library_both_ways(
+def test_signatures_agree_with_another_library(
     seed: bytes, notes: str, signs: bool, true_claim: Made
 ) -> None:
     receipt = {**true_claim.receipts[0], "attestation": None}
@@ -495,7 +495,7 @@ def test_signatures_are_those_of_another_library_both_ways(
             theirs.verify_key.verify(message + b"x", bytes.fromhex(ours))
 
 
-def test_hashes_are_those_of_hashlib(true_claim: Made) -> None:
+def test_hashes_equal_hashlib(true_claim: Made) -> None:
     for artifact in true_claim.manifest["artifacts"]:
         data = (true_claim.bundle / artifact["path"]).read_bytes()
         assert artifact["sha256"] == hashlib.sha256(data).hexdigest()

@@ -16,7 +16,7 @@ from tests.strategies.claims import make
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs such names of files")
-def test_a_place_is_exact_as_data_and_escaped_as_text(tmp_path: Path) -> None:
+def test_a_path_is_exact_as_data_and_escaped_in_messages(tmp_path: Path) -> None:
     made = make(tmp_path, signed=False)
     name = "run_\x1b[2J\n\u202e.json"
     (tmp_path / "receipts" / name).write_text("{")
@@ -83,7 +83,7 @@ BAD_TAMPERED: list[Callable[[dict[str, Any]], object]] = [
 ]
 
 
-def test_a_report_that_contradicts_itself_is_not_restored(tmp_path: Path) -> None:
+def test_an_inconsistent_report_is_not_restored(tmp_path: Path) -> None:
     made = make(tmp_path)
     for report, changes in [
         (made.verify(), GOOD_TAMPERED),
@@ -103,7 +103,7 @@ def test_a_report_that_contradicts_itself_is_not_restored(tmp_path: Path) -> Non
                     pickle.loads(forged)
 
 
-def test_every_report_of_a_verification_is_restored(tmp_path: Path) -> None:
+def test_every_report_is_restored_from_its_json(tmp_path: Path) -> None:
     made = make(tmp_path)
     (tmp_path / "empty").write_text("")
     switches = ("require_verify_chain", "bind_receipts", "strict_trust", "require_attestation")

@@ -77,6 +77,6 @@ def test_every_case_is_there() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_a_case_has_its_verdict(case: Case, tmp_path: Path) -> None:
+def test_a_case_has_the_expected_report(case: Case, tmp_path: Path) -> None:
     unpack(case, tmp_path)
     check(case, tmp_path)

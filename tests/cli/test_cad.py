@@ -32,7 +32,7 @@ def part(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_document_goes_to_text_and_back(part: Path, tmp_path: Path) -> None:
+def test_a_document_round_trips_as_text(part: Path, tmp_path: Path) -> None:
     text = tmp_path / "part.vcadc"
     assert run("compact", part, "-o", text, "--dialect", "0.2").returncode == 0
     data = text.read_bytes()
@@ -43,7 +43,7 @@ def test_a_document_goes_to_text_and_back(part: Path, tmp_path: Path) -> None:
     assert back.stderr == b""
 
 
-def test_what_is_not_carried_is_said(part: Path) -> None:
+def test_losses_are_reported(part: Path) -> None:
     result = run("compact", part)
     assert result.stdout.decode() == cad.to_compact(DOCUMENT) + "\n"
     assert result.stderr == b"compactwire: not carried: names as data (names)\n"
@@ -51,7 +51,7 @@ def test_what_is_not_carried_is_said(part: Path) -> None:
     assert b"#" not in result.stdout
 
 
-def test_a_loss_of_shape_must_be_asked_for() -> None:
+def test_a_loss_of_shape_needs_an_option() -> None:
     data = json.dumps({"nodes": {"0": {"op": {"type": "Torus"}}}, "holes": 1}).encode()
     result = run("compact", "-", data=data)
     assert result.returncode == 1
@@ -71,7 +71,7 @@ def test_bytes_and_hybrids(part: Path, tmp_path: Path) -> None:
     assert json.loads(run("expand", "-", data=hybrid).stdout) == cad.canonical(DOCUMENT)
 
 
-def test_check_names_every_mistake(part: Path, tmp_path: Path) -> None:
+def test_check_reports_every_error(part: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.vcadc"
     bad.write_text("C 1 2\ncube 1 2 3\nT 9 0 0 0\n", encoding="utf-8")
     result = run("check", part, bad)
@@ -97,7 +97,7 @@ def test_stats_measure_each_form(part: Path) -> None:
     assert "-: 1 nodes" in lines
 
 
-def test_what_is_not_in_the_model_is_kept_on_demand() -> None:
+def test_unknown_members_are_kept_with_an_option() -> None:
     document = {"nodes": {"0": {"op": {"type": "Torus"}}}, "units": "mm"}
     data = json.dumps(document).encode()
     kept = run("compact", "-", "--dialect", "0.2", "--unknown", "keep", data=data)
@@ -116,7 +116,7 @@ def test_what_is_not_in_the_model_is_kept_on_demand() -> None:
         assert b"keep" in result.stderr
 
 
-def test_a_repair_is_asked_for_and_told() -> None:
+def test_repair_is_an_option_and_reported() -> None:
     data = b'{"nodes":{"a":{"op":{"type":"Empty"}}},"roots":[{"root":"a","material":"m"}]}'
     assert run("expand", "-", data=data).returncode == 1
     result = run("expand", "-", "--repair", data=data)
@@ -129,7 +129,7 @@ def test_a_repair_is_asked_for_and_told() -> None:
         assert run(command, "-", "--repair", data=data).returncode == 0
 
 
-def test_what_was_mended_and_lost_is_told_together() -> None:
+def test_repairs_and_losses_are_reported_together() -> None:
     data = (
         b'{"nodes":{"a":{"id":"a","name":"n","op":{"type":"Sphere","radius":1,"segments":0}}},'
         b'"roots":[{"root":"a","material":"m"}]}'
@@ -144,7 +144,7 @@ def test_what_was_mended_and_lost_is_told_together() -> None:
     ]
 
 
-def test_what_was_mended_is_told_where_it_does_not_suffice() -> None:
+def test_repairs_are_reported_with_a_remaining_error() -> None:
     data = b'{"nodes":{"plate":{"op":{"type":"Sphere","radius":1}}}}'
     result = run("expand", "-", "--repair", data=data)
     assert result.returncode == 1
@@ -154,7 +154,7 @@ def test_what_was_mended_is_told_where_it_does_not_suffice() -> None:
     ]
 
 
-def test_json_begins_behind_a_mark_and_white_space() -> None:
+def test_json_may_follow_a_byte_order_mark_and_white_space() -> None:
     for before in ("\ufeff", "\u00a0", "\ufeff\u2003\n"):
         hybrid = (before + json.dumps({"compact": "S 1\nS"})).encode()
         result = run("check", "-", data=hybrid)
@@ -165,13 +165,13 @@ def test_json_begins_behind_a_mark_and_white_space() -> None:
         assert kept.stdout == b'# vcad 0.2 x1\nXF /units "mm"\n'
 
 
-def test_a_hybrid_names_what_lossy_does_not_drop() -> None:
+def test_a_hybrid_error_names_what_lossy_does_not_drop() -> None:
     result = run("compact", "-", "--lossy", data=b'{"compact":"S 1","holes":1}')
     assert result.returncode == 1
     assert result.stderr == b'compactwire: error: -: document: unknown field "holes"\n'
 
 
-def test_each_file_has_its_own_mistakes(part: Path, tmp_path: Path) -> None:
+def test_check_reports_errors_per_file(part: Path, tmp_path: Path) -> None:
     bad, none = tmp_path / "bad.vcadc", tmp_path / "none"
     bad.write_text("C 1 1\n", encoding="utf-8")
     result = run("check", none, bad)
@@ -189,7 +189,7 @@ def test_each_file_has_its_own_mistakes(part: Path, tmp_path: Path) -> None:
         assert mistake in run(command, bad).stderr.decode()
 
 
-def test_check_says_that_there_are_more_mistakes() -> None:
+def test_check_reports_that_there_are_more_errors() -> None:
     for lines, more in ((100, b""), (101, b"more than 100 mistakes")):
         result = run("check", "-", data=b"Q\n" * lines)
         assert result.stdout.count(b"\n") == 100

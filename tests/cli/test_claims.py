@@ -109,7 +109,7 @@ class Terminal(io.TextIOWrapper):
 @pytest.mark.parametrize(
     ("encoding", "first"), [("utf-8", "✓ 5.1.1"), ("ascii", "ok   5.1.1"), ("cp1252", "ok   5.1.1")]
 )
-def test_a_terminal_gets_symbols_where_it_has_them(
+def test_a_terminal_gets_symbols_that_it_can_show(
     encoding: str, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(tmp_path, signed=False)
@@ -143,7 +143,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
-def test_a_bar_is_shown_after_a_second_where_a_terminal_watches(tmp_path: Path) -> None:
+def test_a_progress_bar_is_shown_on_a_terminal_after_a_second(tmp_path: Path) -> None:
     made = make(tmp_path, signed=False)
     paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
     command = [sys.executable, "-c", PATIENT, "verify", *paths]
@@ -160,7 +160,7 @@ def test_a_bar_is_shown_after_a_second_where_a_terminal_watches(tmp_path: Path) 
     assert (piped.returncode, piped.stderr, piped.stdout) == (0, b"", watched.stdout)
 
 
-def test_what_an_input_says_does_not_speak_to_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_of_an_input_are_escaped(tmp_path: Path) -> None:
     made = make(tmp_path, signed=False)
     made.claim.write_bytes(b'{"\x1b[2J": "\x07"}')
     shown = run("verify", made.bundle, tmp_path / "receipts", made.claim)
@@ -169,7 +169,7 @@ def test_what_an_input_says_does_not_speak_to_the_terminal(tmp_path: Path) -> No
     assert b"\x07" not in shown.stdout
 
 
-def test_a_wrong_key_file_is_not_shown(tmp_path: Path) -> None:
+def test_an_invalid_key_file_is_not_shown(tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
     key = tmp_path / "key"
     key.write_text("ab" * 31 + "a")
@@ -180,7 +180,7 @@ def test_a_wrong_key_file_is_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"not JSON", b'{"run_id": 7}'])
-def test_signing_what_is_no_bundle_is_one_line(content: bytes, tmp_path: Path) -> None:
+def test_signing_an_invalid_bundle_is_an_error_in_one_line(content: bytes, tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
     key = tmp_path / "key"
     key.write_text("ab" * 32)
@@ -251,7 +251,7 @@ REACHES: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("options", REACHES)
-def test_a_verdict_says_what_nobody_has_checked(
+def test_a_verdict_names_what_was_not_checked(
     options: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -270,7 +270,7 @@ def test_a_verdict_says_what_nobody_has_checked(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 @pytest.mark.parametrize("style", [[], ["--json"]])
 @pytest.mark.parametrize("redirect", [">/dev/full", ">&-", ">/dev/full 2>/dev/full", ">&- 2>&-"])
-def test_a_verdict_that_nobody_hears_is_none(
+def test_output_that_cannot_be_written_is_an_error(
     redirect: str, style: list[str], tmp_path: Path
 ) -> None:
     made = make(tmp_path, signed=False)
@@ -284,7 +284,7 @@ def test_a_verdict_that_nobody_hears_is_none(
         assert told.stderr.startswith(b"compactwire: error: ")
 
 
-def test_a_reader_that_goes_is_no_verdict_either(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_an_error(tmp_path: Path) -> None:
     made = make(tmp_path, signed=False)
     paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
     if os.name != "posix":
@@ -295,7 +295,7 @@ def test_a_reader_that_goes_is_no_verdict_either(tmp_path: Path) -> None:
     assert done.returncode == 141
 
 
-def test_whatever_goes_wrong_is_no_verdict(
+def test_an_internal_error_is_not_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -314,7 +314,7 @@ def sign(out: Path, key: Path, name: str, *options: str) -> subprocess.Completed
     return run("claim", "sign", out, "--key", key, "--validator-id", name, *options)
 
 
-def test_two_sign_and_both_count(tmp_path: Path) -> None:
+def test_two_signatures_count(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("Hello, world. " * 9)
     out, keys = tmp_path / "out", [tmp_path / "mine.key", tmp_path / "yours.key"]
     publics = [run("claim", "key", "-o", key).stdout.decode().strip() for key in keys]
@@ -345,7 +345,7 @@ def test_two_sign_and_both_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["gap", "hash", "other run"])
-def test_a_chain_that_is_none_is_not_signed(broken: str, tmp_path: Path) -> None:
+def test_an_invalid_chain_is_not_signed(broken: str, tmp_path: Path) -> None:
     made = make(tmp_path / "out", signed=False)
     (tmp_path / "key").write_text("ab" * 32)
     receipts = tmp_path / "out" / "receipts"
@@ -366,7 +366,7 @@ def test_a_chain_that_is_none_is_not_signed(broken: str, tmp_path: Path) -> None
 
 @pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and links")
 @pytest.mark.parametrize("planted", ["fifo", "link", "zero"])
-def test_what_is_planted_among_receipts_holds_nobody_up(planted: str, tmp_path: Path) -> None:
+def test_foreign_files_among_receipts_do_not_block(planted: str, tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
     (tmp_path / "key").write_text("ab" * 32)
     path = tmp_path / "out" / "receipts" / "run_x.json"
@@ -385,7 +385,7 @@ def signable(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "out", tmp_path / "key"
 
 
-def test_a_receipt_is_signed_in_its_file_whatever_that_is_called(tmp_path: Path) -> None:
+def test_a_receipt_is_signed_in_its_own_file(tmp_path: Path) -> None:
     out, key = signable(tmp_path)
     first = out / "receipts" / "run_00000000.json"
     first.rename(out / "receipts" / "run_a.json")
@@ -404,7 +404,7 @@ def test_a_receipt_is_signed_in_its_file_whatever_that_is_called(tmp_path: Path)
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
 @pytest.mark.parametrize("planted", ["merkle_attestation.json", "receipts"])
-def test_nothing_is_signed_where_a_link_is_in_the_way(planted: str, tmp_path: Path) -> None:
+def test_signing_does_not_follow_a_link(planted: str, tmp_path: Path) -> None:
     out, key = signable(tmp_path)
     if planted == "receipts":
         (out / planted).rename(tmp_path / "victim")
@@ -419,7 +419,7 @@ def test_nothing_is_signed_where_a_link_is_in_the_way(planted: str, tmp_path: Pa
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_merkle_attestation_that_is_kept_is_good(tmp_path: Path) -> None:
+def test_a_kept_merkle_attestation_is_valid(tmp_path: Path) -> None:
     out, key = signable(tmp_path)
     (tmp_path / "other").write_text("cd" * 32)
     assert sign(out, key, "me").returncode == 0
@@ -445,14 +445,14 @@ def test_a_receipt_that_grows_too_large_is_not_signed(tmp_path: Path) -> None:
     assert not (out / "merkle_attestation.json").exists()
 
 
-def test_wrong_usage_does_not_speak_to_the_terminal() -> None:
+def test_control_characters_of_arguments_are_escaped() -> None:
     failed = run("verify", "a", "b", "c", "d\x1b[31mred")
     assert failed.returncode == 2
     assert b"\x1b" not in failed.stderr
     assert b"d\\x1b[31mred" in failed.stderr
 
 
-def test_what_cannot_be_claimed_leaves_nothing(tmp_path: Path) -> None:
+def test_a_refused_claim_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("short")
     for arguments in (
         ("--symbol", f"@a-name-that-is-longer={tmp_path / 'text'}"),
@@ -480,14 +480,14 @@ def test_what_cannot_be_claimed_leaves_nothing(tmp_path: Path) -> None:
         ("claim", "trust", "me=", "-o", "policy"),
     ],
 )
-def test_an_argument_that_lacks_its_half_is_bad_usage(usage: tuple[str, ...]) -> None:
+def test_an_incomplete_pair_of_arguments_is_a_usage_error(usage: tuple[str, ...]) -> None:
     failed = run(*usage)
     assert failed.returncode == 2
     assert b", not '" in failed.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
-def test_no_file_is_read_without_end(tmp_path: Path) -> None:
+def test_an_endless_file_is_not_read_forever(tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
     key = tmp_path / "key"
     with key.open("wb") as file:
@@ -512,7 +512,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the page is written for a Unix shell")
-def test_the_page_shows_what_its_commands_say(tmp_path: Path) -> None:
+def test_the_page_shows_the_output_of_its_commands(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     (script,) = re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL)
     shown = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)

@@ -35,7 +35,7 @@ def orders(tmp_path: Path) -> Path:
     return path
 
 
-def test_json_goes_to_gcf_and_back(orders: Path, tmp_path: Path) -> None:
+def test_json_round_trips_through_gcf(orders: Path, tmp_path: Path) -> None:
     text = tmp_path / "orders.gcf"
     assert run("encode", orders, "-o", text).returncode == 0
     assert text.read_bytes().decode() == gcf.dumps(ORDERS)
@@ -43,18 +43,18 @@ def test_json_goes_to_gcf_and_back(orders: Path, tmp_path: Path) -> None:
     assert json.loads(run("decode", text, "--ascii").stdout.decode("ascii")) == ORDERS
 
 
-def test_input_may_come_from_a_pipe_and_with_a_byte_order_mark() -> None:
+def test_input_may_be_a_pipe_and_have_a_byte_order_mark() -> None:
     result = run("encode", data=b"\xef\xbb\xbf" + COMPACT.encode())
     assert result.stdout.decode() == gcf.dumps(ORDERS)
     assert run("decode", "-", data=result.stdout).stdout.decode() == COMPACT + "\n"
 
 
-def test_numbers_and_order_do_not_pass_through_python() -> None:
+def test_numbers_and_order_are_kept_exactly() -> None:
     data = b'{"b":9223372036854775807,"a":1e+22}'
     assert run("decode", data=run("encode", data=data).stdout).stdout == data + b"\n"
 
 
-def test_the_choices_of_the_encoder_are_options(orders: Path) -> None:
+def test_encoder_options_are_command_line_options(orders: Path) -> None:
     for option, keyword in (
         ("--no-flatten", {"flatten": False}),
         ("--constant-columns", {"constant_columns": True}),
@@ -64,7 +64,7 @@ def test_the_choices_of_the_encoder_are_options(orders: Path) -> None:
         assert run("encode", orders, option).stdout.decode() == expected
 
 
-def test_bad_input_is_one_line_with_its_place() -> None:
+def test_invalid_input_is_an_error_in_one_line_with_its_place() -> None:
     for command, data, expected in (
         ("encode", b'{"a":1,\n"a":2}', b"duplicate_key"),
         ("encode", b'{"a":1e999}', b"out_of_range"),
@@ -79,7 +79,7 @@ def test_bad_input_is_one_line_with_its_place() -> None:
         assert b"line " in result.stderr
 
 
-def test_stats_measure_against_compact_json(orders: Path) -> None:
+def test_stats_compares_with_compact_json(orders: Path) -> None:
     result = run("stats", orders, "-", data=b"[]")
     lines = result.stdout.decode().splitlines()
     assert (lines[0], lines[5]) == (str(orders), "-")
@@ -90,7 +90,7 @@ def test_stats_measure_against_compact_json(orders: Path) -> None:
     assert sizes["JSON, as it is"][0] == str(orders.stat().st_size)
 
 
-def test_stats_count_tokens_where_a_tokenizer_is_installed(orders: Path) -> None:
+def test_stats_counts_tokens_if_a_tokenizer_is_installed(orders: Path) -> None:
     absent = run("stats", orders, imports="import sys; sys.modules['bpe_openai'] = None")
     assert (absent.returncode, b" tokens" in absent.stdout) == (0, False)
     assert absent.stderr == b"compactwire: no tokens: pip install bpe-openai\n"

@@ -106,7 +106,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("text", ["", "\n", "a", TEXT, LONG, "\ufeffwith a mark"])
-def test_pipe_is_identity(text):
+def test_a_pipe_round_trips(text):
     encoded = shell("encode", stdin=text.encode())
     decoded = shell("decode", stdin=encoded.stdout)
     assert (encoded.returncode, encoded.stderr) == (0, b"")
@@ -115,21 +115,21 @@ def test_pipe_is_identity(text):
 
 @pytest.mark.parametrize("protocol", ["2", "4"])
 @pytest.mark.parametrize("name", [*_demo.FORMATS, "auto", "smallest"])
-def test_every_format_is_identity(call, name, protocol):
+def test_every_format_round_trips(call, name, protocol):
     code, wire, _ = call("encode", "--format", name, "--protocol", protocol, stdin=LONG)
     ours = cw.encode({"result": LONG}, format=name, protocol=int(protocol))
     assert (code, wire.decode()) == (0, ours)
     assert call("decode", stdin=wire) == (0, LONG.encode(), "")
 
 
-def test_encode_passes_its_options_on(call):
+def test_encode_passes_its_options(call):
     options = ["--model", "G3", "--status", "PARTIAL", "--tokens", "12", "--format", "binary"]
     code, wire, _ = call("encode", *options, "--msgpack-version", "2", stdin=TEXT)
     response = cw.Response(TEXT, model="G3", status="PART", tokens=12)
     assert (code, wire.decode()) == (0, cw.encode(response, format="binary", msgpack_version=2))
 
 
-def test_files_are_read_and_written_exactly(call, tmp_path):
+def test_files_round_trip_exactly(call, tmp_path):
     source, wire, target = (str(tmp_path / name) for name in ("source", "wire", "target"))
     Path(source).write_bytes(LONG.encode())
     assert call("encode", source, "-o", wire) == (0, b"", "")
@@ -138,7 +138,7 @@ def test_files_are_read_and_written_exactly(call, tmp_path):
     assert Path(target).read_bytes() == LONG.encode()
 
 
-def test_encode_takes_fields_as_json_and_lets_options_win(call):
+def test_encode_reads_fields_from_json_and_options_override_them(call):
     fields = {"result": TEXT, "model": "C4", "returncode": 3, "status": "ERR", "ultrathink": True}
     verbose = {"response": TEXT, "model": "claude", "returncode": 0}
     for members in (fields, verbose):
@@ -157,7 +157,7 @@ def test_decode_prints_the_fields_that_are_set(call):
     assert (fields["returncode"], fields["reasoning_effort"]) == (7, "low")
 
 
-def test_fields_of_decode_are_fields_for_encode(call):
+def test_decoded_fields_can_be_encoded(call):
     wire = cw.encode({"result": TEXT, "model": "C45", "tokens": 5}, format="base85")
     _, fields, _ = call("decode", "--json", stdin=wire)
     assert call("encode", "--json", "--format", "base85", stdin=fields) == (0, wire.encode(), "")
@@ -169,7 +169,7 @@ def test_fallback_prints_plain_text(call):
 
 
 @posix
-def test_terminal_gets_a_newline_where_one_is_missing():
+def test_a_terminal_gets_a_final_newline():
     for text, shown in [("a", b"a\r\n"), ("a\n", b"a\r\n")]:
         try:
             ours, theirs = os.openpty()
@@ -182,7 +182,7 @@ def test_terminal_gets_a_newline_where_one_is_missing():
         os.close(theirs)
 
 
-def test_inspect_tells_programs_what_the_api_tells(call):
+def test_inspect_as_json_equals_the_api(call):
     wire = cw.encode(cw.Response(LONG, model="C45", tokens=150), format="zstd")
     code, out, _ = call("inspect", "--json", stdin=wire)
     facts, found = json.loads(out), cw.inspect(wire)
@@ -195,18 +195,18 @@ def test_inspect_tells_programs_what_the_api_tells(call):
     assert layers[0]["share"] == facts["ratio"]
 
 
-def test_inspect_shows_people_an_aligned_table(call):
+def test_inspect_prints_an_aligned_table(call):
     response = cw.Response("Twelve men. " * 100, model="C4", tokens=7)
     wire = cw.encode(response, format="base85", protocol=2)
     assert call("inspect", stdin=wire) == (0, SHEET, "")
 
 
-def test_inspect_shows_no_control_characters_of_a_message(call):
+def test_inspect_escapes_control_characters(call):
     code, out, _ = call("inspect", stdin=cw.encode({"result": "a", "model": "\x1b[31m"}))
     assert (code, b"\\x1b[31m" in out, b"\x1b" in out) == (0, True, False)
 
 
-def test_train_takes_the_files_of_a_folder_in_order(trained, call, tmp_path):
+def test_train_reads_the_files_of_a_folder_in_order(trained, call, tmp_path):
     again = tmp_path / "again.zdct"
     files = sorted(map(Path.as_posix, (tmp_path / "samples").rglob("*.txt")))
     code, out, err = call("train", *files, *TRAIN, "-o", str(again))
@@ -217,7 +217,7 @@ def test_train_takes_the_files_of_a_folder_in_order(trained, call, tmp_path):
     assert again.read_bytes() == trained[0].read_bytes()
 
 
-def test_dictionary_is_used_on_both_sides(trained, call):
+def test_a_dictionary_is_used_by_encode_and_decode(trained, call):
     file, text, wire = trained
     given = ("--dictionary", str(file))
     assert call("encode", *given, "--format", "dictionary", stdin=text) == (0, wire.encode(), "")
@@ -227,14 +227,14 @@ def test_dictionary_is_used_on_both_sides(trained, call):
 
 
 @pytest.mark.parametrize("command", ["decode", "inspect"])
-def test_missing_dictionary_is_named(trained, call, command):
+def test_a_missing_dictionary_is_named(trained, call, command):
     result = call(command, stdin=trained[2])
     assert_one_line(result)
     made = cw.Dictionary.load(trained[0])
     assert result[2].endswith(f"dictionary {made.id} is not among those given\n")
 
 
-def test_train_names_the_sample_that_is_no_text(call, tmp_path):
+def test_train_names_the_sample_that_is_not_text(call, tmp_path):
     (tmp_path / "image").write_bytes(b"\x89PNG")
     code, _, err = call("train", str(tmp_path), "-o", str(tmp_path / "out"))
     assert (code, err.count("\n")) == (1, 1)
@@ -250,12 +250,12 @@ def assert_one_line(result: tuple[int, bytes, str]) -> None:
 
 @pytest.mark.parametrize("command", ["decode", "inspect"])
 @pytest.mark.parametrize("wire", BROKEN)
-def test_broken_message_is_one_line(call, command, wire):
+def test_a_broken_message_is_an_error_in_one_line(call, command, wire):
     assert_one_line(call(command, stdin=wire))
 
 
 @pytest.mark.parametrize("text", BAD_JSON)
-def test_bad_json_is_one_line(call, text):
+def test_invalid_json_is_an_error_in_one_line(call, text):
     assert_one_line(call("encode", "--json", stdin=text))
 
 
@@ -267,7 +267,7 @@ def test_bad_json_is_one_line(call, text):
         *("train nowhere -o nowhere/out", "train FILE -o nowhere/out"),
     ],
 )
-def test_bad_arguments_are_one_line(call, args):
+def test_invalid_arguments_are_an_error_in_one_line(call, args):
     words = (__file__ if word == "FILE" else word for word in args.split())
     assert_one_line(call(*words, stdin="RES|OK||0|a"))
 
@@ -279,7 +279,7 @@ def test_input_that_is_not_utf8_ends_without_a_traceback():
 
 
 @pytest.mark.parametrize("args", USAGE, ids=lambda args: args[:40])
-def test_bad_usage_is_exit_code_2(capsys, args):
+def test_a_usage_error_has_exit_code_2(capsys, args):
     with pytest.raises(SystemExit, match="2"):
         main(args.split())
     assert capsys.readouterr().err.startswith("usage: compactwire")
@@ -310,7 +310,7 @@ def test_help_shows_an_example_and_the_defaults_of_the_api(capsys, command, func
         assert f"default: {inspect.signature(function).parameters[name].default}" in shown
 
 
-def test_interrupt_ends_quietly(call, monkeypatch):
+def test_an_interrupt_ends_without_a_traceback(call, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -320,7 +320,7 @@ def test_interrupt_ends_quietly(call, monkeypatch):
 
 @posix
 @pytest.mark.parametrize("name", ["decode", "demo"])
-def test_reader_that_goes_away_ends_it_quietly(name):
+def test_a_closed_pipe_ends_without_a_traceback(name):
     wire = cw.encode({"result": "a" * 500_000})
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen([*COMMAND, name], **pipes, env=BUFFERED) as process:
@@ -331,7 +331,7 @@ def test_reader_that_goes_away_ends_it_quietly(name):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_is_one_line():
+def test_a_full_disk_is_an_error_in_one_line():
     with Path("/dev/full").open("wb") as full:
         pipes = {"stdout": full, "stderr": subprocess.PIPE}
         result = subprocess.run([*COMMAND, "demo"], **pipes, check=False, env=BUFFERED)
@@ -341,7 +341,7 @@ def test_full_disk_is_one_line():
 ROW = re.compile(r"  (\w+) +[\d,]+ +\d+\.\d% [#+ ]{20} {1,8}\d+\.\d us {1,8}\d+\.\d us  ok")
 
 
-def test_demo_is_plain_where_nobody_looks():
+def test_demo_has_no_colours_outside_a_terminal():
     result = shell("demo", PYTHONUTF8="1")
     assert (result.returncode, result.stderr) == (0, b"")
     messages, conversation = result.stdout.decode("ascii").split("\n\nThe same five")
@@ -360,7 +360,7 @@ def test_demo_is_plain_where_nobody_looks():
 @pytest.mark.parametrize(
     ("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
-def test_demo_colours_a_terminal_unless_told_not_to(monkeypatch, env, coloured):
+def test_demo_has_colours_on_a_terminal_unless_disabled(monkeypatch, env, coloured):
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name, value in ({"TERM": "xterm"} | env).items():
         monkeypatch.setenv(name, value)

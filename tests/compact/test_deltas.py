@@ -44,15 +44,13 @@ def packed(text: str | bytes) -> str:
         ("x", "D|F| \t\n", " \t\n"),
     ],
 )
-def test_each_operation_does_what_the_specification_says(
-    content: str, delta: str, result: str
-) -> None:
+def test_each_operation_follows_the_specification(content: str, delta: str, result: str) -> None:
     for form in (delta, delta.encode(), bytearray(delta.encode()), "D|Z|" + packed(delta)):
         assert cw.apply_delta(content, form) == result
         assert cw.DeltaStream(content).apply(form) == result
 
 
-def test_what_detect_skips_before_a_delta_is_skipped() -> None:
+def test_white_space_before_a_delta_is_skipped() -> None:
     assert cw.detect(" \n\ufeff\tD|+| x ") == "delta"
     assert cw.apply_delta("old", " \n\ufeff\tD|+| x ") == "old x "
 
@@ -70,7 +68,7 @@ def test_what_detect_skips_before_a_delta_is_skipped() -> None:
         ("abc", "D|F|d", "d"),
     ],
 )
-def test_the_clients_of_v2_cut_off_what_lies_behind(content: str, delta: str, result: str) -> None:
+def test_replace_truncate_cuts_off_the_rest(content: str, delta: str, result: str) -> None:
     assert cw.apply_delta(content, delta, replace="truncate") == result
     assert cw.DeltaStream(content, replace="truncate").apply(delta) == result
 
@@ -88,7 +86,7 @@ def test_the_clients_of_v2_cut_off_what_lies_behind(content: str, delta: str, re
         ("D|ZF|" + packed(""), ""),
     ],
 )
-def test_the_forms_of_clients_and_server_are_read(delta: str, result: str) -> None:
+def test_delta_forms_of_clients_and_servers_are_read(delta: str, result: str) -> None:
     assert cw.apply_delta("old", delta) == result
 
 
@@ -96,7 +94,7 @@ def test_the_forms_of_clients_and_server_are_read(delta: str, result: str) -> No
     ("content", "position"),
     [("", 1), ("abc", 4), ("한국어", 4), ("한국어", 9), ("🚀", 2), ("abc", 10**30)],
 )
-def test_a_position_behind_the_end_is_an_error(content: str, position: int) -> None:
+def test_a_position_after_the_end_is_an_error(content: str, position: int) -> None:
     stream = cw.DeltaStream(content)
     for replace in ("overwrite", "truncate"):
         with pytest.raises(cw.InvalidFormat):
@@ -142,7 +140,7 @@ def test_a_position_behind_the_end_is_an_error(content: str, position: int) -> N
         ("RES|OK||0|x", cw.InvalidFormat),
     ],
 )
-def test_what_is_no_delta_is_an_error_and_changes_nothing(delta: Any, error: Any) -> None:
+def test_an_invalid_delta_is_an_error_and_changes_nothing(delta: Any, error: Any) -> None:
     stream = cw.DeltaStream("old")
     with pytest.raises(error) as caught:
         cw.apply_delta("old", delta)
@@ -193,9 +191,7 @@ def test_options_and_arguments_are_checked() -> None:
         ("Hello, welcome e", "Hello, welcome é", "D|R|15|é"),
     ],
 )
-def test_the_shortest_delta_that_all_readers_understand_is_written(
-    old: str, new: str, delta: str
-) -> None:
+def test_the_shortest_portable_delta_is_written(old: str, new: str, delta: str) -> None:
     assert cw.encode_delta(old, new) == delta
 
 
@@ -208,7 +204,7 @@ def written_over(content: str, position: int, text: str, encoding: str, unit: in
 
 @examples(1)
 @given(some.TEXT_PAIRS)
-def test_every_reader_gets_the_new_text(pair: tuple[str, str]) -> None:
+def test_every_reader_gets_the_new_text_from_a_delta(pair: tuple[str, str]) -> None:
     old, new = pair
     delta = cw.encode_delta(old, new)
     assert cw.apply_delta(old, delta) == new
@@ -230,7 +226,7 @@ def test_no_plain_delta_is_shorter(pair: tuple[str, str]) -> None:
         assert length <= len(f"D|+|{new[len(old) :]}".encode())
 
 
-def test_long_text_that_repeats_is_compressed() -> None:
+def test_repetitive_text_is_compressed() -> None:
     new = "so it goes. " * 100
     for old in ("", "so it goes. ", "another text"):
         delta = cw.encode_delta(old, new)
@@ -242,7 +238,7 @@ def test_long_text_that_repeats_is_compressed() -> None:
 # Streams
 
 
-def test_both_ends_of_a_stream_stay_the_same_through_random_edits() -> None:
+def test_both_ends_of_a_stream_agree_after_random_edits() -> None:
     generator = random.Random(7)
     sender, receiver, client = (
         cw.DeltaStream(),
@@ -264,13 +260,13 @@ def test_both_ends_of_a_stream_stay_the_same_through_random_edits() -> None:
 
 @examples(0.2)
 @given(st.text(max_size=5), st.lists(some.TEXTS, max_size=8))
-def test_a_stream_arrives_at_each_text(start: str, texts: list[str]) -> None:
+def test_a_stream_reaches_each_text(start: str, texts: list[str]) -> None:
     sender, receiver = cw.DeltaStream(start), cw.DeltaStream(start)
     for text in texts:
         assert receiver.apply(sender.push(text)) == text
 
 
-def test_a_stream_begins_empty_and_shows_itself() -> None:
+def test_a_stream_starts_empty_and_has_a_repr() -> None:
     stream = cw.DeltaStream()
     assert stream.content == ""
     assert stream.push("한") == "D|F|한"

@@ -52,7 +52,7 @@ def test_a_trained_dictionary_describes_itself() -> None:
     assert repr(dictionary) == f'<Dictionary "code", id {dictionary.id}, {dictionary.size} bytes>'
 
 
-def test_training_depends_on_the_samples_alone() -> None:
+def test_training_is_deterministic() -> None:
     assert train().to_bytes() == train().to_bytes()
     assert train(1).id != train(2).id
     body, later = (train(time=time).to_bytes().split(b"\n", 1) for time in (1, 2))
@@ -73,7 +73,7 @@ def test_samples_may_be_text_responses_mappings_or_bytes() -> None:
     assert len(trained) == 1
 
 
-def test_a_trained_dictionary_makes_like_messages_shorter() -> None:
+def test_a_trained_dictionary_shortens_similar_messages() -> None:
     dictionary = train()
     for text in samples(1, 350)[300:]:
         response = cw.Response(text)
@@ -91,13 +91,13 @@ def test_a_trained_dictionary_makes_like_messages_shorter() -> None:
         ({"size": 0}, "samples"),
     ],
 )
-def test_what_a_file_cannot_say_is_refused(options: Any, field: str) -> None:
+def test_a_description_that_a_file_cannot_hold_is_refused(options: Any, field: str) -> None:
     with pytest.raises(cw.EncodeError) as caught:
         cw.Dictionary.train(samples(), **{"size": 4096, **options})
     assert caught.value.field == field
 
 
-def test_samples_that_are_too_few_or_no_samples_are_refused() -> None:
+def test_too_few_or_invalid_samples_are_refused() -> None:
     few: Any
     for few in ([], ["one"], ["x"] * 3, [b""] * 300):
         with pytest.raises(cw.EncodeError) as caught:
@@ -115,7 +115,7 @@ def test_samples_that_are_too_few_or_no_samples_are_refused() -> None:
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_a_saved_dictionary_loads_as_it_was(tmp_path: Path, as_text: bool) -> None:
+def test_a_saved_dictionary_loads_unchanged(tmp_path: Path, as_text: bool) -> None:
     dictionary, path = train(model="claude"), tmp_path / "한국어.zdct"
     dictionary.save(str(path) if as_text else path)
     loaded = cw.Dictionary.load(str(path) if as_text else path)
@@ -167,7 +167,7 @@ def test_files_of_both_versions_and_bare_dictionaries_load(
         SMALL_BYTES[:8] + b"\xff" * 200 + SMALL_BYTES[208:],
     ],
 )
-def test_a_wrong_file_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_an_invalid_dictionary_file_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(cw.InvalidFormat):
         cw.Dictionary.from_bytes(data)
     path = tmp_path / "wrong.zdct"
@@ -176,14 +176,14 @@ def test_a_wrong_file_is_refused(tmp_path: Path, data: bytes) -> None:
         cw.Dictionary.load(path)
 
 
-def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         cw.Dictionary.load(tmp_path / "absent")
     with pytest.raises(OSError, match=r".+"):
         SMALL.save(tmp_path / "absent" / "too")
 
 
-def test_every_cut_of_a_file_is_an_error_or_another_dictionary() -> None:
+def test_a_truncated_file_is_an_error_or_another_dictionary() -> None:
     data = SMALL.to_bytes()
     for end in (*range(300), *range(300, len(data), 97)):
         try:
@@ -267,7 +267,7 @@ def test_a_dictionary_without_an_id_reads_by_name_and_does_not_write() -> None:
 # The default
 
 
-def test_the_default_is_always_known_to_decode() -> None:
+def test_decode_always_knows_the_default_dictionary() -> None:
     default = cw.Dictionary.default()
     assert default.id >= 32_768
     wire = cw.encode(RESPONSE, format="dictionary")
@@ -322,7 +322,7 @@ if you would rather keep the old version of the parser.""",
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_default_beats_plain_zstd_on_texts_it_has_not_seen(name: str) -> None:
+def test_the_default_dictionary_beats_zstd_on_unseen_texts(name: str) -> None:
     assert 500 <= len(TEXTS[name].encode()) <= 2048
     response = cw.Response(TEXTS[name], "C45", tokens=300)
     plain = cw.encode(response, format="zstd")
@@ -335,7 +335,7 @@ def test_the_default_beats_plain_zstd_on_texts_it_has_not_seen(name: str) -> Non
 
 
 @pytest.mark.parametrize("length", [49, 50, 255, 256, 2000])
-def test_auto_takes_the_dictionary_where_it_is_shorter(length: int) -> None:
+def test_auto_uses_the_dictionary_if_it_is_shorter(length: int) -> None:
     generator = random.Random(3)
     repetitive = (RESPONSE.result * 20)[:length]
     noise = "".join(chr(generator.randrange(0x4E00, 0x9FFF)) for _ in range(length // 3))
@@ -367,7 +367,7 @@ def test_auto_takes_the_dictionary_where_it_is_shorter(length: int) -> None:
         (501, "zlib", "zstd"),
     ],
 )
-def test_auto_goes_by_the_bytes_of_the_result(
+def test_auto_depends_on_the_bytes_of_the_result(
     char: str, size: int, protocol_2: str, protocol_4: str
 ) -> None:
     width = len(char.encode())
@@ -380,7 +380,7 @@ def test_auto_goes_by_the_bytes_of_the_result(
 
 
 @pytest.mark.parametrize("model", ["a|b", "a\nb"])
-def test_auto_takes_base85_where_the_dsl_cannot_carry_the_model(model: str) -> None:
+def test_auto_uses_base85_if_the_dsl_cannot_carry_the_model(model: str) -> None:
     response = cw.Response("short", model)
     for protocol in (2, 4):
         wire = cw.encode(response, protocol=protocol)

@@ -153,7 +153,7 @@ def test_the_product_reads_what_the_reference_writes(
     st.sampled_from(some.PROTOCOLS),
     st.sampled_from(some.LAYOUTS),
 )
-def test_what_needs_no_compressor_is_written_byte_by_byte_the_same(
+def test_uncompressed_formats_equal_the_reference_byte_for_byte(
     response: cw.Response, format: str, protocol: Any, layout: Any
 ) -> None:
     options: Any = {"format": format, "protocol": protocol, "msgpack_version": layout}
@@ -179,7 +179,7 @@ def expected_layout(model: str, format: str, protocol: int, layout: object) -> o
 
 @pytest.mark.parametrize("format", some.FORMATS)
 @pytest.mark.parametrize("protocol", some.PROTOCOLS)
-def test_every_code_comes_back_in_every_layout(format: Any, protocol: Any) -> None:
+def test_every_model_code_round_trips_in_every_layout(format: Any, protocol: Any) -> None:
     cases = itertools.product(("", "free text", *some.CODES), some.STATUSES, (0, 7), some.LAYOUTS)
     model: Any
     status: Any
@@ -205,7 +205,7 @@ def as_carried(response: cw.Response, format: object) -> dict[str, Any]:
 
 @examples(1)
 @given(some.RESPONSES, some.OPTIONS)
-def test_decode_gives_back_what_encode_got(response: cw.Response, options: dict[str, Any]) -> None:
+def test_responses_round_trip(response: cw.Response, options: dict[str, Any]) -> None:
     found = outcome(lambda: cw.encode(response, **options))
     if found[0] == "error":
         assert found[1] == "EncodeError"
@@ -251,7 +251,7 @@ NAMED = {
 @pytest.mark.parametrize(
     ("name", "code"), [(name, code) for code, names in NAMED.items() for name in names]
 )
-def test_the_name_in_a_verbose_message_tells_the_code(name: str, code: str) -> None:
+def test_a_verbose_model_name_gives_the_model_code(name: str, code: str) -> None:
     wire = cw.encode(cw.Response("x", name), format="verbose")
     decoded = cw.decode(wire)
     assert (decoded.model, decoded.model_name) == (code, name)
@@ -260,7 +260,7 @@ def test_the_name_in_a_verbose_message_tells_the_code(name: str, code: str) -> N
 
 
 @pytest.mark.parametrize("protocol", some.PROTOCOLS)
-def test_compressed_payloads_are_what_the_design_says(protocol: Any) -> None:
+def test_compressed_payloads_have_the_specified_layout(protocol: Any) -> None:
     def payload(format: Any) -> bytes:
         wire = cw.encode(response, format=format, protocol=protocol, dictionary=SMALL)
         return cw.decode_base85(wire[1:])
@@ -312,7 +312,7 @@ def test_any_verbose_message_has_the_same_outcome(wire: str) -> None:
 @given(some.PREFIXED_NOISE | some.TEXTS)
 @example("")
 @example("\ufeff \n")
-def test_any_text_is_told_apart_the_same(wire: str) -> None:
+def test_detect_equals_the_reference(wire: str) -> None:
     assert outcome(lambda: cw.detect(wire)) == outcome(lambda: ref.detect(wire))
     assert agree(wire, decode(wire), ref_decode(wire))
 
@@ -328,7 +328,7 @@ def test_fallback_never_fails_and_changes_nothing_that_decodes(wire: str) -> Non
 
 @examples(0.5)
 @given(some.WHOLE_ENVELOPES, st.sampled_from((0, 1, 20, 60, 1000)))
-def test_max_size_stops_the_same_messages(wire: str, max_size: int) -> None:
+def test_max_size_refuses_the_same_messages_as_the_reference(wire: str, max_size: int) -> None:
     found = outcome(lambda: cw.decode(wire, max_size=max_size, dictionary=SMALL))
     expected = outcome(lambda: ref.decode(wire, max_size=max_size, dictionaries=KNOWN))
     assert agree(wire, found, expected)
@@ -336,7 +336,7 @@ def test_max_size_stops_the_same_messages(wire: str, max_size: int) -> None:
 
 @examples(0.5)
 @given(some.HOSTILE_WIRES)
-def test_inspect_reads_exactly_what_decode_reads(wire: str) -> None:
+def test_inspect_accepts_what_decode_accepts(wire: str) -> None:
     assert outcome(lambda: cw.inspect(wire, dictionary=SMALL).response) == decode(wire)
 
 
@@ -345,7 +345,7 @@ def test_inspect_reads_exactly_what_decode_reads(wire: str) -> None:
 
 @examples(1)
 @given(st.binary(max_size=300))
-def test_base85_is_written_and_read_the_same(data: bytes) -> None:
+def test_base85_equals_the_reference(data: bytes) -> None:
     text = cw.encode_base85(data)
     assert text == ref.encode_base85(data)
     assert cw.decode_base85(text) == ref.decode_base85(text) == data
@@ -358,7 +358,7 @@ def test_base85_is_written_and_read_the_same(data: bytes) -> None:
 )
 @example("#####")
 @example("éAAAA")
-def test_any_base85_text_has_the_same_outcome_and_place(text: str) -> None:
+def test_any_base85_text_has_the_same_outcome_and_position(text: str) -> None:
     def place(call: Callable[[str], bytes]) -> object:
         try:
             return call(text)
@@ -376,7 +376,7 @@ def test_spare_bits_of_the_last_group_are_ignored() -> None:
 
 @examples(1)
 @given(some.TEXT_PAIRS)
-def test_each_applies_the_deltas_of_the_other(pair: tuple[str, str]) -> None:
+def test_product_and_reference_apply_each_others_deltas(pair: tuple[str, str]) -> None:
     old, new = pair
     assert ref.apply_delta(old, cw.encode_delta(old, new)) == new
     assert cw.apply_delta(old, ref.encode_delta(old, new)) == new
@@ -384,7 +384,7 @@ def test_each_applies_the_deltas_of_the_other(pair: tuple[str, str]) -> None:
 
 @examples(1)
 @given(some.TEXT_PAIRS)
-def test_deltas_without_compression_are_the_same(pair: tuple[str, str]) -> None:
+def test_uncompressed_deltas_equal_the_reference(pair: tuple[str, str]) -> None:
     found, expected = cw.encode_delta(*pair), ref.encode_delta(*pair)
     # Where one of them compresses, the other's compressor may be a byte too weak for it.
     if not (found.startswith("D|Z|") or expected.startswith("D|Z|")):

@@ -57,7 +57,7 @@ def test_every_public_name_resolves() -> None:
         assert getattr(cw, name) is not None
 
 
-def test_the_defaults_are_those_of_the_documents() -> None:
+def test_defaults_equal_the_documented_ones() -> None:
     def defaults(function: Any) -> dict[str, object]:
         parameters = inspect.signature(function).parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty}
@@ -93,7 +93,7 @@ def test_data_is_positional_and_options_are_named() -> None:
         assert kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY}
 
 
-def test_the_defaults_of_the_signature_are_those_that_work() -> None:
+def test_defaults_of_the_signature_are_the_effective_ones() -> None:
     response = cw.Response("x" * 300, "C4")
     assert cw.Response("x") == cw.Response("x", "", "OK", 0)
     assert cw.encode(response) == cw.encode(response, format="auto", protocol=4)
@@ -113,13 +113,13 @@ def test_formats_are_strings() -> None:
 # Response
 
 
-def test_repr_is_what_makes_it_again() -> None:
+def test_repr_evaluates_to_an_equal_value() -> None:
     for response in (FULL, cw.Response("x"), cw.Response("\"'\n", tokens=2**63 - 1, status="ERR")):
         assert eval(repr(response), {"Response": cw.Response}) == response
     assert repr(cw.Response("x", "C4")) == "Response('x', model='C4')"
 
 
-def test_responses_are_equal_by_their_fields_alone() -> None:
+def test_equality_of_responses_depends_only_on_fields() -> None:
     decoded = [cw.decode(cw.encode(cw.Response("x", "C4"), format=f)) for f in ("dsl", "binary")]
     assert decoded[0] == decoded[1] == cw.Response("x", "C4")
     assert decoded[0].format != decoded[1].format
@@ -145,7 +145,7 @@ TRAVELLED = [
 
 
 @pytest.mark.parametrize("wire", [*TRAVELLED, "raw text"])
-def test_a_decoded_response_travels_with_how_it_came(wire: str) -> None:
+def test_a_decoded_response_pickles_with_format_and_version(wire: str) -> None:
     response = cw.decode(wire, fallback=True)
     copies = [copy.copy(response), copy.deepcopy(response)]
     copies += [pickle.loads(pickle.dumps(response, p)) for p in range(pickle.HIGHEST_PROTOCOL + 1)]
@@ -153,7 +153,7 @@ def test_a_decoded_response_travels_with_how_it_came(wire: str) -> None:
         assert (again, again.format, again.version) == (response, response.format, response.version)
 
 
-def test_replace_changes_some_fields() -> None:
+def test_replace_changes_the_given_fields() -> None:
     assert FULL.__replace__(tokens=8).tokens == 8
     assert FULL.__replace__() == FULL
     with pytest.raises(TypeError):
@@ -195,7 +195,7 @@ def test_status_has_two_spellings_and_one_value() -> None:
         assert caught.value.field == "status"
 
 
-def test_a_returncode_that_says_no_more_than_the_status_is_none() -> None:
+def test_a_returncode_implied_by_the_status_is_none() -> None:
     cases: Any = (
         ("OK", 0, None), ("OK", 7, 7), ("ERR", 1, None), ("ERR", 0, 0), ("ERR", -1, -1),
         ("PART", 0, None), ("STREAM", 0, None), ("PART", 1, 1),
@@ -230,7 +230,7 @@ def test_tokens_are_not_negative() -> None:
 
 
 @pytest.mark.parametrize("field", ["result", "model", "status", "model_name", "reasoning_effort"])
-def test_text_must_have_utf_8(field: str) -> None:
+def test_text_must_be_valid_utf_8(field: str) -> None:
     fields: dict[str, Any] = {"result": "x", field: "a\udc80b"}
     with pytest.raises(cw.EncodeError) as caught:
         cw.Response(**fields)
@@ -244,14 +244,14 @@ def test_text_must_have_utf_8(field: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [dict, UserDict, Fields])
-def test_encode_takes_the_fields_of_a_response(kind: Any) -> None:
+def test_encode_accepts_the_fields_of_a_response(kind: Any) -> None:
     fields = {"result": "text", "model": "C4", "status": "PARTIAL", "tokens": 7}
     assert cw.encode(kind(**fields)) == cw.encode(cw.Response("text", "C4", "PART", 7))
     assert cw.encode(kind(result="x")) == cw.encode(cw.Response("x"))
 
 
 @pytest.mark.parametrize("kind", [dict, UserDict, Fields])
-def test_encode_takes_the_members_of_a_verbose_message(kind: Any) -> None:
+def test_encode_accepts_the_members_of_a_verbose_message(kind: Any) -> None:
     members = {"model": "Claude 4", "returncode": 1, "response": "failed", "ultrathink": None}
     expected = cw.Response("failed", "C4", "ERR", model_name="Claude 4")
     for format in ("verbose", "dsl"):
@@ -278,7 +278,7 @@ def test_encode_names_a_missing_key() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, "text", b"bytes", 7, ["result"], {"result": None}, {1: 2}])
-def test_encode_refuses_what_is_no_response(wrong: Any) -> None:
+def test_encode_refuses_other_types(wrong: Any) -> None:
     with pytest.raises((TypeError, cw.EncodeError)):
         cw.encode(wrong)
 
@@ -300,7 +300,7 @@ def test_encode_refuses_members_of_a_wrong_type_or_range(member: dict[str, objec
     {"msgpack_version": 0}, {"msgpack_version": 4}, {"msgpack_version": "v3"},
     {"msgpack_version": True},
 ])  # fmt: skip
-def test_encode_refuses_options_that_do_not_exist(options: Any) -> None:
+def test_encode_refuses_unknown_options(options: Any) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         cw.encode(cw.Response("x"), **options)
 
@@ -313,7 +313,7 @@ def test_encode_refuses_options_that_do_not_exist(options: Any) -> None:
     lambda s: memoryview(s.encode() + b"....")[:-4], lambda s: array.array("B", s.encode()),
     lambda s: memoryview(bytes(b for c in s.encode() for b in (c, 0)))[::2],
 ])  # fmt: skip
-def test_every_kind_of_bytes_is_read_as_text_is(kind: Any) -> None:
+def test_every_bytes_type_is_read_like_text(kind: Any) -> None:
     for wire in ("RES|OK|C4|1|한국어 🚀", cw.encode(FULL, format="verbose"), cw.encode(FULL)):
         assert cw.decode(kind(wire)) == cw.decode(wire)
         assert cw.detect(kind(wire)) == cw.detect(wire)
@@ -321,7 +321,7 @@ def test_every_kind_of_bytes_is_read_as_text_is(kind: Any) -> None:
     assert cw.decode_base85(kind("VPa.s")) == b"abcd"
 
 
-def test_what_is_neither_text_nor_bytes_is_a_type_error() -> None:
+def test_an_argument_that_is_neither_text_nor_bytes_is_a_type_error() -> None:
     wrong: Any
     for wrong in (None, 7, ["RES|"], object(), array.array("i", [1])):
         for function in (cw.decode, cw.detect, cw.inspect, cw.decode_base85):
@@ -357,19 +357,19 @@ def test_the_prefixes_of_version_1_2_are_read() -> None:
 
 
 @pytest.mark.parametrize("wire", ["", "plain text", "A~", "RES|", "{", "D|F|x", b"bytes", "Zürich"])
-def test_fallback_gives_the_text_itself(wire: Any) -> None:
+def test_fallback_returns_the_text_itself(wire: Any) -> None:
     response = cw.decode(wire, fallback=True)
     text = wire.decode() if isinstance(wire, bytes) else wire
     assert (response, response.format, response.version) == (cw.Response(text), "raw", None)
 
 
-def test_fallback_takes_only_what_is_text() -> None:
+def test_fallback_accepts_only_text() -> None:
     for wire in ("lone \ud800", b"\xff\xfe", b"RES|OK||0|\x80"):
         with pytest.raises(cw.InvalidFormat):
             cw.decode(wire, fallback=True)
 
 
-def test_inspect_tells_every_layer() -> None:
+def test_inspect_lists_every_layer() -> None:
     wire = cw.encode(FULL, format="dictionary", dictionary=SMALL)
     found = cw.inspect(wire, dictionaries=[SMALL])
     assert (found.format, found.version, found.compression) == ("dictionary", "map", "zstd")

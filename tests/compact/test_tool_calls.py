@@ -33,7 +33,7 @@ def same(ours: object, expected: object) -> bool:
 
 
 @given(TEXT, VALUES, st.none() | TEXT, st.sampled_from(FORMATS), st.sampled_from([2, 4]))
-def test_what_is_written_is_read(
+def test_written_calls_are_read(
     name: str, arguments: object, context: str | None, form: Any, protocol: Any
 ) -> None:
     wire = cw.encode_tool_call(name, arguments, context, format=form, protocol=protocol)
@@ -44,7 +44,7 @@ def test_what_is_written_is_read(
 
 
 @given(TEXT, VALUES, st.none() | TEXT)
-def test_the_map_is_that_of_the_specification(
+def test_the_map_equals_the_specification(
     name: str, arguments: object, context: str | None
 ) -> None:
     wire = cw.encode_tool_call(name, arguments, context, format="base85")
@@ -54,7 +54,7 @@ def test_the_map_is_that_of_the_specification(
 
 
 @given(TEXT, VALUES, st.none() | TEXT, st.randoms())
-def test_another_writer_is_understood(
+def test_calls_of_another_writer_are_read(
     name: str, arguments: object, context: str | None, random: Any
 ) -> None:
     pairs = [("v", 1), ("n", name), ("a", arguments), ("c", context), ("later", [1, {}])]
@@ -67,7 +67,7 @@ def test_another_writer_is_understood(
     assert cw.decode_tool_call(spelled) == cw.ToolCall(name, arguments, context)
 
 
-def test_the_verbose_text_is_compact_json_in_the_order_given() -> None:
+def test_the_verbose_text_is_compact_json_in_the_given_order() -> None:
     arguments = {"b": [1, 2.0, 1e16, -0.0], "a": "é\u2028\x7f\x00\n"}
     wire = cw.encode_tool_call("find", arguments, "x", format="verbose")
     call = {"name": "find", "arguments": arguments, "context": "x"}
@@ -87,7 +87,9 @@ def test_the_verbose_text_is_compact_json_in_the_order_given() -> None:
         (501, 2, "zlib"),
     ],
 )
-def test_auto_goes_by_the_size_of_the_verbose_text(size: int, protocol: Any, expected: str) -> None:
+def test_auto_depends_on_the_size_of_the_verbose_text(
+    size: int, protocol: Any, expected: str
+) -> None:
     arguments = "x" * (size - len('{"name":"","arguments":""}'))
     wire = cw.encode_tool_call("", arguments, protocol=protocol)
     assert cw.decode_tool_call(wire).format == expected
@@ -99,14 +101,14 @@ def test_smallest_is_the_shortest() -> None:
     assert len(cw.encode_tool_call(*call, format="smallest")) == min(sizes)
 
 
-def test_a_dictionary_is_used_where_it_helps() -> None:
+def test_a_dictionary_is_used_if_it_helps() -> None:
     arguments = {"path": "src/main.rs", "text": "fn main() {\n    println!();\n}\n" * 3}
     wire = cw.encode_tool_call("write", arguments, dictionary=cw.Dictionary.default())
     assert wire[0] == "D"
     assert cw.decode_tool_call(wire).arguments == arguments
 
 
-def test_integers_of_any_size_travel_in_json() -> None:
+def test_integers_of_any_size_round_trip_in_json() -> None:
     for number in (2**64, -(2**63) - 1, 10**4000):
         wire = cw.encode_tool_call("n", number)
         assert cw.decode_tool_call(wire).arguments == number
@@ -124,7 +126,7 @@ def test_integers_of_any_size_travel_in_json() -> None:
         ([10**5000], "arguments[0]"),
     ],
 )
-def test_what_json_has_not_is_refused_with_its_place(arguments: object, field: str) -> None:
+def test_values_outside_json_are_refused_with_their_path(arguments: object, field: str) -> None:
     for make in (cw.encode_tool_call, cw.ToolCall):
         with pytest.raises(cw.EncodeError) as info:
             make("x", arguments)
@@ -144,7 +146,7 @@ def test_other_types_are_type_errors(arguments: object) -> None:
         cw.encode_tool_call("x", arguments)
 
 
-def test_the_dsl_has_no_calls() -> None:
+def test_the_dsl_cannot_carry_calls() -> None:
     with pytest.raises(cw.EncodeError) as info:
         cw.encode_tool_call("x", {}, format="dsl")
     assert info.value.field == "format"
@@ -171,13 +173,13 @@ def test_the_dsl_has_no_calls() -> None:
         (cw.encode(cw.Response("x"), format="base85"), cw.InvalidMsgpack),
     ],
 )
-def test_what_is_no_call_is_an_error(wire: str, error: type[cw.CompactWireError]) -> None:
+def test_an_invalid_call_is_an_error(wire: str, error: type[cw.CompactWireError]) -> None:
     with pytest.raises(error):
         cw.decode_tool_call(wire)
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_call_cut_anywhere_is_an_error(form: Any) -> None:
+def test_a_truncated_call_is_an_error(form: Any) -> None:
     wire = cw.encode_tool_call("search", {"q": [1, "é", None]}, "context", format=form)
     for end in range(len(wire)):
         with pytest.raises(cw.CompactWireError):

@@ -84,21 +84,21 @@ def test_the_whole_message_decodes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_no_binary_message_decodes_when_it_is_cut_off(name: str) -> None:
+def test_a_truncated_binary_message_does_not_decode(name: str) -> None:
     assert [
         wire for wire in cuts(WIRES[name].encode()) if isinstance(decode(wire), cw.Response)
     ] == []
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_no_payload_decodes_when_it_is_cut_off(name: str) -> None:
+def test_a_truncated_payload_does_not_decode(name: str) -> None:
     prefix, data = payload(name)
     for cut in cuts(data):
         assert not isinstance(decode(again(prefix, cut)), cw.Response), cut
 
 
 @pytest.mark.parametrize("name", TEXTUAL)
-def test_a_text_that_is_cut_off_is_an_error_or_the_start_of_the_result(name: str) -> None:
+def test_a_truncated_text_is_an_error_or_the_start_of_the_result(name: str) -> None:
     for wire in cuts(WIRES[name].encode()):
         found = decode(wire)
         if isinstance(found, cw.Response):
@@ -108,13 +108,13 @@ def test_a_text_that_is_cut_off_is_an_error_or_the_start_of_the_result(name: str
 
 
 @pytest.mark.parametrize("name", WIRES)
-def test_a_flipped_bit_raises_nothing_but_our_errors(name: str) -> None:
+def test_a_flipped_bit_raises_only_our_errors(name: str) -> None:
     for wire in flips(WIRES[name].encode()):
         decode(wire)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_a_flipped_bit_in_the_payload_raises_nothing_but_our_errors(name: str) -> None:
+def test_a_flipped_bit_in_the_payload_raises_only_our_errors(name: str) -> None:
     prefix, data = payload(name)
     for changed in flips(data):
         decode(again(prefix, changed))
@@ -132,7 +132,7 @@ def adler_cannot_tell(prefix: str, wire: str) -> bool:
 
 
 @pytest.mark.parametrize("name", CHECKED)
-def test_a_checksum_lets_no_changed_response_through(name: str) -> None:
+def test_a_checksum_detects_every_changed_response(name: str) -> None:
     prefix, data = payload(name)
     wires = [again(prefix, changed) for changed in flips(data)]
     wires += [wire.decode() for wire in flips(WIRES[name].encode()) if wire.isascii()]
@@ -149,7 +149,7 @@ def test_a_checksum_lets_no_changed_response_through(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_the_reference_agrees_on_every_flip_and_cut_of_the_payload(name: str) -> None:
+def test_the_reference_agrees_on_every_flipped_or_truncated_payload(name: str) -> None:
     prefix, data = payload(name)
     for changed in (*flips(data), *cuts(data)):
         wire = again(prefix, changed)
@@ -166,12 +166,12 @@ OLD = container(b"small", len(MESSAGE), zstd(MESSAGE, dictionary=SMALL_BYTES, di
 
 
 @pytest.mark.parametrize("more", [b"\0", b"ZDCT", OLD])
-def test_nothing_may_follow_an_old_container(more: bytes) -> None:
+def test_data_after_an_old_container_is_refused(more: bytes) -> None:
     assert decode(again("D", OLD)) == RESPONSE
     assert decode(again("D", OLD + more)) is cw.DecompressionFailed
 
 
-def test_an_old_container_holds_exactly_the_size_that_it_claims() -> None:
+def test_an_old_container_must_have_its_stated_size() -> None:
     for size in (0, len(MESSAGE) - 1, len(MESSAGE) + 1, 2**26):
         wrong = OLD[:4] + size.to_bytes(4, "big") + OLD[8:]
         assert decode(again("D", wrong)) is cw.DecompressionFailed
@@ -189,7 +189,7 @@ DELTAS = {
 
 
 @pytest.mark.parametrize("name", DELTAS)
-def test_a_broken_delta_raises_nothing_but_our_errors(name: str) -> None:
+def test_a_broken_delta_raises_only_our_errors(name: str) -> None:
     delta = DELTAS[name].encode()
     assert isinstance(result_or_error(cw.apply_delta, "content", delta), str)
     for changed in (*cuts(delta), *flips(delta)):
@@ -198,7 +198,7 @@ def test_a_broken_delta_raises_nothing_but_our_errors(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["compressed", "server", "client"])
-def test_no_compressed_delta_applies_when_it_is_cut_off(name: str) -> None:
+def test_a_truncated_compressed_delta_is_refused(name: str) -> None:
     for cut in cuts(DELTAS[name].encode()):
         with pytest.raises(cw.DecodeError):
             cw.apply_delta("content", cut)

@@ -51,7 +51,7 @@ def same(left: Any, right: Any, *, order: bool = True) -> bool:
 
 
 @given(values)
-def test_what_is_written_is_read_back(value: Any) -> None:
+def test_written_text_is_read_back(value: Any) -> None:
     for options in OPTIONS:
         text = gcf.dumps(value, **options)
         back = gcf.loads(text)
@@ -63,7 +63,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
 
 
 @given(values)
-def test_every_way_to_the_text_gives_the_same(value: Any) -> None:
+def test_every_writer_produces_the_same_text(value: Any) -> None:
     text = gcf.dumps(value)
     assert gcf.from_json(json.dumps(value)) == text
     assert gcf.dumps([value, Other()], default=lambda _: 1) == gcf.dumps([value, 1])
@@ -75,13 +75,13 @@ class Other:
 
 
 @given(values)
-def test_a_writer_made_from_the_specification_writes_the_same(value: Any) -> None:
+def test_the_reference_writer_produces_the_same_text(value: Any) -> None:
     for options in OPTIONS:
         assert gcf.dumps(value, **options) == gcf_writer.dumps(value, **options)
 
 
 @given(values)
-def test_the_package_writes_the_same_but_for_its_quirks(value: Any) -> None:
+def test_gcf_python_writes_the_same_except_for_known_deviations(value: Any) -> None:
     """No value is excused: what differs is what the writer does with these quirks, to the byte."""
     text = peer.encode_generic(value)
     assert text == gcf_writer.dumps(
@@ -90,7 +90,7 @@ def test_the_package_writes_the_same_but_for_its_quirks(value: Any) -> None:
 
 
 @given(values)
-def test_the_package_reads_what_is_written(value: Any) -> None:
+def test_gcf_python_reads_written_text(value: Any) -> None:
     for options in OPTIONS if PEER_HAS_CONSTANTS else OPTIONS[:2]:
         assert same(peer.decode_generic(gcf.dumps(value, **options)), value, order=False)
 
@@ -105,14 +105,14 @@ QUIRKS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("quirk", sorted(gcf_writer.QUIRKS))
-def test_each_quirk_is_still_one(quirk: str) -> None:
+def test_each_known_deviation_still_exists(quirk: str) -> None:
     value = QUIRKS[quirk]
     text = gcf_writer.dumps(value, quirks=frozenset({quirk}))
     assert peer.encode_generic(value) == text != gcf.dumps(value)
 
 
 @given(values, st.randoms(use_true_random=False))
-def test_a_mutated_text_is_read_alike_or_refused(value: Any, chance: random.Random) -> None:
+def test_a_mutated_text_is_read_the_same_or_refused(value: Any, chance: random.Random) -> None:
     text = mutated(gcf.dumps(value), chance)
     try:
         ours = gcf.loads(text)
@@ -155,7 +155,7 @@ def mutated(text: str, chance: random.Random) -> str:
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), scalars, min_size=1), min_size=1))
-def test_a_text_that_was_cut_off_is_never_read_as_less(value: Any) -> None:
+def test_a_truncated_text_is_never_read_as_a_smaller_value(value: Any) -> None:
     data = gcf.dumps(value).encode()
     rows = data.index(b"\n## [") + 1
     for end in range(data.index(b"\n", rows) + 1):

@@ -46,7 +46,7 @@ def sets(draw: st.DrawFn) -> gcf.KeyedSet:
 
 
 @given(sets(), sets())
-def test_what_changed_makes_the_new_set(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
+def test_a_delta_leads_to_the_new_set(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
     delta = base.delta(new)
     assert delta is not None
     made = gcf.receive_keyed(delta.encode(), base)
@@ -72,7 +72,7 @@ def test_a_flipped_byte_of_a_delta_is_an_error_or_changes_nothing(
 
 
 @given(sets(), sets())
-def test_texts_are_those_of_the_published_package(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
+def test_keyed_texts_equal_gcf_python(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
     theirs = [
         peer.GenericSet(key="id", fields=FIELDS, rows=each.rows, name="rows")
         for each in (base, new)
@@ -127,7 +127,7 @@ def test_a_delta_is_a_value() -> None:
         ([{"id": 1, "a>b": 1}], "invalid_keyed_set", "cannot contain >"),
     ],
 )
-def test_rows_that_are_no_set_are_refused_with_their_place(
+def test_invalid_rows_are_refused_with_their_place(
     rows: list[dict[str, Any]], code: str, text: str
 ) -> None:
     with pytest.raises(gcf.GcfError, match=text) as caught:
@@ -146,7 +146,7 @@ def test_wrong_arguments_are_named() -> None:
         keyed(ROWS).encode(tool="my tool")
 
 
-def test_a_set_of_other_fields_or_name_is_sent_whole() -> None:
+def test_a_set_with_other_fields_or_name_is_sent_whole() -> None:
     base = keyed(ROWS)
     for new in (keyed(ROWS, fields=["id", "open", "total"]), keyed(ROWS, name="orders")):
         assert base.delta(new) is None
@@ -154,7 +154,7 @@ def test_a_set_of_other_fields_or_name_is_sent_whole() -> None:
         assert producer.push(new) == (new.encode(), True)
 
 
-def test_a_peer_gets_the_least_that_it_needs() -> None:
+def test_a_peer_gets_the_shortest_response() -> None:
     kept = gcf.KeyedSnapshots(limit=1)
     base = keyed([{"id": number, "v": "x"} for number in range(100)])
     new = keyed([{"id": number, "v": "x"} for number in range(101)])
@@ -182,7 +182,7 @@ def test_an_error_of_the_counter_reaches_the_caller() -> None:
         kept.respond(keyed(ROWS[:1]), base.root, count_tokens=lambda _: 1 // 0)
 
 
-def test_a_producer_counts_from_one_and_takes_fifteen_for_none() -> None:
+def test_a_producer_sends_every_fifteenth_set_whole_by_default() -> None:
     for options in ({}, {"fixed_n": 0}, {"fixed_n": -3}):
         producer = gcf.KeyedProducer(keyed(ROWS), **options)
         full = [producer.push(keyed(ROWS))[1] for _ in range(30)]
@@ -196,14 +196,14 @@ def test_threads_share_a_producer() -> None:
     assert sum(is_full for _, is_full in answers) == 20
 
 
-def test_a_place_in_a_text_is_told() -> None:
+def test_an_error_in_a_keyed_text_has_line_and_column() -> None:
     text = keyed(ROWS).encode().replace("8|-", "8|~")
     with pytest.raises(gcf.GcfError) as caught:
         gcf.read_keyed(text)
     assert (caught.value.code, caught.value.line, caught.value.column) == ("invalid_missing", 4, 3)
 
 
-def test_a_session_sends_what_changed_and_finds_its_way_back() -> None:
+def test_a_session_sends_deltas_and_recovers_from_a_loss() -> None:
     ours, theirs = compactwire.Session(), compactwire.Session()
     rows = [{"id": i, "state": "open"} for i in range(40)]
 
@@ -238,7 +238,7 @@ def test_a_session_sends_what_changed_and_finds_its_way_back() -> None:
 
 
 @given(st.data())
-def test_a_session_of_keyed_sets_never_gives_a_wrong_one(data: st.DataObject) -> None:
+def test_a_session_never_returns_a_wrong_keyed_set(data: st.DataObject) -> None:
     """Texts are lost, repeated, come late, or the memory of a side is lost."""
     ours, theirs = compactwire.Session(), compactwire.Session()
     sent: list[tuple[str, gcf.KeyedSet]] = []

@@ -35,7 +35,7 @@ def keyed_delta(given: dict[str, Any], new_root: str) -> gcf.KeyedDelta:
 
 
 @pytest.mark.parametrize("fixture", fixtures("generic-pack-root"))
-def test_a_root_is_the_published_one(fixture: dict[str, Any]) -> None:
+def test_a_pack_root_equals_the_published_one(fixture: dict[str, Any]) -> None:
     assert keyed_set(fixture["input"]).root == fixture["expected"]
 
 

@@ -14,7 +14,7 @@ DELTAS = sorted((OWN / "gcf" / "generic-delta").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", DELTAS, ids=lambda path: str(path.stem))
-def test_a_diff_is_the_recorded_one(path: Path) -> None:
+def test_a_delta_equals_the_vector(path: Path) -> None:
     fixture = load(path)
     base, new = keyed_set(fixture["base"]), keyed_set(fixture["new"])
     assert (base.root, new.root) == (fixture["base_root"], fixture["new_root"])

@@ -38,7 +38,7 @@ def elements(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("size", [1, 3, 100, 10_000])
-def test_rows_are_those_of_loads_however_the_text_comes(size: int) -> None:
+def test_rows_equal_loads_for_any_chunks(size: int) -> None:
     for text in (TEXT, TEXT.encode()):
         assert list(gcf.iter_rows(Drops(text, size), "report", "orders")) == ORDERS
         assert list(gcf.iter_rows(Drops(text, size), "users")) == [("a", {"v": 1}), ("b", {})]
@@ -46,7 +46,7 @@ def test_rows_are_those_of_loads_however_the_text_comes(size: int) -> None:
 
 
 @given(values, st.sampled_from([1, 7, 1000]))
-def test_elements_of_any_root_are_those_of_loads(value: Any, size: int) -> None:
+def test_elements_of_any_root_equal_loads(value: Any, size: int) -> None:
     text = gcf.dumps(value)
     rows = gcf.iter_rows(Drops(text, size))
     if isinstance(value, list | dict):
@@ -58,7 +58,7 @@ def test_elements_of_any_root_are_those_of_loads(value: Any, size: int) -> None:
 
 
 @given(values, st.data())
-def test_an_error_is_that_of_loads(value: Any, data: st.DataObject) -> None:
+def test_an_error_equals_that_of_loads(value: Any, data: st.DataObject) -> None:
     text = gcf.dumps({"a": value, "rows": [{"x": 1}, {"x": [2]}]})
     at = data.draw(st.integers(20, len(text)))
     text = text[:at] + data.draw(st.sampled_from(["", "|", "\n", " ", "@9 ", '"', "^"])) + text[at:]
@@ -76,7 +76,7 @@ def test_an_error_is_that_of_loads(value: Any, data: st.DataObject) -> None:
         assert rows == elements(whole["rows"])
 
 
-def test_rows_come_before_the_error_behind_them() -> None:
+def test_rows_before_an_error_are_returned() -> None:
     rows = gcf.iter_rows(io.StringIO("GCF profile=generic\n## [3]{a}\n1\n2\n"))
     assert [next(rows), next(rows)] == [{"a": 1}, {"a": 2}]
     with pytest.raises(gcf.GcfError, match="count_mismatch") as caught:
@@ -85,7 +85,7 @@ def test_rows_come_before_the_error_behind_them() -> None:
     assert list(rows) == []
 
 
-def test_sources_are_paths_and_files(tmp_path: Path) -> None:
+def test_sources_may_be_paths_and_files(tmp_path: Path) -> None:
     path = tmp_path / "orders.gcf"
     path.write_text(TEXT, encoding="utf-8")
     for source in (path, str(path)):
@@ -105,7 +105,7 @@ def test_sources_are_paths_and_files(tmp_path: Path) -> None:
         gcf.iter_rows(path, max_depth=0)
 
 
-def test_a_file_that_fails_or_gives_something_else_is_reported() -> None:
+def test_a_failing_or_wrong_file_object_is_reported() -> None:
     class Broken:
         def read(self, size: int) -> Any:
             if size:
@@ -121,7 +121,7 @@ def test_a_file_that_fails_or_gives_something_else_is_reported() -> None:
         next(gcf.iter_rows(Odd()))
 
 
-def test_a_path_to_no_rows_says_what_there_is() -> None:
+def test_a_path_without_rows_names_what_is_there() -> None:
     for path, message in [
         (("total",), "expected an array or object to read rows from, found a scalar"),
         (("nix",), 'no member "nix"; the object has "total", "report", "users"'),
@@ -136,7 +136,7 @@ def test_a_path_to_no_rows_says_what_there_is() -> None:
         assert message in str(caught.value)
 
 
-def test_a_path_leads_through_whatever_form_dicts_are_written_in() -> None:
+def test_a_path_leads_through_every_form_of_dicts() -> None:
     orders = [{"id": 1}, {"id": 2}]
     for regions in (["eu"], ["eu", "us"], ["us", "eu"]):
         text = gcf.dumps({"all": {region: {"orders": orders} for region in regions}})
@@ -145,7 +145,7 @@ def test_a_path_leads_through_whatever_form_dicts_are_written_in() -> None:
             assert list(gcf.iter_rows(Drops(text, size), "all", "eu")) == [("orders", orders)]
 
 
-def test_rows_come_before_bytes_that_are_no_text() -> None:
+def test_rows_before_invalid_utf8_are_returned() -> None:
     data = b"GCF profile=generic\n## [3]{a}\n1\n2\n\xff\n"
     text = data[:-2].decode() + "\ud800\n"
     for source in (data, text):
@@ -159,7 +159,7 @@ def test_rows_come_before_bytes_that_are_no_text() -> None:
             assert caught.value.line == 5
 
 
-def test_a_wrapper_that_decodes_is_not_passed_by(tmp_path: Path) -> None:
+def test_a_text_wrapper_is_read_through_its_own_read(tmp_path: Path) -> None:
     path = tmp_path / "utf-16.gcf"
     path.write_text(TEXT, encoding="utf-16")
     with codecs.open(str(path), "r", "utf-16") as file:
@@ -169,7 +169,7 @@ def test_a_wrapper_that_decodes_is_not_passed_by(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path)
 
 
-def test_a_row_is_limited_and_so_is_depth() -> None:
+def test_row_size_and_depth_are_limited() -> None:
     text = "GCF profile=generic\n## [1]{a}\n" + "x" * 5000 + "\n"
     with pytest.raises(gcf.GcfError, match="limit_exceeded"):
         list(gcf.iter_rows(Drops(text, 100), max_row_size=1000))
@@ -212,7 +212,7 @@ def test_memory_does_not_grow_with_rows() -> None:
     assert used(100_000) < 2 * used(10_000)
 
 
-def test_what_has_come_is_given_before_more_is_waited_for() -> None:
+def test_a_row_is_returned_before_more_input_is_awaited() -> None:
     class Live:
         def __init__(self) -> None:
             self.reads = 0
@@ -229,7 +229,7 @@ def test_what_has_come_is_given_before_more_is_waited_for() -> None:
         assert live.reads <= i + 2
 
 
-def test_threads_take_turns_or_are_told() -> None:
+def test_threads_take_turns_or_get_an_error() -> None:
     gate = threading.Event()
     inside = threading.Event()
 

@@ -28,7 +28,7 @@ def written(*calls: tuple[Any, ...]) -> str:
     return "".join(out)
 
 
-def test_rows_are_written_as_they_come() -> None:
+def test_rows_are_written_as_they_arrive() -> None:
     out = io.StringIO()
     encoder = gcf.StreamEncoder(out)
     encoder.kv("total", 2)
@@ -58,7 +58,7 @@ def test_rows_are_written_as_they_come() -> None:
     }
 
 
-def test_the_published_streams_are_what_is_written() -> None:
+def test_published_streams_are_written_exactly() -> None:
     text = written(
         ("begin_array", "employees", ["id", "name", "department"]),
         ("row", [1, "Alice", "Engineering"]),
@@ -95,7 +95,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(documents())
-def test_what_is_written_is_read_back(document: dict[str, Any]) -> None:
+def test_written_text_is_read_back(document: dict[str, Any]) -> None:
     out = io.BytesIO()
     expected: dict[str, Any] = {}
     with gcf.StreamEncoder(out) as encoder:
@@ -152,7 +152,7 @@ MAP = ("begin_keyed_map", "rows", ["a"])
         ([MAP, ("row", [..., 1])], "invalid_key"),
     ],
 )
-def test_what_cannot_be_read_back_is_refused_and_writes_nothing(
+def test_an_invalid_call_is_refused_and_writes_nothing(
     calls: list[tuple[Any, ...]], code: str
 ) -> None:
     out: list[str] = []
@@ -176,13 +176,13 @@ def interrupted(path: Path) -> None:
         raise KeyError
 
 
-def test_a_block_left_by_an_exception_writes_no_summary(tmp_path: Path) -> None:
+def test_a_with_block_left_by_an_exception_writes_no_summary(tmp_path: Path) -> None:
     path = tmp_path / "rows.gcf"
     with pytest.raises(KeyError):
         interrupted(path)
     assert path.read_text() == "GCF profile=generic\n## rows [?]{a}\n1\n"
 
 
-def test_a_target_that_cannot_be_written_is_named() -> None:
+def test_an_invalid_target_is_named() -> None:
     with pytest.raises(TypeError, match="a callable, not int"):
         gcf.StreamEncoder(1)  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ def failure(call: Callable[..., object], *arguments: object, **options: Any) -> 
     return caught.value
 
 
-def test_subclasses_are_written_as_what_they_are() -> None:
+def test_subclasses_are_written_as_their_base_type() -> None:
     point = collections.namedtuple("point", "x y")
     value = {Name("k"): [Level.HIGH, Name("v"), (1, 2), point(3, 4)], "d": collections.Counter("a")}
     assert gcf.loads(gcf.dumps(value)) == {"k": [3, "v", [1, 2], [3, 4]], "d": {"a": 1}}
@@ -88,7 +88,7 @@ def test_an_ordered_dict_keeps_its_own_order() -> None:
     assert gcf.dumps([ordered]) == gcf.dumps([{"b": 2, "a": 1}])
 
 
-def test_default_is_asked_about_everything_else() -> None:
+def test_default_is_called_for_other_types() -> None:
     now = datetime.date(2024, 2, 29)
     key = uuid.UUID(int=7)
     value = {"p": Point(1, 2), "c": [Colour.RED], "d": now, "u": key, "n": decimal.Decimal("1.10")}
@@ -101,17 +101,17 @@ def test_default_is_asked_about_everything_else() -> None:
     }
 
 
-def test_what_default_raises_comes_out() -> None:
+def test_an_error_of_default_is_raised() -> None:
     with pytest.raises(TypeError, match="object is not for the wire"):
         gcf.dumps([object()], default=convert)
 
 
-def test_a_default_that_never_ends_is_an_error() -> None:
+def test_an_endless_default_is_an_error() -> None:
     error = failure(gcf.dumps, [object()], default=lambda value: value)
     assert (error.code, error.path) == ("limit_exceeded", "$[0]")
 
 
-def test_default_may_change_the_value_meanwhile() -> None:
+def test_default_may_change_the_value_during_the_call() -> None:
     inner: list[object] = ["x" * 100 for _ in range(100)]
     value: dict[str, object] = {"a": object(), "b": inner, "c": object()}
 
@@ -126,7 +126,7 @@ def test_default_may_change_the_value_meanwhile() -> None:
     assert text["a"] == text["c"] == text["b"][0] == "converted"
 
 
-def test_other_threads_may_change_the_value() -> None:
+def test_other_threads_may_change_the_value_during_the_call() -> None:
     value: dict[str, object] = {f"k{i}": [{"a": i}] for i in range(100)}
     stop = threading.Event()
 
@@ -163,7 +163,7 @@ BAD_VALUES: dict[str, tuple[object, str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_VALUES)
-def test_a_value_that_cannot_be_written_is_named(name: str) -> None:
+def test_an_unwritable_value_is_named_by_its_path(name: str) -> None:
     value, code, path = BAD_VALUES[name]
     error = failure(gcf.dumps, value)
     assert (error.code, error.path) == (code, path)
@@ -240,7 +240,7 @@ BAD_TEXTS: dict[str, tuple[str | bytes, str, int, int]] = {
 
 
 @pytest.mark.parametrize("name", BAD_TEXTS)
-def test_a_text_that_breaks_a_rule_is_refused_with_its_place(name: str) -> None:
+def test_an_invalid_text_is_refused_with_its_place(name: str) -> None:
     text, code, line, column = BAD_TEXTS[name]
     error = failure(gcf.loads, text)
     assert (error.code, error.line, error.column, error.path) == (code, line, column, None)
@@ -295,7 +295,7 @@ GOOD_TEXTS: dict[str, tuple[str, object]] = {
 
 
 @pytest.mark.parametrize("name", GOOD_TEXTS)
-def test_a_text_that_no_encoder_writes_is_read_all_the_same(name: str) -> None:
+def test_a_valid_text_in_another_form_is_read(name: str) -> None:
     text, value = GOOD_TEXTS[name]
     assert gcf.loads(text) == value
     assert gcf.loads(text.encode()) == gcf.loads(bytearray(text.encode())) == value
@@ -303,18 +303,18 @@ def test_a_text_that_no_encoder_writes_is_read_all_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [["^{a", "b}"], ["^{a", "b", "}"], [{"x": ["^{a", "b}"]}]])
-def test_elements_that_look_like_a_schema_together_come_back(value: Any) -> None:
+def test_elements_that_look_like_a_schema_round_trip(value: Any) -> None:
     assert gcf.loads(gcf.dumps(value)) == value
 
 
-def test_types_and_order_come_back() -> None:
+def test_types_and_order_round_trip() -> None:
     value = {"z": True, "a": 1, "m": [None, 0.5, -1, "1", [], {}], "b": {"y": 1, "x": 2}}
     back = gcf.loads(gcf.dumps(value))
     assert json.dumps(back) == json.dumps(value)
 
 
 @pytest.mark.parametrize("text", ["{", "[1,]", '{"a":1,"a":2}', '"\\ud800"', "1e999", "01", ""])
-def test_json_that_is_none_is_refused_with_its_place(text: str) -> None:
+def test_invalid_json_is_refused_with_its_place(text: str) -> None:
     error = failure(gcf.from_json, text)
     assert error.line == 1
     assert error.column is not None
@@ -327,7 +327,7 @@ def test_json_is_exact() -> None:
     assert failure(gcf.from_json, '{"a":[100000000000000000000]}').path == "$.a[0]"
 
 
-def test_flatten_and_constant_columns_are_choices() -> None:
+def test_flatten_and_constant_columns_are_options() -> None:
     rows = [{"id": i, "c": {"n": "x"}, "r": "eu"} for i in range(2)]
     assert '"c>n"' in gcf.dumps(rows)
     assert '"c>n"' not in gcf.dumps(rows, flatten=False)
@@ -372,7 +372,7 @@ def nested(depth: int, wrap: Callable[[object], object]) -> object:
 
 
 @pytest.mark.parametrize("wrap", [lambda v: [v], lambda v: {"a": v}, lambda v: [{"a": v}]])
-def test_depth_has_a_limit_in_both_directions(wrap: Callable[[object], object]) -> None:
+def test_depth_is_limited_when_reading_and_writing(wrap: Callable[[object], object]) -> None:
     levels = 2 if isinstance(wrap(1), list) and isinstance(wrap(1)[0], dict) else 1  # type: ignore[index]
     deepest = nested(128 // levels, wrap)
     text = gcf.dumps(deepest)
@@ -383,7 +383,7 @@ def test_depth_has_a_limit_in_both_directions(wrap: Callable[[object], object]) 
     assert gcf.loads(gcf.dumps(deep, max_depth=256), max_depth=256) == deep
 
 
-def test_a_small_stack_bears_the_deepest_value() -> None:
+def test_a_small_stack_holds_the_deepest_value() -> None:
     results: list[object] = []
     deep = nested(128, lambda v: [{"a": v}])
     previous = threading.stack_size(1 << 20)
@@ -401,12 +401,12 @@ def test_a_small_stack_bears_the_deepest_value() -> None:
 
 
 @pytest.mark.parametrize("depth", [0, -1, 257])
-def test_the_limit_has_a_limit(depth: int) -> None:
+def test_max_depth_has_a_maximum(depth: int) -> None:
     with pytest.raises((ValueError, OverflowError)):
         gcf.dumps(1, max_depth=depth)
 
 
-def test_very_deep_values_are_refused_quickly() -> None:
+def test_very_deep_values_are_refused() -> None:
     assert failure(gcf.dumps, nested(DEEP, lambda v: [v])).code == "limit_exceeded"
     assert failure(gcf.from_json, "[" * DEEP + "]" * DEEP).code == "limit_exceeded"
     text = HEADER + "## [1]\n" + "".join("  " * i + "@0 [1]\n" for i in range(1000))
@@ -415,7 +415,7 @@ def test_very_deep_values_are_refused_quickly() -> None:
     assert failure(gcf.loads, f'{HEADER}## [1]{{"{path}"}}\n1\n').code == "limit_exceeded"
 
 
-def test_a_count_asks_for_no_memory() -> None:
+def test_a_large_count_allocates_no_memory() -> None:
     for line in (
         "## [9223372036854775807]{a}",
         "## a [18446744073709551616]",
@@ -461,7 +461,7 @@ def test_the_error_is_a_value_error() -> None:
     assert issubclass(gcf.GcfError, ValueError)
 
 
-def test_a_file_that_takes_little_at_a_time_gets_all() -> None:
+def test_a_file_with_partial_writes_gets_everything() -> None:
     class Slow(io.RawIOBase):
         def __init__(self, most: int) -> None:
             self.data = b""

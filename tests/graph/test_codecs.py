@@ -50,7 +50,7 @@ def test_json_carries_any_payload(payload: gcf.Payload) -> None:
 
 
 @given(PAYLOADS)
-def test_gcb_carries_a_payload_or_names_what_it_cannot(payload: gcf.Payload) -> None:
+def test_gcb_carries_a_payload_or_names_the_loss(payload: gcf.Payload) -> None:
     try:
         data = wire.encode_gcb(payload)
     except wire.WireError as error:
@@ -74,7 +74,7 @@ def test_any_bytes_are_gcb_or_an_error(data: bytes) -> None:
         assert wire.encode_gcb(payload) == attempt
 
 
-def test_counts_take_no_memory() -> None:
+def test_large_counts_allocate_no_memory() -> None:
     count = b"\xff" * 9 + b"\x01"
     tracemalloc.start()
     for symbols, edges in ((count, b"\0"), (b"\0", count), (count, count)):
@@ -85,7 +85,7 @@ def test_counts_take_no_memory() -> None:
     assert peak < 100_000
 
 
-def test_numbers_are_the_shortest_decimal_or_the_raw_one() -> None:
+def test_numbers_are_the_shortest_decimal_or_raw_float32() -> None:
     payload = gcf.Payload(symbols=[gcf.Symbol("a", "type", 0.78)])
     data = wire.encode_gcb(payload)
     assert wire.decode_gcb(data).symbols[0].score == 0.78
@@ -93,7 +93,7 @@ def test_numbers_are_the_shortest_decimal_or_the_raw_one() -> None:
     assert wire.decode_gcb(data, raw_float32=True).symbols[0].score == raw
 
 
-def test_gcb_does_not_guess_at_text() -> None:
+def test_gcb_refuses_text() -> None:
     with pytest.raises(TypeError, match="expected bytes, not str"):
         wire.decode_with("gcb", "GCB1")
     with pytest.raises(ValueError, match="lossy names"):
@@ -137,7 +137,7 @@ class Lines:
         return gcf.Payload(symbols=[gcf.Symbol(name, "type") for name in data.splitlines()])
 
 
-def test_a_codec_of_python_is_registered_once_and_used_from_eight_threads(
+def test_a_registered_codec_is_used_from_eight_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("compactwire._codecs._codecs", {c.name: c for c in wire.list()})

@@ -127,12 +127,12 @@ def theirs(text: str) -> Any:
 
 
 @given(payloads())
-def test_a_writer_made_from_the_specification_writes_the_same(payload: gcf.Payload) -> None:
+def test_the_reference_writer_produces_the_same_text(payload: gcf.Payload) -> None:
     assert gcf.encode(payload) == reference.encode(plain(payload))
 
 
 @given(payloads())
-def test_each_reader_reads_what_the_other_side_writes(payload: gcf.Payload) -> None:
+def test_product_and_reference_read_each_other(payload: gcf.Payload) -> None:
     for text in (gcf.encode(payload), reference.encode(plain(payload))):
         found = ours(text)
         assert found == theirs(text)
@@ -141,9 +141,7 @@ def test_each_reader_reads_what_the_other_side_writes(payload: gcf.Payload) -> N
 
 
 @given(payloads(exact=True), payloads(exact=True))
-def test_deltas_and_roots_are_those_of_the_specification(
-    old: gcf.Payload, new: gcf.Payload
-) -> None:
+def test_deltas_and_roots_equal_the_reference(old: gcf.Payload, new: gcf.Payload) -> None:
     base, goal = gcf.snapshot(old), gcf.snapshot(new)
     assert base.pack_root == reference.root(plain(base))
     text = gcf.encode_delta(gcf.diff(base, goal))
@@ -191,7 +189,7 @@ def mutated(text: str, chance: random.Random) -> str:
 
 
 @given(payloads(), payloads(), st.randoms(use_true_random=False))
-def test_a_mutated_text_is_read_alike_or_refused_for_the_same_reason_in_the_same_line(
+def test_a_mutated_text_has_the_same_payload_or_error_as_the_reference(
     payload: gcf.Payload, other: gcf.Payload, chance: random.Random
 ) -> None:
     base, goal = gcf.snapshot(payload), gcf.snapshot(other)
@@ -248,7 +246,7 @@ def with_signatures(payload: gcf.Payload) -> dict[str, Any]:
 
 
 @given(carried())
-def test_gcb_is_that_of_the_specification_in_both_directions(payload: gcf.Payload) -> None:
+def test_gcb_equals_the_reference_in_both_directions(payload: gcf.Payload) -> None:
     data = wire.encode_gcb(payload)
     assert data == reference.encode_gcb(with_signatures(payload))
     assert wire.decode_gcb(data) == payload
@@ -306,18 +304,18 @@ def from_theirs(payload: Any) -> dict[str, Any]:
 
 
 @given(payloads(located=False))
-def test_the_package_writes_the_same_text(payload: gcf.Payload) -> None:
+def test_gcf_python_writes_the_same_text(payload: gcf.Payload) -> None:
     assert peer.encode(as_theirs(payload)) == gcf.encode(payload)
 
 
 @given(payloads(located=False))
-def test_the_package_reads_the_same(payload: gcf.Payload) -> None:
+def test_gcf_python_reads_the_same(payload: gcf.Payload) -> None:
     text = gcf.encode(payload)
     assert from_theirs(peer.decode(text)) == ours(text)[1]
 
 
 @given(payloads(located=False, exact=True), payloads(located=False, exact=True))
-def test_the_package_has_the_same_roots_and_deltas(old: gcf.Payload, new: gcf.Payload) -> None:
+def test_gcf_python_has_the_same_roots_and_deltas(old: gcf.Payload, new: gcf.Payload) -> None:
     base, goal = gcf.snapshot(old), gcf.snapshot(new)
     assert peer.pack_root(*theirs_of(base.symbols, base.edges)) == base.pack_root
     # Without token figures it writes `tokens=0 savings=0%`.
@@ -340,7 +338,7 @@ def test_the_package_has_the_same_roots_and_deltas(old: gcf.Payload, new: gcf.Pa
     assert gcf.apply_delta(base, text).pack_root == goal.pack_root
 
 
-def test_the_excuses_are_still_needed() -> None:
+def test_each_known_deviation_of_gcf_python_still_exists() -> None:
     """Each difference of graphs that the list of deviations has; gone, it can go from the list."""
     symbol = peer.Symbol(qualified_name="a", kind="type", score=0.5, provenance="lsp")
     assert " tool= " in peer.encode(peer.Payload(symbols=[symbol]))

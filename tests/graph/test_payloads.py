@@ -78,7 +78,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_values_are_equal_hashable_and_travel(value: Any) -> None:
+def test_values_are_equal_hashable_and_picklable(value: Any) -> None:
     for twin in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
         assert twin == value
         assert hash(twin) == hash(value)
@@ -88,7 +88,7 @@ def test_values_are_equal_hashable_and_travel(value: Any) -> None:
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_everything_is_pickled_with_every_protocol(protocol: int) -> None:
+def test_values_pickle_with_every_protocol(protocol: int) -> None:
     odd = gcf.Payload(symbols=[gcf.Symbol("a b\n", "", -0.0, components=gcf.Components(-0.0))])
     for value in (*VALUES, odd):
         again = pickle.loads(pickle.dumps(value, protocol))
@@ -100,7 +100,7 @@ def test_everything_is_pickled_with_every_protocol(protocol: int) -> None:
 
 
 @pytest.mark.parametrize("value", [FULL, DELTA], ids=lambda value: type(value).__name__)
-def test_a_damaged_pickle_is_an_error_that_says_where(value: Any) -> None:
+def test_a_damaged_pickle_is_an_error_with_its_offset(value: Any) -> None:
     restore, (state,) = value.__reduce__()
     assert restore(state) == value
     for end in range(len(state)):
@@ -120,7 +120,7 @@ def test_a_damaged_pickle_is_an_error_that_says_where(value: Any) -> None:
         restore(state[:5] + b"\xff\xff\xff\xff\x0f")
 
 
-def test_a_large_payload_is_kept_once_each_text_and_copied_for_nothing() -> None:
+def test_a_large_payload_shares_equal_strings_and_copies_in_place() -> None:
     names = [f"github.com/acme/service.Symbol{i}" for i in range(10_000)]
     symbols = [gcf.Symbol(name, "function", 0.5, "lsp_resolved") for name in names]
     edges = [gcf.Edge(name, names[0], "calls") for name in names]
@@ -140,7 +140,7 @@ def test_reprs_are_readable() -> None:
     assert repr(gcf.Symbol("a", "type")) == "Symbol(qualified_name='a', kind='type')"
 
 
-def test_what_is_no_value_of_a_field_is_refused() -> None:
+def test_an_invalid_field_value_is_refused() -> None:
     with pytest.raises(TypeError, match="expected Symbol or dict, not int"):
         gcf.Payload(symbols=[1])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="score must be a float, not bool"):
@@ -178,7 +178,7 @@ FIELDS: dict[str, tuple[type, str]] = {
 
 
 @given(st.data(), st.sampled_from(["symbols", "edges"]), st.sampled_from([dict, Dict]))
-def test_a_dict_is_what_the_class_makes_of_it(
+def test_a_dict_is_read_like_the_class(
     data: st.DataObject, field: str, kind: type[dict[str, Any]]
 ) -> None:
     class_, names = FIELDS[field]
@@ -195,7 +195,7 @@ def test_a_dict_is_what_the_class_makes_of_it(
 
 
 @given(payloads())
-def test_a_text_comes_back_and_is_canonical(payload: gcf.Payload) -> None:
+def test_a_text_round_trips_and_is_canonical(payload: gcf.Payload) -> None:
     text = gcf.encode(payload)
     decoded = gcf.decode(text)
     assert isinstance(decoded, gcf.Payload)
@@ -209,7 +209,7 @@ def test_a_text_comes_back_and_is_canonical(payload: gcf.Payload) -> None:
 
 
 @given(payloads(), payloads())
-def test_a_delta_leads_from_any_snapshot_to_any(old: gcf.Payload, new: gcf.Payload) -> None:
+def test_a_delta_leads_from_any_snapshot_to_any_other(old: gcf.Payload, new: gcf.Payload) -> None:
     base, goal = gcf.snapshot(old), gcf.snapshot(new)
     try:
         text = gcf.encode_delta(gcf.diff(base, goal))
@@ -229,7 +229,7 @@ def test_roots_do_not_depend_on_order(payload: gcf.Payload) -> None:
 
 
 @given(payloads(), payloads())
-def test_respond_sends_what_the_peer_can_use(old: gcf.Payload, new: gcf.Payload) -> None:
+def test_respond_sends_the_shortest_usable_text(old: gcf.Payload, new: gcf.Payload) -> None:
     outcome, text, first = gcf.respond(old)
     assert outcome == ("unchanged" if first.pack_root == "" else "full")
     held = gcf.decode(text)
@@ -248,7 +248,7 @@ def test_respond_sends_what_the_peer_can_use(old: gcf.Payload, new: gcf.Payload)
 
 
 @given(st.lists(st.tuples(payloads(names=st.sampled_from("abcdefgh")), st.booleans()), max_size=8))
-def test_two_sessions_agree_or_say_that_they_do_not(
+def test_two_sessions_agree_or_raise(
     turns: list[tuple[gcf.Payload, bool]],
 ) -> None:
     ours, theirs = cw.Session(), cw.Session()
@@ -265,7 +265,7 @@ def test_two_sessions_agree_or_say_that_they_do_not(
         assert set(decoded.edges) == set(payload.edges)
 
 
-def test_a_lost_declaration_is_noticed_and_a_reset_helps() -> None:
+def test_a_lost_declaration_is_detected_and_reset_recovers() -> None:
     ours, theirs = cw.Session(), cw.Session()
     payload = gcf.Payload(symbols=[gcf.Symbol("a", "type", 0.5, "lsp")])
     ours.encode_graph(payload)
@@ -275,7 +275,7 @@ def test_a_lost_declaration_is_noticed_and_a_reset_helps() -> None:
     assert theirs.decode_graph(ours.encode_graph(payload)) == payload
 
 
-def test_a_location_is_told_of_each_time_also_of_a_symbol_that_is_known() -> None:
+def test_a_location_is_written_each_time_even_for_a_known_symbol() -> None:
     ours, theirs = cw.Session(), cw.Session()
     symbol = gcf.Symbol("a", "type", 0.5, "lsp", location=gcf.Location("a.py", 1, 2))
     for place in (gcf.Location("a.py", 1, 2), gcf.Location("b.py", 3, 4, 5, 6), None):
@@ -283,14 +283,14 @@ def test_a_location_is_told_of_each_time_also_of_a_symbol_that_is_known() -> Non
         assert theirs.decode_graph(ours.encode_graph(payload)) == payload
 
 
-def test_a_group_of_a_later_version_is_told_of() -> None:
+def test_an_unknown_group_is_a_warning() -> None:
     with pytest.warns(UserWarning, match="later"):
         decoded = gcf.decode("GCF profile=graph\n## later\nx\n## targets\n@0 fn a 0.50 lsp\n")
     assert isinstance(decoded, gcf.Payload)
     assert [symbol.qualified_name for symbol in decoded.symbols] == ["a"]
 
 
-def test_streams_write_nothing_when_they_refuse() -> None:
+def test_a_refused_call_of_a_stream_writes_nothing() -> None:
     pieces: list[str] = []
     with gcf.GraphStreamEncoder(pieces.append, "t") as stream:
         stream.write_symbol(gcf.Symbol("a", "type", 0.5, "lsp"))
@@ -339,7 +339,7 @@ def block(names: str, **members: object) -> SimpleNamespace:
     return SimpleNamespace(tokens_used=1, token_budget=2, symbols=symbols, **members)
 
 
-def test_a_block_becomes_a_payload_with_edges_of_the_store() -> None:
+def test_a_context_block_becomes_a_payload_with_stored_edges() -> None:
     with gcf.SQLiteStore() as store:
         a, b, c = (store.add_node(name, "function", "def f()") for name in "abc")
         for source, target in ((a, b), (b, a), (a, c), (a, b)):
@@ -356,7 +356,7 @@ def test_a_block_becomes_a_payload_with_edges_of_the_store() -> None:
     assert own.edges == (gcf.Edge("a", "z", "tests"),)
 
 
-def test_a_store_that_fails_is_heard_or_skipped() -> None:
+def test_a_failing_store_raises_or_is_skipped() -> None:
     class Broken:
         def edges_from(self, node: Any) -> list[Any]:
             raise OSError(node.qualified_name)

@@ -165,11 +165,11 @@ def run(machine: type[Conversation]) -> None:
     )
 
 
-def test_what_is_read_is_what_was_meant_whatever_goes_wrong() -> None:
+def test_decoded_payloads_are_right_despite_faults() -> None:
     run(Conversation)
 
 
-def test_the_check_can_fail() -> None:
+def test_the_model_detects_a_wrong_payload() -> None:
     """A reader that takes one id for another is found out."""
 
     class Confused(Conversation):

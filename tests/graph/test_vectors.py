@@ -37,7 +37,7 @@ DELTAS = sorted((OWN / "graph" / "delta").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", DELTAS, ids=named)
-def test_snapshots_are_compared_written_and_applied(path: Path) -> None:
+def test_a_delta_between_snapshots_equals_the_vector(path: Path) -> None:
     fixture = load(path)
     base, new = payload_of(fixture["base"]), payload_of(fixture["new"])
     assert gcf.pack_root(base) == fixture["base_root"]
@@ -56,7 +56,7 @@ COMPAT = {"dangling_zero"}
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=named)
-def test_the_bytes_of_gcb_are_the_golden_ones(path: Path) -> None:
+def test_gcb_bytes_equal_the_vector(path: Path) -> None:
     fixture = load(path)
     payload = gcf.Payload(**fixture["payload"])
     golden = bytes.fromhex(fixture["gcb_hex"])
@@ -75,7 +75,7 @@ ALL = {"ids", "pack_root", "location", "distance", "precision", "duplicates", "d
 
 
 @pytest.mark.parametrize("path", LOSSY, ids=named)
-def test_what_gcb_cannot_carry_is_refused_or_given_up(path: Path) -> None:
+def test_lossy_payloads_are_refused_unless_allowed(path: Path) -> None:
     fixture = load(path)
     payload = gcf.Payload(**fixture["payload"])
     original = bytes.fromhex(fixture["reference_hex"])
@@ -92,7 +92,7 @@ def test_what_gcb_cannot_carry_is_refused_or_given_up(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MALFORMED, ids=named)
-def test_bytes_that_are_no_gcb_are_refused(path: Path) -> None:
+def test_malformed_gcb_is_refused(path: Path) -> None:
     fixture = load(path)
     with pytest.raises(wire.WireError) as caught:
         wire.decode_gcb(bytes.fromhex(fixture["gcb_hex"]))

@@ -164,7 +164,7 @@ def imported_neighbours(text: str, system: str, parts: tuple[str, ...]) -> set[s
     return used
 
 
-def test_the_core_knows_no_python() -> None:
+def test_the_core_does_not_use_python() -> None:
     assert "pyo3" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
     for path in SOURCE.rglob("*.rs"):
         assert "pyo3" not in path.read_text(encoding="utf-8"), path

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_examples_of_the_readme_give_what_they_show() -> None:
+def test_readme_examples_give_the_output_shown() -> None:
     result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert result.attempted >= 9
     assert result.failed == 0
@@ -39,14 +39,14 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_give_what_they_show(page: Path) -> None:
+def test_page_examples_give_the_output_shown(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted >= 1
     assert result.failed == 0
 
 
 @pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
-def test_every_block_of_python_is_one_that_runs(page: Path) -> None:
+def test_every_python_block_runs(page: Path) -> None:
     for kind, text in blocks(page):
         named = kind == "python two_processes.py"  # It has a test of its own, below.
         assert named or not kind.startswith("python") or text.startswith(">>> ")
@@ -113,7 +113,7 @@ def test_the_reference_has_every_public_name(name: str) -> None:
     assert public <= set(documented())
 
 
-def test_two_processes_talk_as_the_page_shows(tmp_path: Path) -> None:
+def test_two_processes_exchange_messages_as_the_page_shows(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
     fenced = r"^```python two_processes.py\n(.*?)^```$.*?^It prints:\n\n```\n(.*?)^```$"
     found = re.search(fenced, page, re.DOTALL | re.MULTILINE)
@@ -126,7 +126,7 @@ def test_two_processes_talk_as_the_page_shows(tmp_path: Path) -> None:
     assert (result.stderr, result.stdout) == ("", found[2])
 
 
-def test_the_example_of_the_package_gives_what_it_shows() -> None:
+def test_the_package_docstring_gives_the_output_shown() -> None:
     result = doctest.testmod(compactwire)
     assert result.attempted >= 3
     assert result.failed == 0
@@ -161,10 +161,10 @@ def record() -> report.Record:
     return found
 
 
-def test_the_page_of_results_is_what_the_record_gives() -> None:
+def test_the_results_page_is_rendered_from_the_record() -> None:
     page = (ROOT / "benches" / "RESULTS.md").read_text(encoding="utf-8")
     assert page == report.results(record())
 
 
-def test_the_tables_of_the_readme_are_what_the_record_gives() -> None:
+def test_the_readme_tables_are_rendered_from_the_record() -> None:
     assert report.update_readme(README, record()) == README

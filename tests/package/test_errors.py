@@ -219,7 +219,7 @@ def caught(name: str) -> cw.CompactWireError:
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_the_error_has_its_class_and_its_facts(name: str) -> None:
+def test_an_error_has_its_class_and_attributes(name: str) -> None:
     _, error, facts = REASONS[name]
     raised = caught(name)
     assert type(raised) is error
@@ -245,7 +245,7 @@ def test_the_binding_imports_exactly_these_classes() -> None:
     assert sorted(imported) == sorted(set(compactwire.errors.__all__) - BASES - REGISTRY)
 
 
-def test_all_are_one_tree_under_value_error() -> None:
+def test_all_classes_derive_from_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
     first = {"ClaimRejected", "DecodeError", "DocumentError", "EncodeError", "GcfError"} | REGISTRY
@@ -257,7 +257,7 @@ def test_all_are_one_tree_under_value_error() -> None:
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_errors_travel(name: str) -> None:
+def test_errors_pickle(name: str) -> None:
     raised = caught(name)
     copies = [copy.copy(raised), copy.deepcopy(raised)]
     copies += [
@@ -280,7 +280,7 @@ def test_errors_travel(name: str) -> None:
         ("GCF profile=generic", "GCF"),
     ],
 )
-def test_what_is_no_response_tells_who_reads_it(wire: str, reader: str) -> None:
+def test_an_error_for_another_message_names_its_reader(wire: str, reader: str) -> None:
     with pytest.raises(cw.InvalidFormat, match=reader):
         cw.decode(wire)
 
@@ -345,13 +345,13 @@ LOUD: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", LOUD)
-def test_a_message_shows_40_characters_of_the_input_at_most(name: str) -> None:
+def test_a_message_shows_at_most_40_characters_of_the_input(name: str) -> None:
     with pytest.raises(cw.CompactWireError) as info:
         LOUD[name]()
     runs: list[Any] = re.findall("ß+", str(info.value)) or [""]
     assert max(map(len, runs)) <= 40
 
 
-def test_the_dictionary_that_is_given_helps() -> None:
+def test_a_given_dictionary_decodes() -> None:
     wire = dictionary_wire(PACKERS["dictionary"](MAP))
     assert cw.decode(wire, dictionary=SMALL) == cw.Response("hello", "C4", tokens=7)

@@ -167,7 +167,7 @@ def growth_in_a_new_process(name: str) -> int:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_memory_stands_still(name: str) -> None:
+def test_memory_does_not_grow(name: str) -> None:
     assert growth_in_a_new_process(name) < MOST_BYTES
 
 

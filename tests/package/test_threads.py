@@ -71,7 +71,7 @@ def test_one_new_dictionary_is_shared_by_all_threads() -> None:
         }
 
 
-def test_large_messages_run_beside_each_other() -> None:
+def test_large_messages_are_processed_in_parallel() -> None:
     # Long enough for the interpreter's lock to be given away meanwhile.
     responses = [cw.Response(f"{number} " * 200_000, "C4") for number in range(THREADS)]
 
@@ -97,7 +97,7 @@ def test_one_stream_loses_no_delta_of_any_thread() -> None:
     assert [stream.content.count(str(number)) for number in range(THREADS)] == [turns] * THREADS
 
 
-def test_one_stream_gives_each_push_the_delta_from_the_push_before() -> None:
+def test_each_push_of_a_shared_stream_continues_the_previous_one() -> None:
     stream = cw.DeltaStream()
     grown = "0123456789" * 10
     texts = [grown[:end] for end in range(len(grown) + 1)]
@@ -111,7 +111,7 @@ def test_one_stream_gives_each_push_the_delta_from_the_push_before() -> None:
     assert stream.content in texts
 
 
-def test_one_stream_is_read_and_written_at_once() -> None:
+def test_one_stream_is_read_and_written_concurrently() -> None:
     stream = cw.DeltaStream("a" * 100)
 
     def work(number: int) -> set[str]:

@@ -20,7 +20,7 @@ from tests.strategies.threads import THREADS, in_threads
     [lambda session: pickle.loads(pickle.dumps(session)), copy.copy, copy.deepcopy],
     ids=["pickle", "copy", "deepcopy"],
 )
-def test_a_session_goes_on_elsewhere(moved: Any) -> None:
+def test_a_copied_session_continues(moved: Any) -> None:
     ours, theirs = pair(checked=False, max_size=10_000)
     tools = [*COLLIDING, SEARCH]
     for turn in range(30):
@@ -40,7 +40,7 @@ def test_a_session_goes_on_elsewhere(moved: Any) -> None:
         ours.encode_request(context="x" * 10_001)
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent() -> None:
     ours = cw.Session()
     ours.encode_request(context="a")
     other = copy.copy(ours)
@@ -49,7 +49,7 @@ def test_a_copy_goes_its_own_way() -> None:
 
 
 @pytest.mark.parametrize("state", [b"", b"\xc0", b"\x95", bytes(50), b"\x95\x02\x00" + bytes(9)])
-def test_what_is_no_session_is_not_unpickled(state: bytes) -> None:
+def test_an_invalid_session_state_is_refused(state: bytes) -> None:
     restore, (whole, _) = cw.Session().__reduce__()
     for bad in (state, whole[:-1]):
         with pytest.raises(ValueError, match="state of a session"):

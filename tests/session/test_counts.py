@@ -19,7 +19,7 @@ from tests.strategies.sessions import JSON, SEARCH, TOOLS, pair, plain_json
 
 @examples(0.3)
 @given(st.lists(st.tuples(TOOLS, JSON, some.TEXTS, some.TEXTS, st.booleans()), max_size=4))
-def test_counts_are_those_of_the_frames_and_of_compact_json(requests: Any) -> None:
+def test_counts_equal_the_frames_and_compact_json(requests: Any) -> None:
     ours, theirs = pair()
     plain = sent = 0
     for tool, args, system, context, pack in requests:

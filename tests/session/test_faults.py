@@ -56,7 +56,7 @@ def context_id(frames: list[str]) -> str:
 
 @pytest.mark.parametrize("pack", [False, True])
 @pytest.mark.parametrize("lost", range(6))
-def test_a_lost_request_is_noticed_by_the_next(lost: int, pack: bool) -> None:
+def test_a_lost_request_is_detected_by_the_next(lost: int, pack: bool) -> None:
     sender, receiver = cw.Session(), cw.Session()
     listed = turns("Ann")
     for number, turn in enumerate([*listed, listed[-1]]):
@@ -106,7 +106,7 @@ def test_requests_in_any_order_are_right_or_refused() -> None:
         in_step(other, receiver, turns("Ann", 5)[-1])
 
 
-def test_frames_of_one_request_are_lost_or_mixed_up() -> None:
+def test_lost_or_reordered_frames_are_refused() -> None:
     for turn in turns("Ann"):
         frames = frames_of(turn)
         for count in range(len(frames) + 1):
@@ -129,7 +129,7 @@ def test_frames_of_one_request_are_lost_or_mixed_up() -> None:
 
 
 @pytest.mark.parametrize("when", range(1, 6))
-def test_a_receiver_that_starts_anew_asks_for_all_that_it_lacks(when: int) -> None:
+def test_a_restarted_receiver_names_everything_it_lacks(when: int) -> None:
     sender, receiver = cw.Session(), cw.Session()
     for number, turn in enumerate(turns("Ann")):
         if number == when:
@@ -138,7 +138,7 @@ def test_a_receiver_that_starts_anew_asks_for_all_that_it_lacks(when: int) -> No
 
 
 @pytest.mark.parametrize("when", range(1, 6))
-def test_a_sender_that_starts_anew_is_understood_at_once(when: int) -> None:
+def test_a_restarted_sender_is_understood_at_once(when: int) -> None:
     sender, receiver = cw.Session(), cw.Session()
     for number, turn in enumerate(turns("Ann")):
         if number == when:
@@ -146,7 +146,7 @@ def test_a_sender_that_starts_anew_is_understood_at_once(when: int) -> None:
         assert delivered(sender, receiver, **turn) == 0
 
 
-def test_one_refusal_names_what_is_unknown_and_then_what_was_refused_with_it() -> None:
+def test_an_error_names_unknown_ids_and_then_refused_definitions() -> None:
     sender, receiver = cw.Session(), cw.Session()
     receiver.decode_request(sender.encode_request(tool=TOOLS[0], context="a"))
     sender.encode_request(tool=TOOLS[1], system="lost")
@@ -166,7 +166,7 @@ def test_one_refusal_names_what_is_unknown_and_then_what_was_refused_with_it() -
     )
 
 
-def test_new_and_missing_things_in_one_request_do_not_wait_for_each_other() -> None:
+def test_new_and_missing_definitions_in_one_request_are_resolved() -> None:
     # The definition of the new tool is refused with the request that names the missing one.
     sender, receiver = cw.Session(), cw.Session()
     receiver.decode_request(sender.encode_request(tool=TOOLS[0], system="s", context="a"))
@@ -175,7 +175,7 @@ def test_new_and_missing_things_in_one_request_do_not_wait_for_each_other() -> N
         assert delivered(sender, receiver, tool=tools, system=system, context="ab") == 1
 
 
-def test_a_refused_request_gets_through_also_when_tables_are_full() -> None:
+def test_a_refused_request_succeeds_with_full_tables() -> None:
     # What is defined again pushes something else out that the request needs.
     sender, receiver = cw.Session(), cw.Session()
     tools = [{"n": number} for number in range(256)]
@@ -190,7 +190,7 @@ def test_a_refused_request_gets_through_also_when_tables_are_full() -> None:
 # Another conversation
 
 
-def test_another_conversation_is_read_as_itself_or_refused() -> None:
+def test_another_conversation_is_read_correctly_or_refused() -> None:
     for start in range(5):
         ours, receiver, theirs = cw.Session(), cw.Session(), cw.Session()
         for mine, yours in zip(turns("Ann"), turns("Bob"), strict=True):
@@ -209,7 +209,7 @@ def test_another_conversation_is_read_as_itself_or_refused() -> None:
         in_step(theirs, receiver, turns("Bob", 7)[-1])
 
 
-def test_without_the_check_a_lost_request_goes_unnoticed() -> None:
+def test_without_the_check_a_lost_request_is_not_detected() -> None:
     # That is what the check is for.
     sender, receiver = cw.Session(checked=False), cw.Session()
     receiver.decode_request(sender.encode_request(context="a"))
@@ -229,7 +229,7 @@ CUT: list[Turn] = [
 
 
 @pytest.mark.parametrize("number", range(len(CUT)))
-def test_a_frame_cut_at_any_byte_is_refused_or_right(number: int) -> None:
+def test_a_frame_truncated_at_any_byte_is_refused_or_right(number: int) -> None:
     turn = CUT[number]
     sender, before = cw.Session(), cw.Session()
     if number % 2:  # over something that the receiver has
@@ -254,7 +254,7 @@ def test_a_frame_cut_at_any_byte_is_refused_or_right(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(CUT)))
-def test_a_packed_text_cut_at_any_byte_is_refused(number: int) -> None:
+def test_a_packed_text_truncated_at_any_byte_is_refused(number: int) -> None:
     text = frames_of(CUT[number], pack=True)
     receiver = cw.Session()
     for end in range(len(text)):
@@ -264,7 +264,7 @@ def test_a_packed_text_cut_at_any_byte_is_refused(number: int) -> None:
     assert said(receiver.decode_request(text)) == meant(**CUT[number])
 
 
-def test_a_flipped_bit_in_a_packed_text_changes_no_tool_prompt_or_context() -> None:
+def test_a_flipped_bit_in_a_packed_text_changes_no_decoded_request() -> None:
     # Whoever carries the text may change the arguments: nothing vouches for these.
     turn = CUT[2]
     text = frames_of(turn, pack=True)
@@ -284,7 +284,7 @@ def test_a_flipped_bit_in_a_packed_text_changes_no_tool_prompt_or_context() -> N
     assert delivered(cw.Session(), receiver, **turn) == 0
 
 
-def test_noise_is_refused_and_the_session_stays_usable() -> None:
+def test_random_input_is_refused_and_the_session_stays_usable() -> None:
     generator = random.Random(3)
     sender, receiver = cw.Session(), cw.Session()
     delivered(sender, receiver, **turns("Ann")[0])
@@ -336,7 +336,7 @@ def test_a_huge_request_is_refused_in_little_time(name: str) -> None:
 # Eviction
 
 
-def test_a_hundred_thousand_tools_go_through_the_table_in_step() -> None:
+def test_a_hundred_thousand_tools_are_evicted_alike_on_both_sides() -> None:
     sender, receiver = cw.Session(), cw.Session()
     generator = random.Random(5)
     each = 250
@@ -351,7 +351,7 @@ def test_a_hundred_thousand_tools_go_through_the_table_in_step() -> None:
     assert sender.__reduce__()[1][0].count(b'"name"') == 256
 
 
-def test_a_request_whose_definitions_push_out_its_own_tools_defines_these_too() -> None:
+def test_a_request_redefines_its_own_tools_if_they_are_evicted() -> None:
     sender, receiver = cw.Session(), cw.Session()
     tools = [{"n": number} for number in range(256)]
     assert delivered(sender, receiver, tool=tools) == 0
@@ -365,7 +365,7 @@ def test_a_request_whose_definitions_push_out_its_own_tools_defines_these_too() 
             assert delivered(sender, receiver, tool=request, references=references) == 0
 
 
-def test_references_out_of_step_come_back_into_step() -> None:
+def test_references_recover_after_a_mismatch() -> None:
     sender, receiver = cw.Session(), cw.Session()
     generator = random.Random(7)
     tools = [{"n": number} for number in range(400)]
@@ -384,7 +384,7 @@ def test_references_out_of_step_come_back_into_step() -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("lost", [(), (0,), (1,), (0, 1)])
-def test_colliding_tools_are_resolved_right_whatever_is_lost(
+def test_colliding_tools_are_resolved_correctly_after_any_loss(
     first: int, lost: tuple[int, ...]
 ) -> None:
     sender, receiver = cw.Session(), cw.Session()
@@ -404,7 +404,7 @@ def test_colliding_tools_are_resolved_right_whatever_is_lost(
     assert [len(id) for id in frames[0].split("|")[2].split(",")] == [10, 18]
 
 
-def test_a_short_id_that_was_another_tool_here_goes_to_the_one_that_comes_whole() -> None:
+def test_a_short_id_moves_to_the_newly_defined_tool() -> None:
     # The sender has started anew and calls the second what the first is called here.
     receiver = cw.Session()
     delivered(cw.Session(), receiver, tool=COLLIDING[0])
@@ -414,7 +414,7 @@ def test_a_short_id_that_was_another_tool_here_goes_to_the_one_that_comes_whole(
 
 
 @pytest.mark.parametrize("lost", ["all", "definition"])
-def test_a_short_id_that_is_another_tool_here_is_not_resolved(lost: str) -> None:
+def test_a_short_id_of_another_tool_is_not_resolved(lost: str) -> None:
     receiver = cw.Session()
     delivered(cw.Session(), receiver, tool=COLLIDING[0])
     sender = cw.Session()

@@ -23,7 +23,7 @@ from tests.strategies.sessions import (
 )
 
 
-def test_the_first_request_defines_and_the_next_names() -> None:
+def test_the_first_request_defines_and_the_next_refers() -> None:
     ours, theirs = pair(checked=False)
     request: dict[str, Any] = {"tool": SEARCH, "system": HELPFUL, "args": {"query": "hello"}}
     first = ours.encode_request(**request, context="User: Hi")
@@ -69,7 +69,7 @@ def test_the_frames_of_the_specification_are_read() -> None:
         ({"args": 10**40}, "REQ|1|||1" + "0" * 40),
     ],
 )
-def test_a_request_is_written_as_the_design_says(request_: dict[str, Any], frame: str) -> None:
+def test_a_request_has_the_specified_frame(request_: dict[str, Any], frame: str) -> None:
     ours, theirs = pair()
     assert ours.encode_request(**request_) == [frame]
     assert said(theirs.decode_request([frame])) == meant(**request_)
@@ -94,7 +94,7 @@ def test_a_context_changes_by_the_shortest_delta(old: str, new: str, deltas: str
     assert theirs.decode_request(frames).context == new
 
 
-def test_frames_stay_readable_unless_the_text_would_divide_them() -> None:
+def test_frames_stay_readable_unless_the_text_contains_the_separator() -> None:
     ours, theirs = pair()
     for text in ("The quick brown fox. " * 100, "The |D| fox. " * 100):
         (frame,) = ours.encode_request(context=text)
@@ -103,7 +103,7 @@ def test_frames_stay_readable_unless_the_text_would_divide_them() -> None:
         assert theirs.decode_request([frame]).context == text
 
 
-def test_several_tools_are_defined_once_each_and_named_together() -> None:
+def test_several_tools_are_defined_once_each() -> None:
     ours, theirs = pair()
     tools = [{"name": name} for name in "abc"]
     texts = [f'{{"name":"{name}"}}' for name in "abc"]
@@ -121,7 +121,7 @@ def test_several_tools_are_defined_once_each_and_named_together() -> None:
     assert theirs.decode_request(second).tools == tuple(tools)
 
 
-def test_a_list_of_one_tool_is_that_tool_and_an_empty_one_is_none() -> None:
+def test_a_list_of_one_tool_is_that_tool_and_an_empty_list_is_none() -> None:
     ours, theirs = pair()
     assert theirs.decode_request(ours.encode_request(tool=[SEARCH])) == cw.Request(SEARCH)
     assert ours.encode_request(tool=[]) == ["REQ|1|||null"]
@@ -146,7 +146,7 @@ def test_references_are_written_on_request() -> None:
     assert theirs.decode_request(again) == cw.Request(SEARCH, HELPFUL)
 
 
-def test_a_request_without_a_context_leaves_the_context_as_it_is() -> None:
+def test_a_request_without_a_context_keeps_the_context() -> None:
     ours, theirs = pair()
     theirs.decode_request(ours.encode_request(context="one"))
     assert theirs.decode_request(ours.encode_request(args=1)).context is None
@@ -155,7 +155,7 @@ def test_a_request_without_a_context_leaves_the_context_as_it_is() -> None:
     assert theirs.decode_request(frames).context == "one two"
 
 
-def test_both_directions_are_apart() -> None:
+def test_the_two_directions_are_independent() -> None:
     ours, theirs = pair()
     theirs.decode_request(ours.encode_request(tool=SEARCH, context="ours"))
     back = theirs.encode_request(tool=SEARCH, context="theirs")
@@ -164,7 +164,7 @@ def test_both_directions_are_apart() -> None:
     assert ours.encode_request(context="ours!")[0].endswith("|D|+|!")
 
 
-def test_unchecked_requests_have_no_id_of_the_context_and_all_read_both() -> None:
+def test_unchecked_requests_have_no_context_id_and_are_read_by_all() -> None:
     ours, theirs = cw.Session(checked=False), cw.Session()
     frames = ours.encode_request(context="a")
     assert frames == ["REQ|1|||null|D|F|a"]
@@ -174,7 +174,7 @@ def test_unchecked_requests_have_no_id_of_the_context_and_all_read_both() -> Non
     assert ours.decode_request(back).context == "b"
 
 
-def test_several_deltas_are_read_one_after_the_other() -> None:
+def test_several_deltas_are_applied_in_order() -> None:
     deltas = ["D|F|Hello", "D|+|, world", packed_delta("D|+||D|!"), "D|R|7|World", "D|ZF|", "D|+|"]
     deltas[4] = "D|Z+|" + cw.encode_base85(zlib.compress(b"?"))
     request = cw.Session().decode_request("REQ|1|||{}|" + "|".join(deltas))
@@ -196,7 +196,7 @@ def test_frames_may_be_bytes_or_any_iterable() -> None:
 
 
 @pytest.mark.parametrize("text", ["|D|", "D|F|x", "a|D|+|b", "x|D", "||D||", "|", "D|", "|D|=|c_"])
-def test_a_text_with_the_divider_is_carried_everywhere(text: str) -> None:
+def test_a_text_with_the_separator_round_trips_in_every_field(text: str) -> None:
     for old in ("", "a", text, "b|D"):
         ours, theirs = pair()
         theirs.decode_request(ours.encode_request(context=old))

@@ -22,7 +22,7 @@ def canonical(value: Any) -> str:
 
 @examples(0.5)
 @given(TOOLS, JSON)
-def test_tools_and_arguments_are_the_json_of_python_with_sorted_keys(tool: Any, args: Any) -> None:
+def test_tools_and_arguments_are_json_with_sorted_keys(tool: Any, args: Any) -> None:
     definition, request = cw.Session().encode_request(tool=tool, args=args)
     assert definition == "TOOL|def|" + canonical(tool)
     check = check_of(canonical(tool))
@@ -31,7 +31,7 @@ def test_tools_and_arguments_are_the_json_of_python_with_sorted_keys(tool: Any, 
 
 @examples(0.5)
 @given(st.lists(TOOLS, max_size=3), JSON, st.none() | some.TEXTS, st.none() | some.TEXTS)
-def test_whatever_is_asked_comes_out(
+def test_any_request_round_trips(
     tool: Any, args: Any, system: str | None, context: str | None
 ) -> None:
     ours, theirs = pair()
@@ -41,7 +41,7 @@ def test_whatever_is_asked_comes_out(
         assert said(decoded) == meant(**request)
 
 
-def test_the_order_of_members_makes_no_other_tool() -> None:
+def test_the_order_of_members_does_not_matter() -> None:
     session = cw.Session()
     session.encode_request(tool={"a": 1, "b": {"c": 2, "d": 3}})
     assert len(session.encode_request(tool={"b": {"d": 3, "c": 2}, "a": 1})) == 1
@@ -74,7 +74,7 @@ def test_numbers_keep_every_digit() -> None:
         ({"context": "a\ud800"}, "context"),
     ],
 )
-def test_what_json_has_not_is_named_and_changes_nothing(
+def test_a_value_outside_json_is_named_and_changes_nothing(
     request_: dict[str, Any], field: str
 ) -> None:
     session = cw.Session()
@@ -106,7 +106,7 @@ def test_other_types_are_type_errors(request_: dict[str, Any]) -> None:
     assert session.stats == cw.SessionStats()
 
 
-def test_arguments_within_themselves_are_refused() -> None:
+def test_cyclic_arguments_are_refused() -> None:
     args: list[Any] = []
     args.append(args)
     with pytest.raises(cw.EncodeError, match="128 levels"):

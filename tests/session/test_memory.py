@@ -25,7 +25,7 @@ from tests.strategies.sessions import (
 )
 
 
-def test_two_tools_with_one_short_id_are_told_apart() -> None:
+def test_two_tools_with_one_short_id_are_distinguished() -> None:
     ours, theirs = pair()
     for tool, length in zip(COLLIDING, (10, 18), strict=True):
         frames = ours.encode_request(tool=tool)
@@ -37,7 +37,7 @@ def test_two_tools_with_one_short_id_are_told_apart() -> None:
     assert theirs.decode_request(both).tool == list(COLLIDING[::-1])
 
 
-def test_a_colliding_pair_is_found_by_search_and_told_apart() -> None:
+def test_a_colliding_pair_found_by_search_is_distinguished() -> None:
     # Prompts, because text is the quickest to make; 2^16 of them collide with even odds.
     seen: dict[bytes, int] = {}
     for number in itertools.count():
@@ -58,7 +58,7 @@ def test_a_colliding_pair_is_found_by_search_and_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("tool", 256), ("system", 64)])
-def test_the_least_recently_used_is_forgotten_by_both(kind: str, limit: int) -> None:
+def test_both_sides_forget_the_least_recently_used(kind: str, limit: int) -> None:
     ours, theirs = pair()
     contents: list[Any] = [f"content {number}" for number in range(limit + 1)]
     if kind == "tool":
@@ -77,7 +77,7 @@ def test_the_least_recently_used_is_forgotten_by_both(kind: str, limit: int) -> 
     assert frames_for(1) == 2
 
 
-def test_what_is_forgotten_is_sent_again() -> None:
+def test_forgotten_definitions_are_sent_again() -> None:
     ours, theirs = pair()
     request: dict[str, Any] = {"tool": SEARCH, "system": HELPFUL, "context": "c"}
     whole = ours.encode_request(**request)
@@ -107,7 +107,7 @@ def test_reset_forgets_both_directions_and_keeps_the_counts() -> None:
     assert caught.value.ids == (SEARCH_ID, check_of(SEARCH_JSON, "de"))
 
 
-def test_the_bounds_of_a_session_hold_on_both_sides() -> None:
+def test_size_limits_hold_on_both_sides() -> None:
     small = cw.Session(max_size=100)
     for request in ({"context": "é" * 51}, {"system": "x" * 101}, {"tool": {"x": "x" * 100}}):
         with pytest.raises(cw.EncodeError, match="max_size, 100"):
@@ -131,7 +131,7 @@ def test_the_bounds_of_a_session_hold_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize("checked", ["", "D|=|c_00000000|"])
-def test_many_compressed_deltas_are_bounded_together(checked: str) -> None:
+def test_compressed_deltas_share_one_size_limit(checked: str) -> None:
     bomb = packed_delta("D|F|" + "x" * 900_000)  # a thousandth of that
     frame = f"REQ|1|||{{}}|{checked}" + "|".join([bomb] * 2000)
     with pytest.raises(cw.OutputTooLarge):
@@ -141,7 +141,7 @@ def test_many_compressed_deltas_are_bounded_together(checked: str) -> None:
         cw.Session(max_size=1000).decode_request(f"REQ|1|||{{}}|{checked}{additions}")
 
 
-def test_a_request_names_256_tools_at_most() -> None:
+def test_a_request_names_at_most_256_tools() -> None:
     ids = ",".join([SEARCH_ID] * 256)
     session = cw.Session()
     assert (

@@ -265,7 +265,7 @@ TURNS = st.lists(
 
 @examples(0.3)
 @given(TURNS, st.booleans(), st.sampled_from((2**26, 2**26, 600)))
-def test_the_reference_writes_the_same_frames_and_reads_the_same(
+def test_the_reference_writes_and_reads_the_same_frames(
     turns: list[Any], checked: bool, max_size: int
 ) -> None:
     sender: Any = cw.Session(checked=checked, max_size=max_size)
@@ -344,7 +344,7 @@ BATCHES = st.builds(
 
 @examples(1)
 @given(st.lists(BATCHES, min_size=1, max_size=4), st.sampled_from((2**26, 2**26, 40)))
-def test_the_reference_judges_hostile_frames_the_same(
+def test_hostile_frames_have_the_same_outcome_as_the_reference(
     batches: list[list[str]], max_size: int
 ) -> None:
     product, reference = cw.Session(max_size=max_size), ref.Session(max_size=max_size)
@@ -358,7 +358,7 @@ def test_the_reference_judges_hostile_frames_the_same(
 
 @examples(0.5)
 @given(BATCHES, some.BYTE_EDITS | st.just(()), some.TEXT_EDITS, some.CUTS)
-def test_the_reference_judges_hostile_packed_texts_the_same(
+def test_hostile_packed_texts_have_the_same_outcome_as_the_reference(
     frames: list[str], bytes_: Any, edits: Any, cut: int | None
 ) -> None:
     message = some.edited(msgpack.packb(frames), bytes_)

@@ -27,7 +27,7 @@ def test_packed_frames_are_base85_of_zstd_of_msgpack() -> None:
     assert theirs.decode_request(ours.encode_request(**request)) == cw.Request(**request)
 
 
-def test_another_msgpack_and_zstd_are_read() -> None:
+def test_packed_texts_of_other_libraries_are_read() -> None:
     frames = cw.Session().encode_request(tool=SEARCH, context="é")
     text = "S" + cw.encode_base85(zstandard.compress(msgpack.packb(frames)))
     assert cw.Session().decode_request(text) == cw.Request(SEARCH, context="é")
@@ -49,7 +49,7 @@ def test_another_msgpack_and_zstd_are_read() -> None:
         (b"\x91\xa1\xff", cw.InvalidMsgpack),
     ],
 )
-def test_a_packed_text_that_holds_no_frames_is_an_error(
+def test_a_packed_text_without_frames_is_an_error(
     message: Any, error: type[cw.CompactWireError]
 ) -> None:
     data = message if isinstance(message, bytes) else msgpack.packb(message)

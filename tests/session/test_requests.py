@@ -38,7 +38,7 @@ def test_a_request_is_a_value() -> None:
     assert repr(cw.Request()) == "Request()"
 
 
-def test_requests_differ_in_what_json_tells_apart() -> None:
+def test_requests_differ_where_their_json_differs() -> None:
     requests = [
         cw.Request(),
         cw.Request(args=0),
@@ -63,7 +63,7 @@ def test_requests_differ_in_what_json_tells_apart() -> None:
     assert cw.Request() != "Request()"
 
 
-def test_a_request_does_not_change() -> None:
+def test_a_request_is_immutable() -> None:
     args = {"list": [1]}
     request = cw.Request([SEARCH, SEARCH], args=args)
     args["list"].append(2)
@@ -77,7 +77,7 @@ def test_a_request_does_not_change() -> None:
         request.other = "x"  # type: ignore[attr-defined]
 
 
-def test_a_request_is_replaced_and_matched() -> None:
+def test_a_request_can_be_replaced_and_matched() -> None:
     request = cw.Request(SEARCH, "sys", 1, "con")
     assert request.__replace__() == request
     assert request.__replace__(args=[2], system=None) == cw.Request(SEARCH, None, [2], "con")
