@@ -37,6 +37,7 @@ pub mod limits;
 mod msgpack;
 #[cfg(feature = "session")]
 pub mod session;
+pub mod text;
 pub mod value;
 pub mod walk;
 #[cfg(feature = "wire")]

@@ -1,6 +1,7 @@
 //! The canonical text of a value: members sorted, no white space, one spelling for every number.
 
 use super::plain::{Stop, plain_bytes};
+use crate::text::decimal::{Decimal, Exponent};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::{slice, vec};
@@ -142,63 +143,16 @@ fn hex_digit(nibble: u16) -> char {
     char::from(b"0123456789abcdef"[usize::from(nibble & 15)])
 }
 
-/// Appends a finite number as Python's `repr` spells it: the shortest digits that read back as the
-/// same double, with an exponent below 10^-4 and from 10^16 on.
+/// Appends a finite double as Python's `repr` does: the shortest digits that read back as the same
+/// double, with an exponent below 10^-4 and from 10^16 on.
 pub fn write_float(value: f64, out: &mut String) {
-    let mut buffer = zmij::Buffer::new();
-    let shortest = buffer.format_finite(value);
-    let (sign, shortest) = match shortest.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", shortest),
-    };
-    out.push_str(sign);
-    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((shortest, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all = [whole, fraction].concat();
-    let digits = all.trim_start_matches('0');
-    let leading = all.len() - digits.len();
-    let digits = digits.trim_end_matches('0');
-    if digits.is_empty() {
-        out.push_str("0.0");
-        return;
+    let decimal = Decimal::of(value);
+    if !(-3..=16).contains(&decimal.point()) {
+        return decimal.write_scientific(Exponent::TwoDigits, out);
     }
-    // The value is 0.digits times 10^point; both lengths are those of a double, some 20 digits.
-    let point =
-        exponent + i32::try_from(whole.len()).unwrap_or(0) - i32::try_from(leading).unwrap_or(0);
-    layout(digits, point, out);
-}
-
-fn layout(digits: &str, point: i32, out: &mut String) {
-    let count = digits.len();
-    match usize::try_from(point) {
-        Ok(point @ 1..=16) if point >= count => {
-            out.push_str(digits);
-            out.extend(std::iter::repeat_n('0', point - count));
-            out.push_str(".0");
-        }
-        Ok(point @ 1..=16) => {
-            out.push_str(&digits[..point]);
-            out.push('.');
-            out.push_str(&digits[point..]);
-        }
-        _ if (-3..=0).contains(&point) => {
-            out.push_str("0.");
-            out.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
-            out.push_str(digits);
-        }
-        _ => {
-            out.push_str(&digits[..1]);
-            if count > 1 {
-                out.push('.');
-                out.push_str(&digits[1..]);
-            }
-            let exponent = point - 1;
-            let sign = if exponent < 0 { '-' } else { '+' };
-            out.extend(['e', sign]);
-            out.push_str(if exponent.abs() < 10 { "0" } else { "" });
-            out.push_str(itoa::Buffer::new().format(exponent.unsigned_abs()));
-        }
+    decimal.write_positional(out);
+    if decimal.is_integer() {
+        out.push_str(".0");
     }
 }
 

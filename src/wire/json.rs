@@ -10,6 +10,7 @@
 use super::error::{Code, Error};
 use crate::gcf::graph::{Components, Edge, Location, Payload, Symbol, Text};
 use crate::json::{self, Escape, Limits, write_text};
+use crate::text::decimal::{Decimal, Exponent};
 use crate::value::Value;
 
 /// How a payload is written.
@@ -202,26 +203,18 @@ impl Writer {
     }
 }
 
-/// Appends a finite number with the shortest digits that read back as it.
+/// Appends a finite double with the shortest digits that read back as it: with an exponent below 10^-6
+/// and from 10^21 on, integers without a point.
 fn write_number(value: f64, out: &mut String) {
-    let size = value.abs();
-    if size == 0.0 {
-        out.push_str(if value.is_sign_negative() { "-0" } else { "0" });
-    } else if (1e-6..1e21).contains(&size) {
-        let mut buffer = zmij::Buffer::new();
-        let shortest = buffer.format_finite(value);
-        if shortest.contains('e') {
-            // Displayed, a number has its shortest digits and no exponent.
-            out.push_str(&value.to_string());
-        } else {
-            out.push_str(shortest.strip_suffix(".0").unwrap_or(shortest));
-        }
+    if !(1e-6..1e21).contains(&value.abs()) && value != 0.0 {
+        return Decimal::rounding_up(value).write_scientific(Exponent::Signed, out);
+    }
+    let mut buffer = zmij::Buffer::new();
+    let shortest = buffer.format_finite(value);
+    if shortest.contains('e') {
+        Decimal::rounding_up(value).write_positional(out);
     } else {
-        let shortest = format!("{value:e}");
-        let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
-        out.push_str(digits);
-        out.push_str(if exponent.starts_with('-') { "e" } else { "e+" });
-        out.push_str(exponent);
+        out.push_str(shortest.strip_suffix(".0").unwrap_or(shortest));
     }
 }
 

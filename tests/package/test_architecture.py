@@ -15,11 +15,12 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGE = ROOT / "python" / "compactwire"
 
-LOWEST = {"limits", "excerpt"}
+LOWEST = {"limits", "excerpt", "text"}
 VALUES = {"walk", "value", "json"}
 RUST_ARROWS: dict[str, set[str]] = {
     "limits": set(),
     "excerpt": set(),
+    "text": {"limits", "excerpt"},
     "base85": LOWEST,
     "msgpack": LOWEST,
     "compression": LOWEST,

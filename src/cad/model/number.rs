@@ -2,7 +2,7 @@
 //!
 //! Invariant: what [`write`] writes, [`parse`] reads back to the same bits. Sections 3.2 and 4.3.
 
-use std::fmt::Write;
+use crate::text::decimal::{Decimal, Exponent};
 
 /// 10^0 to 10^22, all of them exact.
 const POWERS: [f64; 23] = [
@@ -151,53 +151,12 @@ fn write_decimal(out: &mut String, negative: bool, mut m: u64, decimals: usize) 
 }
 
 fn write_any(out: &mut String, x: f64) {
-    let (digits, exponent) = shortest_digits(x);
-    if x.is_sign_negative() {
-        out.push('-');
+    let decimal = Decimal::rounding_up(x);
+    if (-5..=21).contains(&decimal.point()) {
+        decimal.write_positional(out);
+    } else {
+        decimal.write_scientific(Exponent::Bare, out);
     }
-    let n = exponent + 1;
-    let zeros = |out: &mut String, count: i32| out.extend((0..count).map(|_| '0'));
-    let k = i32::try_from(digits.len()).unwrap_or(i32::MAX);
-    match usize::try_from(n) {
-        Ok(_) if k <= n && n <= 21 => {
-            out.push_str(&digits);
-            zeros(out, n - k);
-        }
-        Ok(point @ 1..=21) => {
-            out.push_str(&digits[..point]);
-            out.push('.');
-            out.push_str(&digits[point..]);
-        }
-        _ if -6 < n && n <= 0 => {
-            out.push_str("0.");
-            zeros(out, -n);
-            out.push_str(&digits);
-        }
-        _ => {
-            out.push_str(&digits[..1]);
-            if k > 1 {
-                out.push('.');
-                out.push_str(&digits[1..]);
-            }
-            // Writing to a `String` cannot fail.
-            let _ = write!(out, "e{exponent}");
-        }
-    }
-}
-
-/// The shortest digits of `|x|`, and the exponent of the first.
-fn shortest_digits(x: f64) -> (String, i32) {
-    let mut text = format!("{:e}", x.abs());
-    let exponent = match text.find('e') {
-        None => 0,
-        Some(at) => {
-            let exponent = text[at + 1..].parse().unwrap_or_default();
-            text.truncate(at);
-            exponent
-        }
-    };
-    text.retain(|c| c != '.');
-    (text, exponent)
 }
 
 /// `x` as `m / 10^scale` of its shortest decimal, where that is exact: `|m|` below 2^53 and at most
@@ -216,8 +175,9 @@ pub(crate) fn scaled(x: f64) -> Option<(i64, u32)> {
     if !(1e-6..1e21).contains(&x.abs()) {
         return None;
     }
-    let (mut digits, exponent) = shortest_digits(x);
-    let decimals = i32::try_from(digits.len()).ok()? - 1 - exponent;
+    let decimal = Decimal::rounding_up(x);
+    let mut digits = decimal.digits().to_owned();
+    let decimals = i32::try_from(digits.len()).ok()? - decimal.point();
     for _ in decimals..0 {
         digits.push('0');
     }

@@ -6,6 +6,7 @@
 use super::append::push_short;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
+use crate::text::decimal::{Decimal, Exponent};
 
 /// From here on a double is written with an exponent: its neighbours are no longer 1 apart.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -105,42 +106,17 @@ pub(crate) fn write_float(value: f64, out: &mut String) {
             return write_int(whole, out);
         }
     }
+    if !(SMALLEST_PLAIN..EXACT).contains(&size) {
+        return Decimal::of(value).write_scientific(Exponent::Signed, out);
+    }
     let mut buffer = zmij::Buffer::new();
     let shortest = buffer.format_finite(value);
-    let plain = (SMALLEST_PLAIN..EXACT).contains(&size);
-    if plain && !shortest.contains('e') {
-        // Not integral, so there is a fraction without zeros at its end.
-        return push_short(shortest, out);
+    if shortest.contains('e') {
+        Decimal::of(value).write_positional(out);
+    } else {
+        // The common case: not integral, so the text has a fraction without zeros at its end.
+        push_short(shortest, out);
     }
-    let (sign, shortest) = match shortest.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", shortest),
-    };
-    out.push_str(sign);
-    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((shortest, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all = [whole, fraction].concat();
-    let digits = all.trim_start_matches('0');
-    let leading = all.len() - digits.len();
-    // The value is d.ddd times 10^exponent; all these lengths are those of a double, some 20.
-    let exponent = exponent.parse().unwrap_or(0_i32) + signed(whole.len()) - signed(leading) - 1;
-    let digits = digits.trim_end_matches('0');
-    if plain {
-        out.push_str("0.");
-        out.extend(std::iter::repeat_n('0', (-exponent - 1).unsigned_abs() as usize));
-        return out.push_str(digits);
-    }
-    out.push_str(&digits[..1]);
-    if digits.len() > 1 {
-        out.push('.');
-        out.push_str(&digits[1..]);
-    }
-    out.push_str(if exponent < 0 { "e" } else { "e+" });
-    write_int(exponent.into(), out);
-}
-
-fn signed(length: usize) -> i32 {
-    i32::try_from(length).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,0 +1,251 @@
+//! A finite double as its shortest decimal: sign, digits and decimal point.
+//!
+//! Each format has a layout of its own (where an exponent begins and how it is written). A layout is a
+//! function over [`Decimal`] that chooses between [`Decimal::write_positional`] and
+//! [`Decimal::write_scientific`].
+//!
+//! Invariant: a decimal reads back as the double it was made of, and no decimal of fewer digits does.
+
+/// The longest text of a double: a sign, 17 digits, the point, `e-` and an exponent of three digits.
+const MAX_TEXT: usize = 24;
+
+/// `0.digits * 10^point`, negative or not. Zero has no digits and point 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decimal {
+    negative: bool,
+    /// ASCII digits. The significant ones are from `start` to before `end`.
+    digits: [u8; MAX_TEXT],
+    start: usize,
+    end: usize,
+    point: i32,
+}
+
+/// How an exponent is written after the `e`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exponent {
+    /// `e21`, `e-7`
+    Bare,
+    /// `e+21`, `e-7`
+    Signed,
+    /// `e+21`, `e-07`
+    TwoDigits,
+}
+
+impl Decimal {
+    /// The shortest decimal of a finite double. Of two that are equally near it has the even last digit,
+    /// as in Python and ECMAScript.
+    #[inline]
+    pub fn of(value: f64) -> Self {
+        Self::parse(zmij::Buffer::new().format_finite(value))
+    }
+
+    /// The shortest decimal of a finite double. Of two that are equally near it is the larger one, as in
+    /// Rust's formatter: `5 * 2^-23` has the digits 5960464477539063, [`Self::of`] ends in 2.
+    pub fn rounding_up(value: f64) -> Self {
+        Self::parse(&format!("{value:e}"))
+    }
+
+    /// Takes the text of a double apart: `-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`, of at most 24 bytes.
+    #[inline]
+    fn parse(text: &str) -> Self {
+        let text = text.as_bytes();
+        let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+        let (mantissa, exponent) = split(unsigned, b'e');
+        let (whole, fraction) = split(mantissa, b'.');
+        let mut digits = [b'0'; MAX_TEXT];
+        let length = whole.len() + fraction.len();
+        digits[..whole.len()].copy_from_slice(whole);
+        digits[whole.len()..length].copy_from_slice(fraction);
+        let end = digits[..length].iter().rposition(|&digit| digit != b'0').map_or(0, |at| at + 1);
+        let start = digits[..end].iter().take_while(|&&digit| digit == b'0').count();
+        let point = if end == 0 { 0 } else { signed(whole.len()) - signed(start) + read(exponent) };
+        Self { negative: unsigned.len() < text.len(), digits, start, end, point }
+    }
+
+    /// Whether the double has a sign, as -0 does.
+    pub fn is_negative(&self) -> bool {
+        self.negative
+    }
+
+    /// Whether the double is a zero.
+    pub fn is_zero(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Whether the double has no fraction.
+    pub fn is_integer(&self) -> bool {
+        usize::try_from(self.point).is_ok_and(|point| point >= self.end - self.start)
+    }
+
+    /// The significant digits, without zeros at either end.
+    pub fn digits(&self) -> &str {
+        std::str::from_utf8(&self.digits[self.start..self.end]).unwrap_or_default()
+    }
+
+    /// How many digits stand before the decimal point: the value is `0.digits * 10^point`.
+    pub fn point(&self) -> i32 {
+        self.point
+    }
+
+    /// Appends the decimal without an exponent: `1200`, `1.2`, `0.0012`. Integers have no point.
+    pub fn write_positional(&self, out: &mut String) {
+        self.write_sign(out);
+        let digits = self.digits();
+        match usize::try_from(self.point) {
+            Ok(point) if point > 0 && point < digits.len() => {
+                out.push_str(&digits[..point]);
+                out.push('.');
+                out.push_str(&digits[point..]);
+            }
+            Ok(point) if point > 0 => {
+                out.push_str(digits);
+                write_zeros(point - digits.len(), out);
+            }
+            _ if self.is_zero() => out.push('0'),
+            _ => {
+                out.push_str("0.");
+                write_zeros(self.point.unsigned_abs() as usize, out);
+                out.push_str(digits);
+            }
+        }
+    }
+
+    /// Appends the decimal with an exponent, one digit before the point: `1.2e-7`.
+    pub fn write_scientific(&self, style: Exponent, out: &mut String) {
+        self.write_sign(out);
+        let (first, rest) = self.digits().split_at_checked(1).unwrap_or(("0", ""));
+        out.push_str(first);
+        if !rest.is_empty() {
+            out.push('.');
+            out.push_str(rest);
+        }
+        out.push('e');
+        let exponent = self.point - 1;
+        if exponent < 0 {
+            out.push('-');
+        } else if style != Exponent::Bare {
+            out.push('+');
+        }
+        if style == Exponent::TwoDigits && exponent.abs() < 10 {
+            out.push('0');
+        }
+        out.push_str(itoa::Buffer::new().format(exponent.unsigned_abs()));
+    }
+
+    fn write_sign(&self, out: &mut String) {
+        if self.negative {
+            out.push('-');
+        }
+    }
+}
+
+/// The parts before and after the first `separator`; all of it and nothing if there is none.
+#[inline]
+fn split(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    match text.iter().position(|&byte| byte == separator) {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &[]),
+    }
+}
+
+/// Reads an exponent; 0 if there is none.
+#[inline]
+fn read(exponent: &[u8]) -> i32 {
+    let (negative, digits) = match exponent {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        _ => (false, exponent),
+    };
+    let size = digits.iter().fold(0, |size, &digit| size * 10 + i32::from(digit - b'0'));
+    if negative { -size } else { size }
+}
+
+/// A length of at most [`MAX_TEXT`].
+fn signed(length: usize) -> i32 {
+    i32::try_from(length).unwrap_or(0)
+}
+
+fn write_zeros(mut count: usize, out: &mut String) {
+    const ZEROS: &str = "000000000000000000000";
+    while count > 0 {
+        let some = count.min(ZEROS.len());
+        out.push_str(&ZEROS[..some]);
+        count -= some;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn decimal_has_sign_digits_and_point() {
+        for (value, negative, digits, point) in [
+            (0.0, false, "", 0),
+            (-0.0, true, "", 0),
+            (1.0, false, "1", 1),
+            (-1200.0, true, "12", 4),
+            (1002.5, false, "10025", 4),
+            (0.1, false, "1", 0),
+            (0.00105, false, "105", -2),
+            (1e16, false, "1", 17),
+            (1e-7, false, "1", -6),
+            (5e-324, false, "5", -323),
+            (f64::MAX, false, "17976931348623157", 309),
+        ] {
+            for decimal in [Decimal::of(value), Decimal::rounding_up(value)] {
+                assert_eq!(decimal.is_negative(), negative, "{value}");
+                assert_eq!(decimal.is_zero(), digits.is_empty(), "{value}");
+                assert_eq!(decimal.is_integer(), value.trunc() == value, "{value}");
+                assert_eq!(decimal.digits(), digits, "{value}");
+                assert_eq!(decimal.point(), point, "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn equally_near_decimals_end_in_an_even_digit_or_round_up() {
+        let value = 1_801_514_316_094_494.25;
+        assert_eq!(Decimal::of(value).digits(), "18015143160944942");
+        assert_eq!(Decimal::rounding_up(value).digits(), "18015143160944943");
+    }
+
+    #[test]
+    fn exponents_have_three_styles() {
+        for (value, bare, signed, two_digits) in [
+            (1e21, "1e21", "1e+21", "1e+21"),
+            (-1.5e7, "-1.5e7", "-1.5e+7", "-1.5e+07"),
+            (1e-7, "1e-7", "1e-7", "1e-07"),
+            (2.5e-100, "2.5e-100", "2.5e-100", "2.5e-100"),
+        ] {
+            let written = |style| {
+                let mut out = String::new();
+                Decimal::of(value).write_scientific(style, &mut out);
+                out
+            };
+            assert_eq!(written(Exponent::Bare), bare);
+            assert_eq!(written(Exponent::Signed), signed);
+            assert_eq!(written(Exponent::TwoDigits), two_digits);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn both_notations_read_back_as_the_same_double(bits: u64, small in -2e6..2e6_f64) {
+            for value in [f64::from_bits(bits), small, small.trunc(), small * 1e-9] {
+                prop_assume!(value.is_finite());
+                for decimal in [Decimal::of(value), Decimal::rounding_up(value)] {
+                    let mut positional = String::new();
+                    decimal.write_positional(&mut positional);
+                    prop_assert_eq!(positional.parse::<f64>().unwrap().to_bits(), value.to_bits());
+                    if !decimal.is_zero() {
+                        let mut scientific = String::new();
+                        decimal.write_scientific(Exponent::Signed, &mut scientific);
+                        prop_assert_eq!(scientific.parse::<f64>().unwrap().to_bits(), value.to_bits());
+                    }
+                }
+            }
+        }
+    }
+}
