@@ -1,6 +1,6 @@
-//! From frames to a request: all of them, or none.
+//! Decodes the frames of a request. On an error the session is unchanged.
 
-use super::context::{Next, Unfit};
+use super::context::Next;
 use super::definitions::{Definition, Definitions};
 use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
@@ -10,31 +10,31 @@ use crate::compact::{self, delta::ApplyOptions, delta::Replace};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Stands for the context of a request that does not say what it means.
+/// The id reported for the context of a request without a check.
 const NEW_CONTEXT: &str = "c_00000000";
 
 impl Session {
-    /// Reads the frames of one request.
+    /// Decodes the frames of one request.
     ///
     /// # Errors
-    /// [`DecodeError`]; the session is then what it was. After
-    /// [`DecodeError::UnknownReference`] the sender must [forget](Session::forget) its ids and
-    /// write its request again; each time that takes more of the request along, so that it ends.
+    /// [`DecodeError`]; the session is then unchanged. After [`DecodeError::UnknownReference`] the
+    /// sender must [forget](Session::forget) its ids and encode its request again. Each attempt
+    /// sends more of the request in full, so the attempts come to an end.
     pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
         self.decode(frames, bytes)
     }
 
-    /// Reads the text that [`Session::encode_packed`] wrote.
+    /// Decodes the text of [`Session::encode_packed`].
     ///
     /// # Errors
-    /// As [`Session::decode_request`], and what is wrong with Base85, compression or `MessagePack`.
+    /// As [`Session::decode_request`], and errors of Base85, compression and `MessagePack`.
     pub fn decode_packed(&mut self, text: &str) -> Result<Request, DecodeError> {
         let message = pack::unpack(text, &self.received.context, self.limits.max_size)?;
         let frames = pack::read_frames(&message)
             .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
         self.decode(&frames, text.len()).map_err(|error| match error {
-            // The sender packs against its request, which is refused: it must forget that, too.
+            // The sender would compress its next request against this one, which is rejected.
             DecodeError::UnknownReference { unknown, mut undone } => {
                 if !unknown.iter().chain(&undone).any(|id| id.starts_with("c_")) {
                     undone.push(pack::history_name(self.received.context.history_id()));
@@ -89,14 +89,14 @@ impl Session {
             && unknown.ids.is_empty()
             && meaning(used.iter().chain(&system), next.as_ref()).as_deref() != Some(check)
         {
-            // Which of them is another than the sender's cannot be told.
+            // The check does not show which of them differs from the sender's.
             unknown.add(check);
             undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
         }
         if !request.deltas.is_empty() {
             undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
         }
-        unknown.refuse(undone)?;
+        unknown.into_result(undone)?;
 
         self.received.tools = tools;
         self.received.prompts = prompts;
@@ -115,7 +115,7 @@ impl Session {
         })
     }
 
-    /// What the context becomes; `None` for a request without one.
+    /// Plans the change of the context; `None` for a request without a context.
     fn next_context(
         &self,
         request: &RequestFrame<'_>,
@@ -126,14 +126,14 @@ impl Session {
             return Ok(None);
         }
         let failed = |error| DecodeError::Compact { frame: Some(index), error };
-        let next = match (self.received.context.edited(&request.deltas), request.check) {
+        let next = match (self.received.context.plan_edits(&request.deltas), request.check) {
             (Ok(next), _) => next,
-            // Deltas that fit nowhere are as good as for another context.
-            (Err(Unfit(_)), Some(check)) => {
+            // The deltas do not apply, so they were written for another context.
+            (Err(_), Some(check)) => {
                 unknown.add(check);
                 return Ok(None);
             }
-            (Err(Unfit(error)), None) => return Err(failed(error)),
+            (Err(error), None) => return Err(failed(error)),
         };
         let limit = self.limits.max_size;
         if next.len(&self.received.context) > limit {
@@ -143,7 +143,7 @@ impl Session {
     }
 }
 
-/// The ids that name nothing here, each once.
+/// The unknown ids of a request, without duplicates.
 #[derive(Default)]
 struct Unknown {
     ids: Vec<String>,
@@ -165,8 +165,9 @@ impl Unknown {
         found
     }
 
-    /// `undone` are the ids of what is refused with the unknown: the sender takes it for known.
-    fn refuse(mut self, undone: Vec<String>) -> Result<(), DecodeError> {
+    /// Returns an error if there are unknown ids. `undone` are the ids of contents that are rejected
+    /// with them; the sender assumes that this side has these contents.
+    fn into_result(mut self, undone: Vec<String>) -> Result<(), DecodeError> {
         if self.ids.is_empty() {
             return Ok(());
         }

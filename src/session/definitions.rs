@@ -1,23 +1,23 @@
-//! The part for what is defined once and named by id later: tools, and prompts.
+//! The tools and prompts in a session's memory: defined once, later referred to by id.
 //!
-//! An id is a letter, `_` and the first 8 hexadecimal digits of the content's SHA-256. Two contents
-//! with the same 8 digits are told apart by comparing them: the later one gets 16, then 24, and so
-//! on. Both sides define and touch in the order of the frames, so both evict the same.
+//! An id is a letter, `_` and the first 8 hexadecimal digits of the content's SHA-256. If another
+//! content already has these 8 digits, the later content gets 16, then 24, and so on. Both sides define
+//! and touch in the order of the frames, so both evict the same contents.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// How many tools a session remembers in each direction.
+/// The most tools that a session remembers in each direction.
 pub const MAX_TOOLS: usize = 256;
 
-/// How many prompts a session remembers in each direction.
+/// The most prompts that a session remembers in each direction.
 pub const MAX_PROMPTS: usize = 64;
 
-/// By how many digits an id grows where it is taken.
+/// The number of digits in the shortest id, and by how many an id grows if it is taken.
 const ID_STEP: usize = 8;
 
-/// A short id of a content: the letter, and the first 8 digits.
+/// A short id of a content: the letter, `_` and the first 8 digits of its hash.
 pub(super) fn short_id(letter: char, hash: &[u8]) -> String {
     digits(letter, hash, ID_STEP)
 }
@@ -31,16 +31,16 @@ fn digits(letter: char, hash: &[u8], count: usize) -> String {
     id
 }
 
-/// A content that the other side knows by its id.
+/// A content that both sides know by its id.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Definition {
     /// The id.
     pub id: String,
     /// The content: the JSON of a tool, the text of a prompt.
     pub content: Arc<str>,
-    /// Bytes that the content takes in JSON.
+    /// The length of the content as a JSON value.
     pub json_len: usize,
-    /// The content's SHA-256.
+    /// The SHA-256 of the content.
     pub(super) hash: [u8; 32],
 }
 
@@ -49,56 +49,58 @@ pub struct Definition {
 pub struct Definitions {
     letter: char,
     limit: usize,
-    /// Bytes of all contents.
+    /// The size of all contents in bytes.
     size: usize,
-    /// The least recently used first. A copy is cheap: all or nothing is done on one.
+    /// The least recently used first. A copy is cheap; a request is applied to a copy, which replaces
+    /// the original only if the whole request is valid.
     entries: Vec<Arc<Definition>>,
 }
 
 impl Definitions {
-    /// No tools yet.
+    /// An empty table of tools.
     pub fn tools() -> Self {
         Self { letter: 't', limit: MAX_TOOLS, size: 0, entries: Vec::new() }
     }
 
-    /// No prompts yet.
+    /// An empty table of prompts.
     pub fn prompts() -> Self {
         Self { letter: 's', limit: MAX_PROMPTS, size: 0, entries: Vec::new() }
     }
 
-    /// How many there can be.
+    /// The largest number of definitions.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Bytes of all contents together.
+    /// The size of all contents in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// All, the least recently used first.
+    /// All definitions, the least recently used first.
     pub fn iter(&self) -> impl Iterator<Item = &Definition> {
         self.entries.iter().map(Arc::as_ref)
     }
 
-    /// The definition of a content, if it is known. Comparing is cheaper than hashing.
+    /// The definition of a content, if it is known. It is found by comparison, which is cheaper than
+    /// a hash.
     pub(super) fn find(&self, content: &str) -> Option<&Arc<Definition>> {
         self.entries.iter().rev().find(|entry| *entry.content == *content)
     }
 
-    /// Uses what the id names, if it is known.
+    /// Returns the definition of an id and marks it as the most recently used.
     pub(super) fn touch(&mut self, id: &str) -> Option<Arc<Definition>> {
         let at = self.entries.iter().rposition(|entry| entry.id == id)?;
         self.entries[at..].rotate_left(1);
         self.entries.last().cloned()
     }
 
-    /// Defines a content and uses it; the definition.
+    /// Defines a content, marks it as the most recently used, and returns the definition.
     ///
-    /// `named` are the ids of the request that comes with the definition. Where they name the
-    /// content, they say what it is called: so a receiver that has missed the content that took the
-    /// short id does not give that id away, and one that has another content of that id from an
-    /// earlier life of the sender gives that content up.
+    /// `named` are the ids in the request that follows. If one of them matches the hash of the
+    /// content, it becomes the id. Otherwise the id could differ from that of the sender in two cases:
+    /// this side missed the content that has the short id, or it has another content of that id from
+    /// before a restart of the sender.
     pub(super) fn define<'n>(
         &mut self,
         content: &str,
@@ -111,11 +113,11 @@ impl Definitions {
         let known = self.find(content).map(|known| known.id.clone());
         let taken = |id: &str| self.entries.iter().any(|entry| entry.id == id);
         let full = digits(self.letter, &hash, hash.len() * 2);
-        let said = named
+        let requested = named
             .into_iter()
             .filter(|id| id.len() >= 2 + ID_STEP && full.starts_with(*id))
             .max_by_key(|id| id.len());
-        let id = match (said, &known) {
+        let id = match (requested, &known) {
             (Some(id), _) => id.to_owned(),
             (None, Some(id)) => id.clone(),
             (None, None) => ids().find(|id| !taken(id)).unwrap_or(full),
@@ -133,7 +135,7 @@ impl Definitions {
         definition
     }
 
-    /// Forgets what the id names; whether it was known.
+    /// Forgets the content of an id. Returns whether it was known.
     pub(super) fn forget(&mut self, id: &str) -> bool {
         let Some(at) = self.entries.iter().position(|entry| entry.id == id) else { return false };
         let old = self.entries.remove(at);
@@ -146,7 +148,7 @@ impl Definitions {
 mod tests {
     use super::*;
 
-    // Found by counting up: the hashes of both begin with f2b40b95.
+    // Found by trying numbers: the hashes of both begin with f2b40b95.
     const COLLIDING: [&str; 2] = [r#"{"name":"tool_4082"}"#, r#"{"name":"tool_23155"}"#];
 
     fn define(table: &mut Definitions, content: &str) -> String {
@@ -158,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_the_beginning_of_a_hash() {
+    fn an_id_is_a_prefix_of_the_hash() {
         let mut table = Definitions::tools();
         assert_eq!(define(&mut table, r#"{"name":"search"}"#), "t_6fe51985");
         assert_eq!(define(&mut Definitions::prompts(), ""), "s_e3b0c442");
     }
 
     #[test]
-    fn the_least_recently_used_goes_first() {
+    fn the_least_recently_used_definition_is_evicted() {
         let mut table = Definitions::prompts();
         for i in 0..MAX_PROMPTS {
             define(&mut table, &i.to_string());
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_contents_with_one_short_id_the_later_gets_a_longer_one() {
+    fn a_colliding_content_gets_a_longer_id() {
         let mut table = Definitions::tools();
         let [first, second] = COLLIDING.map(|content| define(&mut table, content));
         assert_eq!(first.len(), 10);
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_missed_the_first_calls_the_second_as_the_sender_does() {
+    fn a_receiver_that_missed_the_first_content_uses_the_senders_id_for_the_second() {
         let mut sender = Definitions::tools();
         let [first, second] = COLLIDING.map(|content| define(&mut sender, content));
         let mut receiver = Definitions::tools();
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_unknown() {
+    fn a_forgotten_id_is_unknown() {
         let mut table = Definitions::tools();
         let id = define(&mut table, "{}");
         assert!(table.forget(&id));

@@ -1,4 +1,4 @@
-//! From a request to frames: what the peer has is named, the rest is sent.
+//! Encodes a request as frames: refers to what the peer has by id, and sends the rest.
 
 use super::Session;
 use super::context::Next;
@@ -12,16 +12,17 @@ use crate::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A request to be written.
+/// A request to encode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing<'a> {
-    /// The tools as JSON objects. Canonical text ([`json::write`]) makes equal tools equal.
+    /// The tools as JSON objects, in canonical form ([`json::write`]) so that equal tools have equal
+    /// texts.
     pub tools: Vec<&'a str>,
     /// The system prompt.
     pub system: Option<&'a str>,
     /// The arguments: one JSON value.
     pub args: &'a str,
-    /// The whole conversation so far.
+    /// The whole conversation.
     pub context: Option<&'a str>,
 }
 
@@ -31,13 +32,13 @@ impl Default for Outgoing<'_> {
     }
 }
 
-/// How a request is written.
+/// Options of encoding a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Say what the request means, so that a peer which is out of step notices, and pack against the
-    /// context that it has.
+    /// Write a check (`D|=|`), so that a peer with another memory detects it, and compress a packed
+    /// request against the context that the peer has.
     pub checked: bool,
-    /// Write `TOOL|ref|` and `SYS|ref|` for what the peer has, before the request that names it.
+    /// Write `TOOL|ref|` and `SYS|ref|` frames for what the peer has, before the request.
     pub references: bool,
 }
 
@@ -48,10 +49,10 @@ impl Default for Style {
 }
 
 impl Session {
-    /// Writes a request as frames, to be delivered in this order.
+    /// Encodes a request as frames. The caller must deliver all of them, in this order.
     ///
     /// # Errors
-    /// [`EncodeError`]: a tool or the arguments are not JSON, or something is too large or too many.
+    /// [`EncodeError`]: a tool or the arguments are not JSON, or a limit is exceeded.
     pub fn encode_request(
         &mut self,
         request: &Outgoing<'_>,
@@ -62,7 +63,7 @@ impl Session {
         Ok(self.commit(plan, bytes))
     }
 
-    /// Writes a request as one text for programs: its frames, compressed (v4 section 11).
+    /// Encodes a request as one compressed text for programs (v4 section 11).
     ///
     /// # Errors
     /// As [`Session::encode_request`].
@@ -81,10 +82,10 @@ impl Session {
 
     fn plan(&self, request: &Outgoing<'_>, style: Style) -> Result<Plan, EncodeError> {
         json::validate(request.args, json::Limits::default())
-            .map_err(|error| unfit("args", error))?;
-        let tools = Named::new("tool", &self.sent.tools, &request.tools, style.references)?;
+            .map_err(|error| invalid("args", error))?;
+        let tools = Used::new("tool", &self.sent.tools, &request.tools, style.references)?;
         let prompts =
-            Named::new("system", &self.sent.prompts, request.system.as_slice(), style.references)?;
+            Used::new("system", &self.sent.prompts, request.system.as_slice(), style.references)?;
         for (field, table) in [("tool", &tools.table), ("system", &prompts.table)] {
             self.check_size(field, table.size())?;
         }
@@ -94,7 +95,7 @@ impl Session {
         if let Some(context) = request.context {
             self.check_size("context", context.len())?;
             let known = &self.sent.context;
-            let change = known.grown_to(context);
+            let change = known.plan_text(context);
             delta = Some(delta::encode_for_list(known.text(), context, change.added()));
             next = Some(change);
         }
@@ -124,7 +125,7 @@ impl Session {
         if size <= limit {
             return Ok(());
         }
-        Err(unfit(field, format!("{size} bytes are more than max_size, {limit}")))
+        Err(invalid(field, format!("{size} bytes are more than max_size, {limit}")))
     }
 
     fn commit(&mut self, plan: Plan, bytes: usize) -> Vec<String> {
@@ -136,25 +137,26 @@ impl Session {
     }
 }
 
-/// A request in frames, and the memory as it is when they are sent.
+/// An encoded request, and the memory after it is sent.
 struct Plan {
     frames: Vec<String>,
     tools: Definitions,
     prompts: Definitions,
     next: Option<Next>,
+    /// The length of the request as compact JSON, for the statistics.
     plain: usize,
 }
 
-/// Contents that a request uses.
-struct Named {
-    /// As the table is when the peer has read the frames.
+/// The tools or the prompts of a request.
+struct Used {
+    /// The table after the peer has read the frames.
     table: Definitions,
-    /// In the order of the request; whether each is defined by it.
+    /// The definitions in the order of the request, and whether the request must define each.
     used: Vec<(Arc<Definition>, bool)>,
     references: bool,
 }
 
-impl Named {
+impl Used {
     fn new(
         field: &'static str,
         known: &Definitions,
@@ -163,13 +165,14 @@ impl Named {
     ) -> Result<Self, EncodeError> {
         let limit = known.limit();
         if contents.len() > limit {
-            return Err(unfit(field, format!("a request has at most {limit} of them")));
+            let found = contents.len();
+            return Err(invalid(field, format!("expected at most {limit}, found {found}")));
         }
         let mut unknown: BTreeSet<_> =
             (0..contents.len()).filter(|&i| known.find(contents[i]).is_none()).collect();
-        // Each is defined once, however often it is used.
+        // A content that is used several times is defined once.
         unknown.retain(|&i| !contents[..i].contains(&contents[i]));
-        // A definition may evict what the same request uses: that one is defined again.
+        // A definition may evict a content that the same request uses, which is then defined again.
         loop {
             let mut table = known.clone();
             let evicted = replay(field, &mut table, contents, &unknown, references)?;
@@ -185,7 +188,7 @@ impl Named {
         }
     }
 
-    /// What stands before the request: `kind|how|content`, `kind|ref|id`.
+    /// The frames before the request: `kind|how|content` or `kind|ref|id`.
     fn frames(&self, kind: &str, how: &str) -> Vec<String> {
         let frames = self.used.iter().filter_map(|(definition, new)| match new {
             true => Some(format!("{kind}|{how}|{}", definition.content)),
@@ -196,8 +199,8 @@ impl Named {
     }
 }
 
-/// Does to the table what the peer will do when it reads the frames; which contents are then
-/// missing.
+/// Updates the table as the peer will when it reads the frames. Returns the indices of the contents
+/// that are then missing.
 fn replay(
     field: &'static str,
     table: &mut Definitions,
@@ -208,7 +211,7 @@ fn replay(
     for (i, content) in contents.iter().enumerate() {
         if unknown.contains(&i) {
             let len = if field == "tool" {
-                frames::check_tool(content).map_err(|error| unfit(field, error))?;
+                frames::check_tool(content).map_err(|error| invalid(field, error))?;
                 content.len()
             } else {
                 json_len(content) + 2
@@ -221,6 +224,6 @@ fn replay(
     Ok((0..contents.len()).filter(|&i| table.find(contents[i]).is_none()).collect())
 }
 
-fn unfit(field: &'static str, message: impl std::fmt::Display) -> EncodeError {
+fn invalid(field: &'static str, message: impl std::fmt::Display) -> EncodeError {
     EncodeError { field, message: message.to_string() }
 }

@@ -1,55 +1,55 @@
-//! What can go wrong in a session.
+//! Errors of a session.
 
 use crate::compact;
 use crate::excerpt::excerpt;
 use crate::json;
 
-/// Why frames are not a request. The session is what it was.
+/// An error in the frames of a request. The session is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A frame is not what the format asks for.
+    /// A frame does not follow the format.
     #[error("{}{message}", Place(*.frame))]
     InvalidFormat {
-        /// Which frame, from 0; `None` for the list of them.
+        /// The index of the frame; `None` for the whole list.
         frame: Option<usize>,
         /// What was expected and what was found.
         message: String,
     },
-    /// A delta of the request, or the compressed text of its frames.
+    /// An error in a delta of the request, or in the packed text.
     #[error("{}{error}", Place(*.frame))]
     Compact {
-        /// Which frame, from 0; `None` for the text that holds them all.
+        /// The index of the frame; `None` for the packed text.
         frame: Option<usize>,
-        /// What is wrong with it.
+        /// The error.
         error: compact::DecodeError,
     },
-    /// The request refers to what this side does not have.
+    /// The request refers to contents that this side does not have.
     #[error(
         "unknown {}: was it lost or evicted? The sender must send it again (forget)",
         Ids(.unknown)
     )]
     UnknownReference {
-        /// What is referred to and not there.
+        /// The ids that the request refers to and this side does not have.
         unknown: Vec<String>,
-        /// What was defined by the same frames, or would be the context, and is now refused as
-        /// well: the sender takes it for known and must forget it, too.
+        /// The ids of the definitions and the context in the same request. They are rejected as
+        /// well, so the sender must also forget them.
         undone: Vec<String>,
     },
 }
 
-/// Why a request cannot be written. The session is what it was.
+/// A field of a request that cannot be encoded. The session is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct EncodeError {
-    /// The field that cannot be carried.
+    /// The field.
     pub field: &'static str,
-    /// Why, and what can be done.
+    /// The reason, and what to do about it.
     pub message: String,
 }
 
-/// Why bytes are not the state of a session.
+/// An error in the saved state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not the state of a session: {0}")]
+#[error("invalid session state: {0}")]
 pub struct StateError(pub(super) String);
 
 impl DecodeError {
@@ -58,10 +58,11 @@ impl DecodeError {
     }
 
     pub(super) fn json(frame: usize, what: &str, error: &json::Error) -> Self {
-        Self::invalid(frame, format!("{what}: {error} of the JSON"))
+        Self::invalid(frame, format!("invalid JSON of {what}: {error}"))
     }
 }
 
+/// Displays the index of a frame as the beginning of a message.
 struct Place(Option<usize>);
 
 impl std::fmt::Display for Place {
@@ -70,7 +71,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The first few ids: a message is a line, not a list.
+/// Displays the first few ids, to keep the message short.
 struct Ids<'a>(&'a [String]);
 
 impl std::fmt::Display for Ids<'_> {

@@ -1,4 +1,4 @@
-//! The texts: from a frame to what it says, and back. Nothing here remembers anything.
+//! Parses and writes single frames. This module has no state.
 
 use super::definitions::MAX_TOOLS;
 use super::error::DecodeError;
@@ -10,16 +10,16 @@ use crate::json;
 /// The version of the request format.
 const VERSION: &str = "1";
 
-/// How the check of a request begins.
+/// The prefix of the check in a request.
 const CHECK: &str = "D|=|";
 
-/// What divides the deltas of a request.
-const DIVIDER: &str = "|D|";
+/// The separator of the deltas in a request.
+const SEPARATOR: &str = "|D|";
 
-/// The most that a delta has before its text: `D|R|`, a position, `|`.
+/// The largest length of a delta before its text: `D|R|`, a position, `|`.
 const MAX_OPERATION_LEN: usize = 5 + 20;
 
-/// The longest id: a letter, `_` and all of a SHA-256.
+/// The length of the longest id: a letter, `_` and a whole SHA-256.
 const MAX_ID_LEN: usize = 2 + 64;
 
 /// A frame before the request.
@@ -32,7 +32,7 @@ pub(super) enum Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads the frame at `index` of its list.
+    /// Parses the frame at `index` of its list.
     pub(super) fn parse(text: &'a str, index: usize) -> Result<Self, DecodeError> {
         let reference = |id| check_id(id, index);
         if let Some(json) = text.strip_prefix("TOOL|def|") {
@@ -47,7 +47,7 @@ impl<'a> Frame<'a> {
         } else if text.starts_with("REQ|") {
             Err(DecodeError::invalid(
                 index,
-                "a request is the last of its frames, and the only one",
+                "expected one REQ frame at the end, found another before it",
             ))
         } else {
             let found = excerpt(text);
@@ -57,13 +57,14 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Whether a text is a tool: a JSON object.
+/// Checks that a text is a tool: a JSON object.
 pub(super) fn check_tool(json: &str) -> Result<(), String> {
-    json::validate(json, json::Limits::default()).map_err(|error| format!("the tool: {error}"))?;
+    json::validate(json, json::Limits::default())
+        .map_err(|error| format!("invalid JSON of a tool: {error}"))?;
     if json.trim_ascii_start().starts_with('{') {
         Ok(())
     } else {
-        Err(format!("a tool is a JSON object, found {}", excerpt(json)))
+        Err(format!("expected a tool as a JSON object, found {}", excerpt(json)))
     }
 }
 
@@ -74,20 +75,20 @@ fn check_id(id: &str, frame: usize) -> Result<&str, DecodeError> {
     Ok(id)
 }
 
-/// A request frame, its deltas not yet applied.
+/// A parsed request frame.
 #[derive(Debug)]
 pub(super) struct RequestFrame<'a> {
     pub(super) tools: Vec<&'a str>,
     pub(super) system: Option<&'a str>,
     pub(super) args: &'a str,
-    /// What the request means, as a short id (`memory::meaning`).
+    /// The hash of the resolved request as a short id (`memory::meaning`).
     pub(super) check: Option<&'a str>,
-    /// Empty if the request has no context.
+    /// The deltas of the context; empty if the request has no context.
     pub(super) deltas: Vec<Edit<'a>>,
 }
 
 impl<'a> RequestFrame<'a> {
-    /// Reads the frame at `index` of its list.
+    /// Parses the frame at `index` of its list.
     pub(super) fn parse(
         text: &'a str,
         index: usize,
@@ -99,9 +100,9 @@ impl<'a> RequestFrame<'a> {
         })?;
         let mut field = |name: &str| {
             let split = rest.split_once('|');
-            let (field, behind) =
-                split.ok_or_else(|| invalid(format!("the request ends before its {name}")))?;
-            rest = behind;
+            let (field, after) =
+                split.ok_or_else(|| invalid(format!("the request ends before the {name}")))?;
+            rest = after;
             Ok::<_, DecodeError>(field)
         };
         let version = field("tools")?;
@@ -112,7 +113,8 @@ impl<'a> RequestFrame<'a> {
         let (tools, system) = (field("prompt")?, field("arguments")?);
         let tools: Vec<_> = if tools.is_empty() { Vec::new() } else { tools.split(',').collect() };
         if tools.len() > MAX_TOOLS {
-            return Err(invalid(format!("a request has at most {MAX_TOOLS} tools")));
+            let found = tools.len();
+            return Err(invalid(format!("expected at most {MAX_TOOLS} tools, found {found}")));
         }
         for id in &tools {
             check_id(id, index)?;
@@ -128,7 +130,7 @@ impl<'a> RequestFrame<'a> {
     }
 }
 
-/// Reads deltas whose texts decompress to no more than `max_size` together.
+/// Parses the deltas. The sum of their decompressed texts is at most `max_size`.
 fn parse_deltas<'a>(
     text: &'a str,
     options: &ApplyOptions,
@@ -136,7 +138,7 @@ fn parse_deltas<'a>(
     let limit = options.max_size;
     let mut left = ApplyOptions { max_size: limit.saturating_add(MAX_OPERATION_LEN), ..*options };
     let mut edits = Vec::new();
-    for delta in divide(text) {
+    for delta in split_deltas(text) {
         let edit = Edit::parse(delta, &left).map_err(|error| match error {
             compact::DecodeError::OutputTooLarge { .. } => {
                 compact::DecodeError::OutputTooLarge { limit }
@@ -149,40 +151,41 @@ fn parse_deltas<'a>(
     Ok(edits)
 }
 
-/// Takes the check off what follows the arguments: nothing, or `|` and a check, deltas, or both.
+/// Splits the text after the arguments into the check and the deltas. The text is empty, or `|` and a
+/// check, deltas, or both.
 fn split_check(text: &str) -> Result<(Option<&str>, &str), String> {
     let Some(deltas) = text.strip_prefix('|') else {
         if text.is_empty() {
             return Ok((None, text));
         }
-        return Err(format!("expected '|' behind the arguments, found {}", excerpt(text)));
+        return Err(format!("expected '|' after the arguments, found {}", excerpt(text)));
     };
     let Some(rest) = deltas.strip_prefix(CHECK) else { return Ok((None, deltas)) };
     let (id, deltas) = rest.split_once('|').unwrap_or((rest, ""));
     let digits = id.strip_prefix("c_").unwrap_or_default();
     if digits.len() != 8 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(format!("expected the id of a context, found {}", excerpt(id)));
+        return Err(format!("expected a check c_ and 8 digits, found {}", excerpt(id)));
     }
     Ok((Some(id), deltas))
 }
 
-/// The deltas of a request: each begins with `D|`, and none contains [`DIVIDER`].
-fn divide(text: &str) -> impl Iterator<Item = &str> {
+/// Splits the deltas of a request. Each begins with `D|`, and none contains [`SEPARATOR`].
+fn split_deltas(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (delta, behind) = match rest.find(DIVIDER) {
+        let (delta, after) = match rest.find(SEPARATOR) {
             Some(at) => (&rest[..at], &rest[at + 1..]),
             None => (rest, ""),
         };
-        rest = behind;
+        rest = after;
         Some(delta)
     })
 }
 
-/// Writes a request; `delta` holds [`DIVIDER`] nowhere.
+/// Writes a request frame. `delta` must not contain [`SEPARATOR`].
 pub(super) fn request(
     tools: &[&str],
     system: Option<&str>,
@@ -205,7 +208,7 @@ pub(super) fn request(
     frame
 }
 
-/// Bytes that a text takes in JSON, without its quotes.
+/// The length of a string in JSON, without its quotes.
 pub(super) fn json_len(text: &str) -> usize {
     let escapes = text.bytes().filter(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
     text.len()
@@ -217,7 +220,8 @@ pub(super) fn json_len(text: &str) -> usize {
             .sum::<usize>()
 }
 
-/// Bytes of a request as compact JSON, with its tools, prompt and context in full.
+/// The length of a request as compact JSON, with tools, prompt and context in full. The parameters
+/// are the lengths of its parts.
 pub(super) fn plain_len(
     tools: &[usize],
     system: Option<usize>,

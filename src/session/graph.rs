@@ -1,4 +1,4 @@
-//! Graphs of a session: a symbol is declared once, then named (GCF 3.6 section 11).
+//! Graphs in a session: a symbol is declared once and later referred to by id (GCF 3.6 section 11).
 
 use super::Session;
 use crate::gcf;
@@ -8,13 +8,13 @@ use crate::gcf::graph::{
 use std::time::Duration;
 
 impl Session {
-    /// Writes a graph payload: symbols that the peer has are named by their ids.
+    /// Encodes a graph payload. Symbols that the peer has are written as ids.
     ///
-    /// `now` is the time since any fixed moment; after an hour without a graph, or a day, and beyond
-    /// 65,536 symbols, the payload is written in full and its symbols start over.
+    /// `now` is the time since any fixed moment. The payload is written in full, and the ids start
+    /// over, after an hour without a graph, after a day, and above 65,536 symbols.
     ///
     /// # Errors
-    /// As [`graph::encode`]; then the session is as it was.
+    /// As [`graph::encode`]; the session is then unchanged.
     pub fn encode_graph(
         &mut self,
         payload: &Linked,
@@ -24,11 +24,11 @@ impl Session {
         graph::encode_in(payload, options, &mut self.sent.declared, now)
     }
 
-    /// Begins a graph that is written symbol by symbol, as [`StreamEncoder::new_in`]; its other methods
-    /// need [`Session::sent_symbols`].
+    /// Begins a graph that is written symbol by symbol, as [`StreamEncoder::new_in`]. The other methods
+    /// of the encoder take [`Session::sent_symbols`].
     ///
     /// # Errors
-    /// As [`StreamEncoder::new`]; then the session is as it was.
+    /// As [`StreamEncoder::new`]; the session is then unchanged.
     pub fn stream_graph(
         &mut self,
         header: &Payload,
@@ -39,22 +39,22 @@ impl Session {
         StreamEncoder::new_in(header, options, &mut self.sent.declared, now, out)
     }
 
-    /// What the peer has of graphs.
+    /// The symbols that the peer has.
     pub fn sent_symbols(&mut self) -> &mut SentSymbols {
         &mut self.sent.declared
     }
 
-    /// Reads a graph text of the peer: a payload, a delta, or that nothing changed.
+    /// Decodes a graph text of the peer: a payload, a delta, or "unchanged".
     ///
     /// # Errors
-    /// As [`graph::decode`]; `unknown_session_reference` and `session_conflict` ask for a full
-    /// payload. The session is as it was.
+    /// As [`graph::decode`]; after `unknown_session_reference` and `session_conflict` the sender must
+    /// send a full payload. The session is then unchanged.
     pub fn decode_graph(&mut self, text: &str) -> Result<Decoded, gcf::Error> {
         self.received.symbols.bound(self.limits.max_size);
         graph::decode_in(text, &mut self.received.symbols)
     }
 
-    /// It is not known whether the peer got the last graph: its symbols are declared again.
+    /// Assumes that the peer did not receive the last graph: its symbols are declared again.
     pub fn forget_graph(&mut self) {
         self.sent.declared.forget_last();
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_is_declared_once_also_when_both_sides_go_on_elsewhere() {
+    fn a_symbol_is_declared_once_and_the_saved_state_keeps_it() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         let options = EncodeOptions::default();
         let second = Duration::from_secs(1);

@@ -1,8 +1,8 @@
-//! Keyed sets of a session: sent whole once, then as what changed (GCF 3.6 section 10a).
+//! Keyed sets in a session: sent in full once, then as deltas (GCF 3.6 section 10a).
 //!
-//! A root says nothing of a set's name and of the order of its fields: after a lost text, another set
-//! of the same rows would be taken for the one that is meant. Of a session, deltas and "unchanged"
-//! therefore have a pair `shape=…` in the header, which other readers pass over.
+//! A root does not cover the name of a set and the order of its fields. After a lost text, a receiver
+//! could mistake another set with the same rows for the base. In a session, deltas and "unchanged"
+//! therefore have a pair `shape=…` in the header, which other readers ignore.
 
 use super::Session;
 use crate::gcf::Error;
@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// How many sets a session keeps in each direction, by name.
+/// The most sets that a session keeps in each direction.
 const MAX_SETS: usize = 16;
 
-/// The last set of each name that went one way.
+/// The last set of each name in one direction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sets {
-    /// The newest is the last.
+    /// The oldest first.
     kept: VecDeque<Arc<KeyedSet>>,
 }
 
@@ -28,8 +28,8 @@ impl Sets {
         self.kept.iter().map(|set| &**set)
     }
 
-    /// Keeps a set in place of the one of its name; the oldest go where there are too many, or too
-    /// many bytes of them.
+    /// Keeps a set and drops the previous one of the same name. Drops the oldest sets beyond the
+    /// limits of number and size.
     pub(super) fn keep(&mut self, set: Arc<KeyedSet>, max_size: usize) {
         self.kept.retain(|kept| kept.name() != set.name());
         self.kept.push_back(set);
@@ -40,22 +40,22 @@ impl Sets {
         }
     }
 
-    /// The set of a root and a shape; without a shape, the only one of the root.
-    fn find(&self, root: &str, of_shape: Option<&str>) -> Option<&KeyedSet> {
-        let fits = |set: &&KeyedSet| {
-            set.root() == root && of_shape.is_none_or(|of_shape| shape(set) == of_shape)
+    /// The set with a root and a shape; `None` if there are several.
+    fn find(&self, root: &str, expected: Option<&str>) -> Option<&KeyedSet> {
+        let matches = |set: &&KeyedSet| {
+            set.root() == root && expected.is_none_or(|expected| shape(set) == expected)
         };
-        let mut found = self.iter().filter(fits);
+        let mut found = self.iter().filter(matches);
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// What a delta to `set` begins from: the last set of its name, if it has its fields.
+    /// The base of a delta to `set`: the last set of the same name, if it has the same fields.
     fn base(&self, set: &KeyedSet) -> Option<&KeyedSet> {
         self.iter().find(|kept| kept.name() == set.name() && kept.same_fields(set))
     }
 }
 
-/// Name, key and fields in their order, as 16 digits of their hash.
+/// The first 16 digits of a hash of the name, the key and the fields in their order.
 fn shape(set: &KeyedSet) -> String {
     let mut hash = Sha256::new();
     let fields = set.fields().iter().map(String::as_str);
@@ -70,11 +70,11 @@ fn shape(set: &KeyedSet) -> String {
 }
 
 impl Session {
-    /// Writes a set: whole, or as what changed since the last of its name that went this way if that
-    /// is smaller than 60 %, or that nothing did.
+    /// Encodes a set: in full, as a delta from the last set of the same name if that takes less than
+    /// 60 %, or as "unchanged".
     ///
     /// # Errors
-    /// `invalid_header_value` for the tool; then the session is as it was.
+    /// `invalid_header_value` for the tool; the session is then unchanged.
     pub fn encode_keyed(&mut self, set: Arc<KeyedSet>, tool: &str) -> Result<String, Error> {
         let base = self.sent.sets.base(&set);
         let count = |text: &str| Ok::<_, Error>(keyed::token_estimate(text));
@@ -88,10 +88,11 @@ impl Session {
         Ok(text)
     }
 
-    /// Reads what the peer's [`Session::encode_keyed`] gave.
+    /// Decodes a text of the peer's [`Session::encode_keyed`].
     ///
     /// # Errors
-    /// As [`keyed::receive`]; `base_mismatch` asks for a full set. The session is as it was.
+    /// As [`keyed::receive`]; after `base_mismatch` the sender must send the set in full. The session
+    /// is then unchanged.
     pub fn decode_keyed(&mut self, text: &str) -> Result<Arc<KeyedSet>, Error> {
         let sets = &self.received.sets;
         let set = Arc::new(keyed::receive_by(text, |root, shape| sets.find(root, shape))?);
@@ -99,7 +100,7 @@ impl Session {
         Ok(set)
     }
 
-    /// It is not known which sets the peer has: the next of each name goes whole.
+    /// Assumes that the peer has no sets: the next one of each name is sent in full.
     pub fn forget_keyed(&mut self) {
         self.sent.sets = Sets::default();
     }
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_goes_whole_once_and_then_as_what_changed() {
+    fn a_set_is_sent_in_full_once_and_then_as_deltas() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         let mut turn = |ours: &mut Session, set: &Arc<KeyedSet>, kind: &str| {
             let text = ours.encode_keyed(Arc::clone(set), "").unwrap();
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_one_root_are_not_mistaken_for_each_other() {
+    fn sets_with_the_same_root_are_distinguished() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         for name in ["a", "b", "a"] {
             let text = ours.encode_keyed(set(name, 0..9), "").unwrap();
@@ -149,13 +150,13 @@ mod tests {
         let text = ours.encode_keyed(set("c", 0..9), "").unwrap();
         assert!(text.contains("unchanged"), "{text}");
         assert_eq!(theirs.decode_keyed(&text).unwrap_err().code, Code::BaseMismatch);
-        // Of a peer that is no session: there are two sets that it could mean.
+        // A peer without sessions writes no shape, and two sets have this root.
         let text = keyed::unchanged(&set("c", 0..9), "").unwrap();
         assert_eq!(theirs.decode_keyed(&text).unwrap_err().code, Code::BaseMismatch);
     }
 
     #[test]
-    fn a_peer_that_missed_one_asks_for_the_whole() {
+    fn a_peer_that_missed_a_set_needs_a_full_one() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         theirs.decode_keyed(&ours.encode_keyed(set("a", 0..50), "").unwrap()).unwrap();
         ours.encode_keyed(set("a", 0..51), "").unwrap();
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_limited() {
+    fn the_kept_sets_are_limited_in_number_and_size() {
         let mut session = Session::new(Limits { max_size: 20_000 });
         for name in 0..100 {
             session.encode_keyed(set(&name.to_string(), 0..9), "").unwrap();

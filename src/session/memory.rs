@@ -1,7 +1,7 @@
-//! What one side has of the other, in one direction: a part for each system.
+//! The memory of a session in one direction, with a part for each system.
 //!
-//! A system that remembers something across calls adds its part here. A part bounds itself, can be
-//! copied cheaply or planned on without a change (all or nothing), and is forgotten by `Default`.
+//! Each part limits its own size. A part can be copied cheaply, or can plan a change without applying
+//! it, so that a failed request leaves it unchanged. `Default` is the empty memory.
 
 use super::context::{Context, Next};
 use super::definitions::{Definition, Definitions, short_id};
@@ -16,9 +16,9 @@ pub(super) struct Memory {
     pub(super) tools: Definitions,
     pub(super) prompts: Definitions,
     pub(super) context: Context,
-    /// Symbols of graphs that the writer of this direction declared.
+    /// The graph symbols that this side declared; empty in the received direction.
     pub(super) declared: SentSymbols,
-    /// The same, as the reader has them.
+    /// The graph symbols that the peer declared; empty in the sent direction.
     pub(super) symbols: SymbolTable,
     pub(super) sets: Sets,
 }
@@ -36,8 +36,8 @@ impl Default for Memory {
     }
 }
 
-/// What a request means, as a short id: `c_` and the first 8 digits of the SHA-256 of the SHA-256 of
-/// each tool, of the prompt and of the context, one after the other; `None` where it has none of them.
+/// The hash of a resolved request as a short id. It is `c_` and the first 8 digits of the SHA-256 of the
+/// concatenated SHA-256 of each tool, the prompt and the context; `None` if the request has none.
 pub(super) fn meaning<'a>(
     used: impl IntoIterator<Item = &'a Arc<Definition>>,
     context: Option<&Next>,
@@ -48,12 +48,12 @@ pub(super) fn meaning<'a>(
 }
 
 impl Memory {
-    /// Forgets what the id names; whether there was something.
+    /// Forgets the content of an id. Returns whether there was one.
     pub(super) fn forget(&mut self, id: &str) -> bool {
         match id.as_bytes() {
             [b't', ..] => self.tools.forget(id),
             [b's', ..] => self.prompts.forget(id),
-            // A peer that has not this context, which may be an earlier one, has no later one.
+            // The id may be that of an earlier context; a peer without that one lacks this one, too.
             [b'c', b'_', ..] => {
                 let known = self.context.has_history();
                 self.context = Context::default();

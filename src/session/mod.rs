@@ -1,15 +1,15 @@
 //! Sessions: send only what the peer does not have (Compact Protocol v2 part 2).
 //!
-//! An agent repeats its tools, its system prompt and its whole conversation on every turn. Two
-//! [`Session`]s, one on each side of a connection, remember what has passed, so that each turn costs
-//! what is new in it. A request is a list of frames, plain texts; what carries them is the caller's.
+//! An agent repeats its tools, its system prompt and its whole conversation on every turn. A
+//! [`Session`] on each side of a connection remembers what was sent, so that a turn only sends what is
+//! new. A request is a list of frames, which are strings; the caller transports them.
 //!
 //! | frame | meaning |
 //! |---|---|
-//! | `TOOL\|def\|{"name":…}` | a tool: canonical JSON, remembered under `t_` and the first 8 digits of its SHA-256 |
-//! | `SYS\|full\|text` | a system prompt, remembered under `s_` likewise |
-//! | `TOOL\|ref\|t_…`, `SYS\|ref\|s_…` | the peer has this one |
-//! | `REQ\|1\|tools\|system\|args\|deltas` | the request, last of its list: ids, JSON, and how the context changes |
+//! | `TOOL\|def\|{"name":…}` | defines a tool as canonical JSON; its id is `t_` and the first 8 digits of its SHA-256 |
+//! | `SYS\|full\|text` | defines a system prompt; its id is `s_` and the first 8 digits |
+//! | `TOOL\|ref\|t_…`, `SYS\|ref\|s_…` | refers to one that the peer has |
+//! | `REQ\|1\|tools\|system\|args\|deltas` | the request, the last frame: ids, JSON, and deltas of the context |
 //!
 //! ```
 //! use compactwire::session::{Outgoing, Session, Style};
@@ -29,26 +29,31 @@
 //! ```
 //!
 //! # Invariants
-//! - Both sides change their memory by the same rules in the same order ([`Definitions`]), so that
+//! - Both sides update their memory by the same rules in the same order ([`Definitions`]), so that
 //!   ids and evictions are the same on both.
-//! - A list of frames is taken whole, or the session stays as it was.
-//! - What is resolved is what the sender meant, or it is an error, also after frames were lost,
-//!   repeated or mixed up: a request says what it means (`D|=|c_…`, a hash of its tools, prompt and
-//!   context).
-//! - Memory is bounded: [`MAX_TOOLS`] tools and [`MAX_PROMPTS`] prompts, least recently used out
-//!   first, and [`Limits`] in bytes.
+//! - Decoding a list of frames either succeeds or leaves the session unchanged.
+//! - A decoded request is the one that was encoded, or decoding fails, even after frames were lost,
+//!   repeated or reordered: a request has a check (`D|=|c_…`, a hash of its tools, prompt and context).
+//! - Memory is bounded: [`MAX_TOOLS`] tools and [`MAX_PROMPTS`] prompts, of which the least recently
+//!   used is evicted first, and [`Limits`] in bytes.
 //!
-//! # Rooms
-//! `memory` is what one side knows of the other: parts, one per system (`definitions` for tools and
-//! prompts, `context`, symbols of graphs, keyed sets). `frames` and `pack` know texts and remember
-//! nothing; `encode` and `decode` go from one to the other, `graph` and `keyed` do for theirs; `stats`
-//! counts, `state` moves a session elsewhere.
+//! # Modules
+//! | module | content |
+//! |---|---|
+//! | `memory` | the memory of one direction, with a part for each system |
+//! | `definitions`, `context` | tools and prompts; the conversation |
+//! | `frames`, `pack` | parse and write frames and packed requests, without state |
+//! | `encode`, `decode` | requests to frames and back |
+//! | `graph`, `keyed` | graphs and keyed sets |
+//! | `stats`, `state` | counts; a session as bytes |
+//! | `error` | [`DecodeError`], [`EncodeError`] and [`StateError`] |
 //!
 //! # Where we differ
-//! `D|=|c_…` is ours: without it a lost frame would pass for a shorter conversation, and of two tools
-//! with one short id the one for the other after a definition was lost. So is packing
-//! against what the peer has: without it an edit in the middle costs the whole text. Requests
-//! without them are read, and [`Style::checked`] leaves both out for peers that do not know them.
+//! The check `D|=|c_…` is our extension. Without it, a lost frame would look like a shorter
+//! conversation, and after a lost definition one of two tools with the same short id could replace the
+//! other. Compression of a packed request against the conversation is our extension, too: without it,
+//! an edit in the middle costs the whole text. Requests without them are decoded as well, and
+//! [`Style::checked`] omits both for peers that do not support them.
 
 mod context;
 mod decode;
@@ -75,8 +80,8 @@ use std::sync::Arc;
 /// Bounds of a session, per direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest context, the most that all tools or all prompts may have together, and the
-    /// largest decompressed size, each in bytes.
+    /// The largest size in bytes of the context, of all tools, of all prompts, and of decompressed
+    /// data.
     pub max_size: usize,
 }
 
@@ -86,7 +91,7 @@ impl Default for Limits {
     }
 }
 
-/// What one side of a connection remembers: what the peer has from it, and what it has from the peer.
+/// One side of a connection. It remembers what it sent to the peer, and what it received.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     sent: Memory,
@@ -95,7 +100,7 @@ pub struct Session {
     limits: Limits,
 }
 
-/// A request as it was meant, with everything resolved.
+/// A decoded request, with all references resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The tools: JSON objects.
@@ -104,36 +109,36 @@ pub struct Request {
     pub system: Option<Arc<str>>,
     /// The arguments: JSON.
     pub args: String,
-    /// The whole conversation; `None` if the request has none.
+    /// The whole conversation; `None` if the request has no context.
     pub context: Option<String>,
 }
 
 impl Session {
-    /// A session that knows nothing yet.
+    /// A session with an empty memory.
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// Forgets that the peer has this tool (`t_…`), prompt (`s_…`) or, whatever its id, the context
-    /// (`c_…`), so that the next request carries it again; whether there was something to forget.
+    /// Forgets that the peer has a tool (`t_…`), a prompt (`s_…`) or the context (`c_…` and any
+    /// digits), so that the next request sends it again. Returns whether there was one.
     ///
-    /// This is the answer to a peer that reports [`DecodeError::UnknownReference`].
+    /// Callers use this when the peer reports [`DecodeError::UnknownReference`].
     pub fn forget(&mut self, id: &str) -> bool {
         self.sent.forget(id)
     }
 
-    /// Forgets everything, in both directions; the counts go on.
+    /// Clears the memory of both directions. The statistics are kept.
     pub fn reset(&mut self) {
         self.sent = Memory::default();
         self.received = Memory::default();
     }
 
-    /// What was exchanged so far.
+    /// The statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// The bounds.
+    /// The limits.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -166,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_turn_names_what_the_peer_has() {
+    fn a_second_turn_refers_to_what_the_peer_has() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         let first = sent(&mut ours, &turn(&[TOOL], "User: Hi"));
         assert_eq!(first.len(), 3);
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_named_and_sent_again() {
+    fn a_lost_definition_is_reported_and_sent_again() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         theirs.decode_request(&sent(&mut ours, &turn(&[], "a"))).unwrap();
         sent(&mut ours, &turn(&[TOOL], "ab"));
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_addition_is_noticed() {
+    fn a_repeated_addition_is_rejected() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         theirs.decode_request(&sent(&mut ours, &turn(&[], "a"))).unwrap();
         let second = sent(&mut ours, &turn(&[], "ab"));
@@ -209,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_that_hold_the_divider_are_compressed() {
+    fn deltas_with_the_separator_round_trip() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         for text in ["|D|F|x", "|D|F|x|D", "|D|F|x|D|", "|D|F|x|D|D|+|D|y", "D|F|z"] {
             let frames = sent(&mut ours, &turn(&[], text));
@@ -219,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_definition_evicts_is_defined_again() {
+    fn a_content_evicted_by_a_definition_is_defined_again() {
         let tools: Vec<_> = (0..=MAX_TOOLS).map(|i| format!("{{\"name\":{i}}}")).collect();
         let tools: Vec<_> = tools.iter().map(String::as_str).collect();
         let (mut ours, mut theirs) = (Session::default(), Session::default());
@@ -234,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_is_the_same_request() {
+    fn a_packed_request_decodes_to_the_same_request() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         let context = "User: so it goes.\n".repeat(50);
         let mut other = ours.clone();
@@ -249,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_is_packed_against_what_the_peer_has() {
+    fn an_edit_is_compressed_against_the_conversation_of_the_peer() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         let numbers: Vec<_> = (0..400).map(|i: i32| (i * i * 7919).to_string()).collect();
         let context = numbers.join("\n");
@@ -274,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_on_elsewhere() {
+    fn a_restored_session_continues() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         theirs.decode_request(&sent(&mut ours, &turn(&[TOOL], "a"))).unwrap();
         let mut ours = Session::from_bytes(&ours.to_bytes().unwrap()).unwrap();
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_bounded() {
+    fn sizes_above_max_size_are_rejected() {
         let limits = Limits { max_size: 10 };
         let (mut ours, mut theirs) = (Session::new(limits), Session::new(limits));
         let long = turn(&[], "12345678901");

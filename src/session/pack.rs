@@ -1,38 +1,42 @@
-//! A request as one text for programs: `S`, and Base85 of zstd of a `MessagePack` array of its frames
-//! (v4 section 11, "S(request)").
+//! Packed requests, for programs: `S` and Base85 of zstd of a `MessagePack` array of the frames (v4
+//! section 11, "S(request)").
 //!
-//! A session whose peer has a conversation compresses against it, so that an edit costs what it
-//! changes, though its delta holds the whole text. Such a text is ours to read: behind `S`, in Base85,
+//! If the peer has a conversation, the frames are compressed against it as a history. An edit then
+//! costs what it changes, although its delta contains the whole text. This is our extension. After
+//! `S`, the bytes in Base85 are:
 //!
 //! ```text
-//! kind, 1 byte | what it is compressed against, 4 bytes | zstd frame
+//! kind, 1 byte | id of the history, 4 bytes | zstd frame
 //! ```
 //!
-//! where kind is 1 ([`RECENT`] bytes of the conversation's end) or 2 ([`ALL`]); a zstd frame, which
-//! begins with 0x28, is a text without. The 4 bytes are the id of the [`Context`] with the last
-//! request: where the peer has another, it asks for the context as for any other reference.
+//! Kind 1 means the last [`RECENT`] bytes of the conversation, kind 2 the last [`ALL`] bytes. Without a
+//! history the bytes are a zstd frame, which begins with 0x28. The history is a part of the
+//! [`Context`]; its id is [`Context::history_id`]. If the receiver has another history, it reports the
+//! id as an unknown reference.
 
 use super::context::Context;
 use super::error::{DecodeError, EncodeError};
 use crate::base85;
 use crate::compact;
 use crate::compression::{self, CDict, DDict};
+use crate::excerpt::excerpt;
 use crate::msgpack::{self, Reader, Writer};
 use rmp::encode::{write_array_len, write_str};
 
-/// How much of the conversation's end an addition is compressed against: what is cheap to index.
+/// The length of the history for an addition: short, so that zstd indexes it quickly.
 const RECENT: usize = 16 << 10;
 
-/// How much of the conversation an edit is compressed against.
+/// The length of the history for an edit.
 const ALL: usize = 1 << 20;
 
-/// The zstd level, with and without history: who packs wants few bytes, and a turn has few.
+/// The zstd level, with and without history. A packed request is short, so a high level is cheap.
 const LEVEL: i32 = 9;
 
 const KIND_RECENT: u8 = 1;
 const KIND_ALL: u8 = 2;
 
-/// Packs frames, against `history` if the peer has one; `edits` if they change what is there.
+/// Packs frames, compressed against `history` if it is not empty. `edits` tells whether the request
+/// changes the conversation other than by an addition.
 pub(super) fn pack(
     frames: &[String],
     history: Option<&Context>,
@@ -41,26 +45,27 @@ pub(super) fn pack(
 ) -> Result<String, EncodeError> {
     let message = write_frames(frames)?;
     if message.len() > max_size {
-        // The peer would not unpack it.
+        // The peer would reject it.
         let size = message.len();
-        let message =
-            format!("{size} bytes in all are more than max_size, {max_size}: send frames");
+        let message = format!(
+            "{size} bytes of frames are more than max_size, {max_size}: send them without pack"
+        );
         return Err(EncodeError { field: "pack", message });
     }
-    let failed = |error: compression::Error| unfit(&error.to_string());
+    let failed = |error: compression::Error| invalid(&error.to_string());
     let Some(context) = history.filter(|context| context.has_history()) else {
         let packed = compression::zstd_at(&message, LEVEL).map_err(failed)?;
         return Ok(base85::encode_prefixed("S", &packed));
     };
     let (kind, len) = if edits { (KIND_ALL, ALL) } else { (KIND_RECENT, RECENT) };
     let dictionary = CDict::try_create(&context.history(len), LEVEL)
-        .ok_or_else(|| unfit("there is no memory to compress it"))?;
+        .ok_or_else(|| invalid("not enough memory to compress the request"))?;
     let packed = compression::zstd(&message, Some(&dictionary)).map_err(failed)?;
     let packed = [&[kind], &context.history_id()[..], &packed].concat();
     Ok(base85::encode_prefixed("S", &packed))
 }
 
-/// Undoes [`pack`]: the `MessagePack` array of the frames.
+/// Decompresses the text of [`pack`] to the `MessagePack` array of the frames.
 pub(super) fn unpack(
     text: &str,
     context: &Context,
@@ -68,7 +73,7 @@ pub(super) fn unpack(
 ) -> Result<Vec<u8>, DecodeError> {
     let failed = |error| DecodeError::Compact { frame: None, error };
     let packed = text.trim_ascii().strip_prefix('S').ok_or_else(|| {
-        let message = "expected a packed request, which begins with S".into();
+        let message = format!("expected a packed request S…, found {}", excerpt(text));
         DecodeError::InvalidFormat { frame: None, message }
     })?;
     let packed = base85::decode(packed).map_err(|error| failed(error.into()))?;
@@ -81,7 +86,7 @@ pub(super) fn unpack(
         _ => return unzstd(&packed, None),
     };
     let Some((id, frame)) = packed[1..].split_first_chunk::<4>() else {
-        let message = "the text ends before its zstd frame".into();
+        let message = "the text ends before the zstd frame".into();
         return Err(failed(compact::DecodeError::DecompressionFailed(message)));
     };
     if *id != context.history_id() {
@@ -89,13 +94,14 @@ pub(super) fn unpack(
         return Err(DecodeError::UnknownReference { unknown, undone: Vec::new() });
     }
     let dictionary = DDict::try_create(&context.history(len)).ok_or_else(|| {
-        let message = "there is no memory to decompress it".into();
+        let message = "not enough memory to decompress the request".into();
         failed(compact::DecodeError::DecompressionFailed(message))
     })?;
     unzstd(frame, Some(&dictionary))
 }
 
-/// How an error calls what there is to compress against: to forget the context forgets it.
+/// The name of a history in errors. It has the prefix of a context, because forgetting the context
+/// forgets the history.
 pub(super) fn history_name(id: [u8; 4]) -> String {
     format!("c_{:08x}", u32::from_be_bytes(id))
 }
@@ -104,7 +110,7 @@ fn write_frames(frames: &[String]) -> Result<Vec<u8>, EncodeError> {
     let size: usize = frames.iter().map(|frame| frame.len() + 5).sum();
     let mut message = Writer::with_capacity(size + 5);
     let count = |len: usize| {
-        u32::try_from(len).map_err(|_| unfit("a frame of 4 GiB or more cannot be packed"))
+        u32::try_from(len).map_err(|_| invalid("a frame of 4 GiB or more cannot be packed"))
     };
     let Ok(_) = write_array_len(&mut message, count(frames.len())?);
     for frame in frames {
@@ -114,11 +120,11 @@ fn write_frames(frames: &[String]) -> Result<Vec<u8>, EncodeError> {
     Ok(message.into_vec())
 }
 
-/// Reads the array that [`unpack`] gave.
+/// Parses the array from [`unpack`].
 pub(super) fn read_frames(message: &[u8]) -> Result<Vec<&str>, msgpack::Error> {
     let mut reader = Reader::new(message);
     let count = reader.array_len()?;
-    // A claimed count costs nothing: each frame is at least a byte.
+    // Nothing is allocated for the claimed count; each frame takes at least one byte.
     let mut frames = Vec::new();
     for _ in 0..count {
         frames.push(reader.text()?);
@@ -127,6 +133,6 @@ pub(super) fn read_frames(message: &[u8]) -> Result<Vec<&str>, msgpack::Error> {
     Ok(frames)
 }
 
-fn unfit(message: &str) -> EncodeError {
+fn invalid(message: &str) -> EncodeError {
     EncodeError { field: "context", message: message.into() }
 }

@@ -1,7 +1,7 @@
-//! A session as bytes, so that another worker can go on with it.
+//! A session as bytes, so that another process can continue it.
 //!
-//! `MessagePack` with a version. The bytes are ours to read back, not a format for peers; what
-//! cannot be a session is refused all the same.
+//! The bytes are `MessagePack` with a version. They are for this package only, not a format for peers.
+//! Invalid bytes are still rejected.
 
 use super::context::Context;
 use super::definitions::Definitions;
@@ -35,7 +35,7 @@ struct Part {
     last: Vec<u8>,
     declared: SentState,
     symbols: Vec<KnownSymbol>,
-    /// Full texts, the oldest first.
+    /// Each set as a full text, the oldest first.
     sets: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Session {
     /// The session as bytes.
     ///
     /// # Errors
-    /// [`StateError`]: it is larger than `MessagePack` carries.
+    /// [`StateError`]: a part is too large for `MessagePack`.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
         let state = State {
             version: VERSION,
@@ -55,15 +55,15 @@ impl Session {
         rmp_serde::to_vec(&state).map_err(|error| StateError(error.to_string()))
     }
 
-    /// The session that [`Session::to_bytes`] gave.
+    /// Restores a session from the bytes of [`Session::to_bytes`].
     ///
     /// # Errors
-    /// [`StateError`]: these are other bytes, or those of a later version.
+    /// [`StateError`]: the bytes are invalid or of another version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
         let State { version, max_size, stats, sent, received } =
             rmp_serde::from_slice(bytes).map_err(|error| StateError(error.to_string()))?;
         if version != VERSION {
-            return Err(StateError(format!("version {version}, this is for {VERSION}")));
+            return Err(StateError(format!("expected version {VERSION}, found {version}")));
         }
         let (sent, received) = (sent.memory(max_size)?, received.memory(max_size)?);
         Ok(Self { sent, received, stats, limits: Limits { max_size } })
@@ -87,7 +87,7 @@ impl Part {
     }
 
     fn memory(self, max_size: usize) -> Result<Memory, StateError> {
-        let impossible = || StateError("ids and contents do not belong together".into());
+        let mismatch = || StateError("an id does not match its content".into());
         let tools = restore(Definitions::tools(), self.tools, str::len);
         let prompts = restore(Definitions::prompts(), self.prompts, |text| json_len(text) + 2);
         let mut sets = Sets::default();
@@ -97,16 +97,16 @@ impl Part {
         }
         Ok(Memory {
             sets,
-            tools: tools.ok_or_else(impossible)?,
-            prompts: prompts.ok_or_else(impossible)?,
+            tools: tools.ok_or_else(mismatch)?,
+            prompts: prompts.ok_or_else(mismatch)?,
             context: Context::new(self.context, self.last),
-            declared: SentSymbols::restore(self.declared).ok_or_else(impossible)?,
+            declared: SentSymbols::restore(self.declared).ok_or_else(mismatch)?,
             symbols: SymbolTable::restore(self.symbols),
         })
     }
 }
 
-/// Defines contents again, each under its id; `None` where that cannot be.
+/// Restores a table from ids and contents; `None` if an id does not match its content.
 fn restore(
     mut table: Definitions,
     entries: Vec<(String, String)>,
@@ -117,8 +117,8 @@ fn restore(
     }
     let count = entries.len();
     for (id, content) in entries {
-        let made = table.define(&content, json_len(&content), [id.as_str()]);
-        if made.id != id {
+        let definition = table.define(&content, json_len(&content), [id.as_str()]);
+        if definition.id != id {
             return None;
         }
     }

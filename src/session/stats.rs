@@ -1,17 +1,17 @@
-//! What a session has saved.
+//! Counts of messages and bytes, and the savings of a session.
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of a session, both directions; bytes are those of UTF-8 text.
+/// Counts of a session over both directions. Bytes are those of UTF-8 text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Stats {
-    /// Requests written and read.
+    /// The number of requests encoded and decoded.
     pub messages: u64,
-    /// Bytes of the frames written.
+    /// The bytes of the encoded frames.
     pub bytes_out: u64,
-    /// Bytes of the frames read.
+    /// The bytes of the decoded frames.
     pub bytes_in: u64,
-    /// Bytes of the same requests as compact JSON, each with its tools, prompt and whole context.
+    /// The bytes of the same requests as compact JSON, each with its tools, prompt and whole context.
     pub plain_bytes: u64,
 }
 
@@ -31,9 +31,9 @@ impl Stats {
         self.plain_bytes = self.plain_bytes.saturating_add(plain as u64);
     }
 
-    /// The part of the plain bytes that was not sent: 0.94 where a message of 100 bytes took 6.
-    /// Negative where plain re-sending had been shorter, 0 before the first message.
-    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no 53 bits")]
+    /// The saved fraction of the plain bytes: 0.94 if 6 bytes were sent instead of 100. It is negative
+    /// if the frames took more than plain JSON, and 0 before the first message.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are enough for a ratio")]
     pub fn savings(&self) -> f64 {
         if self.plain_bytes == 0 {
             return 0.0;
