@@ -1,15 +1,14 @@
-//! From a text to a response, in two steps.
+//! Decodes a text to a response, in two steps.
 //!
-//! [`open`] undoes what the transport did (Base64, Base85, compression) and needs no more than the
-//! text; [`Opened::read`] borrows the response from what is left. A caller that builds its own
-//! objects from the borrowed response copies the result once; [`decode`] does both steps and owns
-//! what it returns.
+//! [`open`] removes Base64, Base85 and compression. [`Opened::read`] then parses the response, which
+//! borrows from the decompressed bytes, so that a binding copies the result once. [`decode`] does
+//! both steps and returns an owned response.
 //!
 //! v2 sections 1 to 5, v4 sections 1, 4 and 8.
 
 use super::dictionary::Dictionary;
 use super::error::DecodeError;
-use super::format::{Format, Kind};
+use super::format::{Encoding, Format, Kind, Transport};
 use super::response::{Decoded, Response};
 use super::{detect, dsl, layout, verbose};
 use crate::base85;
@@ -18,30 +17,30 @@ use crate::limits::DEFAULT_MAX_SIZE;
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// Padding is required; spare bits of the last character are ignored, as in Base85.
+/// Padding is required; unused bits of the last character are ignored, as in Base85.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// First bytes of the old dictionary container.
+/// The first bytes of the old dictionary container.
 const CONTAINER_MAGIC: &[u8; 4] = b"ZDCT";
 
-/// A dictionary as the caller knows it: the name is for old containers, whose frames carry no id.
+/// A dictionary and its name. The name is needed for old containers, whose frames have no id.
 #[derive(Clone, Copy)]
 pub struct Named<'d> {
-    /// The name, usually its content type.
+    /// The name, usually the content type.
     pub name: &'d str,
     /// The dictionary.
     pub dictionary: &'d Dictionary,
 }
 
-/// How to decode.
+/// Options of [`decode`] and [`open`].
 #[derive(Clone, Copy)]
 pub struct DecodeOptions<'d> {
     /// The largest decompressed size in bytes.
     pub max_size: usize,
-    /// The dictionaries to look in, before the built-in one.
+    /// The dictionaries to search before the built-in one.
     pub dictionaries: &'d [Named<'d>],
 }
 
@@ -51,23 +50,23 @@ impl Default for DecodeOptions<'_> {
     }
 }
 
-/// Reads a response in any format of either protocol.
+/// Decodes a response in any format of either protocol version.
 ///
 /// # Errors
-/// [`DecodeError`]. Where anything is to be taken for an answer, [`raw`] is the way out (v4
-/// section 8).
+/// [`DecodeError`]. A caller that accepts any text as an answer falls back to [`raw`] (v4 section 8).
 pub fn decode(wire: &str, options: &DecodeOptions<'_>) -> Result<Decoded<'static>, DecodeError> {
     let opened = open(wire, options)?;
     let Decoded { response, format, layout } = opened.read()?;
     Ok(Decoded { response: response.into_owned(), format, layout })
 }
 
-/// The text itself as the result.
+/// A response whose result is the text itself.
 pub fn raw(wire: &str) -> Decoded<'_> {
     Decoded { response: Response::new(wire), format: None, layout: None }
 }
 
-/// How many bytes [`open`] may make of `wire`, at a glance: for who must decide where to do it.
+/// An estimate of how many bytes [`open`] produces from `wire`, without decoding it. Callers use it
+/// to decide whether to release a lock while decoding.
 pub fn expected_size(wire: &str) -> usize {
     let Ok((Kind::Response(format), payload)) = detect::split(wire) else { return wire.len() };
     let head = || {
@@ -75,17 +74,19 @@ pub fn expected_size(wire: &str) -> usize {
         let head = payload.get(..payload.len().min(25))?;
         compression::zstd_content_size(&base85::decode(head).ok()?).ok().flatten()
     };
-    match format {
-        Format::Zstd | Format::Dictionary => match head() {
-            Some(size) => usize::try_from(size).unwrap_or(usize::MAX),
-            None => wire.len().saturating_mul(COMMON_RATIO),
-        },
-        Format::Zlib => wire.len().saturating_mul(COMMON_RATIO),
-        _ => wire.len(),
+    let common = wire.len().saturating_mul(COMMON_RATIO);
+    match format.encoding() {
+        Encoding::Message(Transport::Zstd | Transport::Dictionary) => {
+            head().map_or(common, |size| usize::try_from(size).unwrap_or(usize::MAX))
+        }
+        Encoding::Message(Transport::Zlib) => common,
+        Encoding::Message(Transport::Base64 | Transport::Base85)
+        | Encoding::Verbose
+        | Encoding::Dsl => wire.len(),
     }
 }
 
-/// What text rarely compresses better than.
+/// A compression ratio that text rarely exceeds.
 const COMMON_RATIO: usize = 16;
 
 /// How a payload was compressed.
@@ -99,94 +100,120 @@ pub enum Compression {
     Dictionary(u32),
 }
 
-/// A response without its transport coding, still to be read.
+/// A decompressed response that is not parsed yet.
 #[derive(Debug)]
 pub struct Opened<'a> {
     format: Format,
     body: Body<'a>,
-    /// Bytes behind Base64 or Base85, before decompression.
-    binary_len: Option<usize>,
-    compression: Option<Compression>,
 }
 
 #[derive(Debug)]
 pub(super) enum Body<'a> {
-    Text(&'a str),
-    Message(Vec<u8>),
+    /// The whole JSON object.
+    Verbose(&'a str),
+    /// The text after `RES|`.
+    Dsl(&'a str),
+    Message(Message),
 }
 
-/// Undoes Base64, Base85 and compression.
+/// A decompressed `MessagePack` message.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) bytes: Vec<u8>,
+    /// The size before decompression.
+    binary_len: usize,
+    compression: Option<Compression>,
+}
+
+/// Removes Base64 or Base85, and compression.
 ///
 /// # Errors
-/// [`DecodeError`], except for what is wrong in the response itself.
+/// [`DecodeError`]; errors in the response itself come from [`Opened::read`].
 pub fn open<'a>(wire: &'a str, options: &DecodeOptions<'_>) -> Result<Opened<'a>, DecodeError> {
     let (kind, payload) = detect::split(wire)?;
     let Kind::Response(format) = kind else { return Err(not_a_response(kind)) };
-    if let Format::Verbose | Format::Dsl = format {
-        let body = Body::Text(payload);
-        return Ok(Opened { format, body, binary_len: None, compression: None });
-    }
-    let binary = match format {
-        Format::Binary => base64(payload)?,
-        _ => base85::decode(payload)?,
+    let body = match format.encoding() {
+        Encoding::Verbose => Body::Verbose(payload),
+        Encoding::Dsl => Body::Dsl(payload),
+        Encoding::Message(transport) => Body::Message(unwrap(payload, transport, options)?),
     };
-    let binary_len = Some(binary.len());
-    let (message, compression) = match format {
-        Format::Zlib => {
+    Ok(Opened { format, body })
+}
+
+/// Decodes the payload of a `MessagePack` format to the message.
+fn unwrap(
+    payload: &str,
+    transport: Transport,
+    options: &DecodeOptions<'_>,
+) -> Result<Message, DecodeError> {
+    let binary = match transport {
+        Transport::Base64 => base64(payload)?,
+        Transport::Base85 | Transport::Zlib | Transport::Zstd | Transport::Dictionary => {
+            base85::decode(payload)?
+        }
+    };
+    let binary_len = binary.len();
+    let (bytes, compression) = match transport {
+        Transport::Base64 | Transport::Base85 => (binary, None),
+        Transport::Zlib => {
             let stream = Compression::Deflate(Stream::of(&binary));
             (compression::inflate(&binary, options.max_size)?, Some(stream))
         }
-        Format::Zstd => {
-            let message = compression::unzstd(&binary, None, options.max_size)?;
-            (message, Some(Compression::Zstd))
+        Transport::Zstd => {
+            let bytes = compression::unzstd(&binary, None, options.max_size)?;
+            (bytes, Some(Compression::Zstd))
         }
-        Format::Dictionary => {
-            let (message, compression) = open_dictionary(&binary, options)?;
-            (message, Some(compression))
+        Transport::Dictionary => {
+            let (bytes, compression) = open_dictionary(&binary, options)?;
+            (bytes, Some(compression))
         }
-        _ => (binary, None),
     };
-    Ok(Opened { format, body: Body::Message(message), binary_len, compression })
+    Ok(Message { bytes, binary_len, compression })
 }
 
 impl Opened<'_> {
-    /// The format that the text is in.
+    /// The format of the text.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Bytes behind Base64 or Base85, before decompression; `None` for the text formats.
+    /// The size in bytes after Base64 or Base85 and before decompression; `None` for the text
+    /// formats.
     pub fn binary_len(&self) -> Option<usize> {
-        self.binary_len
+        self.message().map(|message| message.binary_len)
     }
 
-    /// Bytes of `MessagePack`; `None` for the text formats.
+    /// The size of the `MessagePack` message in bytes; `None` for the text formats.
     pub fn message_len(&self) -> Option<usize> {
-        match &self.body {
-            Body::Text(_) => None,
-            Body::Message(message) => Some(message.len()),
-        }
+        self.message().map(|message| message.bytes.len())
     }
 
     pub(super) fn body(&self) -> &Body<'_> {
         &self.body
     }
 
-    /// How the payload was compressed, if it was.
-    pub fn compression(&self) -> Option<Compression> {
-        self.compression
+    fn message(&self) -> Option<&Message> {
+        match &self.body {
+            Body::Verbose(_) | Body::Dsl(_) => None,
+            Body::Message(message) => Some(message),
+        }
     }
 
-    /// Reads the response, borrowed from the text or from the decompressed bytes.
+    /// The compression of the payload; `None` if it is not compressed.
+    pub fn compression(&self) -> Option<Compression> {
+        self.message().and_then(|message| message.compression)
+    }
+
+    /// Parses the response, which borrows from the text or from the decompressed bytes.
     ///
     /// # Errors
-    /// [`DecodeError`] for what is wrong in the response itself.
+    /// [`DecodeError`] if the response is invalid.
     pub fn read(&self) -> Result<Decoded<'_>, DecodeError> {
         let (response, layout) = match &self.body {
-            Body::Text(text) if self.format == Format::Dsl => (dsl::read(text)?, None),
-            Body::Text(text) => (verbose::read(text)?, None),
+            Body::Verbose(text) => (verbose::read(text)?, None),
+            Body::Dsl(payload) => (dsl::read(payload)?, None),
             Body::Message(message) => {
-                let (response, layout) = layout::read(message)?;
+                let (response, layout) = layout::read(&message.bytes)?;
                 (response, Some(layout))
             }
         };
@@ -196,11 +223,12 @@ impl Opened<'_> {
 
 fn not_a_response(kind: Kind) -> DecodeError {
     let reader = match kind {
-        Kind::Delta => "apply_delta reads it",
-        Kind::Tool | Kind::System | Kind::Request => "a session reads it",
-        Kind::Gcf | Kind::Response(_) => "a GCF decoder reads it",
+        Kind::Delta => "apply_delta",
+        Kind::Tool | Kind::System | Kind::Request => "a session",
+        Kind::Gcf | Kind::Response(_) => "a GCF decoder",
     };
-    DecodeError::InvalidFormat(format!("a {} frame is not a response: {reader}", kind.name()))
+    let name = kind.name();
+    DecodeError::InvalidFormat(format!("expected a response, found a {name} frame: use {reader}"))
 }
 
 pub(super) fn base64(text: &str) -> Result<Vec<u8>, DecodeError> {
@@ -228,27 +256,29 @@ fn open_dictionary(
         let (message, id) = with_dictionary(binary, None, options)?;
         return Ok((message, Compression::Dictionary(id)));
     };
-    let early = || DecodeError::DecompressionFailed("dictionary container ends early".into());
-    let (size, rest) = container.split_first_chunk::<4>().ok_or_else(early)?;
-    let (&name_len, rest) = rest.split_first().ok_or_else(early)?;
-    let (name, frame) = rest.split_at_checked(name_len.into()).ok_or_else(early)?;
+    let truncated =
+        || DecodeError::DecompressionFailed("the dictionary container is truncated".into());
+    let (size, rest) = container.split_first_chunk::<4>().ok_or_else(truncated)?;
+    let (&name_len, rest) = rest.split_first().ok_or_else(truncated)?;
+    let (name, frame) = rest.split_at_checked(name_len.into()).ok_or_else(truncated)?;
     let size = u32::from_be_bytes(*size) as usize;
     if size > options.max_size {
         return Err(DecodeError::OutputTooLarge { limit: options.max_size });
     }
     let name = std::str::from_utf8(name)
-        .map_err(|_| DecodeError::DecompressionFailed("dictionary name is not UTF-8".into()))?;
+        .map_err(|_| DecodeError::DecompressionFailed("the dictionary name is not UTF-8".into()))?;
     let (message, id) = with_dictionary(frame, Some(name), options)?;
     if message.len() != size {
         return Err(DecodeError::DecompressionFailed(format!(
-            "dictionary container claims {size} bytes and holds {}",
+            "expected {size} bytes in the dictionary container, found {}",
             message.len()
         )));
     }
     Ok((message, Compression::Dictionary(id)))
 }
 
-/// Decompresses a frame with the dictionary that it names: the message and the dictionary's id.
+/// Decompresses a frame with the dictionary of its id, or of `name` if it has no id. Returns the
+/// message and the id of the dictionary.
 fn with_dictionary(
     frame: &[u8],
     name: Option<&str>,
@@ -257,7 +287,8 @@ fn with_dictionary(
     let id = compression::zstd_dictionary_id(frame)?;
     let mut given = options.dictionaries.iter();
     let found = if id == 0 {
-        // Nothing tells a wrong dictionary from the right one here: only a name the caller gave.
+        // zstd cannot detect a wrong dictionary here, so only a dictionary that the caller named is
+        // used.
         given.find(|named| Some(named.name) == name).map(|named| named.dictionary)
     } else {
         let built_in: &Dictionary = Dictionary::built_in();

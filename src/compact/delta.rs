@@ -1,11 +1,11 @@
 //! Streaming deltas: v2 "Streaming Delta Protocol".
 //!
-//! | delta | the content afterwards |
+//! | delta | effect on the content |
 //! |---|---|
-//! | `D\|F\|text` | `text` |
-//! | `D\|+\|text` | what was there, then `text` |
-//! | `D\|R\|pos\|text` | `text` written over what was there, from code point `pos` on |
-//! | `D\|Z\|payload` | as the delta in `payload` says: Base85 of zlib |
+//! | `D\|F\|text` | replaces all of it by `text` |
+//! | `D\|+\|text` | appends `text` |
+//! | `D\|R\|pos\|text` | overwrites it with `text` from code point `pos` |
+//! | `D\|Z\|payload` | applies the delta that `payload` holds as Base85 of zlib |
 //!
 //! ```
 //! use compactwire::compact::delta::{ApplyOptions, apply, encode};
@@ -16,10 +16,10 @@
 //! ```
 //!
 //! # Where we differ
-//! The clients of v2 cut the content off behind a replacement ([`Replace::Truncate`]), and count
-//! positions in three ways. [`encode`] writes a replacement only where all of them agree. Also read,
-//! never written: the clients' `ZF`, `Z+` and `ZR` (compressed text) and the server's `Z` with
-//! Base64 of gzip.
+//! The clients of v2 truncate the content after a replacement ([`Replace::Truncate`]), and count
+//! positions in bytes, UTF-16 units or code points. [`encode`] writes a replacement only if all these
+//! readings give the same content. Read but never written: `ZF`, `Z+` and `ZR` of the clients
+//! (compressed text), and `Z` with Base64 of gzip of the server.
 
 use super::decode::base64;
 use super::detect;
@@ -31,26 +31,29 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// How Base64 of gzip begins: no zlib stream in Base85 does.
+/// The prefix of every gzip stream in Base64. No zlib stream in Base85 begins with it.
 const BASE64_GZIP: &str = "H4sI";
 
-/// The least that zlib makes of anything, in bytes, and how many bytes it makes of one at most.
-const ZLIB_LEAST: (usize, usize) = (8, 1032);
+/// The size of the smallest zlib stream in bytes.
+const ZLIB_MIN_LEN: usize = 8;
 
-/// What `R` does with the content behind its text.
+/// The largest compression ratio of zlib.
+const ZLIB_MAX_RATIO: usize = 1032;
+
+/// What `R` does with the content after the replaced text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Replace {
-    /// It stays (the specification).
+    /// Keeps it (the specification).
     #[default]
     Overwrite,
-    /// It is cut off (the clients of v2).
+    /// Removes it (the clients of v2).
     Truncate,
 }
 
-/// How to apply a delta.
+/// Options of [`apply`].
 #[derive(Debug, Clone, Copy)]
 pub struct ApplyOptions {
-    /// What `R` does with the content behind its text.
+    /// What `R` does with the content after the replaced text.
     pub replace: Replace,
     /// The largest decompressed size in bytes.
     pub max_size: usize,
@@ -62,18 +65,18 @@ impl Default for ApplyOptions {
     }
 }
 
-/// The content after a delta.
+/// Applies a delta and returns the new content.
 ///
 /// # Errors
-/// [`DecodeError`]: the delta is malformed, its position lies behind the end of the content, or it
-/// is larger than `options.max_size` when decompressed.
+/// [`DecodeError`]: the delta is malformed, its position is after the end of the content, or its
+/// decompressed text is larger than `options.max_size`.
 pub fn apply(content: &str, delta: &str, options: &ApplyOptions) -> Result<String, DecodeError> {
     let edit = Edit::parse(delta, options)?;
     let Range { start, end } = edit.range(content, options.replace)?;
     Ok([&content[..start], &edit.text, &content[end..]].concat())
 }
 
-/// The shortest delta from `old` to `new`; of equally short ones the more readable.
+/// The shortest delta from `old` to `new`; of equally short ones, the more readable.
 pub fn encode(old: &str, new: &str) -> String {
     if old == new {
         return "D|+|".into();
@@ -81,11 +84,13 @@ pub fn encode(old: &str, new: &str) -> String {
     shortest(&candidates(old, new))
 }
 
-/// A delta from `old` to `new` that stays whole among others: `|D|`, which divides the deltas of a
-/// request, does not occur in it. What is known to be `added` is written as an addition without
-/// looking at other ways, so that it costs what is new; on top of nothing the whole text is written,
-/// whatever the peer has. Nothing else is compressed: a request is for models to read, or compressed
-/// as a whole.
+/// A delta from `old` to `new` for the list of deltas in a request. It does not contain `|D|`, which
+/// separates the deltas there.
+///
+/// If the caller knows that `new` is `old` and `added`, the delta is an addition and costs time in
+/// proportion to `added`. If `old` is empty, the delta is `D|F|`, which is right whatever the peer has.
+/// Only a delta that contains `|D|` is compressed: models read requests, and a packed request is
+/// compressed as a whole.
 #[cfg(feature = "session")]
 pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> String {
     let plain = match added {
@@ -97,7 +102,7 @@ pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> Stri
     if delta.contains("|D|") { packed(&delta) } else { delta }
 }
 
-/// Every way without compression.
+/// All uncompressed deltas from `old` to `new`.
 fn candidates<'a>(old: &str, new: &'a str) -> Vec<Plain<'a>> {
     let mut plain = vec![Plain { op: "F", position: None, text: new }];
     plain.extend(new.strip_prefix(old).map(Plain::addition));
@@ -112,8 +117,8 @@ fn shortest_plain(plain: &[Plain<'_>]) -> String {
 fn shortest(plain: &[Plain<'_>]) -> String {
     let mut shortest = shortest_plain(plain);
     for delta in plain {
-        // What cannot become shorter is not tried: a long conversation grows by little at a time.
-        let least = ZLIB_LEAST.0 + delta.len() / ZLIB_LEAST.1;
+        // Compression is skipped if it cannot win: most deltas add little to a long conversation.
+        let least = ZLIB_MIN_LEN + delta.len() / ZLIB_MAX_RATIO;
         if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
             let packed = packed(&delta.to_string());
             if packed.len() < shortest.len() {
@@ -128,7 +133,7 @@ fn packed(delta: &str) -> String {
     base85::encode_prefixed("D|Z|", &compression::zlib(delta.as_bytes()))
 }
 
-/// A delta that is not written yet.
+/// An uncompressed delta, before it is written.
 struct Plain<'a> {
     op: &'static str,
     position: Option<usize>,
@@ -157,8 +162,8 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// A replacement that every reader understands alike: positions in bytes, UTF-16 units and code
-/// points are the same before it, and nothing of the old content is left behind it.
+/// A replacement that all readers apply alike: the text before it is ASCII, so that positions in
+/// bytes, UTF-16 units and code points are equal, and it covers the rest of the old content.
 fn replacement<'a>(old: &str, new: &'a str) -> Option<Plain<'a>> {
     let position = common_ascii(old.as_bytes(), new.as_bytes());
     let (replaced, text) = (&old[position..], &new[position..]);
@@ -168,7 +173,7 @@ fn replacement<'a>(old: &str, new: &'a str) -> Option<Plain<'a>> {
     covers.then_some(Plain { op: "R", position: Some(position), text })
 }
 
-/// The length of the ASCII text that both begin with.
+/// The length of the common ASCII prefix.
 fn common_ascii(a: &[u8], b: &[u8]) -> usize {
     const STEP: usize = 64;
     let whole = a.chunks_exact(STEP).zip(b.chunks_exact(STEP));
@@ -177,7 +182,7 @@ fn common_ascii(a: &[u8], b: &[u8]) -> usize {
     steps + rest.take_while(|(a, b)| a == b && a.is_ascii()).count()
 }
 
-/// A content that grows by deltas; both ends of a stream have one.
+/// The content of a stream, updated by deltas. Both ends of the stream have one.
 #[derive(Debug, Clone, Default)]
 pub struct DeltaStream {
     content: String,
@@ -185,17 +190,17 @@ pub struct DeltaStream {
 }
 
 impl DeltaStream {
-    /// A stream that starts with `content`. Its options bound the content as well.
+    /// A stream that starts with `content`. `options.max_size` also limits the content.
     pub fn new(content: impl Into<String>, options: ApplyOptions) -> Self {
         Self { content: content.into(), options }
     }
 
-    /// The content so far.
+    /// The current content.
     pub fn content(&self) -> &str {
         &self.content
     }
 
-    /// Takes over `content` and returns the delta that tells the other end.
+    /// Sets the content and returns the delta to send to the other end.
     pub fn push(&mut self, content: &str) -> String {
         let delta = encode(&self.content, content);
         if content.starts_with(&*self.content) {
@@ -206,11 +211,11 @@ impl DeltaStream {
         delta
     }
 
-    /// Applies a delta of the other end; the content afterwards.
+    /// Applies a delta of the other end and returns the new content.
     ///
     /// # Errors
-    /// As [`apply`], and [`DecodeError::OutputTooLarge`] when the content grows above `max_size`;
-    /// the content stays what it was.
+    /// As [`apply`], and [`DecodeError::OutputTooLarge`] if the content would exceed `max_size`. The
+    /// content is then unchanged.
     pub fn apply(&mut self, delta: &str) -> Result<&str, DecodeError> {
         let edit = Edit::parse(delta, &self.options)?;
         let range = edit.range(&self.content, self.options.replace)?;
@@ -223,23 +228,25 @@ impl DeltaStream {
     }
 }
 
-/// What a delta does, without compression.
+/// A parsed and decompressed delta.
 #[derive(Debug)]
 pub(crate) struct Edit<'a> {
     at: At,
     text: Cow<'a, str>,
 }
 
-/// Where the text goes.
+/// The place of the text in the content.
 #[derive(Debug, Clone, Copy)]
 enum At {
+    /// All of the content.
     All,
     End,
+    /// An index of code points.
     Position(usize),
 }
 
 impl<'a> Edit<'a> {
-    /// Reads a delta.
+    /// Parses a delta.
     pub(crate) fn parse(delta: &'a str, options: &ApplyOptions) -> Result<Self, DecodeError> {
         let (op, payload) = split(detect::skip_blank(delta))?;
         match op {
@@ -285,7 +292,7 @@ impl<'a> Edit<'a> {
         Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) }
     }
 
-    /// Which bytes of `content` the text takes the place of.
+    /// The bytes of `content` that the text replaces.
     fn range(&self, content: &str, replace: Replace) -> Result<Range<usize>, DecodeError> {
         let position = match self.at {
             At::All => return Ok(0..content.len()),
@@ -294,38 +301,40 @@ impl<'a> Edit<'a> {
         };
         let start = nth_char(content, position).ok_or_else(|| {
             let len = content.chars().count();
-            invalid(format!("position {position} lies behind the end of {len} code points"))
+            invalid(format!(
+                "position {position} is after the end of the content, {len} code points"
+            ))
         })?;
         let end = match replace {
             Replace::Truncate => content.len(),
             Replace::Overwrite => {
-                let behind = &content[start..];
-                nth_char(behind, self.text.chars().count()).map_or(content.len(), |len| start + len)
+                let rest = &content[start..];
+                nth_char(rest, self.text.chars().count()).map_or(content.len(), |len| start + len)
             }
         };
         Ok(start..end)
     }
 }
 
-/// What a session does with the deltas of a request.
+/// Methods that only sessions need.
 #[cfg(feature = "session")]
 impl Edit<'_> {
-    /// The text that is added at the end, if that is all.
+    /// The text of an addition; `None` for any other delta.
     pub(crate) fn addition(&self) -> Option<&str> {
         matches!(self.at, At::End).then_some(&self.text)
     }
 
-    /// Whether nothing of the old content stays.
+    /// Whether the delta replaces all of the content.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.at, At::All)
     }
 
-    /// The bytes of its text.
+    /// The length of the text in bytes.
     pub(crate) fn text_len(&self) -> usize {
         self.text.len()
     }
 
-    /// Applies the edit in place; on an error the content is what it was.
+    /// Applies the delta in place. On an error the content is unchanged.
     pub(crate) fn apply(&self, content: &mut String, replace: Replace) -> Result<(), DecodeError> {
         let range = self.range(content, replace)?;
         content.replace_range(range, &self.text);
@@ -333,7 +342,7 @@ impl Edit<'_> {
     }
 }
 
-/// `D|op|payload`: the operation and the payload.
+/// Splits `D|op|payload` into the operation and the payload.
 fn split(delta: &str) -> Result<(&str, &str), DecodeError> {
     delta.strip_prefix("D|").and_then(|rest| rest.split_once('|')).ok_or_else(|| {
         invalid(format!("expected a delta D|operation|text, found {}", excerpt(delta)))
@@ -344,7 +353,7 @@ fn unpack(packed: &[u8], options: &ApplyOptions) -> Result<String, DecodeError> 
     let bytes = compression::inflate(packed, options.max_size)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        invalid(format!("the compressed delta is not UTF-8 from byte {at} on"))
+        invalid(format!("the decompressed delta is not UTF-8 from byte {at} on"))
     })
 }
 
@@ -355,7 +364,8 @@ fn parse_position(text: &str) -> Result<usize, DecodeError> {
     })
 }
 
-/// The byte offset of the code point at `index`, which may be the one behind the last.
+/// The byte offset of the code point at `index`; the length of the text if `index` is the number of
+/// code points.
 fn nth_char(text: &str, index: usize) -> Option<usize> {
     text.char_indices().map(|(offset, _)| offset).chain([text.len()]).nth(index)
 }
@@ -402,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_what_was_expected_and_found() {
         let twice = format!("D|Z|{}", packed(&format!("D|Z|{}", packed("D|F|x"))));
         for (delta, message) in [
             ("", "expected a delta D|operation|text, found \"\""),
@@ -412,7 +422,7 @@ mod tests {
             ("D|R|1", "expected D|R|position|text, found \"1\""),
             ("D|R|-1|y", "expected a position in code points, found \"-1\""),
             ("D|R||y", "expected a position in code points, found \"\""),
-            ("D|R|4|y", "position 4 lies behind the end of 3 code points"),
+            ("D|R|4|y", "position 4 is after the end of the content, 3 code points"),
             (
                 "D|R|99999999999999999999|y",
                 "expected a position in code points, found \"99999999999999999999\"",
@@ -424,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_bounded_and_keeps_its_content_on_failure() {
+    fn a_failed_delta_leaves_the_content_of_a_stream_unchanged() {
         let mut stream = DeltaStream::new("ab", ApplyOptions { max_size: 4, ..Default::default() });
         assert_eq!(stream.apply("D|+|cd").unwrap(), "abcd");
         assert_eq!(stream.apply("D|+|e"), Err(DecodeError::OutputTooLarge { limit: 4 }));
@@ -447,7 +457,7 @@ mod tests {
         assert!(encode("", &"so it goes. ".repeat(100)).starts_with("D|Z|"));
     }
 
-    /// Every way in which some client reads an `R`.
+    /// The contents that different clients produce from an `R`.
     fn readings(old: &str, position: usize, text: &str) -> Vec<Vec<u16>> {
         let utf16: Vec<u16> = old.encode_utf16().collect();
         let text: Vec<u16> = text.encode_utf16().collect();
@@ -459,7 +469,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_delta_leads_to_the_new_content(
+        fn applying_an_encoded_delta_returns_the_new_content(
             prefix in "[ab|é한🚀]{0,12}|[ab]{60,200}",
             old in "[ab|é한🚀]{0,12}",
             new in "[ab|é한🚀]{0,12}",
@@ -482,7 +492,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_delta_or_an_error(content: String, delta in "D\\|(F|\\+|R|Z[F+R]?)\\|[0-9a|é]{0,20}") {
+        fn arbitrary_deltas_do_not_panic(content: String, delta in "D\\|(F|\\+|R|Z[F+R]?)\\|[0-9a|é]{0,20}") {
             let _ = applied(&content, &delta);
         }
     }

@@ -1,13 +1,13 @@
-//! What a text is, by its first characters: v2 "Format Detection", v4 section 1.
+//! Recognizes the kind of a text by its prefix: v2 "Format Detection", v4 section 1.
 
 use super::error::DecodeError;
 use super::format::{Format, Kind};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What stands at the start of a message, in the order in which it is looked for. `MPK:` and `A85:`
-/// (v1.2) come before `M` and `A`, for which they cannot be taken: no Base64 has a `:`, and no
-/// `MessagePack` array or map begins with the Base85 digit `8`.
+/// All prefixes, in the order of the search. `MPK:` and `A85:` (v1.2) come before `M` and `A`. They
+/// are not ambiguous: Base64 has no `:`, and no `MessagePack` array or map begins with the Base85
+/// digit `8`.
 const PREFIXES: [(&str, Kind); 14] = [
     ("RES|", Kind::Response(Format::Dsl)),
     ("MPK:", Kind::Response(Format::Binary)),
@@ -25,7 +25,7 @@ const PREFIXES: [(&str, Kind); 14] = [
     ("D", Kind::Response(Format::Dictionary)),
 ];
 
-/// Says what `wire` is without decoding it.
+/// The kind of a text, without decoding it.
 ///
 /// # Errors
 /// [`DecodeError::EmptyResponse`] and [`DecodeError::InvalidPrefix`].
@@ -33,20 +33,20 @@ pub fn detect(wire: &str) -> Result<Kind, DecodeError> {
     split(wire).map(|(kind, _)| kind)
 }
 
-/// `text` from its first character that is neither white space nor a byte order mark.
+/// Strips white space and a byte order mark from the beginning of a text.
 pub(super) fn skip_blank(text: &str) -> &str {
     let text = text.trim_ascii_start();
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii_start()
 }
 
-/// What `wire` is, and its payload: what follows the prefix (for a verbose message, all of it).
+/// The kind of a text, and its payload: the text after the prefix; for a verbose message, all of it.
 pub(super) fn split(wire: &str) -> Result<(Kind, &str), DecodeError> {
     let text = skip_blank(wire);
     for (prefix, kind) in PREFIXES {
         if let Some(payload) = text.strip_prefix(prefix) {
             return Ok(match kind {
                 Kind::Response(Format::Verbose) => (kind, text),
-                // The result of the DSL is kept to its last character.
+                // The result of the DSL keeps trailing white space.
                 Kind::Response(Format::Dsl) => (kind, payload),
                 _ => (kind, payload.trim_ascii_end()),
             });
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_characters_decide() {
+    fn the_prefix_decides_the_kind() {
         for (wire, name) in [
             ("RES|OK|G3|0|x", "dsl"),
             ("MPK:lA==", "binary"),

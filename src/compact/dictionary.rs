@@ -1,13 +1,13 @@
-//! Trained zstd dictionaries, and the files that hold them.
+//! Trained zstd dictionaries and their files.
 //!
-//! A file is one line of text and the dictionary as zstd writes it:
+//! A file is one line of text, followed by the dictionary in the format of zstd:
 //!
 //! ```text
 //! ZDCT|v2|content type|model|samples|time\n<zstd dictionary>
 //! ```
 //!
-//! Files of version 1 (no model) and bare zstd dictionaries load too. A dictionary is found by the
-//! id that zstd gives it; only old containers, whose frames have none, are found by name.
+//! Files of version 1 (without a model) and bare zstd dictionaries are read as well. A decoder finds a
+//! dictionary by its zstd id, or by its name for old containers, whose frames have no id.
 
 use super::error::{DecodeError, EncodeError};
 use super::format::{Layout, Protocol};
@@ -18,26 +18,26 @@ use crate::limits::MAX_DICTIONARY_HEADER;
 use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
 
-/// Level at which dictionaries compress: the next two win less than 1% for half as much time again
-/// (`benches/RESULTS.md`, "Compression levels").
+/// The compression level. Each of the next two levels saves less than 1% and takes half as much time
+/// again (`benches/RESULTS.md`, "Compression levels").
 const LEVEL: i32 = 8;
 
-/// Default size of a trained dictionary in bytes, zstd's own.
+/// The default size of a trained dictionary in bytes, the same as that of zstd.
 pub const DEFAULT_SIZE: usize = 112_640;
 
-/// First bytes of a zstd dictionary (RFC 8878, section 5).
+/// The first bytes of a zstd dictionary (RFC 8878, section 5).
 const ZSTD_DICTIONARY_MAGIC: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
 
-/// What a dictionary's file says about it.
+/// The first line of a dictionary file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Description {
-    /// What the samples were: `code`, `mixed`, ….
+    /// The content of the samples: `code`, `mixed`, ….
     pub content_type: String,
-    /// Which model wrote them; empty for any.
+    /// The model that wrote the samples; empty for any model.
     pub model: String,
-    /// How many there were.
+    /// The number of samples.
     pub samples: u64,
-    /// When it was trained, in seconds since 1970, as the file has it.
+    /// The time of the training in seconds since 1970, as text.
     pub time: String,
 }
 
@@ -47,7 +47,7 @@ pub struct Dictionary {
     description: Description,
     content: Vec<u8>,
     decompressor: DDict<'static>,
-    // Made on first use: a program that only reads never pays for it.
+    // Prepared on first use, because a program that only decodes does not need it.
     compressor: OnceLock<CDict<'static>>,
 }
 
@@ -59,33 +59,33 @@ static BUILT_IN: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
 });
 
 impl Dictionary {
-    /// The dictionary inside the package, which every decoder knows.
+    /// The dictionary that is compiled in. Every decoder has it.
     ///
     /// Trained by `python -m data.train` from the samples in `data/corpus/`.
     pub fn built_in() -> &'static Arc<Self> {
         &BUILT_IN
     }
 
-    /// Trains a dictionary of at most `size` bytes from samples of what will be compressed:
-    /// `MessagePack` messages as [`sample`] writes them.
+    /// Trains a dictionary of at most `size` bytes from samples: `MessagePack` messages as [`sample`]
+    /// writes them.
     ///
     /// # Errors
-    /// [`EncodeError`] on `samples` when they are too few or too small, and on `content_type` or
-    /// `model` when a file header cannot carry them.
+    /// [`EncodeError`] for `samples` that are too few or too small, and for a `content_type` or
+    /// `model` that the first line of a file cannot hold.
     pub fn train(
         samples: &[Vec<u8>],
         size: usize,
         description: Description,
     ) -> Result<Self, EncodeError> {
         description.check()?;
-        // No dictionary is larger than what it is made of, and zstd takes all of `size` at once.
+        // zstd allocates `size` at once, and no dictionary is larger than its samples.
         let total = samples.iter().map(Vec::len).fold(0, usize::saturating_add);
         let content =
             zstd::dict::from_samples(samples, size.min(total)).map_err(|error| EncodeError {
                 field: "samples",
                 message: format!(
-                    "{} samples make no dictionary of {size} bytes ({error}): give more or longer \
-                 ones, or a smaller size",
+                    "{} samples are too few or too short for a dictionary of {size} bytes \
+                     ({error}): add samples or choose a smaller size",
                     samples.len()
                 ),
             })?;
@@ -104,7 +104,7 @@ impl Dictionary {
         let line = file.iter().take(MAX_DICTIONARY_HEADER).position(|&byte| byte == b'\n');
         let header = line.and_then(|end| std::str::from_utf8(&file[..end]).ok());
         let (Some(end), Some(header)) = (line, header) else {
-            return invalid("no dictionary file: expected a line that begins with ZDCT|");
+            return invalid("expected a dictionary file, whose first line begins with ZDCT|");
         };
         let parts: Vec<&str> = header.split('|').collect();
         let (content_type, model, samples, time) = match parts[..] {
@@ -127,10 +127,10 @@ impl Dictionary {
     }
 
     fn new(content: Vec<u8>, description: Description) -> Result<Self, DecodeError> {
-        // Without the magic number zstd takes any bytes for a dictionary without an id.
+        // Without the magic number, zstd accepts any bytes as a dictionary without an id.
         let valid = content.starts_with(&ZSTD_DICTIONARY_MAGIC);
         let Some(decompressor) = DDict::try_create(&content).filter(|_| valid) else {
-            return invalid("the file holds no valid zstd dictionary");
+            return invalid("invalid zstd dictionary");
         };
         let id = zstd_safe::get_dict_id_from_dict(&content).map_or(0, u32::from);
         Ok(Self { id, description, content, decompressor, compressor: OnceLock::new() })
@@ -141,17 +141,17 @@ impl Dictionary {
         [self.description.header().as_bytes(), &self.content].concat()
     }
 
-    /// The id that frames carry; 0 for a dictionary without one, which can only decompress.
+    /// The id, which frames refer to. A dictionary without an id has 0 and can only decompress.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// What the file says.
+    /// The description from the file.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// The dictionary as zstd wrote it.
+    /// The dictionary in the format of zstd.
     pub fn content(&self) -> &[u8] {
         &self.content
     }
@@ -161,17 +161,17 @@ impl Dictionary {
     }
 
     /// # Errors
-    /// [`EncodeError`] for a dictionary without an id: nobody could tell what to decompress with.
+    /// [`EncodeError`] for a dictionary without an id: a decoder could not find it.
     pub(super) fn compressor(&self) -> Result<&CDict<'static>, EncodeError> {
         let error = |message: &str| EncodeError { field: "dictionary", message: message.into() };
         if self.id == 0 {
-            return Err(error("it has no id, so that no frame could name it"));
+            return Err(error("it has no id, so a decoder could not find it"));
         }
         if let Some(compressor) = self.compressor.get() {
             return Ok(compressor);
         }
         let compressor = CDict::try_create(&self.content, LEVEL)
-            .ok_or_else(|| error("zstd found no memory to prepare it"))?;
+            .ok_or_else(|| error("not enough memory to prepare it"))?;
         Ok(self.compressor.get_or_init(|| compressor))
     }
 }
@@ -187,23 +187,23 @@ impl Description {
             [("content_type", &self.content_type), ("model", &self.model), ("time", &self.time)]
         {
             if text.contains(['|', '\n']) {
-                let message = "a dictionary file cannot carry '|' or a line break here".into();
+                let message = "a dictionary file cannot hold '|' or a line feed here".into();
                 return Err(EncodeError { field, message });
             }
         }
         if self.header().len() > MAX_DICTIONARY_HEADER {
             let message =
-                format!("with the rest it makes a line above {MAX_DICTIONARY_HEADER} bytes");
+                format!("the first line would be longer than {MAX_DICTIONARY_HEADER} bytes");
             return Err(EncodeError { field: "content_type", message });
         }
         Ok(())
     }
 }
 
-/// A response as the dictionary format compresses it: what a dictionary is trained on.
+/// A response as the dictionary format compresses it, for training.
 ///
 /// # Errors
-/// [`EncodeError`] for a result above 4 GiB.
+/// [`EncodeError`] for a result of 4 GiB or more.
 pub fn sample(response: &Response<'_>) -> Result<Vec<u8>, EncodeError> {
     layout::write(response, Layout::Map, Protocol::V4)
 }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_refused() {
+    fn invalid_files_are_rejected() {
         let long = [b"ZDCT|v2|".repeat(1000), b"\n".to_vec()].concat();
         for file in [&b""[..], b"ZDCT|v3|a|b|1|2\nx", b"ZDCT|v1|a|b|1|2\nx", b"\xff\n", &long] {
             assert!(matches!(Dictionary::from_bytes(file), Err(DecodeError::InvalidFormat(_))));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_could_not_carry_is_refused_before_training() {
+    fn train_rejects_a_description_that_a_file_cannot_hold() {
         for content_type in ["a|b", "a\nb", &"x".repeat(5000)] {
             let description =
                 Description { content_type: content_type.into(), ..Default::default() };
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_beyond_the_samples_takes_no_memory() {
+    fn train_limits_the_memory_by_the_size_of_the_samples() {
         let samples: Vec<_> =
             (0..200).map(|i| format!("sample {i} of many").into_bytes()).collect();
         let dictionary = Dictionary::train(&samples, usize::MAX, Description::default());
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_samples_are_an_error() {
+    fn train_rejects_too_few_samples() {
         let samples = vec![b"one".to_vec()];
         let error = Dictionary::train(&samples, 1000, Description::default());
         assert_eq!(error.err().map(|e| e.field), Some("samples"));

@@ -1,6 +1,6 @@
-//! `RES|status|model|tokens|result`: v2 section 2, v4 section 3.
+//! The DSL `RES|status|model|tokens|result`: v2 section 2, v4 section 3.
 //!
-//! The result is everything behind the fourth `|`, to the last character.
+//! The result is everything after the fourth `|`, including separators and trailing white space.
 
 use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status};
@@ -9,11 +9,11 @@ use crate::excerpt::excerpt;
 use crate::limits::MAX_TOKENS;
 use std::borrow::Cow;
 
-/// Writes a response; the model may hold neither `|` nor a line break.
+/// Writes a response. The model must not contain `|` or a line feed.
 pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<String, EncodeError> {
     let model = &response.model;
     if let Some(found) = model.chars().find(|c| matches!(c, '|' | '\n')) {
-        let message = format!("the DSL cannot carry {found:?} in {}", excerpt(model));
+        let message = format!("the DSL cannot represent {found:?} in {}", excerpt(model));
         return Err(EncodeError { field: "model", message });
     }
     let (status, tokens, result) =
@@ -21,7 +21,7 @@ pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<Strin
     Ok(format!("RES|{status}|{model}|{tokens}|{result}"))
 }
 
-/// Reads what follows `RES|`.
+/// Parses the text after `RES|`.
 pub(super) fn read(payload: &str) -> Result<Response<'_>, DecodeError> {
     let invalid = |message| Err(DecodeError::InvalidFormat(message));
     let mut parts = payload.splitn(4, '|');
@@ -30,7 +30,7 @@ pub(super) fn read(payload: &str) -> Result<Response<'_>, DecodeError> {
     else {
         let found = payload.split('|').count();
         return invalid(format!(
-            "expected RES|status|model|tokens|result, found {found} of 4 parts"
+            "expected RES|status|model|tokens|result, found {found} of the 4 fields"
         ));
     };
     let Some(status) = Status::from_code(status) else {
@@ -52,7 +52,7 @@ pub(super) fn read(payload: &str) -> Result<Response<'_>, DecodeError> {
     })
 }
 
-/// ASCII digits only: `str::parse` also takes a `+`.
+/// Parses ASCII digits only; `str::parse` would also accept a `+`.
 fn parse_tokens(text: &str) -> Option<u64> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -72,10 +72,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_invalid_field() {
         for (payload, message) in [
-            ("", "expected RES|status|model|tokens|result, found 1 of 4 parts"),
-            ("OK|G3|0", "expected RES|status|model|tokens|result, found 3 of 4 parts"),
+            ("", "expected RES|status|model|tokens|result, found 1 of the 4 fields"),
+            ("OK|G3|0", "expected RES|status|model|tokens|result, found 3 of the 4 fields"),
             ("ok|G3|0|", "expected the status OK, ERR, PART, PARTIAL or STREAM, found \"ok\""),
             ("OK|G3|+1|", "expected a token count of 0 to 2^63 - 1, found \"+1\""),
             ("OK|G3||", "expected a token count of 0 to 2^63 - 1, found \"\""),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_would_break_the_fields_is_refused() {
+    fn a_model_with_a_separator_is_rejected() {
         for model in ["a|b", "a\nb"] {
             let response = Response { model: model.into(), ..Response::new("x") };
             assert_eq!(write(&response, Protocol::V4).unwrap_err().field, "model");

@@ -1,53 +1,53 @@
-//! From a response to a text: one writer per format, and the two ways to choose one.
+//! Encodes a response as text in a given format, or in one chosen by size.
 //!
 //! v2 sections 3 to 6, v4 sections 1, 2 and 4.
 
 use super::dictionary::Dictionary;
 use super::error::EncodeError;
-use super::format::{Format, Layout, Protocol};
+use super::format::{Encoding, Format, Layout, Protocol, Transport};
 use super::response::Response;
 use super::{dsl, layout, verbose};
 use crate::{base85, compression};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-/// Results below this many bytes travel as DSL when the format is chosen by size.
+/// `auto` writes results below this many bytes as DSL.
 pub(super) const AUTO_DSL_BELOW: usize = 50;
-/// Above this many bytes protocol 2 compresses.
+/// In protocol 2, `auto` compresses results above this many bytes.
 const AUTO_V2_ZLIB_ABOVE: usize = 500;
-/// From this many bytes protocol 4 compresses.
+/// In protocol 4, `auto` compresses results from this many bytes.
 const AUTO_V4_ZSTD_FROM: usize = 256;
 
-/// Which format to write.
+/// The format to write, or how to choose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Choice {
-    /// This one.
+    /// A given format.
     Format(Format),
-    /// By the size of the result (v2 section 6, v4 section 2).
+    /// A format chosen by the size of the result (v2 section 6, v4 section 2).
     #[default]
     Auto,
-    /// The shortest of all.
+    /// The format with the shortest text.
     Smallest,
 }
 
-/// How to encode.
+/// Options of [`encode`].
 #[derive(Clone, Copy, Default)]
 pub struct EncodeOptions<'d> {
     /// The format, or how to choose it.
     pub format: Choice,
-    /// The dialect.
+    /// The protocol version.
     pub protocol: Protocol,
-    /// The `MessagePack` layout; by default the one that the format has in the dialect.
+    /// The `MessagePack` layout; by default that of the format in the protocol version.
     pub layout: Option<Layout>,
-    /// The dictionary for the dictionary format (default: the built-in one), and for
-    /// [`Choice::Auto`] in protocol 4 leave to use it.
+    /// The dictionary of [`Format::Dictionary`]; by default the built-in one. [`Choice::Auto`] takes
+    /// that format in protocol 4 only if this is set.
     pub dictionary: Option<&'d Dictionary>,
 }
 
-/// Writes a response.
+/// Encodes a response.
 ///
 /// # Errors
-/// [`EncodeError`] names the field that the format cannot carry.
+/// [`EncodeError`] names the field that the format cannot represent.
 pub fn encode(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
     response.check()?;
     match options.format {
@@ -62,43 +62,48 @@ fn write(
     format: Format,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
-    let protocol = options.protocol;
-    match format {
-        Format::Verbose => verbose::write(response, protocol),
-        Format::Dsl => dsl::write(response, protocol),
-        _ => {
-            let layout = options.layout.unwrap_or(Layout::default_for(format, protocol));
-            wrap(&layout::write(response, layout, protocol)?, format, options)
-        }
+    match format.encoding() {
+        Encoding::Verbose => verbose::write(response, options.protocol),
+        Encoding::Dsl => dsl::write(response, options.protocol),
+        Encoding::Message(transport) => write_message(response, transport, options),
     }
 }
 
-/// Puts a `MessagePack` message into the transport coding of a binary format.
-pub(super) fn wrap(
-    message: &[u8],
-    format: Format,
+fn write_message(
+    response: &Response<'_>,
+    transport: Transport,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
-    Ok(match format {
-        Format::Binary => {
+    let protocol = options.protocol;
+    let layout = options.layout.unwrap_or(Layout::default_for(transport, protocol));
+    wrap(&layout::write(response, layout, protocol)?, transport, options)
+}
+
+/// Encodes a `MessagePack` message as text, prefix included.
+pub(super) fn wrap(
+    message: &[u8],
+    transport: Transport,
+    options: &EncodeOptions<'_>,
+) -> Result<String, EncodeError> {
+    Ok(match transport {
+        Transport::Base64 => {
             let mut wire = String::from("M");
             BASE64.encode_string(message, &mut wire);
             wire
         }
-        Format::Zlib => base85::encode_prefixed(
+        Transport::Base85 => base85::encode_prefixed("A", message),
+        Transport::Zlib => base85::encode_prefixed(
             "Z",
             &match options.protocol {
                 Protocol::V2 => compression::zlib(message),
                 Protocol::V4 => compression::gzip(message),
             },
         ),
-        Format::Zstd => base85::encode_prefixed("S", &zstd(message, None)?),
-        Format::Dictionary => {
+        Transport::Zstd => base85::encode_prefixed("S", &zstd(message, None)?),
+        Transport::Dictionary => {
             let dictionary = options.dictionary.unwrap_or_else(|| Dictionary::built_in());
             base85::encode_prefixed("D", &zstd(message, Some(dictionary))?)
         }
-        // The text formats have no message to wrap.
-        Format::Base85 | Format::Verbose | Format::Dsl => base85::encode_prefixed("A", message),
     })
 }
 
@@ -109,66 +114,58 @@ fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, Enco
 }
 
 fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
-    let write = |format| write(response, format, options);
+    let write = |transport| write_message(response, transport, options);
     let len = response.result.len();
     if len < AUTO_DSL_BELOW {
-        // The model may be one that the DSL cannot carry.
-        return write(Format::Dsl).or_else(|_| write(Format::Base85));
+        // The DSL cannot carry a model with a separator.
+        return dsl::write(response, options.protocol).or_else(|_| write(Transport::Base85));
     }
-    auto_binary(len, options, write)
+    auto_transport(len, options, write)
 }
 
-/// Chooses by size among the binary formats.
-pub(super) fn auto_binary(
+/// Chooses the transport by the size of the message.
+pub(super) fn auto_transport(
     len: usize,
     options: &EncodeOptions<'_>,
-    write: impl Fn(Format) -> Result<String, EncodeError>,
+    write: impl Fn(Transport) -> Result<String, EncodeError>,
 ) -> Result<String, EncodeError> {
     match options.protocol {
-        Protocol::V2 if len > AUTO_V2_ZLIB_ABOVE => write(Format::Zlib),
-        Protocol::V2 => write(Format::Base85),
+        Protocol::V2 if len > AUTO_V2_ZLIB_ABOVE => write(Transport::Zlib),
+        Protocol::V2 => write(Transport::Base85),
         Protocol::V4 => {
-            let format = if len < AUTO_V4_ZSTD_FROM { Format::Base85 } else { Format::Zstd };
-            let wire = write(format)?;
+            let small = len < AUTO_V4_ZSTD_FROM;
+            let wire = write(if small { Transport::Base85 } else { Transport::Zstd })?;
             if options.dictionary.is_none() {
                 return Ok(wire);
             }
-            let with_dictionary = write(Format::Dictionary)?;
+            let with_dictionary = write(Transport::Dictionary)?;
             Ok(if with_dictionary.len() < wire.len() { with_dictionary } else { wire })
         }
     }
 }
 
-/// The shortest text of all. A verbose message that would read its model as a name is no candidate.
+/// The shortest text of all formats. Verbose is left out if a decoder would read the model of the
+/// message as a name.
 fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
-    let candidates = Format::ALL
+    let [first, others @ ..] = Format::ALL;
+    let others = others
         .into_iter()
         .filter(|&format| format != Format::Verbose || response.model_stays_in_verbose());
-    shortest(candidates, |format| write(response, format, options))
+    shortest(first, others, |format| write(response, format, options))
 }
 
-/// The shortest text in bytes; of equally short ones the more readable. A format that cannot carry
-/// the message is no candidate; where none can, the first failure is the answer.
+/// The shortest text in bytes; of equally short texts the one of the earlier format. Skips a format
+/// that cannot carry the message; if none can, returns the error of the first format.
 pub(super) fn shortest(
-    formats: impl Iterator<Item = Format>,
+    first: Format,
+    others: impl IntoIterator<Item = Format>,
     write: impl Fn(Format) -> Result<String, EncodeError>,
 ) -> Result<String, EncodeError> {
-    let mut shortest: Option<String> = None;
-    let mut failure = None;
-    for format in formats {
-        match write(format) {
-            Ok(wire) if shortest.as_ref().is_none_or(|best| wire.len() < best.len()) => {
-                shortest = Some(wire);
-            }
-            Ok(_) => {}
-            Err(error) => failure = failure.or(Some(error)),
-        }
-    }
-    match (shortest, failure) {
-        (Some(wire), _) => Ok(wire),
-        (None, Some(error)) => Err(error),
-        (None, None) => write(Format::Base85),
-    }
+    others.into_iter().map(&write).fold(write(first), |best, wire| match (best, wire) {
+        (Ok(best), Ok(wire)) if wire.len() < best.len() => Ok(wire),
+        (Err(_), Ok(wire)) => Ok(wire),
+        (best, _) => best,
+    })
 }
 
 #[cfg(test)]
@@ -185,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_goes_by_the_size_of_the_result() {
+    fn auto_chooses_by_the_size_of_the_result() {
         let v2 = EncodeOptions { protocol: Protocol::V2, ..EncodeOptions::default() };
         let v4 = EncodeOptions::default();
         for (len, format2, format4) in [
@@ -202,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn auto_falls_back_to_base85_for_a_model_with_a_separator() {
+    fn auto_uses_base85_for_a_model_with_a_separator() {
         let response = Response { model: "a|b".into(), ..Response::new("x") };
         let wire = encode(&response, &EncodeOptions::default()).unwrap();
         assert!(wire.starts_with('A'));
     }
 
     #[test]
-    fn auto_takes_the_dictionary_only_where_it_is_shorter() {
+    fn auto_uses_the_dictionary_only_if_it_is_shorter() {
         let dictionary = Dictionary::built_in();
         let options = EncodeOptions { dictionary: Some(dictionary), ..EncodeOptions::default() };
         let prose = "Here's a step-by-step explanation of how this works, with an example: ";
@@ -220,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn smallest_is_the_shortest_of_all() {
+    fn smallest_is_the_shortest_format() {
         for text in ["", "short", &"x".repeat(60), &"so it goes. ".repeat(40), "한국어 응답"] {
             for protocol in [Protocol::V2, Protocol::V4] {
                 let response = Response { tokens: 7, ..Response::new(text) };
@@ -238,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equally_short_texts_smallest_takes_the_more_readable() {
+    fn smallest_prefers_the_more_readable_of_equally_short_formats() {
         let response = Response { model: "G3".into(), ..Response::new("kqzvxwjyfbghdcpmutl") };
         let options =
             |format| EncodeOptions { format, protocol: Protocol::V2, ..EncodeOptions::default() };
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn smallest_never_turns_a_model_into_a_name() {
+    fn smallest_keeps_a_model_that_verbose_would_read_as_a_name() {
         let text = "kqzvxwjyfbghdcpmutl0123456789";
         let response = Response { model: "gpt|4o".into(), ..Response::new(text) };
         let options = EncodeOptions { format: Choice::Smallest, ..EncodeOptions::default() };

@@ -1,64 +1,65 @@
-//! Why a message could not be read, or not be written.
+//! Errors of decoding and encoding.
 //!
-//! Compact Protocol v2 "Error Types" and v4 section 8 in one list. Positions count characters from 0
-//! in the payload, behind the prefix; offsets count bytes in what was decompressed.
+//! [`DecodeError`] joins the lists of Compact Protocol v2 "Error Types" and v4 section 8. Positions
+//! count characters of the payload after the prefix, from 0; offsets count bytes of the decompressed
+//! message.
 
 use crate::excerpt::excerpt;
 use crate::{base85, compression, msgpack};
 
-/// Why a text is not a message that can be read.
+/// An error in a message, or a limit that it exceeds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Nothing but white space.
+    /// The text is empty or only white space.
     #[error("the message is empty")]
     EmptyResponse,
-    /// The first character begins no format.
-    #[error("no message begins with {0:?}: expected '{{', 'RES|' or one of M A Z S D")]
+    /// No format begins with this character.
+    #[error("expected a message that begins with '{{', 'RES|' or one of M A Z S D, found {0:?}")]
     InvalidPrefix(char),
-    /// The format is known, the text is not in it.
+    /// The text does not follow the format of its prefix.
     #[error("{0}")]
     InvalidFormat(String),
-    /// A verbose message lacks a required member.
-    #[error("the message has no {0:?}")]
+    /// A verbose message has no such member.
+    #[error("missing member {0:?}")]
     MissingField(&'static str),
-    /// Not Base64.
-    #[error("Base64 breaks at position {position}")]
+    /// The payload is not Base64.
+    #[error("invalid Base64 at position {position}")]
     InvalidBase64 {
-        /// Characters from 0.
+        /// The index of the character in the payload.
         position: usize,
     },
-    /// Not Base85: a foreign character, a length or a value.
+    /// The payload is not Base85: an invalid character, length or group.
     #[error(transparent)]
     Base85(#[from] base85::Error),
-    /// Not a whole compressed stream.
+    /// The compressed data is invalid or truncated.
     #[error("decompression failed: {0}")]
     DecompressionFailed(String),
-    /// Decompressed, the message would be larger than the caller allows.
-    #[error("decompressed, the message is larger than max_size, {limit} bytes")]
+    /// The decompressed message is larger than the caller allows.
+    #[error("the decompressed message is larger than max_size, {limit} bytes")]
     OutputTooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The `MessagePack` value is not a response, or not a tool call.
-    #[error("not a MessagePack message: {0}")]
+    /// The `MessagePack` value is neither a response nor a tool call.
+    #[error("invalid MessagePack message: {0}")]
     InvalidMsgpack(#[from] msgpack::Error),
-    /// None of the given dictionaries is the one that the message was compressed with.
-    #[error("dictionary {} is not among those given", DictionaryKey(*id, name))]
+    /// The caller did not pass the dictionary that the message was compressed with.
+    #[error("unknown dictionary {}: pass it to the decoder", DictionaryKey(*id, name))]
     DictionaryNotFound {
-        /// The frame's dictionary id; 0 where it has none.
+        /// The dictionary id of the frame; 0 if the frame has none.
         id: u32,
-        /// The dictionary's name, which old containers have.
+        /// The name of the dictionary, if an old container holds the frame.
         name: Option<String>,
     },
 }
 
-/// Why a response cannot be written in a format.
+/// A field that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct EncodeError {
-    /// The field that cannot be carried.
+    /// The field.
     pub field: &'static str,
-    /// Why, and what can be done.
+    /// The reason, and what to do about it.
     pub message: String,
 }
 
@@ -71,6 +72,7 @@ impl From<compression::Error> for DecodeError {
     }
 }
 
+/// Displays the id of a dictionary, or its name if it has no id.
 struct DictionaryKey<'a>(u32, &'a Option<String>);
 
 impl std::fmt::Display for DictionaryKey<'_> {

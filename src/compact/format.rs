@@ -1,9 +1,9 @@
-//! The names and numbers of the protocol: dialects, formats, layouts, status and model codes.
+//! The names and numbers of the protocol: versions, formats, layouts, status and model codes.
 //!
-//! Compact Protocol v2 sections 1 to 3 and v4 sections 1 and 3. One table each; the encoders and
-//! decoders hold none of their own.
+//! Compact Protocol v2 sections 1 to 3 and v4 sections 1 and 3. All tables of the protocol are here;
+//! encoders and decoders share them.
 
-/// The dialect that an encoder writes. Decoders read both.
+/// The protocol version that an encoder writes. Decoders read both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Protocol {
     /// Compact Protocol v2.
@@ -13,7 +13,7 @@ pub enum Protocol {
     V4,
 }
 
-/// How a response travels.
+/// The format of a response on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A JSON object.
@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats, the more readable first.
+    /// All formats, the most readable first.
     pub const ALL: [Self; 7] = [
         Self::Dsl,
         Self::Verbose,
@@ -44,7 +44,7 @@ impl Format {
         Self::Dictionary,
     ];
 
-    /// The format's name in options.
+    /// The name of the format in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Verbose => "verbose",
@@ -56,14 +56,50 @@ impl Format {
             Self::Dictionary => "dictionary",
         }
     }
+
+    /// The encoding of the text of this format.
+    pub(super) const fn encoding(self) -> Encoding {
+        match self {
+            Self::Verbose => Encoding::Verbose,
+            Self::Dsl => Encoding::Dsl,
+            Self::Binary => Encoding::Message(Transport::Base64),
+            Self::Base85 => Encoding::Message(Transport::Base85),
+            Self::Zlib => Encoding::Message(Transport::Zlib),
+            Self::Zstd => Encoding::Message(Transport::Zstd),
+            Self::Dictionary => Encoding::Message(Transport::Dictionary),
+        }
+    }
 }
 
-/// What a text is, by its first characters.
+/// A [`Format`], divided into the two text formats and the transports of `MessagePack`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Verbose,
+    Dsl,
+    Message(Transport),
+}
+
+/// How a `MessagePack` message becomes text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// `M` + Base64.
+    Base64,
+    /// `A` + Base85.
+    Base85,
+    /// `Z` + Base85 of zlib (v2) or gzip (v4).
+    Zlib,
+    /// `S` + Base85 of zstd.
+    Zstd,
+    /// `D` + Base85 of zstd with a dictionary.
+    Dictionary,
+}
+
+/// The kind of a text, recognized by its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A response; [`decode`](super::decode) reads it.
+    /// A response, read by [`decode`](super::decode).
     Response(Format),
-    /// A streaming delta; [`apply_delta`](super::delta::apply) reads it.
+    /// A streaming delta, read by [`delta::apply`](super::delta::apply).
     Delta,
     /// A session's tool definition or reference.
     Tool,
@@ -76,7 +112,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name of the kind; that of the format for a response.
+    /// The name of the kind; for a response, the name of its format.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Response(format) => format.name(),
@@ -89,47 +125,47 @@ impl Kind {
     }
 }
 
-/// How a response is laid out in `MessagePack`.
+/// The layout of a response in `MessagePack`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// `[1, "OK", "G3", tokens, result]`.
     V1,
     /// `[2, 0, 0, tokens, result]`.
     V2,
-    /// `[3, 0, 0, result]`, with tokens before the result unless they are 0.
+    /// `[3, 0, 0, result]`, or `[3, 0, 0, tokens, result]` if tokens are not 0.
     V3,
     /// `{"v": 1, "s": "OK", "m": "C45", "t": tokens, "r": result}`.
     Map,
 }
 
 impl Layout {
-    /// The layout that a format has in a dialect unless another is asked for.
-    pub const fn default_for(format: Format, protocol: Protocol) -> Self {
-        match (format, protocol) {
-            (Format::Zstd | Format::Dictionary, _) | (_, Protocol::V4) => Self::Map,
-            (_, Protocol::V2) => Self::V3,
+    /// The default layout of a transport in a protocol version.
+    pub(super) const fn default_for(transport: Transport, protocol: Protocol) -> Self {
+        match (transport, protocol) {
+            (Transport::Zstd | Transport::Dictionary, _) | (_, Protocol::V4) => Self::Map,
+            (Transport::Base64 | Transport::Base85 | Transport::Zlib, Protocol::V2) => Self::V3,
         }
     }
 }
 
-/// Whether a response is whole and well.
+/// The status of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Status {
     /// Success.
     #[default]
     Ok,
-    /// Failure; the result says what failed.
+    /// Failure; the result is the error message.
     Err,
-    /// A part of an answer: `PART` in v2, `PARTIAL` in v4.
+    /// A partial answer: `PART` in v2, `PARTIAL` in v4.
     Part,
-    /// A piece of a stream.
+    /// A chunk of a stream.
     Stream,
 }
 
 impl Status {
     const BY_INT: [Self; 4] = [Self::Ok, Self::Err, Self::Part, Self::Stream];
 
-    /// The code in a dialect.
+    /// The code in a protocol version.
     pub const fn code(self, protocol: Protocol) -> &'static str {
         match (self, protocol) {
             (Self::Ok, _) => "OK",
@@ -140,7 +176,7 @@ impl Status {
         }
     }
 
-    /// The status of a code in either dialect.
+    /// The status of a code of either protocol version.
     pub fn from_code(code: &str) -> Option<Self> {
         match code {
             "OK" => Some(Self::Ok),
@@ -161,7 +197,7 @@ impl Status {
         Self::BY_INT.get(usize::try_from(int).ok()?).copied()
     }
 
-    /// The return code of a verbose message that says no more than this status.
+    /// The return code that a verbose message has for this status by default.
     pub const fn returncode(self) -> i64 {
         match self {
             Self::Err => 1,
@@ -170,13 +206,13 @@ impl Status {
     }
 }
 
-/// Model codes with an integer, in its order (v2 section 3).
+/// Model codes that have an integer; the integer is the index (v2 section 3).
 const MODELS_BY_INT: [&str; 6] = ["G3", "C4", "X5", "OL", "AD", "SE"];
 
 /// Model codes without an integer (v4 section 3).
 const MODELS_V4_ONLY: [&str; 6] = ["C45", "CS", "CH", "G4", "G5", "O4"];
 
-/// What a model's name contains, in lower case, and the code that it then has; the first wins.
+/// A part of a model name in lower case, and the code of such models; the first match wins.
 const MODEL_NAMES: [(&str, &str); 7] = [
     ("gemini", "G3"),
     ("claude", "C4"),
@@ -197,13 +233,12 @@ pub(super) fn model_from_int(int: u64) -> Option<&'static str> {
     MODELS_BY_INT.get(usize::try_from(int).ok()?).copied()
 }
 
-/// Whether `text` is a model code of either dialect.
+/// Whether `text` is a model code of either protocol version.
 pub(super) fn is_model_code(text: &str) -> bool {
     MODELS_BY_INT.contains(&text) || MODELS_V4_ONLY.contains(&text)
 }
 
-/// The code of a verbose message's model: a code is itself, a known name has one, anything else is
-/// kept.
+/// The code for the model of a verbose message. A code and an unknown name are returned unchanged.
 pub fn model_code(name: &str) -> &str {
     if is_model_code(name) {
         return name;
@@ -217,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_those_of_the_specification() {
+    fn integers_match_the_specification() {
         for (int, code) in (0u8..).zip(["G3", "C4", "X5", "OL", "AD", "SE"]) {
             assert_eq!(model_int(code), Some(int));
             assert_eq!(model_from_int(int.into()), Some(code));
@@ -232,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn status_codes_are_read_in_both_dialects() {
+    fn status_codes_of_both_versions_are_read() {
         for status in Status::BY_INT {
             for protocol in [Protocol::V2, Protocol::V4] {
                 assert_eq!(Status::from_code(status.code(protocol)), Some(status));
@@ -242,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn model_names_become_codes_first_match_wins() {
+    fn model_names_map_to_the_first_matching_code() {
         for (name, code) in [
             ("gemini-2.5-pro", "G3"),
             ("Claude-Opus", "C4"),

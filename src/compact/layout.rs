@@ -4,11 +4,11 @@
 //! |---|---|
 //! | 1 | `[1, "OK", "G3", tokens, result]` |
 //! | 2 | `[2, 0, 0, tokens, result]` |
-//! | 3 | `[3, 0, 0, result]`, or `[3, 0, 0, tokens, result]` where tokens are not 0 |
+//! | 3 | `[3, 0, 0, result]`, or `[3, 0, 0, tokens, result]` if tokens are not 0 |
 //! | map | `{"v": 1, "s": "OK", "m": "C45", "t": tokens, "r": result}` |
 //!
-//! The first element decides which one is read. Nothing is guessed: an integer without a meaning, a
-//! value of another type, a missing or doubled element is an error with its offset.
+//! The first element of an array is its layout. The reader is strict: an unknown integer, a value of
+//! the wrong type, and a missing or duplicate element are errors with an offset.
 
 use super::error::EncodeError;
 use super::format::{Layout, Protocol, Status, model_from_int, model_int};
@@ -19,11 +19,11 @@ use crate::msgpack::{Error, Reader, Writer};
 use rmp::encode::{write_array_len, write_map_len, write_str, write_uint};
 use std::borrow::Cow;
 
-/// The version that a map carries.
+/// The version in a map.
 const MAP_VERSION: u64 = 1;
 
-/// Writes a response. A model without an integer turns layouts 2 and 3 into layout 1, which has
-/// text for it.
+/// Writes a response. If the model has no integer, layouts 2 and 3 fall back to layout 1, where the
+/// model is text.
 pub(super) fn write(
     response: &Response<'_>,
     layout: Layout,
@@ -32,7 +32,8 @@ pub(super) fn write(
     let Response { result, model, tokens, .. } = response;
     for (field, text) in [("result", result), ("model", model)] {
         if u32::try_from(text.len()).is_err() {
-            let message = format!("{} bytes are more than MessagePack carries", text.len());
+            let message =
+                format!("{} bytes are above 2^32 - 1, the limit of MessagePack", text.len());
             return Err(EncodeError { field, message });
         }
     }
@@ -76,7 +77,7 @@ pub(super) fn write(
     Ok(out.into_vec())
 }
 
-// The writer is memory: its error type has no values.
+// `Writer` writes to memory and cannot fail: its error type has no values.
 
 fn array(out: &mut Writer, len: u32) {
     let Ok(_) = write_array_len(out, len);
@@ -90,7 +91,7 @@ fn text(out: &mut Writer, value: &str) {
     let Ok(()) = write_str(out, value);
 }
 
-/// Reads a whole message in any layout.
+/// Reads a complete message in any layout.
 pub(super) fn read(data: &[u8]) -> Result<(Response<'_>, Layout), Error> {
     let mut reader = Reader::new(data);
     let read = if reader.at_map() { read_map(&mut reader) } else { read_array(&mut reader) }?;
@@ -100,23 +101,24 @@ pub(super) fn read(data: &[u8]) -> Result<(Response<'_>, Layout), Error> {
 
 fn read_array<'a>(reader: &mut Reader<'a>) -> Result<(Response<'a>, Layout), Error> {
     let len = reader.array_len()?;
-    let layout = at(reader, Reader::uint, |&version| match version {
+    let layout = read_as(reader, Reader::uint, |&version| match version {
         1 => Ok(Layout::V1),
         2 => Ok(Layout::V2),
         3 => Ok(Layout::V3),
         _ => Err(format!("expected layout 1, 2 or 3, found {version}")),
     })?;
     if !(len == 5 || len == 4 && layout == Layout::V3) {
-        let message = format!("expected 5 elements (4 in layout 3 without tokens), found {len}");
+        let message =
+            format!("expected 5 elements (or 4 in layout 3, without tokens), found {len}");
         return Err(Error { message, offset: 0 });
     }
     let (status, model) = if layout == Layout::V1 {
         (read_status(reader)?, reader.text()?)
     } else {
-        let status = at(reader, Reader::uint, |&int| {
+        let status = read_as(reader, Reader::uint, |&int| {
             Status::from_int(int).ok_or_else(|| format!("expected a status of 0 to 3, found {int}"))
         })?;
-        let model = at(reader, Reader::uint, |&int| {
+        let model = read_as(reader, Reader::uint, |&int| {
             model_from_int(int).ok_or_else(|| format!("expected a model of 0 to 5, found {int}"))
         })?;
         (status, model)
@@ -130,19 +132,19 @@ fn read_map<'a>(reader: &mut Reader<'a>) -> Result<(Response<'a>, Layout), Error
     let (mut version, mut status, mut model, mut tokens, mut result) =
         (None, None, None, None, None);
     let mut unknown = Vec::new();
-    let len = at(reader, Reader::map_len, |&len| {
+    let len = read_as(reader, Reader::map_len, |&len| {
         if len <= MAX_MAP_KEYS {
             Ok(len)
         } else {
-            Err(format!("{len} keys are above {MAX_MAP_KEYS}"))
+            Err(format!("expected at most {MAX_MAP_KEYS} keys, found {len}"))
         }
     })?;
     for _ in 0..len {
         let offset = reader.offset();
         let key = reader.text()?;
-        let twice = match key {
+        let is_duplicate = match key {
             "v" => version
-                .replace(at(reader, Reader::uint, |&version| match version {
+                .replace(read_as(reader, Reader::uint, |&version| match version {
                     MAP_VERSION => Ok(version),
                     _ => Err(format!("expected version {MAP_VERSION}, found {version}")),
                 })?)
@@ -157,14 +159,12 @@ fn read_map<'a>(reader: &mut Reader<'a>) -> Result<(Response<'a>, Layout), Error
                 false
             }
         };
-        if twice {
-            return Err(doubled(key, offset));
+        if is_duplicate {
+            return Err(duplicate_key(key, offset));
         }
     }
-    if let Some(&(key, offset)) = first_doubled(&mut unknown) {
-        return Err(doubled(key, offset));
-    }
-    let missing = |key| Error { message: format!("expected a key {key:?}, found none"), offset: 0 };
+    check_duplicates(&mut unknown)?;
+    let missing = |key| Error { message: format!("missing key {key:?}"), offset: 0 };
     version.ok_or_else(|| missing("v"))?;
     let response = response(
         status.ok_or_else(|| missing("s"))?,
@@ -175,20 +175,22 @@ fn read_map<'a>(reader: &mut Reader<'a>) -> Result<(Response<'a>, Layout), Error
     Ok((response, Layout::Map))
 }
 
-/// The second of two equal keys; sorted, because a hostile map has many.
-pub(super) fn first_doubled<'k, 'a>(
-    keys: &'k mut [(&'a str, usize)],
-) -> Option<&'k (&'a str, usize)> {
+/// Returns an error for the second of two equal keys. `keys` are keys with their offsets; sorting
+/// them keeps the time low for a hostile map with many keys.
+pub(super) fn check_duplicates(keys: &mut [(&str, usize)]) -> Result<(), Error> {
     keys.sort_unstable();
-    keys.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| &pair[1])
+    match keys.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(&[_, (key, offset)]) => Err(duplicate_key(key, offset)),
+        _ => Ok(()),
+    }
 }
 
-pub(super) fn doubled(key: &str, offset: usize) -> Error {
-    Error { message: format!("key {} stands twice", excerpt(key)), offset }
+fn duplicate_key(key: &str, offset: usize) -> Error {
+    Error { message: format!("duplicate key {}", excerpt(key)), offset }
 }
 
 fn read_status(reader: &mut Reader<'_>) -> Result<Status, Error> {
-    at(reader, Reader::text, |code| {
+    read_as(reader, Reader::text, |code| {
         Status::from_code(code).ok_or_else(|| {
             format!("expected OK, ERR, PART, PARTIAL or STREAM, found {}", excerpt(code))
         })
@@ -196,24 +198,24 @@ fn read_status(reader: &mut Reader<'_>) -> Result<Status, Error> {
 }
 
 fn read_tokens(reader: &mut Reader<'_>) -> Result<u64, Error> {
-    at(reader, Reader::uint, |&tokens| {
+    read_as(reader, Reader::uint, |&tokens| {
         if tokens <= MAX_TOKENS {
             Ok(tokens)
         } else {
-            Err(format!("tokens {tokens} are above 2^63 - 1"))
+            Err(format!("expected a token count of 0 to 2^63 - 1, found {tokens}"))
         }
     })
 }
 
-/// Reads a value and gives it a meaning; the error has the value's offset.
-fn at<'a, T, U>(
+/// Reads a value and converts it. An error of `convert` gets the offset of the value.
+fn read_as<'a, T, U>(
     reader: &mut Reader<'a>,
     read: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
-    mean: impl FnOnce(&T) -> Result<U, String>,
+    convert: impl FnOnce(&T) -> Result<U, String>,
 ) -> Result<U, Error> {
     let offset = reader.offset();
     let value = read(reader)?;
-    mean(&value).map_err(|message| Error { message, offset })
+    convert(&value).map_err(|message| Error { message, offset })
 }
 
 fn response<'a>(status: Status, model: &'a str, tokens: u64, result: &'a str) -> Response<'a> {
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_are_those_of_the_specification() {
+    fn layouts_match_the_specification() {
         let response = sample();
         for (layout, bytes) in [
             (Layout::V1, &b"\x95\x01\xa4PART\xa2C4\xcd\x01\x2c\xa2hi"[..]),
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_an_integer_travels_as_str() {
+    fn a_model_without_an_integer_is_written_as_layout_1() {
         let response = Response { model: "C45".into(), ..sample() };
         for layout in [Layout::V2, Layout::V3] {
             let written = write(&response, layout, Protocol::V4).unwrap();
@@ -266,21 +268,21 @@ mod tests {
     }
 
     #[test]
-    fn map_keys_come_in_any_order_and_unknown_ones_are_passed_over() {
+    fn map_keys_have_any_order_and_unknown_keys_are_ignored() {
         let data = b"\x86\xa1r\xa1x\xa1t\0\xa1z\x91\xc0\xa1m\xa0\xa1s\xa2OK\xa1v\x01";
         let (response, layout) = read(data).unwrap();
         assert_eq!((response, layout), (Response::new("x"), Layout::Map));
     }
 
     #[test]
-    fn nothing_is_guessed() {
+    fn errors_name_what_was_expected_and_found() {
         for (data, message) in [
             (&b""[..], "expected an array, found the end, at offset 0"),
             (b"\x90", "expected an integer, found the end, at offset 1"),
             (b"\x95\x04", "expected layout 1, 2 or 3, found 4, at offset 1"),
             (
                 b"\x94\x01\xa2OK\xa2G3\xa1x",
-                "expected 5 elements (4 in layout 3 without tokens), found 4, at offset 0",
+                "expected 5 elements (or 4 in layout 3, without tokens), found 4, at offset 0",
             ),
             (b"\x94\x03\0\x09\xa1x", "expected a model of 0 to 5, found 9, at offset 3"),
             (b"\x94\x03\x07\0\xa1x", "expected a status of 0 to 3, found 7, at offset 2"),
@@ -288,12 +290,12 @@ mod tests {
             (b"\x94\x03\0\0\xc4\x01x", "expected text, found binary, at offset 4"),
             (b"\x94\x03\0\0\xa1xx", "expected the end, found 1 more bytes, at offset 6"),
             (b"\x81\xa1v\x02", "expected version 1, found 2, at offset 3"),
-            (b"\x81\xa1v\x01", "expected a key \"s\", found none, at offset 0"),
-            (b"\x82\xa1v\x01\xa1v\x01", "key \"v\" stands twice, at offset 4"),
-            (b"\x82\xa1x\x01\xa1x\x01", "key \"x\" stands twice, at offset 4"),
+            (b"\x81\xa1v\x01", "missing key \"s\", at offset 0"),
+            (b"\x82\xa1v\x01\xa1v\x01", "duplicate key \"v\", at offset 4"),
+            (b"\x82\xa1x\x01\xa1x\x01", "duplicate key \"x\", at offset 4"),
             (
                 b"\xdd\xff\xff\xff\xff\x03",
-                "expected 5 elements (4 in layout 3 without tokens), found 4294967295, at offset 0",
+                "expected 5 elements (or 4 in layout 3, without tokens), found 4294967295, at offset 0",
             ),
         ] {
             assert_eq!(read(data).unwrap_err().to_string(), message);

@@ -1,16 +1,16 @@
 //! Compact Protocol v2 and v4: responses of language models, and streaming deltas.
 //!
-//! Seven ways to say one thing, told apart by their first characters; any decoder reads them all:
+//! A response can be written in seven formats. A decoder recognizes each by its prefix and reads all:
 //!
-//! | format | first | then | worth it |
+//! | format | prefix | content | best for |
 //! |---|---|---|---|
-//! | [`Verbose`](Format::Verbose) | `{` | a JSON object | for eyes and logs |
-//! | [`Dsl`](Format::Dsl) | `RES\|` | `status\|model\|tokens\|result` | below 50 bytes |
-//! | [`Binary`](Format::Binary) | `M` | Base64 of `MessagePack` | for old peers |
-//! | [`Base85`](Format::Base85) | `A` | Base85 of `MessagePack` | below 256 bytes |
-//! | [`Zlib`](Format::Zlib) | `Z` | Base85 of zlib or gzip | for v2 peers |
-//! | [`Zstd`](Format::Zstd) | `S` | Base85 of zstd | from 256 bytes |
-//! | [`Dictionary`](Format::Dictionary) | `D` | Base85 of zstd with a dictionary | from 50 bytes, often best |
+//! | [`Verbose`](Format::Verbose) | `{` | a JSON object | people and logs |
+//! | [`Dsl`](Format::Dsl) | `RES\|` | `status\|model\|tokens\|result` | results below 50 bytes |
+//! | [`Binary`](Format::Binary) | `M` | Base64 of `MessagePack` | old peers |
+//! | [`Base85`](Format::Base85) | `A` | Base85 of `MessagePack` | results below 256 bytes |
+//! | [`Zlib`](Format::Zlib) | `Z` | Base85 of zlib or gzip | v2 peers |
+//! | [`Zstd`](Format::Zstd) | `S` | Base85 of zstd | results from 256 bytes |
+//! | [`Dictionary`](Format::Dictionary) | `D` | Base85 of zstd with a dictionary | results from 50 bytes; often the shortest |
 //!
 //! ```
 //! use compactwire::compact::{DecodeOptions, EncodeOptions, Response, decode, encode};
@@ -21,14 +21,22 @@
 //! assert_eq!(decode(&wire, &DecodeOptions::default()).unwrap().response, response);
 //! ```
 //!
-//! # Rooms
-//! `format` holds the names and numbers, `response` the type; `detect` looks, `encode` and `decode`
-//! go through the transport, `dsl`, `verbose` and `layout` write and read the response itself;
-//! `tool_call` does so for the other direction; `dictionary` and `delta` stand beside them; `error` is what can go wrong.
+//! # Modules
+//! | module | content |
+//! |---|---|
+//! | `format` | names and numbers of the protocol |
+//! | `response` | the type [`Response`] |
+//! | `detect` | recognizes the format of a text |
+//! | `encode`, `decode` | choose a format; Base64, Base85 and compression |
+//! | `verbose`, `dsl`, `layout` | a response as JSON, as DSL and as `MessagePack` |
+//! | `tool_call` | tool calls, the opposite direction |
+//! | `dictionary` | trained zstd dictionaries |
+//! | [`delta`] | streaming deltas |
+//! | `error` | [`DecodeError`] and [`EncodeError`] |
 //!
 //! # Where we differ
-//! The specifications contradict each other in places. `Z` is read as zlib and as gzip; a deviation
-//! in a module's subject is named in that module.
+//! The specifications contradict each other in places. `Z` is read as zlib and as gzip. Each module
+//! lists the deviations in its subject.
 
 mod decode;
 pub mod delta;

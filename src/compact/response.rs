@@ -1,4 +1,4 @@
-//! The one type that every format reads into and writes from.
+//! The response type that every format reads and writes.
 
 use super::error::EncodeError;
 use super::format::{Format, Layout, Status, model_code};
@@ -7,35 +7,34 @@ use crate::limits::MAX_TOKENS;
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-/// An answer of a language model, or the result of a tool.
+/// The answer of a language model, or the result of a tool.
 ///
-/// Compact Protocol v2 part 1 and v4 sections 3 and 4. The last four fields travel in the verbose
-/// format only: the specifications give the others no place for them.
+/// Compact Protocol v2 part 1 and v4 sections 3 and 4. Only the verbose format carries the last four
+/// fields; the specifications define no place for them in the others.
 ///
-/// Two are equal when they mean the same: a model's name that says no more than its code is as good
-/// as none.
+/// Two responses are equal if they mean the same: a `model_name` equal to `model` counts as `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Response<'a> {
     /// The answer.
     pub result: Cow<'a, str>,
-    /// The model's code, or any other text.
+    /// The code of the model, or any other text.
     pub model: Cow<'a, str>,
-    /// Whether the answer is whole and well.
+    /// The status.
     pub status: Status,
-    /// How many tokens the answer cost, at most 2^63 - 1.
+    /// The token count of the answer, at most 2^63 - 1.
     pub tokens: u64,
-    /// The model's name in a verbose message, where it is not the code itself.
+    /// The name of the model in a verbose message, if it differs from the code.
     pub model_name: Option<Cow<'a, str>>,
-    /// The return code of a verbose message, where it is not what the status says.
+    /// The return code of a verbose message, if it differs from that of the status.
     pub returncode: Option<i64>,
-    /// How hard the model was asked to think: low, medium, high.
+    /// The reasoning effort asked of the model: low, medium, high.
     pub reasoning_effort: Option<Cow<'a, str>>,
-    /// Whether extended thinking was on.
+    /// Whether extended thinking was enabled.
     pub ultrathink: Option<bool>,
 }
 
 impl Response<'_> {
-    /// What equality and hash are about.
+    /// The parts that equality and hash compare.
     fn meaning(&self) -> impl Eq + Hash {
         let Self { result, model, status, tokens, model_name, .. } = self;
         let name = model_name.as_deref().unwrap_or(model);
@@ -64,7 +63,7 @@ impl<'a> Response<'a> {
         Self { result: result.into(), ..Self::default() }
     }
 
-    /// Copies what is borrowed.
+    /// Copies all borrowed strings.
     pub fn into_owned(self) -> Response<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Response {
@@ -79,7 +78,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// The text of a verbose message's `model` member.
+    /// The `model` member of a verbose message.
     pub(super) fn verbose_model(&self) -> Result<&str, EncodeError> {
         let Some(name) = &self.model_name else { return Ok(&self.model) };
         let code = model_code(name);
@@ -87,8 +86,8 @@ impl<'a> Response<'a> {
             return Ok(name);
         }
         let message = format!(
-            "a verbose message holds one model, and {} is read back as {}, not {}; \
-             drop model_name or change model",
+            "a verbose message has one model: {} would be decoded as {}, not {}; \
+             remove model_name or change model",
             excerpt(name),
             excerpt(code),
             excerpt(&self.model)
@@ -96,12 +95,13 @@ impl<'a> Response<'a> {
         Err(EncodeError { field: "model_name", message })
     }
 
-    /// Whether a verbose message gives the same model back: there a text that is no code is a name.
+    /// Whether a verbose message is decoded to the same model. Decoders map a model name to its
+    /// code.
     pub(super) fn model_stays_in_verbose(&self) -> bool {
         self.model_name.is_some() || model_code(&self.model) == self.model
     }
 
-    /// Checks what the types do not.
+    /// Checks the limits that the types do not enforce.
     pub(super) fn check(&self) -> Result<(), EncodeError> {
         if self.tokens <= MAX_TOKENS {
             return Ok(());
@@ -111,13 +111,13 @@ impl<'a> Response<'a> {
     }
 }
 
-/// A response, and how it travelled.
+/// A response, with the format and layout of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded<'a> {
     /// The response.
     pub response: Response<'a>,
-    /// Its format; `None` for plain text that a fallback took as it was.
+    /// The format; `None` for a plain text returned by [`raw`](super::raw).
     pub format: Option<Format>,
-    /// Its `MessagePack` layout, where it had one.
+    /// The `MessagePack` layout; `None` for the text formats.
     pub layout: Option<Layout>,
 }

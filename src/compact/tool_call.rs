@@ -1,17 +1,18 @@
-//! Tool calls: the request direction of v4 ("Input"), one call in one text.
+//! Tool calls: the request direction of v4 ("Input"). One text holds one call.
 //!
 //! | format | value |
 //! |---|---|
 //! | verbose | `{"name": "search", "arguments": {...}, "context": "..."}` |
 //! | binary formats | the same as a `MessagePack` map with the keys `v` (1), `n`, `a`, `c` |
 //!
-//! A call without a context has no `c`; nil and `null` are read as none. The DSL has no calls. Keys
-//! that a call does not have are passed over; the order of an argument's members is kept.
+//! A call without a context has no `c`; a reader accepts nil and `null` as well. The DSL cannot hold
+//! calls. Unknown keys are ignored. The members of the arguments keep their order.
 
 use super::decode::{Body, Opened};
 use super::encode::{self, AUTO_DSL_BELOW, Choice, EncodeOptions};
 use super::error::{DecodeError, EncodeError};
-use super::format::Format;
+use super::format::{Encoding, Format};
+use super::layout::check_duplicates;
 use crate::excerpt::excerpt;
 use crate::json::{self, Escape};
 use crate::limits::MAX_MAP_KEYS;
@@ -23,47 +24,51 @@ use rmp::encode::{
 };
 use std::borrow::Cow;
 
-/// The version that a map carries.
+/// The version in a map.
 const MAP_VERSION: u64 = 1;
 
-/// What a model asks a tool to do.
+/// A call of a tool by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall<'a> {
-    /// The tool's name.
+    /// The name of the tool.
     pub name: Cow<'a, str>,
-    /// What it is given: any JSON value, usually an object.
+    /// The arguments: any JSON value, usually an object.
     pub arguments: Value<'a>,
-    /// Long text that goes with it.
+    /// Long text that accompanies the arguments.
     pub context: Option<Cow<'a, str>>,
 }
 
-/// Writes a call. [`Choice::Auto`] goes by the size of the verbose text: below 50 bytes it is that
-/// text itself, above as for responses.
+/// Encodes a call. [`Choice::Auto`] chooses by the size of the verbose text: verbose below 50 bytes,
+/// otherwise as for responses.
 ///
 /// # Errors
-/// [`EncodeError`]: the DSL was asked for, or an integer is beyond what `MessagePack` carries.
+/// [`EncodeError`]: the format is the DSL, or an integer does not fit into `MessagePack`.
 pub fn encode_tool_call(
     call: &ToolCall<'_>,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
-    let write = |format| match format {
-        Format::Verbose => Ok(verbose(call)),
-        Format::Dsl => {
-            let message = "the DSL has no tool calls: take verbose for a readable text".into();
+    let write_message = |transport| encode::wrap(&map(call)?, transport, options);
+    let write = |format: Format| match format.encoding() {
+        Encoding::Verbose => Ok(verbose(call)),
+        Encoding::Dsl => {
+            let message = "the DSL has no tool calls: use verbose for readable text".into();
             Err(EncodeError { field: "format", message })
         }
-        _ => encode::wrap(&map(call)?, format, options),
+        Encoding::Message(transport) => write_message(transport),
     };
     match options.format {
         Choice::Format(format) => write(format),
-        Choice::Smallest => encode::shortest(Format::ALL.into_iter(), write),
+        Choice::Smallest => {
+            let [first, others @ ..] = Format::ALL;
+            encode::shortest(first, others, write)
+        }
         Choice::Auto => {
             let text = verbose(call);
             if text.len() < AUTO_DSL_BELOW {
                 return Ok(text);
             }
-            // Only JSON carries every integer.
-            encode::auto_binary(text.len(), options, write).or(Ok(text))
+            // Only JSON can carry every integer.
+            encode::auto_transport(text.len(), options, write_message).or(Ok(text))
         }
     }
 }
@@ -97,12 +102,14 @@ fn map(call: &ToolCall<'_>) -> Result<Vec<u8>, EncodeError> {
     Ok(out.into_vec())
 }
 
-fn unfit(field: &'static str, message: String) -> EncodeError {
+fn invalid(field: &'static str, message: String) -> EncodeError {
     EncodeError { field, message }
 }
 
 fn count(field: &'static str, len: usize) -> Result<u32, EncodeError> {
-    u32::try_from(len).map_err(|_| unfit(field, format!("{len} are more than MessagePack carries")))
+    u32::try_from(len).map_err(|_| {
+        invalid(field, format!("a length of {len} is above 2^32 - 1, the limit of MessagePack"))
+    })
 }
 
 fn text(field: &'static str, text: &str, out: &mut Writer) -> Result<(), EncodeError> {
@@ -126,14 +133,17 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
         Value::BigInt(digits) => {
             let int = digits.parse().map_err(|_| {
                 let digits = excerpt(digits);
-                unfit(FIELD, format!("MessagePack has no integer of more than 64 bits: {digits}"))
+                invalid(
+                    FIELD,
+                    format!("MessagePack cannot represent an integer above 64 bits: {digits}"),
+                )
             })?;
             let Ok(_) = write_uint(out, int);
         }
         Value::Float(number) => {
             let Ok(()) = write_f64(out, *number);
         }
-        Value::String(words) => text(FIELD, words, out)?,
+        Value::String(string) => text(FIELD, string, out)?,
         Value::Array(elements) => {
             let Ok(_) = write_array_len(out, count(FIELD, elements.len())?);
             elements.iter().try_for_each(|element| self::value(element, out))?;
@@ -149,28 +159,28 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Reads a call from what [`open`](super::open) made of its text.
+/// Parses a call from the result of [`open`](super::open).
 ///
 /// # Errors
-/// [`DecodeError`]: it is something else, or has not what a call must have.
+/// [`DecodeError`]: the text is not a tool call.
 pub fn read_tool_call<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, DecodeError> {
     match opened.body() {
-        Body::Text(_) if opened.format() == Format::Dsl => {
-            let message = "a dsl message is not a tool call: decode reads it".into();
+        Body::Dsl(_) => {
+            let message = "expected a tool call, found a dsl message: use decode".into();
             Err(DecodeError::InvalidFormat(message))
         }
-        Body::Text(text) => read_verbose(text),
-        Body::Message(message) => Ok(read_map(message)?),
+        Body::Verbose(text) => read_verbose(text),
+        Body::Message(message) => Ok(read_map(&message.bytes)?),
     }
 }
 
 fn read_verbose(text: &str) -> Result<ToolCall<'static>, DecodeError> {
     let invalid = |message: String| DecodeError::InvalidFormat(message);
     let value = json::parse(text, json::Limits::default())
-        .map_err(|error| invalid(format!("not a verbose tool call: {error}")))?;
+        .map_err(|error| invalid(format!("invalid verbose tool call: {error}")))?;
     let (mut name, mut arguments, mut context) = (None, None, None);
     let Value::Object(members) = value else {
-        return Err(invalid(format!("a tool call is an object, found {}", value.kind())));
+        return Err(invalid(format!("expected a tool call as an object, found {}", value.kind())));
     };
     for (key, value) in members {
         match (&*key, value) {
@@ -196,7 +206,8 @@ fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
     let (mut version, mut name, mut arguments, mut context) = (None, None, None, None);
     let len = reader.map_len()?;
     if len > MAX_MAP_KEYS {
-        return Err(Error { message: format!("{len} keys are above {MAX_MAP_KEYS}"), offset: 0 });
+        let message = format!("expected at most {MAX_MAP_KEYS} keys, found {len}");
+        return Err(Error { message, offset: 0 });
     }
     let mut seen = Vec::new();
     for _ in 0..len {
@@ -206,11 +217,12 @@ fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
         match key {
             "v" => {
                 let offset = reader.offset();
-                version = Some(reader.uint()?).filter(|&version| version == MAP_VERSION);
-                if version.is_none() {
-                    let message = format!("expected version {MAP_VERSION}");
+                let found = reader.uint()?;
+                if found != MAP_VERSION {
+                    let message = format!("expected version {MAP_VERSION}, found {found}");
                     return Err(Error { message, offset });
                 }
+                version = Some(found);
             }
             "n" => name = Some(reader.text()?),
             "a" => arguments = Some(read_value(&mut reader, json::Limits::default().max_depth)?),
@@ -226,8 +238,8 @@ fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
         }
     }
     reader.finish()?;
-    check_doubled(seen)?;
-    let missing = |key| Error { message: format!("expected a key {key:?}, found none"), offset: 0 };
+    check_duplicates(&mut seen)?;
+    let missing = |key| Error { message: format!("missing key {key:?}"), offset: 0 };
     version.ok_or_else(|| missing("v"))?;
     Ok(ToolCall {
         name: name.ok_or_else(|| missing("n"))?.into(),
@@ -236,7 +248,7 @@ fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
     })
 }
 
-/// Reads a value of JSON; `depth` containers may still be opened.
+/// Reads a JSON value that is nested at most `depth` levels deep.
 fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Error> {
     let offset = reader.offset();
     let inner = || {
@@ -254,12 +266,12 @@ fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Er
         },
         Head::Float(number) if number.is_finite() => Value::Float(number),
         Head::Float(number) => {
-            return Err(Error { message: format!("{number} is no number of JSON"), offset });
+            return Err(Error { message: format!("{number} is not a JSON number"), offset });
         }
         Head::Text(text) => Value::String(text.into()),
         Head::Array(len) => {
             let depth = inner()?;
-            // A claimed length costs nothing: each element is at least a byte.
+            // Nothing is allocated for the claimed length; each element takes at least one byte.
             let mut elements = Vec::new();
             for _ in 0..len {
                 elements.push(read_value(reader, depth)?);
@@ -275,15 +287,10 @@ fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Er
                 seen.push((name, offset));
                 members.push((name.into(), read_value(reader, depth)?));
             }
-            check_doubled(seen)?;
+            check_duplicates(&mut seen)?;
             Value::Object(members)
         }
     })
-}
-
-fn check_doubled(mut keys: Vec<(&str, usize)>) -> Result<(), Error> {
-    super::layout::first_doubled(&mut keys)
-        .map_or(Ok(()), |&(key, offset)| Err(super::layout::doubled(key, offset)))
 }
 
 #[cfg(test)]
@@ -308,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_but_the_dsl_carries_a_call() {
+    fn every_format_but_the_dsl_round_trips_a_call() {
         let arguments = r#"{"q":"é","n":[1,-1,18446744073709551615,0.5,null,true,{"b":1,"a":2}]}"#;
         let context = Some("User: hi\n".repeat(40).into());
         let call = ToolCall { context, ..call(arguments) };
@@ -327,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_goes_by_the_size_of_the_whole_call() {
+    fn auto_chooses_by_the_size_of_the_verbose_text() {
         for (len, first) in [(0, '{'), (17, '{'), (18, 'A'), (223, 'A'), (224, 'S')] {
             let call = call(&format!("\"{}\"", "x".repeat(len)));
             assert_eq!(encode(&call, Choice::Auto).unwrap().chars().next(), Some(first), "{len}");
@@ -335,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_of_more_than_64_bits_travels_in_json_only() {
+    fn an_integer_above_64_bits_is_written_as_verbose() {
         let call = call(&format!("[{}]", "9".repeat(60)));
         assert_eq!(encode(&call, Choice::Auto).unwrap(), verbose(&call));
         let error = encode(&call, Choice::Format(Format::Base85)).unwrap_err();
@@ -343,32 +350,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_named() {
+    fn errors_name_what_was_expected_and_found() {
         let packed = |bytes: &[u8]| crate::base85::encode_prefixed("A", bytes);
         for (wire, message) in [
-            ("{}", "the message has no \"name\""),
-            (r#"{"name":"x"}"#, "the message has no \"arguments\""),
+            ("{}", "missing member \"name\""),
+            (r#"{"name":"x"}"#, "missing member \"arguments\""),
             (r#"{"name":1,"arguments":{}}"#, "name: expected a string, found a number"),
-            ("RES|OK||0|x", "a dsl message is not a tool call: decode reads it"),
+            ("RES|OK||0|x", "expected a tool call, found a dsl message: use decode"),
             (
                 &packed(b"\x82\xa1v\x01\xa1n\xa1x"),
-                "not a MessagePack message: expected a key \"a\", found none, at offset 0",
+                "invalid MessagePack message: missing key \"a\", at offset 0",
             ),
             (
                 &packed(b"\x81\xa1v\x02"),
-                "not a MessagePack message: expected version 1, at offset 3",
+                "invalid MessagePack message: expected version 1, found 2, at offset 3",
             ),
             (
                 &packed(b"\x82\xa1n\xa1x\xa1n\xa1x"),
-                "not a MessagePack message: key \"n\" stands twice, at offset 5",
+                "invalid MessagePack message: duplicate key \"n\", at offset 5",
             ),
             (
                 &packed(b"\x81\xa1a\x82\xa1k\x01\xa1k\x01"),
-                "not a MessagePack message: key \"k\" stands twice, at offset 7",
+                "invalid MessagePack message: duplicate key \"k\", at offset 7",
             ),
             (
                 &packed(b"\x81\xa1a\xca\x7f\xc0\0\0"),
-                "not a MessagePack message: NaN is no number of JSON, at offset 3",
+                "invalid MessagePack message: NaN is not a JSON number, at offset 3",
             ),
         ] {
             assert_eq!(decoded(wire).unwrap_err().to_string(), message, "{wire}");
@@ -378,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn no_context_may_be_said() {
+    fn a_null_context_is_read_as_none() {
         let nil = [&b"\x84\xa1v\x01\xa1n\xa1x\xa1a\x80\xa1c"[..], b"\xc0"].concat();
         let wire = crate::base85::encode_prefixed("A", &nil);
         assert_eq!(decoded(&wire).unwrap(), r#"{"name":"x","arguments":{}}"#);
@@ -388,7 +395,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_call_or_an_error(bytes: Vec<u8>) {
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             let mut reader = msgpack::Reader::new(&bytes);
             let _ = read_value(&mut reader, 128);
             let _ = read_map(&bytes);

@@ -295,7 +295,7 @@ mod tests {
             ..Response::new("x")
         };
         let error = write(&response, Protocol::V4).unwrap_err();
-        assert!(error.to_string().contains("read back as \"C4\", not \"C45\""), "{error}");
+        assert!(error.to_string().contains("decoded as \"C4\", not \"C45\""), "{error}");
     }
 
     #[test]

@@ -83,9 +83,13 @@ impl Session {
     fn plan(&self, request: &Outgoing<'_>, style: Style) -> Result<Plan, EncodeError> {
         json::validate(request.args, json::Limits::default())
             .map_err(|error| invalid("args", error))?;
-        let tools = Used::new("tool", &self.sent.tools, &request.tools, style.references)?;
-        let prompts =
-            Used::new("system", &self.sent.prompts, request.system.as_slice(), style.references)?;
+        let tools = Contents::new("tool", &self.sent.tools, &request.tools, style.references)?;
+        let prompts = Contents::new(
+            "system",
+            &self.sent.prompts,
+            request.system.as_slice(),
+            style.references,
+        )?;
         for (field, table) in [("tool", &tools.table), ("system", &prompts.table)] {
             self.check_size(field, table.size())?;
         }
@@ -148,7 +152,7 @@ struct Plan {
 }
 
 /// The tools or the prompts of a request.
-struct Used {
+struct Contents {
     /// The table after the peer has read the frames.
     table: Definitions,
     /// The definitions in the order of the request, and whether the request must define each.
@@ -156,7 +160,7 @@ struct Used {
     references: bool,
 }
 
-impl Used {
+impl Contents {
     fn new(
         field: &'static str,
         known: &Definitions,

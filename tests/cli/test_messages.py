@@ -231,7 +231,7 @@ def test_a_missing_dictionary_is_named(trained, call, command):
     result = call(command, stdin=trained[2])
     assert_one_line(result)
     made = cw.Dictionary.load(trained[0])
-    assert result[2].endswith(f"dictionary {made.id} is not among those given\n")
+    assert result[2].endswith(f"unknown dictionary {made.id}: pass it to the decoder\n")
 
 
 def test_train_names_the_sample_that_is_not_text(call, tmp_path):

@@ -150,7 +150,7 @@ def test_the_dsl_cannot_carry_calls() -> None:
     with pytest.raises(cw.EncodeError) as info:
         cw.encode_tool_call("x", {}, format="dsl")
     assert info.value.field == "format"
-    with pytest.raises(cw.InvalidFormat, match="decode reads it"):
+    with pytest.raises(cw.InvalidFormat, match="found a dsl message: use decode"):
         cw.decode_tool_call("RES|OK||0|x")
 
 

@@ -52,7 +52,7 @@ def test_a_copy_is_independent() -> None:
 def test_an_invalid_session_state_is_refused(state: bytes) -> None:
     restore, (whole, _) = cw.Session().__reduce__()
     for bad in (state, whole[:-1]):
-        with pytest.raises(ValueError, match="state of a session"):
+        with pytest.raises(ValueError, match="invalid session state"):
             restore(bad, True)
 
 
