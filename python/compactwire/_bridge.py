@@ -1,4 +1,4 @@
-"""From a retrieval engine's context block to a payload, and a store of edges that it may ask.
+"""Converts the context block of a retrieval engine to a payload; a store of edges in SQLite.
 
 Source: wire codecs, "Bridge".
 """
@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
 
-# As type checkers have it; `typing` costs milliseconds.
+# For type checkers only: importing `typing` takes milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Protocol
 
     class Store(Protocol):
-        """What knows the edges of a node."""
+        """A store that finds the edges of a node."""
 
         def edges_from(self, node: Any, /) -> Iterable[Any]:
-            """Give objects with `target_hash` and `edge_type`."""
+            """Return objects with `target_hash` and `edge_type`."""
 
 
 def from_context_block(
@@ -30,23 +30,22 @@ def from_context_block(
     *,
     on_store_error: Literal["raise", "skip"] = "raise",
 ) -> Payload:
-    """Make a payload of a context block.
+    """Convert a context block to a payload.
 
     Parameters
     ----------
     block : object
-        With `tokens_used`, `token_budget`, `symbols` and, where it has them, `pack_root` (str, or
-        bytes to be written as hexadecimal digits) and `edges`. Each symbol has `node` (with
+        Has `tokens_used`, `token_budget`, `symbols` and optionally `pack_root` (str, or bytes,
+        which are written as hexadecimal digits) and `edges`. Each symbol has `node` (with
         `qualified_name`, `kind`, `signature` and `node_hash`), `score`, `provenance`, `distance`
-        and `components`; each edge `source`, `target` and `edge_type`.
+        and `components`. Each edge has `source`, `target` and `edge_type`.
     tool : str
-        Who answers.
+        The tool that produced the payload.
     store : object, optional
-        Is asked for `edges_from(node)` of each symbol when the block has no edges; those between
-        symbols of the block are taken.
+        If the block has no edges, `edges_from(node)` of the store is called for each symbol. The
+        edges between symbols of the block are used.
     on_store_error : {"raise", "skip"}
-        What happens when the store raises: the error is passed on, or the symbol's edges are
-        left out.
+        If the store raises: propagate the error, or leave out the edges of the symbol.
 
     Returns
     -------
@@ -57,11 +56,11 @@ def from_context_block(
     """
     if on_store_error not in ("raise", "skip"):
         raise ValueError(f"on_store_error must be 'raise' or 'skip', not {on_store_error!r}")
-    given = getattr(block, "edges", None)
-    if given:
-        edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in given]
+    block_edges = getattr(block, "edges", None)
+    if block_edges:
+        edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in block_edges]
     elif store is not None:
-        edges = _discovered(block.symbols, store, skip=on_store_error == "skip")
+        edges = _edges_from_store(block.symbols, store, skip=on_store_error == "skip")
     else:
         edges = []
     root = getattr(block, "pack_root", None) or ""
@@ -88,7 +87,7 @@ def _symbol(symbol: Any) -> Symbol:
     )
 
 
-def _discovered(symbols: Iterable[Any], store: Store, *, skip: bool) -> list[Edge]:
+def _edges_from_store(symbols: Iterable[Any], store: Store, *, skip: bool) -> list[Edge]:
     names = {symbol.node.node_hash: symbol.node.qualified_name for symbol in symbols}
     edges = []
     for symbol in symbols:
@@ -107,7 +106,7 @@ def _discovered(symbols: Iterable[Any], store: Store, *, skip: bool) -> list[Edg
     return edges
 
 
-# A symbol of a store, and an edge that leaves one.
+# A symbol of a store, and an outgoing edge of a symbol.
 Node = namedtuple("Node", ["node_hash", "qualified_name", "kind", "signature"])
 StoredEdge = namedtuple("StoredEdge", ["target_hash", "edge_type"])
 
@@ -115,18 +114,18 @@ StoredEdge = namedtuple("StoredEdge", ["target_hash", "edge_type"])
 class SQLiteStore:
     """Symbols and edges in an SQLite database: a store for `from_context_block`.
 
-    A context manager; used from the thread that made it.
+    The store is a context manager. Only the thread that created it may use it.
 
     Parameters
     ----------
     path : path-like
-        The database file, which is made if it is not there; ":memory:" for none.
+        The database file, which is created if it does not exist, or ":memory:".
 
     Source: wire codecs, "Bridge".
     """
 
     def __init__(self, path: str | PathLike[str] = ":memory:") -> None:
-        # Not with the package: few need it.
+        # Imported here because few programs need it.
         import sqlite3
 
         self._database = sqlite3.connect(path)
@@ -147,19 +146,19 @@ class SQLiteStore:
         Parameters
         ----------
         qualified_name, kind, signature : str
-            As in `Symbol`; name and kind are what the symbol is.
+            As in `Symbol`. Name and kind identify the symbol.
 
         Returns
         -------
         Node
-            The symbol with its identity.
+            The symbol with its hash.
         """
         node = Node(f"{kind} {qualified_name}", qualified_name, kind, signature)
         self._database.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?)", node)
         return node
 
     def add_edge(self, source: Node, target: Node, edge_type: str) -> None:
-        """Add an edge between two symbols; again, nothing.
+        """Add an edge between two symbols, unless it exists.
 
         Parameters
         ----------
@@ -172,7 +171,7 @@ class SQLiteStore:
         self._database.execute("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", row)
 
     def nodes(self) -> list[Node]:
-        """Give every symbol, by name and kind.
+        """Return all symbols, sorted by name and kind.
 
         Returns
         -------
@@ -183,12 +182,12 @@ class SQLiteStore:
         return [Node(*row) for row in rows]
 
     def edges_from(self, node: Any, /) -> list[StoredEdge]:
-        """Give the edges that leave a symbol, by target and type.
+        """Return the outgoing edges of a symbol, sorted by target and type.
 
         Parameters
         ----------
         node : Node
-            The symbol; any object with a `node_hash` will do.
+            The symbol, or any object with a `node_hash`.
 
         Returns
         -------
@@ -203,7 +202,7 @@ class SQLiteStore:
         return [StoredEdge(*row) for row in rows]
 
     def close(self) -> None:
-        """Keep what was added, and close the database."""
+        """Commit the changes and close the database."""
         self._database.commit()
         self._database.close()
 

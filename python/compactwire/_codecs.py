@@ -1,4 +1,4 @@
-"""The registry of codecs, and the three that are always there.
+"""The registry of codecs, and the three built-in codecs.
 
 Source: wire codecs, "Codec Registry".
 """
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Protocol
 
     class Codec(Protocol):
-        """Any object that writes and reads payloads under a name."""
+        """An object with a name that encodes and decodes payloads."""
 
         @property
         def name(self) -> str:
-            """What the registry calls it."""
+            """The name in the registry."""
 
         @property
         def description(self) -> str:
-            """What it is for."""
+            """The purpose of the codec."""
 
         def encode(self, payload: Payload, /) -> str | bytes:
-            """Write a payload."""
+            """Encode a payload."""
 
         def decode(self, data: Any, /) -> Payload:
-            """Read a payload."""
+            """Decode a payload."""
 
 
 class GcfCodec:
@@ -41,7 +41,7 @@ class GcfCodec:
     Parameters
     ----------
     name : str
-        What the registry calls it.
+        The name in the registry.
     dangling, allow_unicode, locations
         As in `gcf.encode`.
 
@@ -64,7 +64,7 @@ class GcfCodec:
         self._locations = locations
 
     def encode(self, payload: Payload, /) -> str:
-        """Write a payload, as `gcf.encode` does."""
+        """Encode a payload with `gcf.encode`."""
         return encode(
             payload,
             dangling=self._dangling,
@@ -73,7 +73,7 @@ class GcfCodec:
         )
 
     def decode(self, data: str | bytes, /) -> Payload:
-        """Read a payload; a delta is `malformed_delta`, because it is none."""
+        """Decode a payload; raise `malformed_delta` for a delta."""
         decoded = decode(data)
         if not isinstance(decoded, Payload):
             message = f"malformed_delta: expected a payload, found {type(decoded).__name__}"
@@ -87,9 +87,9 @@ class GcbCodec:
     Parameters
     ----------
     name : str
-        What the registry calls it.
+        The name in the registry.
     lossy : set of str
-        What may be lost, as in `wire.encode_gcb`.
+        The fields that may lose information, as in `wire.encode_gcb`.
     raw_float32 : bool
         As in `wire.decode_gcb`.
 
@@ -106,11 +106,11 @@ class GcbCodec:
         self._raw_float32 = raw_float32
 
     def encode(self, payload: Payload, /) -> bytes:
-        """Write a payload, as `wire.encode_gcb` does."""
+        """Encode a payload with `wire.encode_gcb`."""
         return encode_gcb(payload, lossy=self._lossy)
 
     def decode(self, data: bytes, /) -> Payload:
-        """Read a payload, as `wire.decode_gcb` does; text is a `TypeError`."""
+        """Decode a payload with `wire.decode_gcb`; raise `TypeError` for a str."""
         return decode_gcb(data, lossy=self._lossy, raw_float32=self._raw_float32)
 
 
@@ -120,7 +120,7 @@ class JsonCodec:
     Parameters
     ----------
     name : str
-        What the registry calls it.
+        The name in the registry.
     compact, html_escape : bool
         As in `wire.encode_json`.
 
@@ -137,16 +137,16 @@ class JsonCodec:
         self._html_escape = html_escape
 
     def encode(self, payload: Payload, /) -> str:
-        """Write a payload, as `wire.encode_json` does."""
+        """Encode a payload with `wire.encode_json`."""
         return encode_json(payload, compact=self._compact, html_escape=self._html_escape)
 
     def decode(self, data: str | bytes, /) -> Payload:
-        """Read a payload, as `wire.decode_json` does."""
+        """Decode a payload with `wire.decode_json`."""
         return decode_json(data)
 
 
 _codecs: dict[str, Codec] = {codec.name: codec for codec in (GcfCodec(), GcbCodec(), JsonCodec())}
-# Under it stands no code of a codec.
+# No code of a codec runs while the lock is held.
 _lock = allocate_lock()
 
 
@@ -156,14 +156,14 @@ def register(codec: Codec) -> None:
     Parameters
     ----------
     codec : object
-        With `name`, `description`, `encode(payload)` and `decode(data)`.
+        Has `name`, `description`, `encode(payload)` and `decode(data)`.
 
     Raises
     ------
     DuplicateCodec
-        The name is taken; the registry stays as it was.
+        Another codec has the name; the registry is unchanged.
     TypeError
-        It is no codec.
+        The object is not a codec.
 
     Source: wire codecs, "Codec Registry".
     """
@@ -171,17 +171,17 @@ def register(codec: Codec) -> None:
     if not isinstance(name, str) or not all(
         hasattr(codec, member) for member in ("description", "encode", "decode")
     ):
-        raise TypeError("a codec has name (a str), description, encode and decode")
+        raise TypeError("expected a codec with name (a str), description, encode and decode")
     with _lock:
         free = name not in _codecs
         if free:
             _codecs[name] = codec
     if not free:
-        raise DuplicateCodec(f"there is a codec named {name!r}", name=name)
+        raise DuplicateCodec(f"duplicate codec {name!r}", name=name)
 
 
 def get(name: str) -> Codec:
-    """Give the codec of a name.
+    """Return the codec of a name.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def get(name: str) -> Codec:
     Raises
     ------
     UnknownCodec
-        There is none; `available` names those that there are.
+        No codec has the name; `available` lists all names.
 
     Source: wire codecs, "Codec Registry".
     """
@@ -205,13 +205,13 @@ def get(name: str) -> Codec:
         available = tuple(_codecs)
     if codec is None:
         names = tuple(sorted(available))
-        message = f"unknown codec {name!r}; there are {', '.join(names)}"
+        message = f"unknown codec {name!r}, available: {', '.join(names)}"
         raise UnknownCodec(message, name=name, available=names)
     return codec
 
 
 def encode_with(name: str, payload: Payload) -> str | bytes:
-    """Write a payload with the codec of a name.
+    """Encode a payload with the codec of a name.
 
     Parameters
     ----------
@@ -223,12 +223,12 @@ def encode_with(name: str, payload: Payload) -> str | bytes:
     Returns
     -------
     str or bytes
-        What the codec makes of it.
+        The encoded payload.
 
     Raises
     ------
     UnknownCodec
-        There is none of this name. The codec's own errors pass through.
+        No codec has the name. Errors of the codec are propagated.
 
     Source: wire codecs, "Codec Registry".
     """
@@ -236,14 +236,14 @@ def encode_with(name: str, payload: Payload) -> str | bytes:
 
 
 def decode_with(name: str, data: str | bytes) -> Payload:
-    """Read a payload with the codec of a name.
+    """Decode a payload with the codec of a name.
 
     Parameters
     ----------
     name : str
         The name.
     data : str or bytes
-        What the codec wrote.
+        The encoded payload.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def decode_with(name: str, data: str | bytes) -> Payload:
     Raises
     ------
     UnknownCodec
-        There is none of this name. The codec's own errors pass through.
+        No codec has the name. Errors of the codec are propagated.
 
     Source: wire codecs, "Codec Registry".
     """
@@ -261,12 +261,12 @@ def decode_with(name: str, data: str | bytes) -> Payload:
 
 
 def list() -> builtins.list[Codec]:
-    """Give all codecs, by name.
+    """Return all codecs, sorted by name.
 
     Returns
     -------
     list of Codec
-        The codecs.
+        All codecs.
 
     Source: wire codecs, "Codec Registry".
     """
@@ -276,7 +276,7 @@ def list() -> builtins.list[Codec]:
 
 
 def list_names() -> str:
-    """Give all names, sorted and joined by ", ".
+    """Return all names, sorted and joined by ", ".
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""What ``compactwire demo`` shows: messages, there and back.
+"""The output of ``compactwire demo``: round trips of sample messages.
 
-Five messages of the kinds that agents send travel through every response format. The table says
-what each costs, in bytes and in time, and whether what came back equals what was sent. None of the
-messages is among those that the default dictionary was trained on. Then the same messages are a
+Five messages of the kinds that agents send are encoded and decoded in every response format. The
+table shows the size and the times of each, and whether the decoded message equals the original. The
+default dictionary was not trained on these messages. A second table shows the same messages as a
 conversation between two sessions.
 """
 
@@ -218,7 +218,7 @@ arranges these three steps inside one frame, byte by byte.
 
 
 class Message(NamedTuple):
-    """A response, and what it is."""
+    """A response and its title."""
 
     title: str
     response: cw.Response
@@ -259,7 +259,7 @@ class _Result:
 
 
 def _microseconds(call: Callable[[], object]) -> float:
-    """Return the median time of a call; the first warms up and does not count."""
+    """Return the median time of a call; the first call is a warm-up and does not count."""
     call()
     times: list[int] = []
     until = perf_counter_ns() + 8_000_000
@@ -278,7 +278,7 @@ def _round_trip(response: cw.Response, name: _Name) -> _Row:
         equal = decode() == response
     except cw.CompactWireError:
         equal = False
-    # How fast a wrong answer comes is of no interest.
+    # The time to decode a wrong message is not shown.
     decode_us = _microseconds(decode) if equal else nan
     return _Row(name, len(wire.encode()), _microseconds(encode), decode_us, equal)
 
@@ -299,7 +299,7 @@ _BOLD, _DIM, _RED, _GREEN = "1", "2", "1;31", "32"
 
 @dataclass(frozen=True)
 class _Look:
-    """What the output can show: a terminal more than a file."""
+    """The colours and characters that the output can show."""
 
     colour: bool
     unicode: bool
@@ -331,7 +331,7 @@ def _heading(look: _Look, result: _Result) -> str:
     title = result.message.title
     size = len(result.message.response.result.encode())
     facts = f", {size:,} bytes, auto chooses {result.chosen}"
-    # The labels stand over the columns of the rows below.
+    # The labels are aligned with the columns of the rows below.
     labels = f"{'encode':>{62 - len(title + facts)}} {'decode':>11}"
     return look.paint(_BOLD, title) + facts + look.paint(_DIM, labels)
 
@@ -362,7 +362,7 @@ def _summary(look: _Look, results: list[_Result]) -> str:
 
 
 def _conversation(look: _Look) -> tuple[list[str], bool]:
-    """Lay out the turns of a conversation; say whether one of them came back different."""
+    """Return the lines of the second table, and whether a decoded request differs."""
     found = turns([message.response.result for message in MESSAGES])
     title = look.paint(_BOLD, "The same five as a conversation")
     labels = f"{'as JSON':>8} {'session':>8} {'packed':>8}"
@@ -382,7 +382,7 @@ def _conversation(look: _Look) -> tuple[list[str], bool]:
 
 
 def run(out: TextIO) -> int:
-    """Print the table; return 1 if any message came back different, else 0."""
+    """Print both tables; return 1 if a decoded message differs from the original, else 0."""
     look = _Look.of(out)
     results: list[_Result] = []
     for message in MESSAGES:

@@ -1,7 +1,7 @@
 """The second half of ``compactwire demo``: the same messages as a conversation.
 
-Two sessions, one on each side. The table says what each turn costs as compact JSON with everything
-in it, as frames of a session, and packed.
+There is one session on each side. The table shows the size of each turn as compact JSON with the
+whole request, as frames of a session, and packed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ TOOLS = [
 
 
 class Turn(NamedTuple):
-    """What a turn costs in bytes, and whether the peer read what was meant."""
+    """The sizes of a turn in bytes, and whether the decoded request equals the original."""
 
     plain: int
     frames: int
@@ -64,7 +64,7 @@ class Turn(NamedTuple):
 
 
 def turns(answers: list[str]) -> list[Turn]:
-    """Hold a conversation in which each answer is a turn."""
+    """Return the turns of a conversation with these answers."""
     ours, theirs = cw.Session(), cw.Session()
     packing, unpacking = cw.Session(), cw.Session()
     context, found = "", []

@@ -8,7 +8,7 @@ __all__ = ["Format"]
 
 
 class Format(StrEnum):
-    """The format of a text, by its first characters (Compact Protocol v2 "Format Detection").
+    """The format of a text, given by its prefix (Compact Protocol v2 "Format Detection").
 
     Members are strings: ``Format.DSL == "dsl"``.
     """
@@ -26,4 +26,4 @@ class Format(StrEnum):
     REQUEST = "request"
     GCF = "gcf"
     RAW = "raw"
-    """Plain text in no format, returned as it is by ``decode(..., fallback=True)``."""
+    """Plain text without a format, which ``decode(..., fallback=True)`` returns unchanged."""

@@ -1,4 +1,4 @@
-"""GCF: any JSON-like value, and graphs, as the text that language models read best.
+"""GCF: JSON-like values and graphs as text for language models.
 
 Source: GCF 3.6; wire codecs.
 """

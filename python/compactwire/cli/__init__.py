@@ -1,11 +1,11 @@
-"""The command ``compactwire``: messages in a shell.
+"""The command ``compactwire``.
 
-Bytes are exact: what ``encode`` reads, ``decode`` writes, to the last newline. Input is a file or
-standard input, output a file or standard output, and both are UTF-8 wherever the command runs. Bad
-input ends with one line on standard error and exit code 1, bad usage with exit code 2; ``verify``
-has the exit codes of its report.
+``decode`` writes exactly the bytes that ``encode`` has read. Input is a file or standard input,
+output is a file or standard output, and both are UTF-8 on every platform. Invalid input ends with
+one line on standard error and exit code 1, wrong usage with exit code 2; ``verify`` has the exit
+codes of its report.
 
-Each system adds its commands from a module of its own; ``_shell`` holds what they share.
+Each system adds its commands from its own module; ``_shell`` has the functions that they share.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments (``sys.argv`` without any); return its exit code."""
+    """Run the command with these arguments (default: ``sys.argv``) and return the exit code."""
     try:
         try:
             return _run(argv)
@@ -54,7 +54,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _flush_stdout() -> None:
-    """Flush while an error is still ours to report: at exit Python would print a traceback."""
+    """Flush standard output, to report an error here: at exit Python would print a traceback."""
     if sys.stdout is None:
         return
     try:
@@ -66,7 +66,7 @@ def _flush_stdout() -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        # It quotes arguments, which may be names of files that a shell has put there.
+        # The message quotes arguments, which may be file names that contain control characters.
         super().error(one_line(message))
 
 

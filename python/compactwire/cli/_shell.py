@@ -1,4 +1,4 @@
-"""What the commands share: reading and writing, and how a command is declared."""
+"""Functions that the commands share: input, output, and the declaration of a command."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ OK = 0
 
 
 def one_line(text: str) -> str:
-    """Escape what could break the line or speak to the terminal: the text may quote input."""
+    """Escape line breaks and terminal control characters; the text may quote input."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def tell(text: str) -> None:
-    """Write a line to standard error, where there is one that hears it."""
-    # Without standard error, print would write to standard output.
+    """Write a line to standard error, if it is open."""
+    # If `sys.stderr` is None, print would write to standard output.
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):
@@ -35,12 +35,15 @@ def tell(text: str) -> None:
 
 
 def complain(error: BaseException) -> None:
-    """Say in one line what went wrong."""
+    """Write an error as one line to standard error."""
     tell(f"compactwire: error: {error}")
 
 
 def drop_stdout() -> None:
-    """Forget what cannot be written: Python would try again at exit, and end with its own code."""
+    """Discard buffered output that cannot be written.
+
+    Otherwise Python would try again at exit and change the exit code.
+    """
     if sys.stdout is None:
         return
     devnull = os.open(os.devnull, os.O_WRONLY)
@@ -53,7 +56,7 @@ def drop_stdout() -> None:
 def read(path: str) -> bytes:
     if path != "-":
         return Path(path).read_bytes()
-    # Python has no object for a descriptor that was closed.
+    # Python sets `sys.stdin` to None if the descriptor is closed.
     if sys.stdin is None:
         raise OSError("standard input is closed")
     return sys.stdin.buffer.read()
@@ -93,7 +96,7 @@ def json_line(value: object) -> str:
 
 
 def token_counter() -> Callable[[str], int] | None:
-    """Count the tokens of o200k_base; None where the tokenizer is not installed."""
+    """Return a counter of o200k_base tokens, or None if the tokenizer is not installed."""
     from compactwire.analysis.tokens import counter
 
     try:
@@ -121,8 +124,8 @@ def add_command(
 
 
 def natural(text: str) -> int:
-    """Take an integer from 0 to 2^63 - 1, the range of every number here."""
-    # The length first: Python refuses to convert thousands of digits, in words of its own.
+    """Parse an integer from 0 to 2^63 - 1, the range of all numeric options."""
+    # Check the length first: Python raises an error of its own for thousands of digits.
     if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= 1 << 63:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^63 - 1, not {text!r}")
     return int(text)

@@ -1,4 +1,4 @@
-"""The command ``compactwire gcf``: JSON to GCF, back, and what it saves."""
+"""The command ``compactwire gcf``: converts between JSON and GCF, and measures the savings."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ def add(commands: Commands) -> None:
         commands,
         "gcf",
         lambda _: parser.error("which command?"),
-        "convert between JSON and GCF, and measure what is saved",
+        "convert between JSON and GCF, and measure the savings",
         "compactwire gcf encode orders.json -o orders.gcf",
     )
     group = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    about = "write JSON as GCF"
+    about = "convert JSON to GCF"
     encode = add_command(
         group, "encode", _encode, about, "compactwire gcf encode orders.json -o orders.gcf"
     )
     add_input(encode, "JSON")
     encode.add_argument(
-        "--no-flatten", action="store_true", help='write no columns "a>b" for nested objects'
+        "--no-flatten", action="store_true", help='do not write columns "a>b" for nested objects'
     )
     encode.add_argument(
         "--constant-columns",
         action="store_true",
-        help="name a value that all rows share once (not every reader of GCF 3.6 takes it)",
+        help="write a value that all rows share once (some readers of GCF 3.6 reject it)",
     )
     add_output(encode)
-    about = "write GCF as JSON, without white space"
+    about = "convert GCF to JSON without white space"
     decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
     add_input(decode, "GCF")
-    decode.add_argument("--ascii", action="store_true", help="escape what is not ASCII")
+    decode.add_argument("--ascii", action="store_true", help="escape characters outside ASCII")
     add_output(decode)
-    about = "measure JSON and the same as GCF"
+    about = "measure a value as JSON and as GCF"
     stats = add_command(group, "stats", _stats, about, "compactwire gcf stats orders.json")
     stats.add_argument("files", metavar="FILE", nargs="+", help="JSON, or - for stdin")
 
 
 def _json(path: str) -> bytes:
-    """Read JSON; some editors put a byte order mark before it."""
+    """Read JSON without the byte order mark that some editors add."""
     return read(path).removeprefix(b"\xef\xbb\xbf")
 
 
@@ -93,5 +93,5 @@ def _sheet(path: str, count: Callable[[str], int] | None) -> Iterator[str]:
 
 
 def _against(found: int, compact: int) -> str:
-    """Show a number, and what it is of that of compact JSON."""
+    """Format a number, and its share of the number for compact JSON."""
     return f"{found:>12,} {found / compact:>8.1%}"

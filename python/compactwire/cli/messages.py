@@ -60,7 +60,7 @@ def _run_encode(args: argparse.Namespace) -> int:
             dictionary=_dictionary(args.dictionary) if args.dictionary else None,
         )
     except TypeError as error:
-        # In a program a mistake of the caller, here one of the JSON.
+        # A program passed the wrong type; here the JSON contains it.
         raise ValueError(f"a field has the wrong type: {error}") from error
     return write(wire, args.output)
 
@@ -69,22 +69,22 @@ def _fields(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from error
+        raise ValueError(f"invalid JSON: {error}") from error
     except RecursionError:
-        raise ValueError("not the JSON of a response: nested too deeply") from None
+        raise ValueError("expected the JSON of a response: nested too deeply") from None
     if isinstance(fields, dict):
         if "result" in fields:
-            # How a message travelled, which `decode --json` tells too, is no part of it.
+            # `decode --json` also prints format and version, which are not fields of a response.
             fields = {name: fields[name] for name in fields if name not in ("format", "version")}
         return fields
-    raise ValueError("not the JSON of a response: expected an object")
+    raise ValueError("expected a response as a JSON object")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         if name in members:
-            raise ValueError(f"the JSON has {name!r} twice")
+            raise ValueError(f"duplicate member {name!r} in the JSON")
         members[name] = value
     return members
 
@@ -106,62 +106,64 @@ def _run_decode(args: argparse.Namespace) -> int:
 
 
 def _run_inspect(args: argparse.Namespace) -> int:
-    found = cw.inspect(
+    inspection = cw.inspect(
         read(args.file),
         max_size=args.max_size,
         dictionaries=[_dictionary(path) for path in args.dictionary],
     )
-    return write(json_line(_facts(found)) if args.json else _sheet(found), args.output)
+    text = json_line(_as_json(inspection)) if args.json else _as_table(inspection)
+    return write(text, args.output)
 
 
-def _facts(found: cw.Inspection) -> dict[str, object]:
+def _as_json(inspection: cw.Inspection) -> dict[str, object]:
     return {
-        "format": found.format,
-        "version": found.version,
-        "compression": found.compression,
-        "dictionary_id": found.dictionary_id,
+        "format": inspection.format,
+        "version": inspection.version,
+        "compression": inspection.compression,
+        "dictionary_id": inspection.dictionary_id,
         "layers": [
-            {"name": name, "size": size, "share": round(size / found.verbose_size, 4)}
-            for name, size in found.layers
+            {"name": name, "size": size, "share": round(size / inspection.verbose_size, 4)}
+            for name, size in inspection.layers
         ],
-        "verbose_size": found.verbose_size,
-        "ratio": round(found.ratio, 4),
-        "status": found.response.status,
-        "model": found.response.model,
-        "tokens": found.response.tokens,
+        "verbose_size": inspection.verbose_size,
+        "ratio": round(inspection.ratio, 4),
+        "status": inspection.response.status,
+        "model": inspection.response.model,
+        "tokens": inspection.response.tokens,
     }
 
 
-def _sheet(found: cw.Inspection) -> str:
+def _as_table(inspection: cw.Inspection) -> str:
     facts = {
-        "format": found.format,
-        "layout": found.version and f"MessagePack {found.version}",
-        "compression": found.compression,
-        "dictionary": found.dictionary_id,
-        "status": found.response.status,
-        "model": found.response.model,
-        "tokens": found.response.tokens,
+        "format": inspection.format,
+        "layout": inspection.version and f"MessagePack {inspection.version}",
+        "compression": inspection.compression,
+        "dictionary": inspection.dictionary_id,
+        "status": inspection.response.status,
+        "model": inspection.response.model,
+        "tokens": inspection.response.tokens,
     }
     lines = [
         f"{name:<12} {'-' if value in (None, '') else one_line(str(value))}"
         for name, value in facts.items()
     ]
     lines += ["", f"{'layer':<12} {'bytes':>10} {'of verbose':>11}"]
-    for name, size in (*found.layers, ("verbose JSON", found.verbose_size)):
-        lines.append(f"{name:<12} {size:>10,} {size / found.verbose_size:>11.1%}")
+    for name, size in (*inspection.layers, ("verbose JSON", inspection.verbose_size)):
+        lines.append(f"{name:<12} {size:>10,} {size / inspection.verbose_size:>11.1%}")
     return "\n".join(lines) + "\n"
 
 
 def _run_train(args: argparse.Namespace) -> int:
-    made = cw.Dictionary.train(
+    dictionary = cw.Dictionary.train(
         [read_text(str(path)) for path in _files(args.paths)],
         size=args.size,
         content_type=args.content_type,
         model=args.model,
         time=args.time,
     )
-    write_bytes(made.to_bytes(), args.output)
-    facts = f"dictionary {made.id}, {made.size:,} bytes, {made.samples:,} samples"
+    write_bytes(dictionary.to_bytes(), args.output)
+    size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
+    facts = f"dictionary {dictionary.id}, {size}, {samples}"
     print(f"{one_line(args.output)}: {facts}", file=sys.stderr)
     return OK
 
@@ -171,7 +173,7 @@ def _files(paths: Iterable[str]) -> Iterator[Path]:
         if path.is_dir():
             walk = os.walk(path, onerror=_raise)
             inside = (Path(root, name) for root, _, names in walk for name in names)
-            # The order decides the dictionary's bytes, so it must not be the file system's.
+            # The dictionary depends on the order, which differs between file systems.
             yield from sorted((file for file in inside if file.is_file()), key=Path.as_posix)
         else:
             yield path
@@ -196,12 +198,12 @@ def _layout(text: str) -> int | str:
 
 
 def _add_demo(commands: Commands) -> None:
-    about = "send sample messages through every format and show what each costs"
+    about = "encode sample messages in every format and show sizes and times"
     add_command(commands, "demo", _run_demo, about, "compactwire demo")
 
 
 def _add_encode(commands: Commands) -> None:
-    about = "write a text as a message"
+    about = "encode a text as a message"
     example = "compactwire encode --model C45 --tokens 150 answer.md -o answer.cw"
     parser = add_command(commands, "encode", _run_encode, about, example)
     add_input(parser, "the text")
@@ -215,9 +217,9 @@ def _add_encode(commands: Commands) -> None:
         help="MessagePack layout of the binary formats (default: that of the protocol)",
     )
     parser.add_argument("--dictionary", metavar="FILE", help="compress with this dictionary")
-    parser.add_argument("--model", help="the model's code, such as C45")
+    parser.add_argument("--model", help="the code of the model, such as C45")
     parser.add_argument("--status", choices=("OK", "ERR", "PART", "PARTIAL", "STREAM"))
-    parser.add_argument("--tokens", type=natural, help="how many tokens the answer cost")
+    parser.add_argument("--tokens", type=natural, help="the token count of the answer")
     parser.add_argument(
         "--json",
         action="store_true",
@@ -227,17 +229,19 @@ def _add_encode(commands: Commands) -> None:
 
 
 def _add_decode(commands: Commands) -> None:
-    about = "read a message in any format and print its text"
+    about = "decode a message in any format and print its text"
     example = "compactwire decode answer.cw"
     parser = add_command(commands, "decode", _run_decode, about, example)
     _add_reading(parser)
-    parser.add_argument("--fallback", action="store_true", help="print what is no message as it is")
+    parser.add_argument(
+        "--fallback", action="store_true", help="print text that is not a message unchanged"
+    )
     parser.add_argument("--json", action="store_true", help="print all fields, as a JSON object")
     add_output(parser)
 
 
 def _add_inspect(commands: Commands) -> None:
-    about = "say what a message is and what it weighs, layer by layer"
+    about = "show the format of a message and the size of each layer"
     example = "compactwire encode answer.md | compactwire inspect"
     parser = add_command(commands, "inspect", _run_inspect, about, example)
     _add_reading(parser)
@@ -246,16 +250,21 @@ def _add_inspect(commands: Commands) -> None:
 
 
 def _add_train(commands: Commands) -> None:
-    about = "train a dictionary on texts like those to come"
+    about = "train a dictionary on sample texts"
     example = "compactwire train logs/ answers/ --size 32768 -o mine.zdct"
     parser = add_command(commands, "train", _run_train, about, example)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file (one sample) or a folder")
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="dictionary file")
     parser.add_argument("--size", type=natural, default=112_640, metavar="BYTES", help=DEFAULT)
     parser.add_argument("--content-type", default="mixed", help=DEFAULT)
-    parser.add_argument("--model", default="", help="which model wrote the samples (default: any)")
     parser.add_argument(
-        "--time", type=natural, metavar="SECONDS", help="since 1970, to be written (default: now)"
+        "--model", default="", help="the model that wrote the samples (default: any)"
+    )
+    parser.add_argument(
+        "--time",
+        type=natural,
+        metavar="SECONDS",
+        help="training time since 1970 (default: now)",
     )
 
 
