@@ -1,4 +1,4 @@
-"""What holds for all tests: the profile of Hypothesis, time limits, and worker processes.
+"""Settings of all tests: the profile of Hypothesis, time limits, and worker processes.
 
 `python -m pytest` runs one worker per core. A run of a single file or test stays in one process,
 because the workers take longer to start than most files take to run. `-n 0` asks for one process

@@ -1,1 +1,1 @@
-"""Measuring: `compactwire.analysis`, benches and notebooks."""
+"""Tests of `compactwire.analysis`, the benches and the notebooks."""

@@ -1,4 +1,4 @@
-"""The benches run and check their answers; how fast is not a test."""
+"""The benches run and check their answers; speed is not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversations of the session bench are what the bench says they are, and counted rightly."""
+"""The conversations of the session bench are as documented and counted correctly."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_tool_names_are_unique(conversation: Conversation) -> None:
 
 
 def check_call(schema: dict[str, Any], value: Any) -> None:
-    """As much of JSON Schema as the tools use."""
+    """The part of JSON Schema that the tools use."""
     kinds: dict[str, Any] = {
         "object": dict,
         "array": list,
@@ -107,7 +107,7 @@ def test_an_edit_shortens_an_old_result_and_an_insert_adds_a_note() -> None:
     turns = load("ten_turns").turns
     (edit,) = (k for k, turn in enumerate(turns) if turn.change == "edit")
     (insert,) = (k for k, turn in enumerate(turns) if turn.change == "insert")
-    # What was there stays, but for the one result or round the one note.
+    # The earlier text stays, except for the one edited result or around the one inserted note.
     for k, gone in ((edit, True), (insert, False)):
         old, new = (set(turn.context.splitlines()) for turn in turns[k - 1 : k + 1])
         assert bool(old - new) == gone
@@ -156,7 +156,7 @@ def test_session_stats_count_the_same_plain_bytes(conversation: Conversation) ->
     plain = sent = 0
     for turn in conversation.turns:
         sent += sessions.size(pair.send(turn))
-        # It calls the member "tool".
+        # The session calls this member "tool".
         plain += len(turn.plain().encode()) - 1
     assert pair.ours.stats == cw.SessionStats(
         messages=len(conversation.turns), bytes_out=sent, plain_bytes=plain

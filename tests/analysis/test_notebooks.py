@@ -1,4 +1,4 @@
-"""Every notebook runs from a clean kernel, top to bottom, and is committed with what it prints."""
+"""Every notebook runs from a clean kernel, top to bottom, and is committed with its output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from notebooks.__main__ import paths, run
 
 PATHS = paths()
 HERE = Path(__file__).resolve().parents[2]
-# The folders of people and systems, and the one of this run, wherever that is.
+# Home and system folders, and the folder of this run.
 FOREIGN = re.compile(
     r"/tmp/|/home/|/root/|/Users/|[A-Z]:\\\\|site-packages|ipykernel_|" + re.escape(f"{HERE}/")
 )

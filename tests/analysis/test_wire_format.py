@@ -98,7 +98,7 @@ def test_pages_quote_the_measured_figures() -> None:
     if PUBLISHED is not None:
         assert card == pages.scorecard(figures.measured(PUBLISHED), OWN)
         assert found == pages.findings(PUBLISHED, cases.own())
-    # Without the published payloads, what is ours is still what the pages say.
+    # Without the published payloads, our own figures are still compared with the pages.
     for page, written in (
         (pages.scorecard(None, OWN), card),
         (pages.findings(None, cases.own()), found),

@@ -50,7 +50,7 @@ def test_an_integer_beyond_double_precision_is_refused(number: int) -> None:
     for form in (document, json.dumps(document)):
         with pytest.raises(cad.DocumentError, match=r"^node 0\.radius: expected a number that a d"):
             cad.to_binary(form)
-        # What is kept is kept exactly.
+        # A kept value is exact.
         kept = cad.from_compact(cad.to_compact(form, "0.2", unknown="keep"))
         assert kept["nodes"]["0"]["op"]["radius"] == number
 

@@ -1,4 +1,4 @@
-"""What a document means, as another program sees it: solids evaluated by manifold3d."""
+"""The geometry of documents: solids evaluated by manifold3d."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any document survives every form, and any input is a document or an error."""
+"""Any document round-trips in every form, and any input is a document or an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.strategies.profiles import examples
 
 
 def canonical(document: Any) -> Any:
-    """Give the canonical form; what is not in the model stays as it is."""
+    """The canonical form, or the document itself if it is outside the model."""
     try:
         return cad.canonical(document)
     except cad.DocumentError:
@@ -62,7 +62,7 @@ def test_the_reference_reads_written_text(document: Any) -> None:
     try:
         read = reference.read(text)
     except reference.Mistake as mistake:
-        # The one thing that the reference does not hold is a wide range of ids.
+        # The reference refuses only one valid construct: a wide range of ids.
         assert "more than this reader holds" in str(mistake)  # noqa: PT017
         return
     assert exact(cad.canonical(read)) == exact(cad.canonical(document))
@@ -104,7 +104,7 @@ def test_repair_restores_a_damaged_document(document: Any, data: st.DataObject) 
 
 
 def break_it(document: Any, random: Any) -> Any:
-    """Write ids as texts, keys that are no ids, snake case."""
+    """Damage a document: ids as strings, keys that are not ids, snake case."""
 
     def text(number: Any) -> Any:
         return str(number) if random.random() < 0.5 else number

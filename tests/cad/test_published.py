@@ -1,4 +1,4 @@
-"""Real CAD documents, published by others: each survives every form, or is refused."""
+"""Published CAD documents: each round-trips in every form, or is refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_real_document_keeps_its_shape_in_dialect_0_1(entry: Case) -> None:
 
 
 def cad_op(op: Any) -> Any:
-    """An Empty becomes the cube without size."""
+    """The operation, with `Empty` as a cube of size 0, as dialect 0.1 writes it."""
     if op["type"] == "Empty":
         return {"type": "Cube", "size": {"x": 0, "y": 0, "z": 0}}
     return {key: value for key, value in op.items() if value is not None}
@@ -75,7 +75,7 @@ def renumbered(op: Any, place: dict[int, int]) -> Any:
 
 
 def writing_order(document: Any) -> list[int]:
-    """Smallest id first, after what it uses, the root last: by the book, and slowly."""
+    """The order of nodes in a text, found naively: dependencies first, then ids, the root last."""
     nodes = {int(key): node["op"] for key, node in document["nodes"].items()}
     root = document["roots"][0]["root"]
     order: list[int] = []

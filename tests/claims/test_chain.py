@@ -1,4 +1,4 @@
-"""What producers accept verifies with the strictest options; anything else they refuse by name."""
+"""What the producer functions accept verifies with the strictest options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Receipt = dict[str, Any]
 
 
 def hashed(receipt: Receipt, **changes: Any) -> Receipt:
-    """Change a receipt and make its hash right again."""
+    """Change a receipt and recompute its hash."""
     receipt = {**receipt, "attestation": None, **changes}
     receipt["receipt_hash"] = reference.receipt_hash(receipt)
     return receipt
@@ -145,7 +145,7 @@ def test_a_second_signature_is_added_and_counts(tmp_path: Path) -> None:
     assert quorum(made, three, 3).signature_scopes == [["spec"] * 3] * 3
     assert code(quorum(made, both, 3)) == "ATTESTATION_MISSING"
     assert quorum(made, both, 2)
-    # Without a quorum, all of them must be good.
+    # Without a quorum, all signatures must be valid.
     assert made.verify(require_merkle_attestation=False)
 
 
@@ -212,11 +212,11 @@ def test_a_receipt_holds_64_signatures(tmp_path: Path) -> None:
         claims.sign_receipt(signed, bytes([64]) * 32, add=True)
 
 
-# Whatever is accepted verifies --------------------------------------------------------------------
+# Accepted input verifies --------------------------------------------------------------------
 
 
 def mostly(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Draw what is odd once in 24 times, so that some examples are not odd in any way."""
+    """Draw an unusual value once in 24 times, so that some examples have none."""
     return st.integers(0, 23).flatmap(lambda number: usual if number else odd)
 
 

@@ -1,4 +1,4 @@
-"""Input that somebody wrote to break the verification: bounded, never blocked, never fooled."""
+"""Hostile input to the verification: bounded work, no blocking, no wrong verdict."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_devices_and_sockets_are_not_read(made: Made) -> None:
 
 @contextlib.contextmanager
 def without_privileges() -> Iterator[None]:
-    """As a user who may not read everything; root is nobody meanwhile."""
+    """Runs as a user without permission to read everything; root switches to `nobody`."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -93,13 +93,13 @@ UNREADABLE = {
 @posix
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_unreadable_file_has_the_code_of_an_invalid_one(name: str) -> None:
-    # Not below pytest's own folder, which is for one user alone.
+    # Not inside pytest's own folder, which only one user may read.
     with tempfile.TemporaryDirectory() as folder:
         made = make(Path(folder))
         Path(folder).chmod(0o755)
         path = artifact(made) if name == "artifact" else made.folder / name
         mode = path.stat().st_mode
-        # A folder that can be gone through, and not listed.
+        # A folder that can be entered but not listed.
         path.chmod(0o111 if name == "receipts" else 0)
         with without_privileges():
             if os.access(path, os.R_OK, effective_ids=True):
@@ -189,7 +189,7 @@ def test_hostile_json_is_refused(name: str, expected: str, content: str, made: M
 
 
 def rewrite(made: Made, change: Any) -> None:
-    """Change the manifest and make all ids and hashes right again."""
+    """Change the manifest and recompute all ids and hashes."""
     change(made.manifest)
     hashes = made.manifest["hashes"] | {"root_hash": ""}
     made.manifest["bundle_id"] = reference.sha256(
@@ -305,7 +305,7 @@ DEEP = 100_000
 def test_deep_values_do_not_overflow_the_stack(
     name: str, member: str, expected: str, stack: int, made: Made
 ) -> None:
-    """Also those of free members, which are hashed and searched whole. musl's stack is 128 KiB."""
+    """Free members too are hashed and searched completely. musl's stack is 128 KiB."""
     value = load(made.folder / name)
     if member:
         value["steps"][0][member] = {"x": "DEEP"}
@@ -327,7 +327,7 @@ def test_deep_values_do_not_overflow_the_stack(
 
 
 def heavy(made: Made) -> None:
-    """One receipt of a megabyte, six in canonical form: 16 signatures, the last of them good."""
+    """One receipt of 1 MB, 6 MB in canonical form; only the last of 16 signatures is valid."""
     receipt = made.receipts[0] | {"attestation": None}
     receipt["steps"] = [
         {"ordinal": 1, "step_id": "s", "op": "READ_SECTION", "outcome": "SUCCESS", "result": {}}
@@ -337,7 +337,7 @@ def heavy(made: Made) -> None:
     keys = [claims.SigningKey(bytes([i]) * 32) for i in range(16)]
     keys.sort(key=lambda key: key.public_key)
     good = claims.sign_receipt(receipt, keys[-1])["attestation"]
-    # A scalar below the group's order, so that the whole message has to be hashed.
+    # A scalar below the group order, so that the verifier has to hash the whole message.
     signature = "1" * 126 + "01"
     bad = [good | {"public_key": key.public_key, "signature": signature} for key in keys[:-1]]
     receipt["attestations"] = [*bad, good]
@@ -351,7 +351,7 @@ def heavy(made: Made) -> None:
 
 @pytest.mark.slow
 def test_many_signatures_of_a_large_receipt_are_bounded_work(made: Made) -> None:
-    """The receipt is written once for all of them, and all must be good: the first ends it."""
+    """The receipt is serialized once, and the first invalid signature ends the check."""
     heavy(made)
     given = (made.bundle, made.folder / "receipts", made.claim)
     start = time.process_time()
@@ -365,7 +365,7 @@ def test_many_signatures_of_a_large_receipt_are_bounded_work(made: Made) -> None
 
 @pytest.mark.slow
 def test_a_long_chain_verifies(tmp_path: Path) -> None:
-    """10^5 receipts take a while to be written; every day a tenth of them is enough."""
+    """Writing 10^5 receipts takes a while; the quick profile uses a tenth."""
     count = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 10_000
     made = make(tmp_path, receipts=1, signed=False)
     receipt = made.receipts[0]
@@ -438,7 +438,7 @@ def test_progress_is_reported_and_may_stop_the_verification(tmp_path: Path) -> N
     def listen(what: str, done: int, total: int) -> None:
         told.append((what, done, total))
 
-    # Whether it is told depends on how long it takes; what it is told does not.
+    # Whether progress is reported depends on the time; the reported numbers do not.
     assert made.verify(progress=listen)
     assert all(what in ("receipts", "artifacts") and done <= total for what, done, total in told)
     with contextlib.suppress(InterruptedError):

@@ -1,4 +1,4 @@
-"""What is written is written whole, and nobody turns it aside; what is wrong is named."""
+"""Files of the producer: written completely, never through a link; wrong arguments are named."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_failed_bundle_leaves_no_files(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as other:
         manifest = build(Path(other) / "b")
     hashes = manifest["hashes"]
-    # A name that a bundle may have, and no file.
+    # A valid run id that is not a valid file name.
     manifest |= {"run_id": "ß" * 200, "bundle_id": "", "hashes": {"root_hash": ""}}
     manifest["bundle_id"] = reference.sha256(reference.canon(manifest))
     manifest["hashes"] = hashes
@@ -167,7 +167,7 @@ def test_one_of_several_concurrent_writers_builds_the_bundle(tmp_path: Path) -> 
     for thread in threads:
         thread.join()
     assert len(made) + len(refused) == 8
-    # Whoever comes at the same time sees the other's work, and is refused.
+    # A concurrent writer sees the other's files and is refused.
     names = sorted(path.name for path in tmp_path.rglob("*"))
     assert not [name for name in names if name.endswith(".tmp")]
     if len(made) == 1:
@@ -267,7 +267,7 @@ def test_a_size_that_is_not_an_int_is_a_type_error(size: Any) -> None:
 
 
 class Sly(str):
-    """Two of these are two keys with one text."""
+    """Two keys of a dict with the same text."""
 
     __slots__ = ()
 

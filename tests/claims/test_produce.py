@@ -1,4 +1,4 @@
-"""What is made for claims: exact to the byte, verified, and nothing that would not verify."""
+"""Producer functions: exact bytes, results that verify, and refused input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is changed in a true claim is seen, by the same check that a plain verifier names."""
+"""A change in a true claim is detected, by the same check as in the reference verifier."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def true_claim(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture
 def made(true_claim: Made, tmp_path: Path) -> Made:
-    """A copy to break."""
+    """A copy that the test may change."""
     folder = tmp_path / "copy"
     shutil.copytree(true_claim.folder, folder)
     moved = {
@@ -58,7 +58,7 @@ def made(true_claim: Made, tmp_path: Path) -> Made:
 
 
 def both(made: Made, **options: Any) -> cw.ClaimReport:
-    """The report, after a plain verifier has said the same."""
+    """The report, compared with that of the reference verifier."""
     report = made.verify(**options)
     plain = reference.verify(
         made.bundle, made.folder / "receipts", made.claim, **{**made.options, **options}
@@ -68,7 +68,7 @@ def both(made: Made, **options: Any) -> cw.ClaimReport:
 
 
 def positions(size: int) -> list[int]:
-    """Every byte in a long run, a few of each file every day."""
+    """Every byte in the long profile, a few of each file in the quick one."""
     if settings().max_examples > 1000:
         return list(range(size))
     return sorted(random.Random(size).sample(range(size), min(size, 40)))
@@ -91,7 +91,7 @@ def path_of(made: Made, name: str) -> Path:
 
 
 def only_the_case_of_a_key_or_signature(before: bytes, after: bytes) -> bool:
-    """Both may be written in either case, and mean the same."""
+    """Whether two files differ only in the case of hexadecimal digits, which is allowed."""
 
     def folded(data: bytes) -> bytes:
         quoted = rb'"(public_key|signature)":"([0-9a-fA-F]+)"'
@@ -154,7 +154,7 @@ REPLACEMENTS: list[Any] = [
 def test_a_changed_value_has_the_verdict_of_the_reference(
     data: st.DataObject, true_claim: Made
 ) -> None:
-    """Ids and hashes are put right again, so that later checks are reached, too."""
+    """Ids and hashes are recomputed, so that later checks are reached too."""
     folder = true_claim.folder.parent / "changed"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(true_claim.folder, folder)
@@ -269,7 +269,7 @@ def test_a_changed_chain_fails(name: str, made: Made) -> None:
 def test_a_missing_last_receipt_fails_the_merkle_attestation(made: Made) -> None:
     made.write_receipts(made.receipts[:-1])
     assert code(both(made)) == "MERKLE_ROOT_MISMATCH"
-    # Nothing else says how long the chain was.
+    # Nothing else records the length of the chain.
     assert both(made, require_merkle_attestation=False)
 
 
@@ -346,7 +346,7 @@ SMALL_ORDER = [
 
 @pytest.mark.parametrize("key", SMALL_ORDER)
 def test_a_key_of_small_order_is_refused(key: str, made: Made) -> None:
-    """With such a key, R = A and S = 0 verifies for many messages where it is let through."""
+    """Unless small orders are refused, R = A and S = 0 verifies for many messages."""
     for receipt in made.receipts:
         receipt["attestation"] |= {"public_key": key, "signature": key + "00" * 32}
     made.write_receipts(made.receipts)
@@ -358,7 +358,7 @@ ORDER = 2**252 + 27742317777372353535851937790883648493
 
 
 def test_a_signature_that_only_lax_verification_accepts_is_refused(made: Made) -> None:
-    """R is the neutral point and S is k times the secret: S B = R + k A holds for every message."""
+    """R is the identity and S is k times the secret: S B = R + k A holds for every message."""
     digest = bytearray(hashlib.sha512(SEED).digest()[:32])
     digest[0] &= 248
     digest[31] = digest[31] & 63 | 64
@@ -424,7 +424,7 @@ def test_a_number_in_another_spelling_is_the_same_number(made: Made) -> None:
         assert code(both(made, require_canonical=True)) == "INVALID_CLAIM_SCHEMA"
 
 
-# Peers
+# Other libraries
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text()

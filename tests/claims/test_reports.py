@@ -1,4 +1,4 @@
-"""Reports: whole as attributes, plain where they are shown, and never in contradiction."""
+"""Reports: attributes, display and restoring, which refuses inconsistent reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every case of the vectors: the verdict, the letter of each check, and what is computed."""
+"""Every case of the vectors: the verdict, the status of each check, and the computed values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def slow(case: Case, folder: Path) -> dict[str, Any]:
 
 
 def summary(report: dict[str, Any]) -> dict[str, Any]:
-    """What both verifiers say: all but the words."""
+    """The parts of a report that both verifiers must agree on: everything except messages."""
     error, checks = report["error"], report["checks"]
     if not isinstance(checks, str):
         checks = "".join(check["status"][0] for check in checks)

@@ -1,4 +1,4 @@
-"""``compactwire verify`` and ``compactwire claim``: what a person sees, and the exit codes."""
+"""``compactwire verify`` and ``compactwire claim``: output and exit codes."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_signing_an_invalid_bundle_is_an_error_in_one_line(content: bytes, tmp_p
     assert failed.stderr.count(b"\n") == 1
 
 
-# How far a verdict reaches ------------------------------------------------------------------------
+# Notes below a verdict ------------------------------------------------------------------------
 
 ASK = "--trust-policy FILE --strict-trust"
 OWN = "checked against their own key only, not against a policy"
@@ -307,7 +307,7 @@ def test_an_internal_error_is_not_a_verdict(
     assert capsys.readouterr().err == "compactwire: error: no room\\x1b[2J\n"
 
 
-# Making, against all odds -------------------------------------------------------------------------
+# Signing and building -------------------------------------------------------------------------
 
 
 def sign(out: Path, key: Path, name: str, *options: str) -> subprocess.CompletedProcess[bytes]:

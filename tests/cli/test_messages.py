@@ -1,4 +1,4 @@
-"""The command ``compactwire``: exact bytes, honest exit codes, output fit for where it goes."""
+"""The command ``compactwire``: exact bytes, exit codes, output for terminals and for pipes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def shell(*args: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedPro
 
 @pytest.fixture
 def call(capsysbinary, monkeypatch):
-    """Runs the command here: (exit code, standard output, standard error)."""
+    """Runs the command in this process: (exit code, standard output, standard error)."""
 
     def run(*args: str, stdin: str | bytes = b"") -> tuple[int, bytes, str]:
         raw = stdin.encode() if isinstance(stdin, str) else stdin

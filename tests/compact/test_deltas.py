@@ -1,4 +1,4 @@
-"""Deltas: what each operation does, which one is written, and streams of them."""
+"""Deltas: the effect of each operation, the choice of the shortest, and streams."""
 
 from __future__ import annotations
 
@@ -181,11 +181,11 @@ def test_options_and_arguments_are_checked() -> None:
         ("old", "", "D|F|"),
         ("Hello", "Hello, world!", "D|+|, world!"),
         ("Hello, world!", "Hello, World!", "D|R|7|World!"),
-        # Not ASCII before the place: readers count it differently.
+        # Non-ASCII text before the position: readers count it differently.
         ("한국어 text", "한국어 TEXT", "D|F|한국어 TEXT"),
-        # Shorter than what it is written over: readers that do not cut would keep the rest.
+        # Shorter than the text it replaces: readers that do not truncate would keep the rest.
         ("Hello, world", "Hello, you", "D|F|Hello, you"),
-        # As many code points, but not as many bytes or UTF-16 units.
+        # Equal in code points, but not in bytes or UTF-16 units.
         ("Hello, welcome é", "Hello, welcome e", "D|F|Hello, welcome e"),
         ("Hello, welcome 🚀", "Hello, welcome é", "D|F|Hello, welcome é"),
         ("Hello, welcome e", "Hello, welcome é", "D|R|15|é"),
@@ -196,7 +196,7 @@ def test_the_shortest_portable_delta_is_written(old: str, new: str, delta: str) 
 
 
 def written_over(content: str, position: int, text: str, encoding: str, unit: int) -> str:
-    """What a reader makes of an R that counts units of `encoding`, and overwrites."""
+    """The result of an R delta for a reader that counts units of `encoding` and overwrites."""
     data, new = bytearray(content.encode(encoding)), text.encode(encoding)
     data[position * unit : position * unit + len(new)] = new
     return data.decode(encoding)

@@ -1,4 +1,4 @@
-"""Dictionaries: trained, saved, loaded, found by id or by name, and worth their weight."""
+"""Dictionaries: training, files, lookup by id or name, and the gain in size."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_dictionaries_are_values() -> None:
         cw.Dictionary()
 
 
-# Finding the right one
+# Lookup
 
 
 def test_the_right_one_is_found_among_many_by_its_id() -> None:
@@ -348,7 +348,7 @@ def test_auto_uses_the_dictionary_if_it_is_shorter(length: int) -> None:
         expected = packed if len(packed) < len(plain) else plain
         found = cw.encode(response, dictionary=SMALL)
         assert found == (expected if length >= 50 else f"RES|OK|C4|0|{text}")
-        # Without it, and in protocol 2, nothing changes.
+        # Without a dictionary, and in protocol 2, nothing changes.
         assert cw.encode(response)[0] != "D"
         v2 = cw.encode(response, protocol=2, dictionary=SMALL)
         assert v2 == cw.encode(response, protocol=2)

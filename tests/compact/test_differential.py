@@ -1,6 +1,6 @@
 """The product against the independent reference in `tests/reference`, in both directions.
 
-On every input both give the same value, or both an error of the same class. `EXCUSES` lists all
+For every input both return the same value or raise an error of the same class. `EXCUSES` lists all
 exceptions.
 """
 
@@ -39,7 +39,7 @@ def to_reference(response: cw.Response) -> ref.Response:
 
 
 def outcome(call: Callable[[], Any]) -> tuple[str, Any]:
-    """The kind of what comes out, and the value or the name of the error's class."""
+    """The outcome of a call: its kind, and the value or the name of the error's class."""
     try:
         value = call()
     except cw.CompactWireError as error:
@@ -47,7 +47,7 @@ def outcome(call: Callable[[], Any]) -> tuple[str, Any]:
     except ref.ReferenceError_ as error:
         return "error", error.kind
     except BaseException as error:
-        # A panic is no Exception, and Hypothesis makes examples small only for those.
+        # A panic is not an Exception, and Hypothesis shrinks examples only for exceptions.
         if type(error).__name__ == "PanicException":
             raise AssertionError("panic") from error
         raise
@@ -92,12 +92,12 @@ def names_two_dictionaries(wire: str) -> bool:
     return name == b"small" and zstd_header(frame)[0] not in (0, SMALL_ID)
 
 
-# What the product and the reference may say, and where. Of two faults in one message either may be
-# told: the design page names no order.
+# Pairs of errors that the product and the reference may return. Of two errors in one message
+# either may be reported: the design defines no order.
 EXCUSES: list[tuple[str, str, Callable[[str], bool]]] = [
     # A verbose message lacks a member, and another member is wrong.
     ("MissingField", "InvalidFormat", lambda wire: "{" in wire),
-    # What is too large is also broken, or its dictionary unknown.
+    # The message is too large and also broken, or its dictionary is unknown.
     ("OutputTooLarge", "DecompressionFailed", compressed),
     ("DecompressionFailed", "OutputTooLarge", compressed),
     ("OutputTooLarge", "DictionaryNotFound", compressed),
@@ -169,7 +169,7 @@ def test_uncompressed_formats_equal_the_reference_byte_for_byte(
 
 
 def expected_layout(model: str, format: str, protocol: int, layout: object) -> object:
-    """What layout a message has: layouts 2 and 3 have no place for a model without an integer."""
+    """The layout of a message: layouts 2 and 3 cannot hold a model without an integer."""
     if format in ("verbose", "dsl"):
         return None
     by_array = protocol == 2 and format in ("binary", "base85", "zlib")
@@ -192,11 +192,11 @@ def test_every_model_code_round_trips_in_every_layout(format: Any, protocol: Any
 
 
 def as_carried(response: cw.Response, format: object) -> dict[str, Any]:
-    """What is left of a response behind a wire of this format."""
+    """The response after a round trip in this format."""
     carried = fields(response)
     if format != "verbose":
         return carried | dict.fromkeys(FIELDS[4:])
-    # The verbose member is a name: one that is not a code is kept as such, and tells the code.
+    # The verbose member is a name: one that is not a code is kept, and gives the code.
     name = response.model if response.model_name is None else response.model_name
     carried["model"] = model_code(name)
     carried["model_name"] = None if name in ("", *some.CODES) else name
@@ -219,7 +219,9 @@ def test_responses_round_trip(response: cw.Response, options: dict[str, Any]) ->
 @examples(0.5)
 @given(some.PLAIN_RESPONSES, st.sampled_from(some.PROTOCOLS), st.sampled_from(some.LAYOUTS))
 @example(cw.Response("kqzvxwjyfbghdcpmutl", "G3"), 2, None)  # as short in the DSL as in Base85
-@example(cw.Response("01234567891011121314", "gpt|4o"), 4, None)  # verbose makes a name of it
+@example(
+    cw.Response("01234567891011121314", "gpt|4o"), 4, None
+)  # the verbose format makes it a name
 def test_smallest_is_the_minimum_of_all_formats_that_keep_the_response(
     response: cw.Response, protocol: Any, layout: Any
 ) -> None:
@@ -272,7 +274,7 @@ def test_compressed_payloads_have_the_specified_layout(protocol: Any) -> None:
         assert deflated[0] == 0x78
         assert zlib.decompress(deflated) == plain
     else:
-        # No name, no time, and the same system everywhere.
+        # The gzip header has no name, no time, and the same system byte everywhere.
         assert deflated[:10] == b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
         assert gzip.decompress(deflated) == plain
     for format, dictionary_id in (("zstd", 0), ("dictionary", SMALL_ID)):
@@ -386,7 +388,7 @@ def test_product_and_reference_apply_each_others_deltas(pair: tuple[str, str]) -
 @given(some.TEXT_PAIRS)
 def test_uncompressed_deltas_equal_the_reference(pair: tuple[str, str]) -> None:
     found, expected = cw.encode_delta(*pair), ref.encode_delta(*pair)
-    # Where one of them compresses, the other's compressor may be a byte too weak for it.
+    # Of two compressors one may be a byte better.
     if not (found.startswith("D|Z|") or expected.startswith("D|Z|")):
         assert found == expected
 

@@ -1,4 +1,4 @@
-"""The public functions and types: what they take, what they give, and what they refuse."""
+"""The public functions and types: arguments, results and refused values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FULL = cw.Response(
 
 
 class Index:
-    """An integer that is no `int`, as numpy's are."""
+    """An integer that is not an `int`, as in numpy."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -33,7 +33,7 @@ class Index:
 
 
 class Fields(Mapping[str, object]):
-    """A mapping that is no `dict`."""
+    """A mapping that is not a `dict`."""
 
     def __init__(self, **fields: object) -> None:
         self.fields = fields
@@ -340,7 +340,7 @@ def test_white_space_and_a_byte_order_mark_are_skipped() -> None:
         assert cw.detect(before) == format
         if format != "dsl":
             assert cw.decode(wire + " \t\r\n") == cw.decode(wire)
-        if format not in ("dsl", "verbose"):  # a form feed is no white space of JSON
+        if format not in ("dsl", "verbose"):  # a form feed is not white space in JSON
             assert cw.decode(wire + "\f") == cw.decode(wire)
 
 

@@ -1,4 +1,4 @@
-"""Tool calls: every format carries them, and an independent MessagePack reads the same."""
+"""Tool calls: every format carries them, and an independent MessagePack library reads the same."""
 
 from __future__ import annotations
 

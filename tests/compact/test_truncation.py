@@ -1,7 +1,7 @@
-"""Messages cut off at every byte, and with every bit of every byte turned over.
+"""Messages truncated at every byte, and with every bit flipped.
 
-Whatever is left is an error of ours or a response; where the format has a checksum, it is never
-another response than the one that was sent.
+The result is an error of ours or a response; in a format with a checksum it is never another
+response than the one that was sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WIRES: dict[str, str] = {
     for protocol in (2, 4)
     for layout in ((None,) if format in ("verbose", "dsl") else (1, 2, 3, "map"))
 }
-# What `encode` does not write: layout 3 without tokens, checksums, no content size, containers.
+# Not written by `encode`: layout 3 without tokens, checksums, no content size, containers.
 WIRES["base85 without tokens"] = cw.encode(
     cw.Response("no tokens", "C4"), format="base85", protocol=2
 )
@@ -47,7 +47,7 @@ CHECKED = [name for name in WIRES if name.startswith(("zlib", "gzip")) or "check
 
 
 def decode(wire: str | bytes) -> Any:
-    """A response, or the class of our error; any other exception goes through."""
+    """The response, or the class of our error; any other exception is raised."""
     return result_or_error(cw.decode, wire, dictionary=SMALL)
 
 
@@ -62,7 +62,7 @@ def flips(data: bytes) -> Iterator[bytes]:
 
 
 def payload(name: str) -> tuple[str, bytes]:
-    """The prefix, and what Base64 or Base85 carries behind it."""
+    """The prefix, and the bytes that follow it as Base64 or Base85."""
     wire = WIRES[name]
     if wire[0] == "M":
         return "M", ref.base64_strict.decode_base64(wire[1:])
@@ -121,7 +121,7 @@ def test_a_flipped_bit_in_the_payload_raises_only_our_errors(name: str) -> None:
 
 
 def adler_cannot_tell(prefix: str, wire: str) -> bool:
-    """Whether the payload is a zlib stream whose checksum is right.
+    """Whether the payload is a zlib stream with a valid checksum.
 
     Adler-32 is blind to -n, +2n, -n in three bytes, which one changed Base85 character can make.
     """

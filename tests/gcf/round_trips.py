@@ -1,8 +1,8 @@
-"""Many values, written and read again: `python -m tests.gcf.round_trips --count 1000000`.
+"""Random values, written and read again: `python -m tests.gcf.round_trips --count 1000000`.
 
-Each comes back with its types and numbers, and with the order of keys that a reader made from the
-specification finds in the same text; read and written once more it is the same to the byte.
-Hypothesis looks for the smallest mistake, this for a rare one.
+Each value must come back with its types and numbers, and with the order of keys that the reference
+reader finds in the same text; written once more it must be the same text. Hypothesis finds small
+failing examples, this finds rare ones.
 """
 
 from __future__ import annotations

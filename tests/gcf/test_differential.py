@@ -1,9 +1,9 @@
-"""GCF against two others: the published package, and a reader and a writer of our own, made from
-the specification.
+"""GCF against two other implementations: the package gcf-python, and our reference reader and
+writer, which are written from the specification.
 
 `HYPOTHESIS_PROFILE=long pytest tests/gcf/test_differential.py` runs 10^5 examples of each property.
-What the package does otherwise has a name each; nothing else is excused. What is installed is the
-newest 2.x; for an older one, which knows no constant columns, run
+Each known deviation of the package has a name; any other difference fails. The installed version is
+the newest 2.x; for an older one, which does not know constant columns, run
 
     python -m pip install --target older gcf-python==2.7.1
     PYTHONPATH=older python -m pytest tests/gcf/test_differential.py
@@ -32,7 +32,7 @@ OPTIONS: list[dict[str, bool]] = [{}, {"flatten": False}, {"constant_columns": T
 
 
 def same(left: Any, right: Any, *, order: bool = True) -> bool:
-    """Whether two values are one: type, order of members, numeric value."""
+    """Whether two values are equal in type, order of members and numeric value."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, int | float) and isinstance(right, int | float):
@@ -58,7 +58,7 @@ def test_written_text_is_read_back(value: Any) -> None:
         assert same(back, value, order=False), text
         assert same(back, gcf.loads(text.encode()))
         assert same(back, reference.loads(text)), text
-        # Rows have the order of their columns now, and keep it.
+        # After reading, rows have the order of their columns, and keep it.
         assert same(back, gcf.loads(gcf.dumps(back)))
 
 
@@ -82,7 +82,7 @@ def test_the_reference_writer_produces_the_same_text(value: Any) -> None:
 
 @given(values)
 def test_gcf_python_writes_the_same_except_for_known_deviations(value: Any) -> None:
-    """No value is excused: what differs is what the writer does with these quirks, to the byte."""
+    """The reference writer with these deviations must produce the same bytes for every value."""
     text = peer.encode_generic(value)
     assert text == gcf_writer.dumps(
         value, constant_columns=PEER_HAS_CONSTANTS, quirks=gcf_writer.QUIRKS
@@ -121,7 +121,7 @@ def test_a_mutated_text_is_read_the_same_or_refused(value: Any, chance: random.R
     try:
         theirs = reference.loads(text)
     except (ValueError, AssertionError, IndexError, KeyError, AttributeError, TypeError):
-        # The reference is no validator, and stricter than tolerant readers must be.
+        # The reference does not validate everything, and is stricter than tolerant readers must be.
         return
     assert same(ours, theirs, order=False), text
 

@@ -1,4 +1,4 @@
-"""Keyed sets: what Python sees, properties, and the published package."""
+"""Keyed sets: the Python API, properties, and the package gcf-python."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_peer_gets_the_shortest_response() -> None:
     root = f"pack_root={new.root}"
     assert same == f"GCF profile=generic tool=t unchanged=true {root} count=101\n"
     assert gcf.receive_keyed(same, new) == new
-    # The base is no longer kept; and never known was the other.
+    # The first base is no longer kept; the second was never known.
     assert kept.respond(new, base.root) == new.encode()
     assert kept.respond(new, "0" * 64) == new.encode()
     for held in (None, base):
@@ -239,7 +239,7 @@ def test_a_session_sends_deltas_and_recovers_from_a_loss() -> None:
 
 @given(st.data())
 def test_a_session_never_returns_a_wrong_keyed_set(data: st.DataObject) -> None:
-    """Texts are lost, repeated, come late, or the memory of a side is lost."""
+    """Texts are lost, repeated or delayed, or one side loses its memory."""
     ours, theirs = compactwire.Session(), compactwire.Session()
     sent: list[tuple[str, gcf.KeyedSet]] = []
     for _ in range(data.draw(st.integers(1, 12))):

@@ -29,7 +29,7 @@ CASES = [path for path in FILES if is_generic(path)]
 
 
 def plain(value: object) -> object:
-    """Make two values equal exactly when they are: `True` is not `1`, `1.0` is."""
+    """A form in which values compare as in GCF: `True` is not `1`, `1.0` is."""
     if isinstance(value, bool):
         return ("bool", value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Reading GCF row by row: the same rows as `loads`, the same errors, and never the whole text."""
+"""Reading GCF row by row: the same rows and errors as `loads`, without holding the whole text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = gcf.dumps({"total": 50, "report": {"orders": ORDERS}, "users": {"a": {"v"
 
 
 class Drops:
-    """A file that gives a little at a time."""
+    """A file that returns a few characters at a time."""
 
     def __init__(self, text: str | bytes, size: int) -> None:
         self.text = text
@@ -67,7 +67,7 @@ def test_an_error_equals_that_of_loads(value: Any, data: st.DataObject) -> None:
         result_or_error(lambda: list(gcf.iter_rows(Drops(text, 5), "rows"))),
     )
     if isinstance(rows, gcf.GcfError) and rows.code == "missing_section":
-        # It is raised at once, before what is behind was read.
+        # It is raised at once, before the rest was read.
         there = isinstance(whole, dict) and isinstance(whole.get("rows"), list | dict)
         assert not there
     elif isinstance(whole, gcf.GcfError):
@@ -182,7 +182,7 @@ def test_row_size_and_depth_are_limited() -> None:
 
 
 class Endless:
-    """Many rows, made as they are read."""
+    """Many rows, generated while they are read."""
 
     def __init__(self, rows: int) -> None:
         self.lines = self._lines(rows)

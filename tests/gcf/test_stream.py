@@ -1,4 +1,4 @@
-"""Writing GCF row by row: what is written is read back, what a reader would misread is refused."""
+"""Writing GCF row by row: written text is read back, and ambiguous input is refused."""
 
 from __future__ import annotations
 

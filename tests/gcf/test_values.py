@@ -1,4 +1,4 @@
-"""What `gcf.dumps` and `gcf.loads` do that fixtures cannot say: types, options, errors, limits."""
+"""`gcf.dumps` and `gcf.loads` beyond the fixtures: types, options, errors, limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Name(str):
 
 
 class Twin(str):
-    """A str that is no other, whatever its text."""
+    """A str that equals no other str, even with the same text."""
 
     __slots__ = ()
 

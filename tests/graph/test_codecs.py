@@ -1,4 +1,4 @@
-"""The registry of codecs, GCB and JSON: what is written comes back, what cannot is refused."""
+"""The registry of codecs, GCB and JSON: round trips, and refused payloads."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_codecs_are_found_by_name() -> None:
 
 
 class Lines:
-    """A codec of Python's: names only."""
+    """A codec in Python that carries only names."""
 
     description = "names, a line each"
 

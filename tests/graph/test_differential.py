@@ -1,5 +1,5 @@
-"""Graphs against two others: a reader and a writer of our own, made from the specification, and the
-published package.
+"""Graphs against two other implementations: our reference reader and writer, which are written from
+the specification, and the package gcf-python.
 
 `HYPOTHESIS_PROFILE=long pytest tests/graph/test_differential.py` runs 10^5 examples of each
 property. The package is the one that is installed, from 2.7.1 on; of graphs all write the same. To
@@ -67,7 +67,7 @@ def payloads(draw: st.DrawFn, *, located: bool = True, exact: bool = False) -> g
 
 
 def plain(payload: gcf.Payload) -> dict[str, Any]:
-    """As the reference has it."""
+    """The payload as the reference represents it."""
     return {
         "tool": payload.tool,
         "tokens_used": payload.tokens_used,
@@ -95,7 +95,7 @@ def edge_of(edge: gcf.Edge) -> tuple[str, ...]:
 
 
 def ours(text: str) -> Any:
-    """What we read: what it is and its content, or code and line."""
+    """The product's result: kind and content, or code and line of the error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -113,7 +113,7 @@ def ours(text: str) -> Any:
 
 
 def theirs(text: str) -> Any:
-    """What the reference reads, in the same form."""
+    """The reference's result, in the same form."""
     try:
         what, found = reference.decode(text)
     except reference.Invalid as error:
@@ -254,8 +254,8 @@ def test_gcb_equals_the_reference_in_both_directions(payload: gcf.Payload) -> No
     assert with_signatures(raw) == reference.decode_gcb(data)
 
 
-# The published package. What it does otherwise with graphs is what section 11 of the design says:
-# nothing of that is among these payloads but where a test says so.
+# The package gcf-python. Its known deviations with graphs are listed in section 11 of the design;
+# these payloads avoid them unless a test says otherwise.
 
 
 def as_theirs(payload: gcf.Payload) -> Any:
@@ -318,7 +318,7 @@ def test_gcf_python_reads_the_same(payload: gcf.Payload) -> None:
 def test_gcf_python_has_the_same_roots_and_deltas(old: gcf.Payload, new: gcf.Payload) -> None:
     base, goal = gcf.snapshot(old), gcf.snapshot(new)
     assert peer.pack_root(*theirs_of(base.symbols, base.edges)) == base.pack_root
-    # Without token figures it writes `tokens=0 savings=0%`.
+    # Without token counts the package writes `tokens=0 savings=0%`.
     delta = gcf.diff(base, goal).__replace__(delta_tokens=7, full_tokens=40)
     removed, removed_edges = theirs_of(delta.removed, delta.removed_edges)
     added, added_edges = theirs_of(delta.added, delta.added_edges)
@@ -339,7 +339,7 @@ def test_gcf_python_has_the_same_roots_and_deltas(old: gcf.Payload, new: gcf.Pay
 
 
 def test_each_known_deviation_of_gcf_python_still_exists() -> None:
-    """Each difference of graphs that the list of deviations has; gone, it can go from the list."""
+    """Each known deviation with graphs still exists; a fixed one can leave the list."""
     symbol = peer.Symbol(qualified_name="a", kind="type", score=0.5, provenance="lsp")
     assert " tool= " in peer.encode(peer.Payload(symbols=[symbol]))
     assert "tokens=0 savings=0%" in peer.encode_delta(

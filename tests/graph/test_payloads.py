@@ -1,4 +1,4 @@
-"""Graph payloads: types that behave like values, texts that come back, deltas that verify."""
+"""Graph payloads: value types, round trips of texts, deltas that verify."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def outcome(make: Callable[[], object]) -> tuple[type, str] | object:
 
 
 class Dict(dict[str, Any]):
-    """Not the very class, so that the class of elements is called with it."""
+    """A subclass of dict, so that it takes the slow path through the element's class."""
 
 
 ANYTHING = (
@@ -202,7 +202,7 @@ def test_a_text_round_trips_and_is_canonical(payload: gcf.Payload) -> None:
     assert as_sets(decoded) == as_sets(payload)
     assert gcf.encode(decoded) == text
     for end in range(len(text)):
-        # A group whose name is cut off is one of a later version.
+        # A group whose name is truncated looks like a group of a later version.
         with contextlib.suppress(gcf.GcfError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert isinstance(gcf.decode(text[:end]), gcf.Payload)

@@ -1,6 +1,6 @@
-"""Two sessions that exchange graphs, with faults: texts that are lost, come again, out of order,
-from a stream that broke off; sides that restart or forget. What is read is what was meant, or an
-error that says that the sides are out of step; after a reset of both they are in step again.
+"""Two sessions that exchange graphs, with faults: texts that are lost, repeated, reordered or from
+an interrupted stream; sides that restart or forget. A decoded payload is the one that was sent, or
+an error says that the sides are out of step; after both reset, they agree again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Meaning = tuple[list[tuple[Identity, int]], set[gcf.Edge]]
 
 @st.composite
 def graphs(draw: st.DrawFn) -> gcf.Payload:
-    """Few names and kinds, so that they come again."""
+    """Few names and kinds, so that they repeat."""
     names = draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=5, unique=True))
     symbols = [
         gcf.Symbol(
@@ -43,13 +43,13 @@ def graphs(draw: st.DrawFn) -> gcf.Payload:
 
 
 def meaning(payload: gcf.Payload) -> Meaning:
-    """What a payload says whatever was said before: identities at their distances, and edges."""
+    """The content of a payload independent of the session: identities by distance, and edges."""
     symbols = sorted(((s.kind, s.qualified_name), s.distance) for s in payload.symbols)
     return symbols, set(payload.edges)
 
 
 def streamed(session: cw.Session, payload: gcf.Payload, *, breaks: bool = False) -> str:
-    """What a stream writes; one that breaks off has no last line."""
+    """The text of a stream; an interrupted one has no last line."""
     pieces: list[str] = []
     stream = gcf.GraphStreamEncoder(pieces.append, payload.tool, session=session)
     for symbol in payload.symbols:
@@ -68,13 +68,13 @@ WRITERS: dict[str, Callable[[cw.Session, gcf.Payload], str]] = {
 
 
 class Conversation(RuleBasedStateMachine):
-    """A writer, a reader, and beside each text what it meant."""
+    """A writer, a reader, and the payload of each text."""
 
     @initialize()
     def connect(self) -> None:
         self.writer, self.reader = cw.Session(), cw.Session()
         self.sent: list[tuple[str, Meaning]] = []
-        # Whether a fault of this conversation may have brought the two out of step.
+        # Whether a fault of this conversation may have left the two sides out of step.
         self.faulty = False
 
     def write(self, payload: gcf.Payload, way: str) -> tuple[str, Meaning]:
@@ -117,7 +117,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(data=st.data())
     def comes_again(self, data: st.DataObject) -> None:
         if self.sent:
-            # Of what was sent since both sides began; what is older is another conversation.
+            # Only texts since both sides started; older ones belong to another conversation.
             self.read(*data.draw(st.sampled_from(self.sent)))
 
     @rule(first=graphs(), second=graphs(), way=ways)
@@ -127,7 +127,7 @@ class Conversation(RuleBasedStateMachine):
         understood = self.read(*late)
         self.faulty = before
         self.read(*early)
-        # What was not understood is lost.
+        # A refused text counts as lost.
         self.faulty |= not understood
 
     @rule(side=st.sampled_from(["writer", "reader"]))
@@ -141,7 +141,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(first=graphs(), second=graphs())
     def writer_restarts(self, first: gcf.Payload, second: gcf.Payload) -> None:
-        """Its ids begin anew: the next text is right or refused, and then both must reset."""
+        """Its ids start over: the next text is right or refused, and then both sides must reset."""
         self.writer, self.faulty = cw.Session(), True
         self.read(*self.write(first, "whole"))
         self.both_reset(second)
@@ -170,7 +170,7 @@ def test_decoded_payloads_are_right_despite_faults() -> None:
 
 
 def test_the_model_detects_a_wrong_payload() -> None:
-    """A reader that takes one id for another is found out."""
+    """The model detects a reader that confuses two ids."""
 
     class Confused(Conversation):
         def read(self, text: str, meant: Meaning) -> bool:

@@ -1,6 +1,6 @@
-"""Who may import whom: a format knows no other, and nothing but the binding knows Python.
+"""Which module may import which: no format imports another, and only the binding uses Python.
 
-The list is the design's; a new arrow is a decision, to be made here.
+The lists follow the design; adding an import direction is a decision.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RUST_ARROWS: dict[str, set[str]] = {
     "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
     "wire": {"gcf"} | VALUES | LOWEST,
 }
-# Within a system: which of the folders and files beside it each one may import.
+# Within a system: the neighbouring folders and files that each one may import.
 GCF_LOWEST = {"error", "limits"}
 RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
     "gcf": {

@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens, and its figures are those of the benches."""
+"""The documentation's examples run, and its figures are those of the benches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_page_examples_give_the_output_shown(page: Path) -> None:
 @pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
 def test_every_python_block_runs(page: Path) -> None:
     for kind, text in blocks(page):
-        named = kind == "python two_processes.py"  # It has a test of its own, below.
+        named = kind == "python two_processes.py"  # It has its own test below.
         assert named or not kind.startswith("python") or text.startswith(">>> ")
 
 
@@ -94,7 +94,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def documented() -> Iterator[str]:
-    """Give every name that the reference shows: all of a module, or one of it."""
+    """Every name that the reference shows: a whole module, or one member."""
     package = ROOT / "python" / "compactwire"
     for page in set(PAGES) - set(WRITTEN):
         for path in re.findall(r"^::: compactwire\.(\S+)", page.read_text("utf-8"), re.MULTILINE):

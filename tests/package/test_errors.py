@@ -1,4 +1,4 @@
-"""The exceptions: each is reachable, says where and what, and travels between processes."""
+"""The exceptions: each can be raised, has its attributes, and pickles."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.strategies.packing import PACKERS, SMALL, SMALL_ID, base64_text, cont
 
 ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "crates" / "compactwire-python" / "src" / "errors.rs"
-# Never raised themselves.
+# Base classes, which are not raised themselves.
 BASES = {"CompactWireError", "DecodeError"}
-# Raised by the registry, which is Python.
+# Raised by the registry, which is written in Python.
 REGISTRY = {"DuplicateCodec", "UnknownCodec"}
 
 MESSAGE = b"\x94\x03\x00\x00\xa5hello"
@@ -285,7 +285,7 @@ def test_an_error_for_another_message_names_its_reader(wire: str, reader: str) -
         cw.decode(wire)
 
 
-# What an error shows of the input
+# The excerpt of the input in an error
 
 LONG = "ß" * 1000
 LOUD: dict[str, Callable[[], object]] = {

@@ -1,4 +1,4 @@
-"""What `import compactwire` brings along: nothing from outside, and nothing heavy."""
+"""What `import compactwire` loads: no third-party module, and no slow one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import compactwire
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
-# Of the standard library, what a codec has no business to load: each costs milliseconds.
+# Modules of the standard library that take milliseconds to load and that a codec does not need.
 HEAVY = {
     "argparse",
     "asyncio",

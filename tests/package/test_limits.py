@@ -55,7 +55,7 @@ def gzip_zeros() -> bytes:
 
 
 def windowed(descriptor: int) -> bytes:
-    """A bomb without content size whose header asks for a window of its own."""
+    """A bomb without content size whose header sets the window size."""
     frame = zstd_zeros(content_size=False)
     return frame[:5] + bytes([descriptor]) + frame[6:]
 
@@ -87,7 +87,7 @@ def delta(operation: str, data: bytes) -> Call:
 
 
 def packed(value: bytes) -> Call:
-    """A whole response as a map, and an ignored key with this value."""
+    """A complete response as a map, and an ignored key with this value."""
     return wire("A", b"\x86\xa1v\x01\xa1s\xa2OK\xa1m\xa0\xa1t\x00\xa1r\xa0\xa1x" + value)
 
 
@@ -96,7 +96,7 @@ def verbose(members: str) -> Call:
 
 
 def many_keys(*, equal: bool = False, count: int = MANY) -> bytes:
-    """A response as a map with that many more keys, whose values are 0."""
+    """A response as a map with `count` more keys, whose values are 0."""
     pairs = b"".join(b"\xa6%06d\0" % (0 if equal else number) for number in range(count))
     head = b"\xdf" + (count + 5).to_bytes(4, "big")
     return head + b"\xa1v\x01\xa1s\xa2OK\xa1m\xa0\xa1t\x00\xa1r\xa0" + pairs
@@ -206,7 +206,7 @@ CASES: dict[str, tuple[type[cw.CompactWireError], Callable[[], Call]]] = {
 
 
 def limit_memory() -> None:
-    """Let the address space grow by EXTRA_BYTES and no more, where the system can do that."""
+    """Limit the growth of the address space to EXTRA_BYTES, if the system supports it."""
     if sys.platform == "linux":
         import resource
 
@@ -219,7 +219,7 @@ def run(name: str) -> dict[str, Any]:
     call = CASES[name][1]()
     gc.collect()
     limit_memory()
-    # Of this process alone, so that a busy machine changes nothing.
+    # The time of this process alone, so that a busy machine changes nothing.
     start = time.process_time()
     found = result_or_error(call)
     seconds = time.process_time() - start
@@ -275,7 +275,7 @@ def test_max_size_may_be_huge(name: str, max_size: int) -> None:
 
 
 def test_a_frame_that_claims_130_gb_is_refused() -> None:
-    # There is no memory for what the frame could hold; where there is, it holds no response.
+    # There is not enough memory for the claimed size; if there is, the frame holds no response.
     found = result_or_error(wire("S", empty_blocks(), max_size=2**63))
     assert found in (cw.DecompressionFailed, cw.InvalidMsgpack)
 

@@ -1,4 +1,4 @@
-"""Eight threads at once: every message comes out as it does from one."""
+"""Eight threads at once give the same results as one thread."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_threads_get_the_same_errors() -> None:
 
 
 def test_one_new_dictionary_is_shared_by_all_threads() -> None:
-    # The compressor inside is made at its first use: here by eight threads at once.
+    # The compressor is created at its first use: here by eight threads at once.
     response = cw.Response("word1 word2 word3 " * 9, "C4")
     for _ in range(20):
         dictionary = cw.Dictionary.from_bytes(SMALL_BYTES)
@@ -72,7 +72,7 @@ def test_one_new_dictionary_is_shared_by_all_threads() -> None:
 
 
 def test_large_messages_are_processed_in_parallel() -> None:
-    # Long enough for the interpreter's lock to be given away meanwhile.
+    # Long enough for the interpreter lock to be released during the call.
     responses = [cw.Response(f"{number} " * 200_000, "C4") for number in range(THREADS)]
 
     def work(number: int) -> bool:

@@ -1,4 +1,4 @@
-"""The stub says what the compiled module is: names, signatures, docstrings, types."""
+"""The stubs match the compiled module: names, signatures, docstrings, types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def stub_docstrings() -> list[tuple[str, str | None]]:
                 found.extend(
                     (f"{inside}{node.name}.{member.name}", ast.get_docstring(member))
                     for member in node.body
-                    # Of overloads the first has the docstring.
+                    # The first overload has the docstring.
                     if isinstance(member, ast.FunctionDef)
                     and (ast.get_docstring(member) or not has_overload(member))
                 )

@@ -1,4 +1,4 @@
-"""What a type checker must accept, and with `type: ignore` what it must refuse; never run."""
+"""Lines that a type checker must accept, or refuse where they have `type: ignore`; never run."""
 
 from __future__ import annotations
 

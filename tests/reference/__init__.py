@@ -1,19 +1,19 @@
 """A slow, obvious reference of the Compact Protocol, written from its specification.
 
 Specification: Compact Protocol v2.0 (part 1, "Streaming Delta Protocol", part 2) and v4 (sections 1
-to 4, 8 and 11), with the project's design page for the Compact Protocol deciding what they leave
-open. Property tests hold the product against this package in both directions. It
-therefore imports nothing of the product, only the standard library, `msgpack` (to write) and
-`zstandard`, and prefers plain code over fast code.
+to 4, 8 and 11); the project's design page for the Compact Protocol decides what they leave open.
+Property tests compare the product with this package in both directions. It therefore imports
+nothing of the product, only the standard library, `msgpack` (to write) and `zstandard`, and prefers
+simple code over fast code.
 
-Principles that the single modules rely on:
+All modules follow these principles:
 
 * Text is Unicode without lone surrogates; anything else is `InvalidFormat` when decoding and
   `EncodeError` when encoding.
-* What a message carries beyond the format ("ignored" JSON members and MessagePack keys) must be
-  well-formed and nested at most 128 deep; nothing else about it is checked.
-* `max_size` bounds the output of every decompression. One that would pass it is stopped, never
-  finished.
+* Ignored content (unknown JSON members and MessagePack keys) must be well-formed and nested at most
+  128 deep; nothing else about it is checked.
+* `max_size` bounds the output of every decompression. A decompression that would exceed it is
+  stopped.
 """
 
 from .base85 import decode_base85, encode_base85

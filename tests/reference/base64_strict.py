@@ -1,5 +1,4 @@
-"""Base64: v2 section 3 "Binary", which says no more than the name; RFC 4648 section 4 says the
-rest.
+"""Base64: v2 section 3 "Binary", which only names it; RFC 4648 section 4 defines it.
 
 Standard alphabet, padding required, nothing skipped. The unused bits of the last symbol are
 ignored.
@@ -26,7 +25,7 @@ def decode_base64(text: str) -> bytes:
     for position, char in enumerate(text):
         place = position % 4
         if padding:
-            # Behind the first `=` there is nothing but the second, and that only to fill the group.
+            # After the first `=` only a second one may follow, and only to complete the group.
             if char != "=" or place != 3 or padding != 1:
                 raise InvalidBase64(position)
             padding = 2

@@ -1,4 +1,4 @@
-"""Base85: v2 section 4 "Base85", and the design page's section 3 and 4 for errors.
+"""Base85: v2 section 4 "Base85", and sections 3 and 4 of the design page for errors.
 
 Four bytes, big-endian, are one number below 2^32, written as five digits to the base of 85. The
 last one to three bytes are filled up with zeros, and of their five digits the first two to four are
@@ -31,7 +31,7 @@ def encode_base85(data: bytes) -> str:
 
 def decode_base85(text: str) -> bytes:
     """The bytes of `text`, in which nothing is skipped, not even whitespace."""
-    # Where a character is not ASCII, there is a bad character, and that is the error to tell.
+    # A non-ASCII character is an invalid character, and that is the error to report.
     if text.isascii() and len(text) % 5 == 1:
         raise InvalidBase85Length(len(text))
     data = bytearray()
@@ -46,7 +46,7 @@ def decode_base85(text: str) -> bytes:
         value = 0
         for digit in digits:
             value = value * 85 + digit
-        if value >= 2**32:  # the v2 algorithm wraps round here; the page makes it an error
+        if value >= 2**32:  # the v2 algorithm wraps around here; the design makes it an error
             raise InvalidBase85Value(start)
         data += value.to_bytes(4, "big")[: len(group) - 1]
     return bytes(data)

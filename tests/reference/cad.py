@@ -1,4 +1,4 @@
-"""A slow reader of compact CAD text, from the specification's words; imports nothing of ours."""
+"""A slow reader of compact CAD text, written from the specification."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PRESETS = (
 )  # fmt: skip
 TONES = ["none", "reinhard", "cineon", "acesFilmic", "agX", "neutral"]
 
-# n a number, 3 a vector, u an integer, ? an integer that may be left out, o a solid, f a flat
-# shape, " a string.
+# n a number, 3 a vector, u an integer, ? an optional integer, o a solid, f a flat shape,
+# " a string.
 OPS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "C": ("Cube", [("3", "size")]),
     "Y": ("Cylinder", [("n", "radius"), ("n", "height"), ("?", "segments")]),
@@ -89,7 +89,7 @@ class Mistake(Exception):
 
 
 class Quoted(str):
-    """A string in quotes: the same text as a word, but another token."""
+    """A quoted string: the same text as a word, but another token."""
 
 
 def check(right: object, why: str = "") -> None:
@@ -98,7 +98,7 @@ def check(right: object, why: str = "") -> None:
 
 
 def read(text: str, dialect: str = "auto") -> dict[str, Any]:
-    """Give the document of a text."""
+    """The document of a text."""
     lines = text.removeprefix("\ufeff").split("\n")
     if dialect == "auto":
         dialect = header(lines)
@@ -120,7 +120,7 @@ def header(lines: list[str]) -> str:
 
 
 def words(line: str) -> list[str]:
-    """Split at white space, up to the comment."""
+    """The words of a line, up to the comment."""
     for space in SPACE:
         line = line.replace(space, " ")
     return line.partition("#")[0].split()
@@ -217,7 +217,7 @@ def present(**fields: object) -> dict[str, Any]:
 
 
 class Reader:
-    """Line after line."""
+    """Reads a text line by line."""
 
     def __init__(self, *, second: bool) -> None:
         self.second = second
@@ -532,7 +532,7 @@ class Reader:
             self.scene()
 
     def document(self) -> dict[str, Any]:
-        """Give what was read."""
+        """The document that was read."""
         check(self.sketch is None, "sketch has no END")
         ids = list(range(len(self.nodes))) if self.ids is None else self.ids
         check(len(ids) == len(self.nodes), "IDS lists")
@@ -612,7 +612,7 @@ def place(at: Any, step: str, *, new: bool = False) -> Any:
 def split(
     args: list[str], least: int, known: set[str], *, strict: bool = False
 ) -> tuple[list[str], dict[str, str]]:
-    """Set attributes apart that stand behind the least number of arguments."""
+    """Separate attributes, which follow the required arguments."""
     rest, attributes = [], {}
     for place, token in enumerate(args):
         if isinstance(token, Attribute):

@@ -1,7 +1,7 @@
-"""A straightforward verifier of compression claims, with hashlib, json and PyNaCl.
+"""A simple verifier of compression claims, with hashlib, json and PyNaCl.
 
-Written from the specification and the design alone; slow, plain, and independent of the product.
-``verify`` takes the same arguments and gives the report as a dict, without message and path.
+Written from the specification and the design alone: slow, simple, and independent of the product.
+``verify`` takes the same arguments and returns the report as a dict, without message and path.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ EXIT_2 = {
 
 
 class Refused(Exception):
-    """A check has failed with this code."""
+    """A check failed with this code."""
 
 
 class Misfit(Exception):
-    """A file is not what it should be."""
+    """A file is invalid."""
 
 
 def need(condition: object, code: str) -> None:
@@ -111,7 +111,7 @@ def need(condition: object, code: str) -> None:
         raise Refused(code)
 
 
-# Canonical JSON and the strict reading of it (design 2 to 4)
+# Canonical JSON and its strict reader (design 2 to 4)
 
 
 def canon(value: object) -> bytes:
@@ -223,7 +223,7 @@ def array(rule: Rule, least: int = 0, most: float = math.inf) -> Rule:
 def closed(
     required: dict[str, Rule], optional: dict[str, Rule] | None = None, *, passing: Any = ()
 ) -> Rule:
-    """``passing`` are names that may be there with any value."""
+    """``passing`` are names that may be present with any value."""
 
     def check(value: Any) -> None:
         fit(isinstance(value, dict) and required.keys() <= value.keys())
@@ -396,7 +396,7 @@ MERKLE = closed(
 )
 
 
-# Rules that schemas cannot say
+# Rules beyond the schemas
 
 
 def ascending(keys: list[Any], *, strictly: bool = True) -> bool:
@@ -574,7 +574,7 @@ def good_path(path: str) -> bool:
 
 
 def strings(value: Any) -> Iterator[tuple[str, str]]:
-    """Every member name and every text of a value."""
+    """Every member name and every string of a value."""
     if isinstance(value, str):
         yield "value", value
     elif isinstance(value, list):
@@ -608,7 +608,7 @@ def merkle_root(hashes: list[str]) -> str:
 
 
 class Verifier:
-    """One verification: what is read and found, and the checks as methods."""
+    """One verification: its state, and the checks as methods."""
 
     def __init__(self, bundle: Any, receipts: Any, claim: Any, options: dict[str, Any]) -> None:
         def path(value: Any) -> Path | None:

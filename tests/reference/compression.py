@@ -1,9 +1,9 @@
 """Compression: v2 section 5 "Compressed" (zlib, RFC 1950), v4 section 1 (gzip for `Z`, RFC 1952)
-and section 4 (zstd for `S` and `D`, RFC 8878), and the design page's section 3 and 4.
+and section 4 (zstd for `S` and `D`, RFC 8878), and sections 3 and 4 of the design page.
 
 A payload is exactly one zlib stream, one gzip member or one zstd frame; a byte more or less is
-DecompressionFailed. No output beyond `max_size` is made: a zstd frame that tells a larger size is
-refused by its header, every other stream when it is about to pass the limit.
+DecompressionFailed. Output never exceeds `max_size`: a zstd frame with a larger content size is
+refused by its header, every other stream when it is about to exceed the limit.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def compress_gzip(data: bytes) -> bytes:
 
 
 def decompress_zlib_or_gzip(data: bytes, max_size: int) -> bytes:
-    """The first bytes tell which it is."""
+    """Decompress; the first bytes identify the format."""
     wbits = 31 if data.startswith(GZIP_MAGIC) else 15
     decompressor = zlib.decompressobj(wbits)
     try:
-        # One byte more than allowed is enough to know.
+        # One byte more than allowed is enough to detect the excess.
         output = decompressor.decompress(data, min(max_size + 1, sys.maxsize))
     except zlib.error as error:
         raise DecompressionFailed(str(error)) from None
@@ -56,7 +56,7 @@ def decompress_zlib_or_gzip(data: bytes, max_size: int) -> bytes:
 
 
 def zstd_header(frame: bytes) -> tuple[int, int | None]:
-    """The dictionary id (0: none) and the content size (None: not told); RFC 8878 section
+    """The dictionary id (0: none) and the content size (None: not given); RFC 8878 section
     3.1.1.1."""
     if not frame.startswith(ZSTD_MAGIC):
         raise DecompressionFailed("not a zstd frame")
@@ -70,7 +70,7 @@ def zstd_header(frame: bytes) -> tuple[int, int | None]:
     id_bytes = (0, 1, 2, 4)[descriptor & 3]
     size_bytes = (single_segment, 2, 4, 8)[size_flag]
 
-    id_start = 5 if single_segment else 6  # the window byte is before it
+    id_start = 5 if single_segment else 6  # the window byte precedes it
     size_start = id_start + id_bytes
     end = size_start + size_bytes
     if len(frame) < end:
@@ -93,7 +93,7 @@ def decompress_zstd(frame: bytes, max_size: int, dictionary: bytes | None = None
             max_window_size=min(max(LARGEST_WINDOW, max_size), 2**31),
         ).decompressobj()
         for position in range(len(frame)):
-            # One byte gives one block at most, which is 128 KiB.
+            # A byte of input gives at most one block, which is 128 KiB.
             output += decompressor.decompress(frame[position : position + 1])
             if len(output) > max_size:
                 raise OutputTooLarge(max_size)
@@ -120,7 +120,7 @@ def compress_zstd(data: bytes, dictionary: bytes | None = None) -> bytes:
 
 
 def zstd_dictionary_id(dictionary: bytes) -> int:
-    """The id in a zstd dictionary, 0 if it is none that has one; RFC 8878 section 5."""
+    """The id of a zstd dictionary, 0 if it has none; RFC 8878 section 5."""
     if len(dictionary) < 8 or not dictionary.startswith(ZSTD_DICTIONARY_MAGIC):
         return 0
     return int.from_bytes(dictionary[4:8], "little")

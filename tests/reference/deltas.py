@@ -7,7 +7,7 @@ page's section 5.
     D|Z|data        Base85(zlib or gzip of another delta), or the old server's Base64(gzip of it)
     D|ZF|data       Base85(zlib or gzip of text), likewise D|Z+|; in D|ZR| of pos|text
 
-A delta is taken to the letter: nothing before `D|` is skipped and nothing behind is stripped.
+A delta is read literally: nothing before `D|` is skipped and nothing after it is stripped.
 
     >>> apply_delta("Hello, world!", "D|R|7|World")
     'Hello, World!'
@@ -22,7 +22,7 @@ from .dsl import number_from
 from .errors import InvalidFormat, excerpt
 from .values import DEFAULT_MAX_SIZE, check_text, require_unicode, skip_blank
 
-# How Base64 of a gzip member begins.
+# The first characters of a gzip member in Base64.
 BASE64_OF_GZIP = "H4sI"
 
 
@@ -33,8 +33,8 @@ def apply_delta(
     replace: str = "overwrite",
     max_size: int = DEFAULT_MAX_SIZE,
 ) -> str:
-    """The new content. `replace="truncate"` is the reading of the v2 clients, which drop what lies
-    behind an R."""
+    """The new content. `replace="truncate"` is the behaviour of the v2 clients, which drop the text
+    after an R."""
     if replace not in ("overwrite", "truncate"):
         raise ValueError("replace must be 'overwrite' or 'truncate'")
     op, data = read_delta(delta, max_size)
@@ -42,13 +42,13 @@ def apply_delta(
 
 
 def read_delta(delta: str, max_size: int) -> tuple[str, str]:
-    """What a delta does, unpacked: F, + or R, and its data."""
+    """The operation of an unpacked delta, F, + or R, and its data."""
     require_unicode(delta)
     op, data = _split(skip_blank(delta))
     if op == "Z":
         encoded_by = decode_base64 if data.startswith(BASE64_OF_GZIP) else decode_base85
         compressed = encoded_by(data)
-        # What is inside must be one of the plain deltas: a Z inside a Z is an error.
+        # The content must be an uncompressed delta: a Z inside a Z is an error.
         op, data = _split(_inflate(compressed, max_size))
     elif op in ("ZF", "Z+", "ZR"):
         op, data = op[1], _inflate(decode_base85(data), max_size)
@@ -58,7 +58,7 @@ def read_delta(delta: str, max_size: int) -> tuple[str, str]:
 
 
 def change(content: str, op: str, data: str, replace: str = "overwrite") -> str:
-    """The content after what `read_delta` gives."""
+    """The content after the operation that `read_delta` returned."""
     if op == "F":
         return data
     if op == "+":
@@ -93,7 +93,7 @@ def _write_over(content: str, data: str, replace: str) -> str:
 
 
 def encode_delta(old: str, new: str) -> str:
-    """The delta of the fewest UTF-8 bytes that makes `new` of `old`; of equally short ones the
+    """The delta of the fewest UTF-8 bytes that turns `old` into `new`; of equally short ones the
     first of F, +, R and then the compressed ones in the same order."""
     check_text(old, "the old content")
     check_text(new, "the new content")
@@ -105,7 +105,7 @@ def encode_delta(old: str, new: str) -> str:
 
 
 def encode_plain_delta(old: str, new: str) -> list[str]:
-    """Every way without compression."""
+    """Every uncompressed delta."""
     plain = [f"D|F|{new}"]
     if new.startswith(old):
         plain.append(f"D|+|{new[len(old) :]}")
@@ -117,8 +117,8 @@ def encode_plain_delta(old: str, new: str) -> list[str]:
 
 def _covers(new: str, old: str) -> bool:
     """Whether `new` is at least as long as `old` in code points, in bytes and in UTF-16 units. Then
-    a text that is written over the old one from a common ASCII prefix on leaves nothing of it,
-    however the reader counts."""
+    a text that overwrites the old one after a common ASCII prefix replaces all of it, whichever
+    unit the reader counts."""
     return (
         len(new) >= len(old)
         and len(new.encode("utf-8")) >= len(old.encode("utf-8"))

@@ -1,10 +1,9 @@
-"""Dictionary frames: v4 section 1 (`D`), which says no more than "Zstd + Dictionary + Base85", and
-the design page's section 3, which also describes the old container:
+"""Dictionary frames: v4 section 1 (`D`), which only says "Zstd + Dictionary + Base85", and section
+3 of the design page, which also describes the old container:
 
     "ZDCT"  original size, 4 bytes big-endian  length of the name, 1 byte  name  zstd frame
 
-A dictionary is found by the id that the frame names, and in the old container failing that by the
-name.
+A dictionary is found by the id in the frame; in the old container, failing that, by its name.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     RES|{status}|{model}|{tokens}|{result}
 
-The first four bars separate; all that follows is the result, kept to the last character. The number
-is made of ASCII digits, at least one, leading zeros allowed.
+The first four bars separate fields; the rest is the result, kept to the last character. The number
+has one or more ASCII digits; leading zeros are allowed.
 
     >>> decode_dsl("RES|OK|G3|0|a|b|c").result
     'a|b|c'
@@ -16,7 +16,7 @@ from .values import MAX_TOKENS, Response, status_from, status_text
 
 
 def number_from(digits: str, largest: int) -> int | None:
-    """The number that ASCII digits spell, None if they do not or if it is above `largest`."""
+    """The number of ASCII digits, None if the text is not such a number or is above `largest`."""
     if not digits or any(char not in "0123456789" for char in digits):
         return None
     digits = digits.lstrip("0") or "0"

@@ -1,8 +1,9 @@
-"""Errors: v2 "Error Types", v4 section 8, and the design page's section 4, whose names win.
+"""Errors: v2 "Error Types", v4 section 8, and section 4 of the design page, whose names take
+precedence.
 
-The class of an error is named as the page names it, and `kind` says that name as text. The facts of
-an error are attributes; those that a kind does not have are `None`. Positions count characters from
-0 in the payload behind the prefix, offsets count bytes from 0 in the MessagePack data.
+The class of an error has the name that the page uses, and `kind` is that name as text. Details are
+attributes; those that a kind does not have are `None`. Positions count characters from 0 in the
+payload after the prefix, offsets count bytes from 0 in the MessagePack data.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ def excerpt(text: str) -> str:
 
 
 class ReferenceError_(ValueError):
-    """Whatever this package refuses, in either direction."""
+    """The base of all errors of this package, in either direction."""
 
     char: str | None = None
     position: int | None = None
@@ -35,7 +36,7 @@ class ReferenceError_(ValueError):
 
 
 class EncodeError(ReferenceError_):
-    """The value cannot travel in the format that was asked for."""
+    """The requested format cannot carry the value."""
 
 
 class DecodeError(ReferenceError_):
@@ -64,7 +65,7 @@ class MissingField(DecodeError):
 
 
 class InvalidBase64(DecodeError):
-    """`position` is the first at which no continuation would make the text valid."""
+    """`position` is the first character after which no continuation is valid."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"not Base64 at position {position}")
@@ -79,7 +80,7 @@ class InvalidBase85Char(DecodeError):
 
 
 class InvalidBase85Length(DecodeError):
-    """`length` is that of the whole payload."""
+    """`length` is the length of the whole payload."""
 
     def __init__(self, length: int) -> None:
         super().__init__(f"no Base85 text has {length} characters")
@@ -87,7 +88,7 @@ class InvalidBase85Length(DecodeError):
 
 
 class InvalidBase85Value(DecodeError):
-    """`position` is that of the group's first character."""
+    """`position` is the position of the group's first character."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"the Base85 group at position {position} is above 2^32-1")
@@ -105,7 +106,7 @@ class OutputTooLarge(DecodeError):
 
 
 class InvalidMsgpack(DecodeError):
-    """`offset` is where the wrong value begins; the end of the data where something is cut off."""
+    """`offset` is the start of the wrong value, or the end of truncated data."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -113,8 +114,7 @@ class InvalidMsgpack(DecodeError):
 
 
 class DictionaryNotFound(DecodeError):
-    """`id` is the frame's dictionary id (0: it has none), or the name that an old container
-    gives."""
+    """`id` is the frame's dictionary id (0: it has none), or the name in an old container."""
 
     def __init__(self, id: int | str) -> None:
         super().__init__(f"the dictionary {id!r} is not among those given")
@@ -122,8 +122,8 @@ class DictionaryNotFound(DecodeError):
 
 
 class UnknownReference(DecodeError):
-    """`ids` is what the sender must forget: first what is unknown, of which `id` is the first, then
-    what the refused frames defined."""
+    """`ids` are the ids that the sender must forget: first the unknown ones, of which `id` is the
+    first, then those that the refused frames defined."""
 
     ids: tuple[str, ...]
 

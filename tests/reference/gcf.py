@@ -1,7 +1,7 @@
-"""A reader of the GCF generic profile: slow, plain, written from the specification.
+"""A reader of the GCF generic profile: slow, simple, written from the specification.
 
-It reads well-formed text, which is what an encoder writes, and refuses some of the rest: enough to
-say what a text means without the product.
+It reads the well-formed text that encoders write, and refuses some invalid text: enough to decide
+the meaning of a text without the product.
 
 Source: GCF 3.6 sections 2 to 8.
 """
@@ -42,7 +42,7 @@ def scalar(token: str) -> Any:
 
 
 def split(text: str, delimiter: str) -> list[str]:
-    """Split at delimiters that stand in no quotes; quotes open a token, or a schema's name."""
+    """Split at delimiters outside quotes; a quote opens a token, or a name of a schema."""
     parts, at = [], 0
     while True:
         start = at
@@ -58,7 +58,7 @@ def split(text: str, delimiter: str) -> list[str]:
 
 
 def key(text: str) -> tuple[str, str]:
-    """Read the key that a text begins with; give it and what follows."""
+    """The key at the start of a text, and the rest of the text."""
     quoted, bare = QUOTED.match(text), BARE_KEY.match(text)
     if quoted:
         return json.loads(quoted[0]), text[quoted.end() :]
@@ -68,7 +68,7 @@ def key(text: str) -> tuple[str, str]:
 
 
 def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str]:
-    """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; and what follows."""
+    """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; and the rest of the text."""
     found: list[tuple[str, bool, Any]] = []
     rest = text
     while rest[:1] in ("{", ","):
@@ -233,7 +233,7 @@ class _Reader:
 
 
 def joined(leaves: list[tuple[list[str], Any]]) -> Any:
-    """Make the object of a path's cells."""
+    """The object of the cells of path columns."""
     if all(value is ABSENT for _, value in leaves):
         return ABSENT
     if all(value is None for _, value in leaves):

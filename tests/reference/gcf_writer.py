@@ -1,7 +1,7 @@
-"""A writer of the GCF generic profile: slow, plain, written from the specification.
+"""A writer of the GCF generic profile: slow, simple, written from the specification.
 
-With `QUIRKS` it writes what the package `gcf-python` writes; so the two together say exactly where
-that package departs from the specification.
+With `QUIRKS` it writes what the package `gcf-python` writes; so it defines exactly where that
+package departs from the specification.
 
 Source: GCF 3.6 sections 2 to 7.
 """
@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-# Objects of a column are flattened though their keys stand in another order, which is lost.
+# Objects of a column are flattened although their keys are in another order, which is lost.
 REORDERS = "reorders"
-# Objects are not flattened where a null member is named like the field and another is an object.
+# Objects are not flattened if a null member has the field's name and another is an object.
 OWN_NAME = "own name"
-# Objects of a column are written inline though a later row has null.
+# Objects of a column are written inline although a later row has null.
 INLINE_NULL = "inline null"
-# Arrays share a schema though a name in it has a `>`; what is written cannot be read.
+# Arrays share a schema although a name in it has a `>`; the text cannot be read.
 SHARED_PATHS = "shared paths"
 # Doubles from 1e-6 to 1e-4 have at most 20 decimals: the last digits are lost.
 ROUNDS = "rounds"
@@ -48,7 +48,7 @@ def quoted(text: str) -> str:
 
 
 def value(text: str) -> str:
-    """A text where a value stands."""
+    """A string in the place of a value."""
     needs_quotes = (
         text in ("", "-", "~", "^", "true", "false")
         or (text.startswith("^{") and text.endswith("}"))
@@ -83,7 +83,7 @@ def number(found: float) -> str:
 
 
 def parts(found: float) -> tuple[str, str, int]:
-    """Sign, shortest digits, and the exponent of the first."""
+    """Sign, shortest digits, and the exponent of the first digit."""
     shortest = repr(abs(found))
     mantissa, _, exponent = shortest.partition("e")
     whole, _, fraction = mantissa.partition(".")
@@ -122,7 +122,7 @@ def is_keyed(found: dict[str, Any]) -> bool:
 
 
 def leaves(found: dict[str, Any], form: dict[str, Any]) -> list[Any]:
-    """The leaves, in the order of another object."""
+    """The leaves of an object, in the order of another object."""
     return [
         leaf
         for name, inner in form.items()
@@ -189,7 +189,7 @@ class _Writer:
                 self.members(member, depth + 2)
 
     def form(self, lead: str, found: Any, body: int) -> None:
-        """Write a value behind what introduces it; its body stands at `body`."""
+        """Write a value after its introduction; its body is indented to `body`."""
         if is_scalar(found):
             self.lines.append(f"{lead}={scalar(found)}")
         elif isinstance(found, dict) and is_keyed(found):
@@ -276,7 +276,7 @@ class _Writer:
     # Classes of fields ----------------------------------------------------------------------------
 
     def flat_form(self, name: str, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """The object whose form a field's objects have, if it becomes columns."""
+        """The object whose shape all objects of a field have, if the field becomes columns."""
         cells = [row[name] for row in rows if row.get(name) is not None]
         if not self.flatten or not name or ">" in name or not cells:
             return None

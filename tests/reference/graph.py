@@ -1,7 +1,7 @@
-"""Graph payloads as text, deltas and GCB: slow, plain, written from the specification alone.
+"""Graph payloads as text, deltas and GCB: slow, simple, written from the specification alone.
 
 A payload is a dict of the fields of the wire codecs: symbols are dicts, edges tuples of source,
-target, type and status. A text that breaks a rule is an `Invalid` with the code and the line.
+target, type and status. An invalid text raises `Invalid` with the code and the line.
 
 Source: GCF 3.6 sections 3, 8 to 11 and 16; wire codecs, "Binary Wire Layout".
 """
@@ -107,7 +107,7 @@ def encode(payload: Payload) -> str:
 
 
 def root(payload: Payload) -> str:
-    """Give the pack root (gcf-pack-root-v1); scores have two decimals here."""
+    """The pack root (gcf-pack-root-v1); scores have two decimals."""
 
     def short(symbol: dict[str, Any]) -> str:
         return SHORT.get(symbol["kind"], symbol["kind"])
@@ -126,7 +126,7 @@ def root(payload: Payload) -> str:
 
 
 def encode_delta(base: Payload, new: Payload, tool: str) -> str:
-    """Write what changes one snapshot into another."""
+    """Write the delta between two snapshots."""
 
     def carried(payload: Payload) -> dict[tuple[str, str], tuple[float, str, int]]:
         return {
@@ -167,7 +167,7 @@ def encode_delta(base: Payload, new: Payload, tool: str) -> str:
 
 
 def decode(text: str) -> tuple[str, Payload]:
-    """Read a text; say what it is: a payload, a delta, or that nothing is changed."""
+    """Read a text: its kind (payload, delta or unchanged) and its content."""
     return _Reader(text).whole()
 
 
@@ -192,7 +192,7 @@ class _Reader:
             raise self.fail(code)
 
     def lines(self) -> Any:
-        """Give each line that counts, without blanks at its end."""
+        """Each significant line, without trailing blanks."""
         for number, line in enumerate(self.all[1:], 2):
             self.at = number
             text = line.lstrip(" \t")
@@ -270,7 +270,7 @@ class _Reader:
         self.close()
 
     def name(self, header: str) -> str:
-        """End the section before, and read name and count of the next."""
+        """End the previous section, and read name and count of the next."""
         self.close()
         words = header.lstrip(" \t")
         name, _, rest = words.partition(" ")

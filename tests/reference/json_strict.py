@@ -1,8 +1,8 @@
-"""JSON as sessions read and write it: RFC 8259, and of its freedoms those that lose nothing.
+"""JSON as sessions read and write it: RFC 8259, restricted to texts that lose nothing.
 
-A member's name that comes twice, a lone surrogate, a number that no double holds, an integer of
-more than 4300 digits, and containers within each other more than 128 deep are errors. The text is
-parsed by the standard library; what that one lets pass is looked for.
+A duplicate member name, a lone surrogate, a number beyond a double, an integer of more than 4300
+digits, and containers nested more than 128 deep are errors. The standard library parses the text;
+this module checks what that parser accepts.
 
     >>> read_json(' {"b": 1, "a": [2.50]}|rest')
     ({'b': 1, 'a': [2.5]}, 22)
@@ -24,7 +24,7 @@ BLANK = " \t\n\r"
 
 
 def read_json(text: str) -> tuple[Any, int]:
-    """The value that `text` begins with, and where it ends."""
+    """The value at the start of `text`, and the position after it."""
     start = len(text) - len(text.lstrip(BLANK))
     try:
         value, end = DECODER.raw_decode(text, start)

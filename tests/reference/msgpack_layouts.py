@@ -7,10 +7,10 @@ the design page's sections 2 and 3.
     [3, status, model, tokens, result]
     {"v": 1, "s": "OK", "m": "C45", "t": tokens, "r": result}
 
-The reader below reads exactly these, any integer and string encoding of MessagePack allowed, with
-nothing behind them. Arrays have exactly these lengths; the longer one of layout 3 may say 0. Keys
-of the map are text, in any order, none twice; all five are required; keys of other names are
-skipped with their values. Everything else is InvalidMsgpack. Writing is left to the library.
+The reader below accepts exactly these, in any integer and string encoding of MessagePack, with
+nothing after them. Arrays have exactly these lengths; the longer one of layout 3 may have 0 tokens.
+Keys of the map are strings, in any order, without duplicates; all five are required; other keys are
+skipped with their values. Everything else is InvalidMsgpack. The library does the writing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_DEPTH = 128
 
 
 class _Reader:
-    """Walks over MessagePack data; github.com/msgpack/msgpack `spec.md` is the table of first
+    """A reader of MessagePack data; github.com/msgpack/msgpack `spec.md` is the table of first
     bytes."""
 
     def __init__(self, data: bytes) -> None:
@@ -48,7 +48,7 @@ class _Reader:
         return int.from_bytes(self.take(count), "big", signed=signed)
 
     def found(self, expected: str) -> InvalidMsgpack:
-        """The error that something else than `expected` comes next."""
+        """The error for a next value that is not the `expected` one."""
         found = _type_of(self.peek())
         return InvalidMsgpack(f"expected {expected}, found {found}", self.position)
 
@@ -82,7 +82,7 @@ class _Reader:
             raise InvalidMsgpack(f"the text of {what} is not UTF-8", start) from None
 
     def array_length(self) -> int | None:
-        """The length of the array that begins here, None if there begins none."""
+        """The length of the array that starts here, None if the next value is not an array."""
         return self._container_length(0x90, 0xDC)
 
     def map_length(self) -> int | None:
@@ -98,9 +98,8 @@ class _Reader:
         return None
 
     def skip(self) -> None:
-        """Pass over one value with all that is in it, which may be 128 arrays or maps within each
-        other."""
-        left = [1]  # how many values are still to come: outside, and in each container that is open
+        """Skip one value with its content, nested at most 128 arrays or maps deep."""
+        left = [1]  # the number of values still to come: outside, and in each open container
         while left:
             if left[-1] == 0:
                 left.pop()
@@ -114,8 +113,7 @@ class _Reader:
                 left.append(inside)
 
     def _skip_one(self) -> int | None:
-        """Pass over one scalar, or over the head of a container and tell how many values are in
-        it."""
+        """Skip one scalar, or the head of a container; return the number of values in it."""
         start = self.position
         length = self.array_length()
         if length is not None:
@@ -153,7 +151,7 @@ class _Reader:
 
 
 def _type_of(first: int) -> str:
-    """What kind of value begins with this byte."""
+    """The kind of value that starts with this byte."""
     if first <= 0x7F or first >= 0xE0 or 0xCC <= first <= 0xD3:
         return "an integer"
     if first <= 0x8F or first in (0xDE, 0xDF):
@@ -170,7 +168,7 @@ def _type_of(first: int) -> str:
 
 
 def decode_msgpack(data: bytes) -> Response:
-    """The response in `data`, of whichever layout; `format` is not set."""
+    """The response in `data`, in any layout; `format` is not set."""
     reader = _Reader(data)
     length = reader.array_length()
     if length is not None:
@@ -265,7 +263,7 @@ def _read_tokens(reader: _Reader) -> int:
 
 
 def encode_msgpack(response: Response, version: Version, protocol: int) -> bytes:
-    """A model without an integer makes the layouts 2 and 3 fall back to 1."""
+    """Layouts 2 and 3 fall back to 1 for a model without an integer."""
     status, model, tokens = response.status, response.model, response.tokens
     value: list[object] | dict[str, object]
     if version == "map":
@@ -289,7 +287,7 @@ def encode_msgpack(response: Response, version: Version, protocol: int) -> bytes
 
 
 def read_texts(data: bytes) -> list[str]:
-    """An array of texts, and nothing behind it."""
+    """An array of strings, with nothing after it."""
     reader = _Reader(data)
     length = reader.array_length()
     if length is None:

@@ -1,8 +1,8 @@
 """Responses: v2 part 1 ("Format Detection", sections 1 to 6), v4 sections 1 to 4 and 8, and the
-design page's sections 1 to 3. Here is what all formats share: telling them apart, choosing one, and
-the chain of steps
+design page's sections 1 to 3. This module holds what all formats share: detection, the choice of a
+format, and the steps
 
-    response <-> MessagePack <-> (compression) <-> Base64 or Base85 <-> text behind a prefix
+    response <-> MessagePack <-> (compression) <-> Base64 or Base85 <-> text after a prefix
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ MSGPACK_FORMATS = ("binary", "base85", "zlib", "zstd", "dictionary")
 
 
 def _recognize(wire: str) -> tuple[str, str, str]:
-    """The format, the prefix, and what is left of the text behind whitespace and mark."""
+    """The format, the prefix, and the text after whitespace and byte order mark."""
     require_unicode(wire)
     # Whitespace may be on both sides of the mark; a second mark is an unknown prefix.
     text = skip_blank(wire)
@@ -128,7 +128,7 @@ def encode(
     dictionary: Dictionary | None = None,
 ) -> str:
     """The text for `response`. `model_name`, `returncode`, `reasoning_effort` and `ultrathink`
-    travel in the verbose format only."""
+    are carried by the verbose format only."""
     if protocol not in (2, 4):
         raise EncodeError("the protocol must be 2 or 4")
     if msgpack_version not in (None, 1, 2, 3, "map"):

@@ -1,11 +1,10 @@
-"""Holds the reference against the test vectors of the Compact Protocol, against the examples of its
+"""Compares the reference with the test vectors of the Compact Protocol, with the examples of its
 specification (v2 sections 1 to 5, "Usage", "Streaming Delta Protocol"; v4 section 3; design page
-section 3) and against hostile input (design page section 4, "Limits").
+section 3) and with hostile input (design page section 4, "Limits").
 
     python -m tests.reference.selfcheck
 
-prints how many cases of each file were checked, and ends with an error at the first that does not
-hold.
+prints how many cases of each file were checked, and ends with an error at the first failure.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 def check_vectors() -> None:
-    # A file that nobody reads, or that is not there, is an error.
+    # An unread or missing file is an error.
     equal(sorted(path.name for path in VECTORS.glob("*")), sorted(CHECKS), VECTORS)
     for name, check in CHECKS.items():
         cases = json.loads((VECTORS / name).read_text(encoding="utf-8"))
@@ -235,7 +234,7 @@ def check_dictionaries() -> None:
 
 def check_hostile() -> None:
     def kind_of_map(extra: bytes) -> str | None:
-        """The error for a correct map with one more key, whose value is `extra`."""
+        """The error for a valid map with one more key, whose value is `extra`."""
         head = b"\x86\xa1v\x01\xa1s\xa2OK\xa1m\xa0\xa1t\x00\xa1r\xa0\xa1x"
         try:
             decode_msgpack(head + extra)
@@ -300,7 +299,7 @@ def check_bombs() -> None:
         equal((error.kind, error.limit), ("OutputTooLarge", 1000), bomb[:100])
         equal((peak < 2 * MEBI, seconds < 2), (True, True), (bomb[:100], peak, seconds))
     equal(failure(decode, "S" + encode_base85(wide)).kind, "DecompressionFailed", "window")
-    # The delta of exactly max_size bytes is read, that of one more is not.
+    # A delta of exactly max_size bytes is read, one byte more is refused.
     exact = b"D|F|" + bytes(996)
     for packed in (zlib.compress(exact), compress_gzip(exact)):
         delta = "D|Z|" + encode_base85(packed)
@@ -326,7 +325,7 @@ def check_bombs() -> None:
 
 
 def check_random() -> None:
-    """Nothing but our own errors for changed texts; Base64, Base85 and MessagePack against other
+    """Changed texts raise only our own errors; Base64, Base85 and MessagePack agree with other
     readers."""
     generator = random.Random(1)
     cases = json.loads((VECTORS / "responses.json").read_text(encoding="utf-8"))

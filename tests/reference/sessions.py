@@ -5,20 +5,19 @@
     TOOL|ref|t_6fe51985                     the peer has this one; SYS|ref| likewise
     REQ|1|t_6fe51985,t_…|s_…|{"q":1}|D|=|c_…|D|+|text
 
-The request is the last frame. In it stand ids of tools, the id of a prompt, the arguments as JSON
-and how the context changes: deltas. Before them stands, unless the sender does not write it, a
-check of what the request means: `c_` and the first 8 digits of the SHA-256 of the SHA-256 of each
-tool, of the prompt and of the context. A request that has none of them has no check.
-Ids are the first hexadecimal digits of the content's SHA-256, eight of them unless another content
-has that id; then 16, 24, and so on.
+The request is the last frame. It holds the ids of tools, the id of a prompt, the arguments as JSON
+and the deltas of the context. Before the deltas there may be a check of the content: `c_` and the
+first 8 digits of the SHA-256 of the SHA-256 of each tool, of the prompt and of the context. A
+request without any of them has no check. Ids are the first hexadecimal digits of the content's
+SHA-256, eight of them unless another content has that id; then 16, 24, and so on.
 
-A definition is called as the request that comes with it calls it: the longest of the request's ids
-(of 8 digits or more) with which its own hash begins. Where the request does not name it, it keeps
-the id that it has, or gets the shortest that is free. Another content of that id is given up.
+A definition gets the id that its request uses: the longest of the request's ids (of 8 digits or
+more) that is a prefix of its own hash. If the request does not name it, it keeps its id, or gets
+the shortest free one. Another content with that id is forgotten.
 
-Tools and prompts are in the order of their last use: a definition, a reference, being named by a
-request (tools from left to right). In a full table a new definition takes the place of the least
-recently used.
+Tools and prompts are ordered by their last use: a definition, a reference, or a request that names
+them (tools from left to right). In a full table a new definition replaces the least recently used
+one.
 
     >>> ours, theirs = Session(), Session()
     >>> frames = ours.encode_request(tool={"name": "search"}, args=[1], context="User: Hi")
@@ -54,14 +53,14 @@ from .values import DEFAULT_MAX_SIZE, WHITESPACE, check_text, require_unicode
 
 MAX_TOOLS, MAX_PROMPTS = 256, 64
 DIGITS = 64
-# What a packed text is compressed against: bytes of the context's end, and of the last request.
+# A packed text is compressed against the end of the context and the last request: sizes in bytes.
 HISTORIES = {b"\1": 2**14, b"\2": 2**20}
 LAST = 512
 
 
 @dataclass(frozen=True)
 class Request:
-    """`tools` and `args` as JSON, as they were spelled."""
+    """`tools` and `args` as JSON, in their original spelling."""
 
     tools: tuple[str, ...]
     system: str | None
@@ -74,14 +73,14 @@ def full_id(letter: str, content: str) -> str:
 
 
 def meaning(*texts: str | None) -> str | None:
-    """A check of a request: its tools, its prompt and its context; None where it has none."""
+    """The check of a request: its tools, prompt and context; None if it has none of them."""
     hashes = [hashlib.sha256(text.encode()).digest() for text in texts if text is not None]
     return "c_" + hashlib.sha256(b"".join(hashes)).hexdigest()[:8] if hashes else None
 
 
 @dataclass
 class Table:
-    """What the receiver of one direction has of one kind."""
+    """The definitions of one kind that the receiver of one direction has."""
 
     letter: str
     limit: int
@@ -98,7 +97,7 @@ class Table:
         return sum(len(content.encode()) for _, content in self.entries)
 
     def use(self, id: str) -> bool:
-        """Make it the last used; whether it is there."""
+        """Mark an id as the last used; whether it is known."""
         used = [entry for entry in self.entries if entry[0] == id]
         self.entries = [entry for entry in self.entries if entry[0] != id] + used
         return bool(used)
@@ -127,16 +126,16 @@ class Table:
 
 @dataclass
 class Direction:
-    """What the receiver of one direction has."""
+    """The memory of the receiver of one direction."""
 
     tools: Table = field(default_factory=lambda: Table("t", MAX_TOOLS))
     prompts: Table = field(default_factory=lambda: Table("s", MAX_PROMPTS))
     context: str = ""
     last: bytes = b""
-    """How the last request frame began."""
+    """The start of the last request frame."""
 
     def history(self, most: int) -> bytes:
-        """What a packed text may be compressed against: the end of the context, and `last`."""
+        """What a packed request is compressed against: the end of the context, and `last`."""
         return self.context.encode()[-most:] + self.last
 
     def history_id(self) -> bytes:
@@ -174,7 +173,7 @@ class Session:
         pack: bool = False,
         references: bool = False,
     ) -> Any:
-        """Frames, or one text; what cannot be written leaves the session as it was."""
+        """The frames, or one packed text; an error leaves the session unchanged."""
         after = copy.deepcopy(self.sent)
         listed = [] if tool is None else [tool] if isinstance(tool, dict) else list(tool)
         tools = [write_json(one) for one in listed]
@@ -202,7 +201,7 @@ class Session:
     # Reading
 
     def decode_request(self, frames: list[str] | str) -> Request:
-        """All of it, or the session stays as it was."""
+        """Decode all frames; an error leaves the session unchanged."""
         if isinstance(frames, str):
             if is_packed(frames):
                 return self._decode_packed(frames)
@@ -252,7 +251,7 @@ class Session:
         )
 
     def _decode_packed(self, text: str) -> Request:
-        """As frames; but what is refused leaves the sender with another history, too."""
+        """Like frames; a refusal also leaves the sender with another history."""
         frames = unpack_frames(text, self.max_size, self.received)
         try:
             return self.decode_request(frames)
@@ -268,7 +267,7 @@ class Session:
         check: str | None,
         unknown: list[str],
     ) -> str | None:
-        """What the context becomes; None if the request has none, or it is unknown."""
+        """The new context; None if the request has none, or it is unknown."""
         if not edits:
             return None
         context = after.context
@@ -278,7 +277,7 @@ class Session:
         except InvalidFormat:
             if check is None:
                 raise
-            # A position that is not there: these deltas are for another context.
+            # A position beyond the end: these deltas are for another context.
             if check not in unknown:
                 unknown.append(check)
             return None
@@ -296,8 +295,8 @@ class Session:
 def name_all(
     table: Table, contents: list[str], definition: str, reference: str, references: bool
 ) -> list[str]:
-    """Makes the peer know all of them, each by its id, in as few definitions as that takes; gives
-    the frames."""
+    """The frames that make all contents known to the peer, each by its id, with as few definitions
+    as possible."""
     if len(contents) > table.limit:
         raise EncodeError(f"more than {table.limit} at once")
     start = table.entries
@@ -312,7 +311,7 @@ def name_all(
             elif references and table.id_of(content) is not None:
                 table.use(str(table.id_of(content)))
                 frames.append(reference + str(table.id_of(content)))
-        # A definition may have taken the place of another one that is needed: that is defined, too.
+        # A definition may have replaced another one that is needed: that one is defined, too.
         gone = {place for place, content in enumerate(contents) if table.id_of(content) is None}
         if not gone:
             break
@@ -323,8 +322,8 @@ def name_all(
 
 
 def delta_for(old: str, new: str) -> str:
-    """On top of nothing the whole, where something is added that, else the shortest. Compressed if
-    the text would divide the request."""
+    """The delta of the context: F without an old one, + for an addition, else the shortest. It is
+    compressed if the text contains the separator of requests."""
     if old == "":
         return undivided("D|F|" + new)
     if new.startswith(old):
@@ -353,7 +352,7 @@ def is_packed(text: str) -> bool:
 
 
 def unpack_frames(text: str, max_size: int, against: Direction) -> list[str]:
-    """Behind `S`, in Base85: a zstd frame; or 1 or 2 for the end of the context that it is
+    """The Base85 text after `S`: a zstd frame; or 1 or 2 for the end of the context that it is
     compressed against, four bytes of a hash of that, and the frame."""
     require_unicode(text)
     data = decode_base85(text.strip(WHITESPACE)[1:])
@@ -372,7 +371,7 @@ def history_name(id: bytes) -> str:
 
 
 def split_frame(frame: str) -> tuple[str, str, str]:
-    """What stands before a request: kind, `def` or `ref`, content or id."""
+    """A frame before a request: kind, `def` or `ref`, content or id."""
     for kind, how, start in (
         ("TOOL", "def", "TOOL|def|"),
         ("TOOL", "ref", "TOOL|ref|"),
@@ -421,8 +420,8 @@ def read_request(
 
 
 def read_edits(text: str, max_size: int) -> list[tuple[str, str]]:
-    """Each delta unpacked; what they unpack to is bounded together, `D|R|`, a position of 20 digits
-    and `|` apart."""
+    """The unpacked deltas. Their total size is bounded, not counting `D|R|`, a position of 20
+    digits and `|`."""
     edits = []
     left = max_size + 25
     parts = text.split("|D|") if text else []

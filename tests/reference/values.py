@@ -1,4 +1,4 @@
-"""The response as a value: the design page's section 2, with the status and model codes of v2
+"""The response as a value: section 2 of the design page, with the status and model codes of v2
 section 2 "Compact DSL", the integers of v2 section 3 "Integer Mappings" and the codes of v4 section
 3 "DSL Format".
 """
@@ -16,7 +16,7 @@ MAX_TOKENS = 2**63 - 1
 WHITESPACE = "\t\n\f\r "
 BYTE_ORDER_MARK = "\ufeff"
 
-# The place in the tuple is the integer of the MessagePack layouts 2 and 3.
+# The index in the tuple is the integer of the MessagePack layouts 2 and 3.
 STATUSES = ("OK", "ERR", "PART", "STREAM")
 MODELS_V2 = ("G3", "C4", "X5", "OL", "AD", "SE")
 MODELS_V4 = ("C4", "C45", "CS", "CH", "G3", "G4", "G5", "O4")
@@ -37,14 +37,14 @@ Dictionary = bytes | tuple[str, bytes]
 
 
 def skip_blank(text: str) -> str:
-    """What follows the white space and the byte order mark that a text may begin with."""
+    """The text after leading white space and byte order mark."""
     return text.lstrip(WHITESPACE).removeprefix(BYTE_ORDER_MARK).lstrip(WHITESPACE)
 
 
 @dataclass(frozen=True)
 class Response:
-    """`format` and `version` tell how a decoded response travelled; two responses may differ in
-    them and be equal. `version` is the MessagePack layout, None where there was none."""
+    """`format` and `version` are those of the decoded message; equality ignores them. `version` is
+    the MessagePack layout, None without one."""
 
     result: str
     model: str = ""
@@ -70,7 +70,7 @@ def status_text(status: str, protocol: int) -> str:
 
 
 def model_code(name: str) -> str:
-    """The code for a model's name; a name that tells none is its own code."""
+    """The code for a model's name; a name without a code is its own code."""
     if name in MODELS_V2 or name in MODELS_V4:
         return name
     for part, code in CODE_IN_NAME:
@@ -84,7 +84,7 @@ def is_integer(value: object) -> bool:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether there is no lone surrogate in it."""
+    """Whether the text has no lone surrogate."""
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
@@ -99,7 +99,7 @@ def check_text(value: object, name: str) -> None:
 
 
 def check_response(response: Response) -> None:
-    """What every format needs of a response that is to be encoded."""
+    """Check what every format requires of a response."""
     check_text(response.result, "result")
     check_text(response.model, "model")
     if response.status not in STATUSES:

@@ -3,9 +3,8 @@
     {"model":"gemini","returncode":0,"response":"Hello"}
 
 `model`, `returncode` and `response` are required; `reasoning_effort`, `ultrathink`, `status` and
-`tokens` are not; all others are ignored. Whatever is wrong with what is there is InvalidFormat;
-MissingField is left for an object in which everything else is right, and names the first that is
-missing in the order above.
+`tokens` are not; all others are ignored. An invalid member is InvalidFormat; MissingField is for an
+object in which everything else is valid, and names the first missing member in the order above.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ MIN_RETURNCODE, MAX_RETURNCODE = -(2**63), 2**63 - 1
 
 
 class _Other:
-    """A JSON value that a response has no use for: a fraction, a huge integer, an array, an inner
-    object."""
+    """A JSON value that no member of a response accepts: a fraction, a huge integer, an array, an
+    inner object."""
 
 
 class _Object(_Other):
@@ -49,7 +48,7 @@ def returncode_of_status(status: str) -> int:
 
 
 def _require_shallow(text: str) -> None:
-    """Refuse what nests deeper than 128 inside the object, before a recursive parser sees it."""
+    """Refuse nesting deeper than 128 inside the object, before a recursive parser sees it."""
     depth = 0
     in_string = False
     escaped = False
@@ -72,7 +71,7 @@ def _require_shallow(text: str) -> None:
 
 
 def _integer(digits: str) -> int | _Other:
-    # The longest number that is in any of our ranges has 19 digits and a sign.
+    # The longest number in range has 19 digits and a sign.
     return int(digits) if len(digits) <= 20 else _Other()
 
 
@@ -92,7 +91,7 @@ def _members(text: str) -> dict[str, object]:
         )
     except ValueError as error:
         raise InvalidFormat(f"not JSON: {error}") from None
-    assert isinstance(value, _Object)  # the text begins with a brace
+    assert isinstance(value, _Object)  # the text starts with a brace
     members: dict[str, object] = {}
     for name, member in value.pairs:
         if not is_unicode(name):
@@ -123,7 +122,7 @@ def _take_integer(members: dict[str, object], name: str, low: int, high: int) ->
 
 def decode_verbose(text: str) -> Response:
     members = _members(text)
-    for name in ("reasoning_effort", "ultrathink"):  # null says: not set
+    for name in ("reasoning_effort", "ultrathink"):  # null means not set
         if name in members and members[name] is None:
             del members[name]
 
@@ -163,7 +162,7 @@ def decode_verbose(text: str) -> Response:
 
 
 def model_and_name(member: str) -> tuple[str, str | None]:
-    """What the member `model` says: the code, and the name unless it is an exact code or empty."""
+    """The code in the member `model`, and the name unless it is an exact code or empty."""
     code = model_code(member)
     if member == "" or member in MODELS_V2 or member in MODELS_V4:
         return code, None

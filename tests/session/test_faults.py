@@ -1,5 +1,5 @@
-"""Sessions when things go wrong: an error that says what is missing or the right request, never a
-wrong one, and both sides get back into step.
+"""Sessions with faults: the receiver returns the right request or an error that names what is
+missing, never a wrong request, and both sides recover.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOOLS = [{"name": f"tool {number}", "about": "é|D|" * number} for number in ran
 
 
 def turns(name: str, count: int = 6) -> list[Turn]:
-    """A conversation of which every turn defines something and relies on something."""
+    """A conversation in which every turn defines something and relies on something."""
     context = ""
     listed = []
     for number in range(count):
@@ -37,7 +37,7 @@ def turns(name: str, count: int = 6) -> list[Turn]:
 
 
 def in_step(sender: cw.Session, receiver: cw.Session, turn: Turn) -> None:
-    """After a fault: at most one refusal, and nothing is missing any more."""
+    """After a fault: at most one refusal, and then nothing is missing."""
     assert delivered(sender, receiver, **turn) <= 1
     assert delivered(sender, receiver, **{**turn, "context": turn["context"] + "More."}) == 0
 
@@ -47,7 +47,7 @@ def frames_of(turn: Turn, **options: Any) -> Any:
 
 
 def context_id(frames: list[str]) -> str:
-    """The id of the context that a request leads to."""
+    """The check of the context after a request."""
     return frames[-1].split("|D|=|")[1][:10]
 
 
@@ -65,11 +65,11 @@ def test_a_lost_request_is_detected_by_the_next(lost: int, pack: bool) -> None:
         else:
             refused = delivered(sender, receiver, **turn, pack=pack)
             if pack:
-                # What cannot be unpacked cannot be asked for: a second refusal tells the rest.
+                # A text that cannot be unpacked names no ids: a second refusal names the rest.
                 assert (refused > 0) == (number == lost + 1)
                 assert refused <= 2
             else:
-                # Turn 3 edits what was there, turn 4 undoes it: nothing of it is missing then.
+                # Turn 3 edits earlier text, turn 4 undoes the edit: then nothing is missing.
                 assert refused == (number == lost + 1 and lost != 3)
 
 
@@ -125,7 +125,7 @@ def test_lost_or_reordered_frames_are_refused() -> None:
                 assert delivered(cw.Session(), receiver, **turn) == 0
 
 
-# Peers that start anew
+# Other libraries that start anew
 
 
 @pytest.mark.parametrize("when", range(1, 6))
@@ -176,7 +176,7 @@ def test_new_and_missing_definitions_in_one_request_are_resolved() -> None:
 
 
 def test_a_refused_request_succeeds_with_full_tables() -> None:
-    # What is defined again pushes something else out that the request needs.
+    # The repeated definition evicts another one that the request needs.
     sender, receiver = cw.Session(), cw.Session()
     tools = [{"n": number} for number in range(256)]
     delivered(sender, receiver, tool=tools[1:])
@@ -210,14 +210,14 @@ def test_another_conversation_is_read_correctly_or_refused() -> None:
 
 
 def test_without_the_check_a_lost_request_is_not_detected() -> None:
-    # That is what the check is for.
+    # The check exists to detect this.
     sender, receiver = cw.Session(checked=False), cw.Session()
     receiver.decode_request(sender.encode_request(context="a"))
     sender.encode_request(context="ab")
     assert receiver.decode_request(sender.encode_request(context="abc")).context == "ac"
 
 
-# Frames that are cut or changed
+# Frames that are truncated or changed
 
 CUT: list[Turn] = [
     *turns("Ann"),
@@ -232,7 +232,7 @@ CUT: list[Turn] = [
 def test_a_frame_truncated_at_any_byte_is_refused_or_right(number: int) -> None:
     turn = CUT[number]
     sender, before = cw.Session(), cw.Session()
-    if number % 2:  # over something that the receiver has
+    if number % 2:  # the text contains a definition that the receiver has
         delivered(sender, before, **{**turn, "context": "User"})
     frames = [frame.encode() for frame in sender.encode_request(**turn)]
     arguments = frames[-1].partition(b"|D|=|c_")[0] if "context" in turn else None
@@ -246,7 +246,7 @@ def test_a_frame_truncated_at_any_byte_is_refused_or_right(number: int) -> None:
                 assert receiver.__reduce__() == before.__reduce__()
                 continue
             assert place == len(frames) - 1
-            # What ends behind its arguments is a whole request without a context.
+            # A frame that ends after its arguments is a complete request without a context.
             assert arguments is not None
             assert frame[:end] in (arguments, arguments + b"|")
             assert said(decoded) == meant(**{**turn, "context": None})
@@ -265,7 +265,7 @@ def test_a_packed_text_truncated_at_any_byte_is_refused(number: int) -> None:
 
 
 def test_a_flipped_bit_in_a_packed_text_changes_no_decoded_request() -> None:
-    # Whoever carries the text may change the arguments: nothing vouches for these.
+    # The arguments may change on the way: the check does not cover them.
     turn = CUT[2]
     text = frames_of(turn, pack=True)
     receiver = cw.Session()
@@ -405,7 +405,7 @@ def test_colliding_tools_are_resolved_correctly_after_any_loss(
 
 
 def test_a_short_id_moves_to_the_newly_defined_tool() -> None:
-    # The sender has started anew and calls the second what the first is called here.
+    # The sender has restarted and gives the second tool the id that the first has here.
     receiver = cw.Session()
     delivered(cw.Session(), receiver, tool=COLLIDING[0])
     sender = cw.Session()

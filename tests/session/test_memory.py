@@ -38,7 +38,7 @@ def test_two_tools_with_one_short_id_are_distinguished() -> None:
 
 
 def test_a_colliding_pair_found_by_search_is_distinguished() -> None:
-    # Prompts, because text is the quickest to make; 2^16 of them collide with even odds.
+    # Prompts, because text is fastest to create; 2^16 of them collide with probability 1/2.
     seen: dict[bytes, int] = {}
     for number in itertools.count():
         head = hashlib.sha256(b"prompt %d" % number).digest()[:4]
@@ -87,7 +87,7 @@ def test_forgotten_definitions_are_sent_again() -> None:
     assert ours.forget(SEARCH_ID, HELPFUL_ID, "c_00000000", "", "x_1", "t_1") == 0
     assert ours.encode_request(**request) == whole
     assert theirs.decode_request(whole) == cw.Request(**request)
-    # It is the peer that has forgotten: what it sent is still known here.
+    # The peer has forgotten; its own definitions are still known here.
     theirs.decode_request([f"REQ|1|{SEARCH_ID}|{HELPFUL_ID}|{{}}"])
     with pytest.raises(TypeError):
         ours.forget(1)  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_size_limits_hold_on_both_sides() -> None:
             small.decode_request(packed)
     fitting: dict[str, Any] = {"context": "|D|" + "x" * 97, "system": "x" * 100}
     frames = small.encode_request(**fitting)
-    assert "|D|Z|" in frames[-1]  # the operation in it is not part of the context
+    assert "|D|Z|" in frames[-1]  # the operation is not part of the context
     assert said(small.decode_request(frames)) == meant(**fitting)
     with pytest.raises(cw.EncodeError, match="max_size, 100") as refused:
         cw.Session(max_size=100).encode_request(**fitting, pack=True)
@@ -132,7 +132,7 @@ def test_size_limits_hold_on_both_sides() -> None:
 
 @pytest.mark.parametrize("checked", ["", "D|=|c_00000000|"])
 def test_compressed_deltas_share_one_size_limit(checked: str) -> None:
-    bomb = packed_delta("D|F|" + "x" * 900_000)  # a thousandth of that
+    bomb = packed_delta("D|F|" + "x" * 900_000)  # compressed to a thousandth
     frame = f"REQ|1|||{{}}|{checked}" + "|".join([bomb] * 2000)
     with pytest.raises(cw.OutputTooLarge):
         cw.Session(max_size=1_000_000).decode_request(frame)

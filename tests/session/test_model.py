@@ -1,8 +1,8 @@
-"""Sessions against a model: what is decoded is what was meant, or an error that leads back in step.
+"""Sessions against a model: a decoded request is the one that was sent, or an error that recovers.
 
-A machine drives two sessions through conversations with faults; beside it stands what each request
-meant. Then the product against the independent reference: the same frames, the same requests, the
-same verdict on frames that were tampered with.
+A state machine drives two sessions through conversations with faults and knows what each request
+means. Then the product is compared with the reference: the same frames, the same requests, the same
+outcome for changed frames.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def grown(context: str, change: Change) -> str:
     }[kind]
 
 
-# The machine
+# The state machine
 
 
 class Side:
@@ -90,12 +90,12 @@ class Side:
         self.session = cw.Session()
         self.context = ""
         self.written: list[tuple[Any, dict[str, Any]]] = []
-        """Frames, and what they meant; delivered or not."""
+        """Frames and their meaning, delivered or not."""
 
 
 SIDES = st.integers(0, 1)
 FEW_REFUSALS = 40
-"""More would be allowed, and have not been seen."""
+"""More refusals would be allowed, but were never observed."""
 
 
 class Conversation(RuleBasedStateMachine):
@@ -120,8 +120,8 @@ class Conversation(RuleBasedStateMachine):
         return frames
 
     def read(self, number: int, frames: Any, request: dict[str, Any]) -> tuple[str, ...]:
-        """Delivers whole frames to the peer, which reads them right, or knows what it lacks and is
-        what it was; what it lacks."""
+        """Delivers frames to the peer, which decodes them correctly, or names what it lacks and
+        stays unchanged; returns what it lacks."""
         receiver = self.sides[1 - number].session
         before = receiver.__reduce__()
         found = attempted(receiver, frames)
@@ -208,7 +208,7 @@ class Conversation(RuleBasedStateMachine):
         side.session = pickle.loads(pickle.dumps(side.session))
 
     def teardown(self) -> None:
-        """Whatever was: a request gets through, and the next has nothing left to say."""
+        """After any faults, a request succeeds, and the next one has nothing to define."""
         for number, side in enumerate(self.sides):
             plain: list[dict[str, Any]] = [{"name": name} for name in NAMES]
             request: dict[str, Any] = {
@@ -232,12 +232,12 @@ TestConversation.settings = settings(
 
 
 def outcome(session: Any, frames: Any) -> Any:
-    """What is said, or the class of the error, with what it names."""
+    """The decoded request, or the class of the error with the ids it names."""
     try:
         found = session.decode_request(frames)
     except (cw.CompactWireError, ref.ReferenceError_) as error:
         name = type(error).__name__
-        # Which of the two is told of a bomb that is also broken depends on the decompressor.
+        # Which error a broken bomb gives depends on the decompressor.
         if name in ("DecompressionFailed", "OutputTooLarge"):
             return "not decompressed"
         return name, getattr(error, "ids", None)
@@ -248,7 +248,7 @@ def outcome(session: Any, frames: Any) -> Any:
 
 
 def same_frames(ours: Any, theirs: Any, before: reference.Direction) -> bool:
-    """Only compressors may differ."""
+    """Compare frames, whose compressed parts may differ."""
     if isinstance(ours, str):
         ours, theirs = (reference.unpack_frames(text, 2**26, before) for text in (ours, theirs))
     heads = [[*frames[:-1], frames[-1].split("|D|Z|")[0]] for frames in (ours, theirs)]
@@ -284,7 +284,7 @@ def test_the_reference_writes_and_reads_the_same_frames(
             continue
         before = copy.deepcopy(other.sent)
         assert same_frames(frames, other.encode_request(**request), before)
-        # Their compressors may differ, and what was sent is what the next is compressed against.
+        # Compressors may differ, and the next text is compressed against the sent one.
         sent = reference.unpack_frames(frames, 2**26, before) if style["pack"] else frames
         other.sent.last = sent[-1].encode()[: reference.LAST]
         for _ in range({"": 1, "lost": 0, "repeated": 2, "forget": 1}[fate]):

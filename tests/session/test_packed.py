@@ -22,7 +22,7 @@ def test_packed_frames_are_base85_of_zstd_of_msgpack() -> None:
     assert frames[:2] == ["TOOL|def|" + SEARCH_JSON, "SYS|full|" + HELPFUL]
     assert len(frames) == 3
     assert theirs.decode_request(f" \n{text}\n") == cw.Request(**request)
-    # A session does not mind how it was told.
+    # A session may mix packed and plain requests.
     request["context"] += "."
     assert theirs.decode_request(ours.encode_request(**request)) == cw.Request(**request)
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: any document of the CAD model, and text that is nearly one."""
+"""Hypothesis strategies: any document of the CAD model, and nearly valid text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RGB = st.lists(NUMBERS, min_size=3, max_size=3)
 
 
 def record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> SearchStrategy[Any]:
-    """An object; an optional field is there, absent or null."""
+    """An object; an optional field is present, absent or null."""
     return st.fixed_dictionaries(
         required, optional={key: st.none() | value for key, value in (optional or {}).items()}
     )
@@ -56,7 +56,7 @@ SEGMENTS = st.lists(
 
 @st.composite
 def chained(draw: DrawFn) -> Any:
-    """Segments that begin where the one before ends, as outlines do."""
+    """Segments that each start at the end of the previous one, as in outlines."""
     segments = draw(SEGMENTS)
     for before, after in itertools.pairwise(segments):
         after["start"] = dict(before["end"])
@@ -228,7 +228,7 @@ JSON = st.recursive(
 
 
 def containers(value: Any) -> list[Any]:
-    """Give every dict and list within a value."""
+    """Every dict and list within a value."""
     if not isinstance(value, dict | list):
         return []
     inside = list(value.values()) if isinstance(value, dict) else value
@@ -277,4 +277,4 @@ STATEMENTS = st.sampled_from(
      "JFIX j _ i 0 0 0 0 0 0 state=1", "HAVE scene", "CAM c 0 0 0 1 1 1", "LDIR l 1 1 1 1 0 0 1")
 )  # fmt: skip
 NEARLY_TEXTS = st.lists(STATEMENTS | STATEMENTS | LINES, max_size=12).map("\n".join)
-"""Text that is compact text, or a word away from it."""
+"""Compact text, or text with one word changed."""

@@ -1,4 +1,4 @@
-"""Claims that are true, made of a few texts, for tests to break."""
+"""True claims about a few texts, which tests change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Made:
         return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
     def write_receipts(self, receipts: list[dict[str, Any]]) -> None:
-        """Put these in the place of all receipts."""
+        """Replace all receipts by these."""
         folder = self.folder / "receipts"
         for path in folder.iterdir():
             path.unlink()
@@ -82,7 +82,7 @@ def entry(seed: bytes, name: str, **changes: Any) -> dict[str, Any]:
 def make(
     folder: Path, *, receipts: int = 3, signed: bool = True, run_id: str = "run", items: Any = ITEMS
 ) -> Made:
-    """Make a claim that verifies; if signed, with every requirement on."""
+    """Make a claim that verifies; a signed one verifies with every requirement."""
     manifest = claims.build_bundle(folder / "bundle", run_id, "job", "message", items)
     made = chain(manifest, receipts)
     if signed:

@@ -29,7 +29,7 @@ U 5 8                          # 9: union rib to bracket
 
 
 def exact(value: Any) -> str:
-    """Tell -0.0 from 0.0, and 1 from True, but not 50 from 50.0; the order of members is free."""
+    """A form in which -0.0 differs from 0.0 and 1 from True, but 50 equals 50.0 in any order."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{key!r}:{exact(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
@@ -40,7 +40,7 @@ def exact(value: Any) -> str:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two documents are equal, told apart as `exact` does."""
+    """Whether two documents are equal in the sense of `exact`."""
     return exact(left) == exact(right)
 
 
@@ -67,7 +67,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def survives(before: Any, after: Any, key: str = "") -> bool:
-    """Whether nothing is lost: null may be absent, and what is absent may be spelled out."""
+    """Whether nothing is lost: null may become absent, and defaults may be added."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         if isinstance(before, list) and isinstance(after, list):
             return len(before) == len(after) and all(map(survives, before, after))

@@ -1,4 +1,4 @@
-"""Values for the tests of GCF: shaped like data, with everything in it that is hard to write."""
+"""Values for the tests of GCF: shaped like data, with everything that is hard to write."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ names = st.sampled_from(NAMES) | st.sampled_from(NAMES) | st.sampled_from(HARD_N
 
 @st.composite
 def tables(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> Any:
-    """Rows that are alike, nearly: each column has one kind of value, with exceptions."""
+    """Similar rows: each column has one kind of value, with exceptions."""
     columns = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     kinds = {name: draw(_column(inner)) for name in columns}
     usual = st.integers(0, 19)
@@ -76,7 +76,7 @@ values = st.recursive(
 
 
 def result_or_error(work: Callable[[], Any]) -> Any:
-    """What comes of a call: its result, or the error."""
+    """The outcome of a call: its result, or the error."""
     try:
         return work()
     except GcfError as error:

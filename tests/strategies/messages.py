@@ -1,8 +1,7 @@
-"""Hypothesis strategies: responses and deltas that are good, and wires that are not.
+"""Hypothesis strategies: valid responses and deltas, and hostile messages.
 
-What is hostile here is mostly near to what is right: a text that fails at its first character
-tests nothing behind it. All strategies are constants, because making one takes longer than drawing
-from it.
+Hostile input is mostly close to valid input: a text that fails at its first character tests nothing
+after it. All strategies are constants, because building one takes longer than drawing from it.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ OPTIONS = st.fixed_dictionaries(
     }
 )
 
-# Broken texts and bytes
+# Damaged texts and bytes
 
 PLACES = st.integers(0, 2**16)
 CHARS = st.one_of(
@@ -109,7 +108,7 @@ CUTS = st.just(None) | PLACES
 
 
 def edited(data: Any, edits: Sequence[tuple[int, int, Any]], cut: int | None = None) -> Any:
-    """Text or bytes with some places written over, and perhaps its end cut off."""
+    """Text or bytes with some places overwritten, and perhaps truncated."""
     for place, gone, new in edits:
         start = place % (len(data) + 1)
         data = data[:start] + new + data[start + gone :]
@@ -126,7 +125,7 @@ WIDTHS = st.sampled_from((0, 0, 0, 1, 2, 3))
 
 
 def packed_text(text: str | bytes, width: int) -> bytes:
-    """Text with a length in any width that holds it."""
+    """A string with its length in any width that holds it."""
     data = text.encode() if isinstance(text, str) else text
     if width == 0 and len(data) < 32:
         return bytes([0xA0 + len(data)]) + data
@@ -146,7 +145,7 @@ PACKED_INTS = st.sampled_from(
         if (first >= 0xD0 or number >= 0) and number.bit_length() + (first >= 0xD0) <= size * 8
     ]
 )
-"""Integers in any width, the shortest or not."""
+"""Integers in any width, not only the shortest."""
 
 PACKED_BROKEN = st.sampled_from(
     (b"\xc1", b"\xdb\xff\xff\xff\xff", b"", b"\xc4\x01", b"\xca\0", b"\xd5\x07\0", b"\xdd\0\0\0\1")
@@ -215,7 +214,7 @@ MSGPACK_MAPS = st.builds(
 RIGHT_MESSAGES = MSGPACK_ARRAYS | MSGPACK_MAPS
 BROKEN_MESSAGES = st.builds(edited, RIGHT_MESSAGES, BYTE_EDITS, CUTS)
 MESSAGES = st.one_of(MSGPACK_ARRAYS, MSGPACK_MAPS, MSGPACK_MAPS, BROKEN_MESSAGES, ANYTHING)
-"""MessagePack that is a response, nearly one, or anything."""
+"""MessagePack of a response, of nearly one, or of anything."""
 
 # Envelopes
 
@@ -223,7 +222,7 @@ MESSAGES = st.one_of(MSGPACK_ARRAYS, MSGPACK_MAPS, MSGPACK_MAPS, BROKEN_MESSAGES
 def wrapped(
     kind: str, data: bytes, edits: Sequence[tuple[int, int, bytes]], cut: int | None
 ) -> str:
-    """A wire around bytes; the edits are done to what is compressed."""
+    """A message around bytes; the edits change the compressed bytes."""
     return prefix_of(kind) + encode_base85(edited(PACKERS[kind](data), edits, cut))
 
 
@@ -258,7 +257,7 @@ PREFIXED_NOISE = st.builds(
     ),
     SPACE,
 )
-"""A prefix, and behind it what its alphabet allows, or anything."""
+"""A prefix, followed by text of its alphabet, or by anything."""
 
 # JSON
 
@@ -324,7 +323,7 @@ JSON_OBJECTS = st.builds(
     ),
     st.sampled_from(("", " ", "\n\t", "\r ")),
 )
-"""JSON objects that are verbose messages, or nearly so."""
+"""JSON objects that are verbose messages, or nearly."""
 
 HOSTILE_WIRES = st.one_of(
     st.builds(edited, ENCODED, TEXT_EDITS, CUTS),
@@ -374,4 +373,4 @@ GOOD_DELTAS = PLAIN_DELTAS | PACKED_DELTAS
 DELTAS = st.one_of(
     PLAIN_DELTAS, PACKED_DELTAS, st.builds(edited, GOOD_DELTAS, TEXT_EDITS, CUTS), PREFIXED_NOISE
 )
-"""Deltas in every form, in order or broken."""
+"""Deltas in every form, valid or damaged."""

@@ -1,4 +1,4 @@
-"""Compressed and encoded messages, made without the product, and a small dictionary for them."""
+"""Compressed and encoded messages, built without the product, and a small dictionary for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL_ID = 70_000
 
 
 def train_small_dictionary() -> bytes:
-    """A zstd dictionary with an id, small enough to be read anew for every message."""
+    """A zstd dictionary with an id, small enough to be loaded for every message."""
     generator = random.Random(2)
     words = [f"word{number}" for number in range(400)]
     samples: list[bytes | bytearray | memoryview] = [
@@ -47,7 +47,7 @@ def zstd(
     dictionary: bytes | None = None,
     dictionary_id: bool = True,
 ) -> bytes:
-    """One zstd frame, by another library than the product's."""
+    """One zstd frame, made by another library than the product's."""
     compressor = _compressor(
         dictionary=dictionary,
         write_content_size=content_size,

@@ -13,16 +13,16 @@ import compactwire as cw
 from tests.reference.json_strict import write_json
 from tests.strategies import messages as some
 
-# The SHA-256 of both begin with f2b40b95.
+# The SHA-256 of both starts with f2b40b95.
 COLLIDING: tuple[dict[str, Any], dict[str, Any]] = ({"name": "tool_4082"}, {"name": "tool_23155"})
 COLLIDING_ID = "t_f2b40b95"
 
-# Each refusal makes the sender define one thing more at least.
+# After each refusal the sender defines at least one thing more.
 MOST_REFUSALS = 256 + 64 + 2
 
 
 def check_of(*texts: str) -> str:
-    """What a request means: the tools as JSON, the prompt, the context."""
+    """The check of a request: the tools as JSON, the prompt, the context."""
     hashes = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
     return "c_" + hashlib.sha256(hashes).hexdigest()[:8]
 
@@ -41,7 +41,7 @@ def meant(
     context: str | None = None,
     **_: Any,
 ) -> tuple[list[str], str | None, str, str | None]:
-    """What a request says, as text: 1, 1.0 and True are different."""
+    """The content of a request as text, in which 1, 1.0 and True differ."""
     return [write_json(one) for one in tools_of(tool)], system, write_json(args), context
 
 
@@ -59,7 +59,7 @@ def plain_json(
     context: str | None = None,
     **_: Any,
 ) -> bytes:
-    """The request as compact JSON, without what it has not."""
+    """The request as compact JSON, without absent members."""
     tools = tools_of(tool)
     members: dict[str, Any] = {"args": args}
     if tools:
@@ -76,7 +76,7 @@ def texts_of(frames: list[str] | str) -> list[str]:
 
 
 def attempted(receiver: cw.Session, frames: Any) -> cw.Request | cw.CompactWireError:
-    """What is decoded, or why it is refused."""
+    """The decoded request, or the error."""
     try:
         return receiver.decode_request(frames)
     except cw.CompactWireError as error:
@@ -84,7 +84,7 @@ def attempted(receiver: cw.Session, frames: Any) -> cw.Request | cw.CompactWireE
 
 
 def delivered(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
-    """Delivers a request, again with what the receiver lacks; how often it was refused."""
+    """Delivers a request, repeated with what the receiver lacks; returns the number of refusals."""
     for refused in range(MOST_REFUSALS):
         frames = sender.encode_request(**request)
         try:
