@@ -11,7 +11,6 @@
 //! - Escaped surrogates come in pairs: a lone one is an error.
 //! - Containers nest at most [`Limits::max_depth`] deep, and no call nests with them.
 
-mod plain;
 mod read;
 mod write;
 mod writer;

@@ -1,7 +1,7 @@
 //! The strict reader: a state machine over bytes, with a stack of its own.
 
-use super::plain::{Stop, plain_bytes};
 use crate::excerpt::excerpt;
+use crate::text::scan::{self, Escaped};
 use crate::value::{Builder, Value};
 use crate::walk::Sink;
 use std::borrow::Cow;
@@ -425,7 +425,7 @@ impl<'a> Reader<'a> {
         let mut start = self.at;
         let mut unescaped = String::new();
         loop {
-            self.at += plain_bytes(&self.text.as_bytes()[self.at..], Stop::AtSpecial);
+            self.at += scan::first::<Escaped>(&self.text.as_bytes()[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     let rest = &self.text[start..self.at];

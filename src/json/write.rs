@@ -1,7 +1,7 @@
 //! The canonical text of a value: members sorted, no white space, one spelling for every number.
 
-use super::plain::{Stop, plain_bytes};
 use crate::text::decimal::{Decimal, Exponent};
+use crate::text::scan::{self, Escaped, EscapedOrNonAscii};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::{slice, vec};
@@ -105,14 +105,13 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
 
 /// Appends a text in quotes: `"`, `\` and control characters are escaped, the rest as `escape` says.
 pub fn write_text(text: &str, escape: Escape, out: &mut String) {
-    let stop = match escape {
-        Escape::Needed => Stop::AtSpecial,
-        Escape::NonAscii => Stop::AtNonAscii,
-    };
     out.push('"');
     let mut rest = text;
     loop {
-        let plain = plain_bytes(rest.as_bytes(), stop);
+        let plain = match escape {
+            Escape::Needed => scan::first::<Escaped>(rest.as_bytes()),
+            Escape::NonAscii => scan::first::<EscapedOrNonAscii>(rest.as_bytes()),
+        };
         out.push_str(&rest[..plain]);
         rest = &rest[plain..];
         let Some(char) = rest.chars().next() else { break };

@@ -3,6 +3,7 @@
 use super::types::{Edge, Payload, Symbol};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
+use crate::text::scan::{self, NotGraphic};
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
 
@@ -53,30 +54,8 @@ pub(super) fn unfit(code: Code, path: String, message: impl Into<String>) -> Err
 /// Whether a line can hold this word.
 pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
     !word.is_empty()
-        && (is_graphic(word.as_bytes())
+        && (!scan::contains::<NotGraphic>(word.as_bytes())
             || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
-}
-
-/// Whether all bytes are printable ASCII and no space; eight at a time, the last overlapping.
-fn is_graphic(bytes: &[u8]) -> bool {
-    let (words, Some(last)) = (bytes.as_chunks::<8>().0, bytes.last_chunk()) else {
-        return bytes.iter().all(u8::is_ascii_graphic);
-    };
-    words.iter().chain([last]).fold(0, |found, word| found | blank_or_beyond(*word)) & HIGH == 0
-}
-
-const fn repeat(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
-
-const HIGH: u64 = repeat(0x80);
-
-/// Sets the highest bit of a byte if one is below U+0021, DEL or not ASCII.
-fn blank_or_beyond(word: [u8; 8]) -> u64 {
-    let bytes = u64::from_ne_bytes(word);
-    let delete = bytes ^ repeat(0x7F);
-    let below = bytes.wrapping_sub(repeat(0x21)) & !bytes;
-    below | (delete.wrapping_sub(repeat(1)) & !delete) | bytes
 }
 
 /// Refuses a word that a line cannot hold.

@@ -6,6 +6,7 @@
 use super::append::push_short;
 use super::number;
 use crate::gcf::error::{Code, Read, fault};
+use crate::text::scan::{self, Class, Escaped};
 use std::borrow::Cow;
 
 /// Appends a text where a value stands: bare where it may be.
@@ -66,29 +67,9 @@ pub(crate) fn write_escaped(text: &str, out: &mut String) {
     out.push_str(&text[plain..]);
 }
 
-/// Where the first byte stands that is escaped in quotes.
+/// The position of the first byte that is escaped in quotes.
 fn find_escaped(bytes: &[u8]) -> Option<usize> {
-    let clean = bytes.as_chunks::<64>().0.iter().take_while(|block| !is_any(block, is_escaped));
-    let at = clean.count() * 64;
-    bytes[at..].iter().position(|&byte| is_escaped(byte)).map(|found| at + found)
-}
-
-/// Whether a byte of a block is one of some. No branch depends on a byte, so that a compiler looks at
-/// many at once: in 64 bytes without one it is five times as fast as looking at each.
-#[inline]
-fn is_any(block: &[u8; 64], found: impl Fn(u8) -> bool) -> bool {
-    let mut lanes = [0; 16];
-    for row in block.as_chunks::<16>().0 {
-        for (lane, &byte) in lanes.iter_mut().zip(row) {
-            *lane |= if found(byte) { 0xFF } else { 0 };
-        }
-    }
-    u128::from_ne_bytes(lanes) != 0
-}
-
-#[expect(clippy::needless_bitwise_bool, reason = "a branch less is what makes it wide")]
-fn is_escaped(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+    Some(scan::first::<Escaped>(bytes)).filter(|&at| at < bytes.len())
 }
 
 /// Whether a text must stand in quotes, whatever position it has.
@@ -98,7 +79,7 @@ pub(crate) fn needs_quotes(text: &str) -> bool {
     if last == b' ' || (FIRST[usize::from(first)] && looks_special(bytes)) {
         return true;
     }
-    any_remarkable(bytes) && has_delimiter(text)
+    scan::contains::<MaybeDelimiter>(bytes) && has_delimiter(text)
 }
 
 /// The bytes with which a text may be what it is not: another kind of scalar, or a line's syntax.
@@ -129,73 +110,27 @@ fn looks_special(text: &[u8]) -> bool {
     }
 }
 
-/// Whether a text has a byte that [`has_delimiter`] must look at.
-fn any_remarkable(bytes: &[u8]) -> bool {
-    let (blocks, rest) = bytes.as_chunks::<64>();
-    if blocks.iter().any(|block| is_any(block, is_remarkable)) {
-        return true;
+/// Bytes of which [`has_delimiter`] must look at the text: those that are escaped, `|`, `,`, `[`, and
+/// bytes beyond ASCII.
+struct MaybeDelimiter;
+
+#[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler uses vectors")]
+impl Class for MaybeDelimiter {
+    #[inline]
+    fn contains(byte: u8) -> bool {
+        Escaped::contains(byte) | (byte >= 0x80) | (byte == b'|') | (byte == b',') | (byte == b'[')
     }
-    if let Some(last) = bytes.last_chunk::<8>() {
-        // The last word overlaps the one before.
-        let words = rest.as_chunks::<8>().0.iter().chain([last]);
-        return words.fold(0, |found, word| found | remarkable(*word)) & HIGH != 0;
+
+    #[inline]
+    fn mark(word: u64) -> u64 {
+        // With the bit 0x20 set, the backslash is a bar.
+        let either = word | u64::from_ne_bytes([0x20; 8]);
+        let equal = scan::equal(either, b'|')
+            | scan::equal(word, b'"')
+            | scan::equal(word, b',')
+            | scan::equal(word, b'[');
+        (word | scan::below(word, 0x20) | equal) & scan::HIGH
     }
-    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        (Some(first), Some(last)) => {
-            let mut word = [0; 8];
-            word[..4].copy_from_slice(first);
-            word[4..].copy_from_slice(last);
-            remarkable(word) & HIGH != 0
-        }
-        _ => bytes.iter().any(|&byte| REMARKABLE[usize::from(byte)]),
-    }
-}
-
-const fn repeat(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
-
-const HIGH: u64 = repeat(0x80);
-
-/// Eight bytes at once: the high bit is set in some byte if, and only if, one is remarkable.
-///
-/// Taking 1 from a byte sets its high bit if it was 0 (or if the byte beside it was, which is as
-/// good), and bytes with a high bit of their own are remarkable themselves.
-#[inline]
-fn remarkable(word: [u8; 8]) -> u64 {
-    let word = u64::from_ne_bytes(word);
-    let is = |word: u64, byte| (word ^ repeat(byte)).wrapping_sub(repeat(1));
-    // With this bit, the backslash is a bar.
-    let either = word | repeat(0x20);
-    word | word.wrapping_sub(repeat(0x20))
-        | is(either, b'|')
-        | is(word, b'"')
-        | is(word, b',')
-        | is(word, b'[')
-}
-
-const REMARKABLE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut i = 0;
-    while i < 256 {
-        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
-        {
-            table[i] = is_remarkable(i as u8);
-        }
-        i += 1;
-    }
-    table
-};
-
-#[expect(clippy::needless_bitwise_bool, reason = "a branch less is what makes it wide")]
-const fn is_remarkable(byte: u8) -> bool {
-    (byte < 0x20)
-        | (byte >= 0x80)
-        | (byte == b'"')
-        | (byte == b'\\')
-        | (byte == b'|')
-        | (byte == b',')
-        | (byte == b'[')
 }
 
 fn has_delimiter(text: &str) -> bool {
@@ -443,23 +378,27 @@ mod tests {
     }
 
     #[test]
-    fn eight_bytes_at_once_are_as_remarkable_as_one_by_one() {
+    fn delimiters_are_marked_in_words_as_in_bytes() {
         for byte in 0..=255 {
             for at in 0..8 {
                 let mut word = *b"abcdefgh";
                 word[at] = byte;
-                assert_eq!(remarkable(word) & HIGH != 0, is_remarkable(byte), "{byte} {at}");
+                let marked = MaybeDelimiter::mark(u64::from_le_bytes(word)) != 0;
+                assert_eq!(marked, MaybeDelimiter::contains(byte), "{byte} {at}");
             }
         }
     }
 
     proptest! {
         #[test]
-        fn a_remarkable_byte_is_found_wherever_it_stands(length in 1_usize..200, at: usize, byte: u8) {
+        fn delimiters_are_found_at_every_position(length in 1_usize..200, at: usize, byte: u8) {
             let mut bytes = vec![b'a'; length];
             bytes[at % length] = byte;
-            prop_assert_eq!(any_remarkable(&bytes), is_remarkable(byte));
-            let escaped = is_escaped(byte).then_some(at % length);
+            prop_assert_eq!(
+                scan::contains::<MaybeDelimiter>(&bytes),
+                MaybeDelimiter::contains(byte)
+            );
+            let escaped = Escaped::contains(byte).then_some(at % length);
             prop_assert_eq!(find_escaped(&bytes), escaped);
         }
 
