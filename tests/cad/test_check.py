@@ -38,7 +38,7 @@ def test_a_sketch_without_end_is_one_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "mistakes"),
+    ("text", "expected"),
     [
         # The END follows: the sketch goes on.
         (SKETCH + "L 0 0 1 0\nC 1 1 1\nL 1 0 1 1\nL 1 1 0 0\nEND\nE 0 0 0 5\nT 1 0 0 0",
@@ -59,9 +59,9 @@ def test_a_sketch_without_end_is_one_error() -> None:
         ("$a = 5\nT $a 0 0 0", [(1, "unknown opcode 5")]),
     ],
 )  # fmt: skip
-def test_an_error_is_reported_once(text: str, mistakes: list[tuple[int, str]]) -> None:
+def test_an_error_is_reported_once(text: str, expected: list[tuple[int, str]]) -> None:
     errors = cad.check(text, dialect="0.2" if "XF" in text else "auto")
-    assert [(error.line, error.message) for error in errors] == mistakes
+    assert [(error.line, error.message) for error in errors] == expected
 
 
 def test_check_finds_all_dangling_pointers() -> None:

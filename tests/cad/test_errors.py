@@ -10,7 +10,7 @@ from compactwire import cad
 from tests.reference import cad as reference
 
 SECOND = "# vcad 0.2\n"
-MISTAKES = [
+ERRORS = [
     ("IDS 1-2\nIDS 3\nC 1 1 1\nS 1", 3, 1, "IDS is already given on line 2"),
     ("GROUND a\nGROUND b", 3, 1, "GROUND is already given on line 2"),
     ("GROUND a\nGROUND", 3, 1, "GROUND expects 1 args, got 0"),
@@ -60,7 +60,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "line", "column", "message"), MISTAKES)
+@pytest.mark.parametrize(("text", "line", "column", "message"), ERRORS)
 def test_an_error_in_a_text_has_line_and_column(
     text: str, line: int, column: int, message: str
 ) -> None:
@@ -68,7 +68,7 @@ def test_an_error_in_a_text_has_line_and_column(
         cad.from_compact(SECOND + text)
     error = caught.value
     assert (error.line, error.column, error.message) == (line, column, message)
-    with pytest.raises(reference.Mistake):
+    with pytest.raises(reference.ReadError):
         reference.read(SECOND + text)
 
 

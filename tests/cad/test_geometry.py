@@ -63,7 +63,7 @@ def volume(text: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("C 2 3 4", 24),
         ("C 2 3 4\nX 0 2 2 2", 192),
@@ -80,8 +80,8 @@ def volume(text: str) -> float:
         ("# vcad 0.2 x1\nC 3 1 1\nEMPTY\nU 0 1", 3),
     ],
 )
-def test_an_operation_has_the_expected_volume(text: str, wanted: float) -> None:
-    assert volume(text) == pytest.approx(wanted, rel=1e-6)
+def test_an_operation_has_the_expected_volume(text: str, expected: float) -> None:
+    assert volume(text) == pytest.approx(expected, rel=1e-6)
 
 
 def test_round_shapes_are_round() -> None:

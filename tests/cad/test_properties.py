@@ -38,13 +38,13 @@ def outcome(call: Any) -> Any:
 @given(documents())
 def test_every_document_round_trips_in_every_form(document: Any) -> None:
     canonical = cad.canonical(document)
-    wanted = exact(canonical)
-    assert exact(cad.canonical(canonical)) == wanted
-    assert exact(cad.from_compact(cad.to_compact(document, "0.2"))) == wanted
-    assert exact(cad.from_binary(cad.to_binary(document))) == wanted
-    assert exact(cad.from_hybrid(cad.to_hybrid(document))) == wanted
-    assert exact(cad.load(cad.dumps(document))) == wanted
-    assert exact(cad.canonical(json.loads(cad.dumps(document)))) == wanted
+    expected = exact(canonical)
+    assert exact(cad.canonical(canonical)) == expected
+    assert exact(cad.from_compact(cad.to_compact(document, "0.2"))) == expected
+    assert exact(cad.from_binary(cad.to_binary(document))) == expected
+    assert exact(cad.from_hybrid(cad.to_hybrid(document))) == expected
+    assert exact(cad.load(cad.dumps(document))) == expected
+    assert exact(cad.canonical(json.loads(cad.dumps(document)))) == expected
     assert cad.losses(document, "0.2") == []
 
 
@@ -61,9 +61,9 @@ def test_the_reference_reads_written_text(document: Any) -> None:
     text = cad.to_compact(document, "0.2")
     try:
         read = reference.read(text)
-    except reference.Mistake as mistake:
+    except reference.ReadError as error:
         # The reference refuses only one valid construct: a wide range of ids.
-        assert "more than this reader holds" in str(mistake)  # noqa: PT017
+        assert "more than this reader holds" in str(error)  # noqa: PT017
         return
     assert exact(cad.canonical(read)) == exact(cad.canonical(document))
 
@@ -88,16 +88,16 @@ def test_any_object_round_trips_with_keep(document: Any) -> None:
 
 @given(documents(), st.data())
 def test_repair_restores_a_damaged_document(document: Any, data: st.DataObject) -> None:
-    wanted = cad.canonical(document)
-    broken = break_it(copy.deepcopy(wanted), data.draw(st.randoms(use_true_random=False)))
+    expected = cad.canonical(document)
+    broken = break_it(copy.deepcopy(expected), data.draw(st.randoms(use_true_random=False)))
     with warnings.catch_warnings(record=True) as mended:
         warnings.simplefilter("always")
-        assert exact(cad.load(json.dumps(broken), repair=True)) == exact(wanted)
+        assert exact(cad.load(json.dumps(broken), repair=True)) == exact(expected)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert cad.load(json.dumps(wanted), repair=True) == wanted
+        assert cad.load(json.dumps(expected), repair=True) == expected
         if not mended:
-            assert exact(broken) == exact(wanted)
+            assert exact(broken) == exact(expected)
         else:
             with pytest.raises(UserWarning, match=re.escape(str(mended[0].message))):
                 cad.load(json.dumps(broken), repair=True)
@@ -178,8 +178,8 @@ def test_a_stream_equals_the_whole_text(document: Any, size: int, text_chunks: b
 @given(NEARLY_TEXTS, st.sampled_from(("auto", "0.1", "0.2")))
 def test_text_is_accepted_or_refused_like_the_reference(text: str, dialect: Any) -> None:
     try:
-        wanted = exact(canonical(reference.read(text, dialect)))
-    except reference.Mistake:
+        expected = exact(canonical(reference.read(text, dialect)))
+    except reference.ReadError:
         with pytest.raises(cad.CompactParseError) as caught:
             cad.from_compact(text, dialect)
         error = caught.value
@@ -187,7 +187,7 @@ def test_text_is_accepted_or_refused_like_the_reference(text: str, dialect: Any)
         line = text.split("\n")[error.line - 1]
         assert 1 <= error.column <= len(line) + 1
     else:
-        assert exact(canonical(cad.from_compact(text, dialect))) == wanted
+        assert exact(canonical(cad.from_compact(text, dialect))) == expected
         assert cad.check(text, dialect=dialect) == []
     whole = outcome(lambda: cad.from_compact(text, dialect))
     if not (isinstance(whole, tuple) and whole[1]["message"].startswith("pointer ")):

@@ -51,12 +51,12 @@ def test_a_stream_takes_little_memory() -> None:
 def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
     path = tmp_path / "part.vcadc"
     path.write_text(BRACKET, encoding="utf-8")
-    wanted = cad.from_compact(BRACKET)
+    expected = cad.from_compact(BRACKET)
     with path.open("rb") as binary, path.open(encoding="utf-8") as text:
         for source in (path, str(path), binary, text, io.BytesIO(BRACKET.encode()),
                        BRACKET.encode(), bytearray(BRACKET.encode()), memoryview(BRACKET.encode()),
                        [bytearray(BRACKET.encode())], [BRACKET], iter(BRACKET)):  # fmt: skip
-            assert assembled(cad.iter_compact(source)) == wanted  # type: ignore[arg-type]
+            assert assembled(cad.iter_compact(source)) == expected  # type: ignore[arg-type]
     with path.open("rb") as binary:
         list(cad.iter_compact(binary))
         assert not binary.closed
@@ -71,7 +71,7 @@ def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
         def __fspath__(self) -> bytes:
             return bytes(path)
 
-    assert assembled(cad.iter_compact(Bytes())) == wanted  # type: ignore[call-overload]
+    assert assembled(cad.iter_compact(Bytes())) == expected  # type: ignore[call-overload]
     half = cad.iter_compact(path)
     assert next(half)[0] == "node"
     del half

@@ -25,11 +25,11 @@ def test_the_tool_returns_the_document_or_the_errors() -> None:
     hybrid = cad.create_cad_compact("S 1", format="hybrid")["document"]
     assert hybrid["compact"] == "# vcad 0.2\nS 1"
     answer = cad.create_cad_compact("S 1\r\nsphere 2\r\nT 9 0 0 0")
-    mistake = {"line": 2, "column": 1, "message": "unknown opcode sphere", "source": "sphere 2"}
-    assert answer == {"ok": False, "error": mistake}
+    error = {"line": 2, "column": 1, "message": "unknown opcode sphere", "source": "sphere 2"}
+    assert answer == {"ok": False, "error": error}
     answer = cad.create_cad_compact("S 1\nsphere 2\nT 9 0 0 0", all_errors=True)
     assert [error["line"] for error in answer["errors"]] == [2, 3]
-    assert answer["errors"][0] == {**mistake, "suggestion": "S"}
+    assert answer["errors"][0] == {**error, "suggestion": "S"}
     assert not cad.create_cad_compact("S \ud800")["ok"]
     for data in (b"S 1", b"S", None):
         with pytest.raises(TypeError, match="compact must be a str, not"):
@@ -50,8 +50,8 @@ def test_the_tool_description_has_a_valid_example_and_every_opcode() -> None:
     example = description.split("two holes:\n")[1]
     assert cad.create_cad_compact(example)["ok"]
     table = set(re.findall(r"^([A-Z]+)\b", description, re.M)) | {"D", "I"}
-    wanted = "C Y S K U D I T R X LP CP SK L A END E V SH"
-    assert table >= set(wanted.split(" "))
+    expected = "C Y S K U D I T R X LP CP SK L A END E V SH"
+    assert table >= set(expected.split(" "))
 
 
 def test_the_tool_description_is_short() -> None:

@@ -80,7 +80,7 @@ def test_the_reference_has_the_same_document_or_error(case: Case) -> None:
             cad.canonical(case["document"]),
         )
         return
-    with pytest.raises(reference.Mistake):
+    with pytest.raises(reference.ReadError):
         reference.read(case["compact"], case["dialect"])
 
 

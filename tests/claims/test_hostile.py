@@ -280,10 +280,10 @@ def test_memory_is_a_small_multiple_of_a_file(entry: str, made: Made) -> None:
         text = "[" + entry * (size // len(entry)) + "0]"
     (made.bundle / "bundle.json").write_text(text)
     paths = (made.bundle, made.folder / "receipts", made.claim)
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", MEASURED, *paths], capture_output=True, text=True, check=True
     )
-    verdict, kibibytes = told.stdout.split()
+    verdict, kibibytes = reported.stdout.split()
     assert verdict == "INVALID_BUNDLE_SCHEMA"
     assert int(kibibytes) * 1024 < 30 * size
 
@@ -433,14 +433,16 @@ def test_progress_is_reported_and_may_stop_the_verification(tmp_path: Path) -> N
     def stop(*_: object) -> None:
         raise InterruptedError("enough")
 
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
 
     def listen(what: str, done: int, total: int) -> None:
-        told.append((what, done, total))
+        reported.append((what, done, total))
 
     # Whether progress is reported depends on the time; the reported numbers do not.
     assert made.verify(progress=listen)
-    assert all(what in ("receipts", "artifacts") and done <= total for what, done, total in told)
+    assert all(
+        what in ("receipts", "artifacts") and done <= total for what, done, total in reported
+    )
     with contextlib.suppress(InterruptedError):
         made.verify(progress=stop)
 

@@ -277,11 +277,11 @@ def test_output_that_cannot_be_written_is_an_error(
     paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
     command = [sys.executable, "-m", "compactwire", "verify", *paths, *style]
     shell = ["sh", "-c", f'"$@" {redirect}', "sh", *command]
-    told = subprocess.run(shell, capture_output=True, check=False)
-    assert told.returncode == 3
-    assert b"Traceback" not in told.stderr
+    child = subprocess.run(shell, capture_output=True, check=False)
+    assert child.returncode == 3
+    assert b"Traceback" not in child.stderr
     if "2>" not in redirect:
-        assert told.stderr.startswith(b"compactwire: error: ")
+        assert child.stderr.startswith(b"compactwire: error: ")
 
 
 def test_a_closed_pipe_is_an_error(tmp_path: Path) -> None:

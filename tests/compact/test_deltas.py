@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
-from tests.strategies import messages as some
+from tests.strategies import messages
 from tests.strategies.packing import base64_text
 from tests.strategies.profiles import examples
 
@@ -203,7 +203,7 @@ def written_over(content: str, position: int, text: str, encoding: str, unit: in
 
 
 @examples(1)
-@given(some.TEXT_PAIRS)
+@given(messages.TEXT_PAIRS)
 def test_every_reader_gets_the_new_text_from_a_delta(pair: tuple[str, str]) -> None:
     old, new = pair
     delta = cw.encode_delta(old, new)
@@ -217,7 +217,7 @@ def test_every_reader_gets_the_new_text_from_a_delta(pair: tuple[str, str]) -> N
 
 
 @examples(1)
-@given(some.TEXT_PAIRS)
+@given(messages.TEXT_PAIRS)
 def test_no_plain_delta_is_shorter(pair: tuple[str, str]) -> None:
     old, new = pair
     length = len(cw.encode_delta(old, new).encode())
@@ -259,7 +259,7 @@ def test_both_ends_of_a_stream_agree_after_random_edits() -> None:
 
 
 @examples(0.2)
-@given(st.text(max_size=5), st.lists(some.TEXTS, max_size=8))
+@given(st.text(max_size=5), st.lists(messages.TEXTS, max_size=8))
 def test_a_stream_reaches_each_text(start: str, texts: list[str]) -> None:
     sender, receiver = cw.DeltaStream(start), cw.DeltaStream(start)
     for text in texts:

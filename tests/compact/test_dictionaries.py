@@ -128,7 +128,7 @@ def test_a_saved_dictionary_loads_unchanged(tmp_path: Path, as_text: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "description"),
     [
         (b"ZDCT|v1|code|12|1736640000\n", ("code", "", 12, "1736640000")),
         (b"ZDCT|v2|code|claude|12|1736640000\n", ("code", "claude", 12, "1736640000")),
@@ -137,14 +137,14 @@ def test_a_saved_dictionary_loads_unchanged(tmp_path: Path, as_text: bool) -> No
     ],
 )
 def test_files_of_both_versions_and_bare_dictionaries_load(
-    header: bytes, said: tuple[str, str, int, str]
+    header: bytes, description: tuple[str, str, int, str]
 ) -> None:
     for data in (header + SMALL_BYTES, bytearray(header + SMALL_BYTES)):
         loaded = cw.Dictionary.from_bytes(data)
-        assert (loaded.content_type, loaded.model, loaded.samples, loaded.time) == said
-        assert (loaded.id, loaded.size, loaded.name) == (SMALL_ID, len(SMALL_BYTES), said[0])
+        assert (loaded.content_type, loaded.model, loaded.samples, loaded.time) == description
+        assert (loaded.id, loaded.size, loaded.name) == (SMALL_ID, len(SMALL_BYTES), description[0])
         assert cw.decode("D" + cw.encode_base85(BY_ID), dictionary=loaded) == RESPONSE
-        rest = said[0], said[1], str(said[2]), said[3]
+        rest = description[0], description[1], str(description[2]), description[3]
         first_line = "|".join(("ZDCT", "v2", *rest)).encode()
         assert loaded.to_bytes() == first_line + b"\n" + SMALL_BYTES
 

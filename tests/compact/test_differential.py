@@ -1,7 +1,7 @@
 """The product against the independent reference in `tests/reference`, in both directions.
 
-For every input both return the same value or raise an error of the same class. `EXCUSES` lists all
-exceptions.
+For every input both return the same value or raise an error of the same class.
+`ALLOWED_DIFFERENCES` lists all exceptions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import compactwire as cw
 from tests import reference as ref
 from tests.reference.compression import zstd_header
 from tests.reference.values import model_code
-from tests.strategies import messages as some
+from tests.strategies import messages
 from tests.strategies.packing import SMALL, SMALL_BYTES, SMALL_ID
 from tests.strategies.profiles import examples
 
@@ -94,7 +94,7 @@ def names_two_dictionaries(wire: str) -> bool:
 
 # Pairs of errors that the product and the reference may return. Of two errors in one message
 # either may be reported: the design defines no order.
-EXCUSES: list[tuple[str, str, Callable[[str], bool]]] = [
+ALLOWED_DIFFERENCES: list[tuple[str, str, Callable[[str], bool]]] = [
     # A verbose message lacks a member, and another member is wrong.
     ("MissingField", "InvalidFormat", lambda wire: "{" in wire),
     # The message is too large and also broken, or its dictionary is unknown.
@@ -111,7 +111,7 @@ EXCUSES: list[tuple[str, str, Callable[[str], bool]]] = [
 
 def agree(wire: str, product: tuple[str, Any], reference: tuple[str, Any]) -> bool:
     names = tuple(value if kind == "error" else kind for kind, value in (product, reference))
-    excuses = [applies for *classes, applies in EXCUSES if names == tuple(classes)]
+    excuses = [applies for *classes, applies in ALLOWED_DIFFERENCES if names == tuple(classes)]
     return product == reference or any(applies(wire) for applies in excuses)
 
 
@@ -119,7 +119,7 @@ def agree(wire: str, product: tuple[str, Any], reference: tuple[str, Any]) -> bo
 
 
 @examples(1)
-@given(some.RESPONSES, some.OPTIONS)
+@given(messages.RESPONSES, messages.OPTIONS)
 def test_the_reference_reads_what_the_product_writes(
     response: cw.Response, options: dict[str, Any]
 ) -> None:
@@ -132,7 +132,7 @@ def test_the_reference_reads_what_the_product_writes(
 
 
 @examples(1)
-@given(some.RESPONSES, some.OPTIONS.filter(lambda options: options["format"] != "smallest"))
+@given(messages.RESPONSES, messages.OPTIONS.filter(lambda options: options["format"] != "smallest"))
 def test_the_product_reads_what_the_reference_writes(
     response: cw.Response, options: dict[str, Any]
 ) -> None:
@@ -148,10 +148,10 @@ def test_the_product_reads_what_the_reference_writes(
 
 @examples(1)
 @given(
-    some.RESPONSES,
+    messages.RESPONSES,
     st.sampled_from(("verbose", "dsl", "binary", "base85", "auto")),
-    st.sampled_from(some.PROTOCOLS),
-    st.sampled_from(some.LAYOUTS),
+    st.sampled_from(messages.PROTOCOLS),
+    st.sampled_from(messages.LAYOUTS),
 )
 def test_uncompressed_formats_equal_the_reference_byte_for_byte(
     response: cw.Response, format: str, protocol: Any, layout: Any
@@ -177,10 +177,12 @@ def expected_layout(model: str, format: str, protocol: int, layout: object) -> o
     return 1 if asked in (2, 3) and model not in ("G3", "C4", "X5", "OL", "AD", "SE") else asked
 
 
-@pytest.mark.parametrize("format", some.FORMATS)
-@pytest.mark.parametrize("protocol", some.PROTOCOLS)
+@pytest.mark.parametrize("format", messages.FORMATS)
+@pytest.mark.parametrize("protocol", messages.PROTOCOLS)
 def test_every_model_code_round_trips_in_every_layout(format: Any, protocol: Any) -> None:
-    cases = itertools.product(("", "free text", *some.CODES), some.STATUSES, (0, 7), some.LAYOUTS)
+    cases = itertools.product(
+        ("", "free text", *messages.CODES), messages.STATUSES, (0, 7), messages.LAYOUTS
+    )
     model: Any
     status: Any
     for model, status, tokens, layout in cases:
@@ -199,12 +201,12 @@ def as_carried(response: cw.Response, format: object) -> dict[str, Any]:
     # The verbose member is a name: one that is not a code is kept, and gives the code.
     name = response.model if response.model_name is None else response.model_name
     carried["model"] = model_code(name)
-    carried["model_name"] = None if name in ("", *some.CODES) else name
+    carried["model_name"] = None if name in ("", *messages.CODES) else name
     return carried
 
 
 @examples(1)
-@given(some.RESPONSES, some.OPTIONS)
+@given(messages.RESPONSES, messages.OPTIONS)
 def test_responses_round_trip(response: cw.Response, options: dict[str, Any]) -> None:
     found = outcome(lambda: cw.encode(response, **options))
     if found[0] == "error":
@@ -217,7 +219,9 @@ def test_responses_round_trip(response: cw.Response, options: dict[str, Any]) ->
 
 
 @examples(0.5)
-@given(some.PLAIN_RESPONSES, st.sampled_from(some.PROTOCOLS), st.sampled_from(some.LAYOUTS))
+@given(
+    messages.PLAIN_RESPONSES, st.sampled_from(messages.PROTOCOLS), st.sampled_from(messages.LAYOUTS)
+)
 @example(cw.Response("kqzvxwjyfbghdcpmutl", "G3"), 2, None)  # as short in the DSL as in Base85
 @example(
     cw.Response("01234567891011121314", "gpt|4o"), 4, None
@@ -228,7 +232,7 @@ def test_smallest_is_the_minimum_of_all_formats_that_keep_the_response(
     options: Any = {"protocol": protocol, "msgpack_version": layout, "dictionary": SMALL}
     wires = []
     format: Any
-    for format in some.FORMATS:
+    for format in messages.FORMATS:
         found = outcome(partial(cw.encode, response, format=format, **options))
         if found[0] == "value" and cw.decode(found[1], dictionary=SMALL) == response:
             wires.append(found[1])
@@ -261,7 +265,7 @@ def test_a_verbose_model_name_gives_the_model_code(name: str, code: str) -> None
     assert ref_decode(wire) == decode(wire)
 
 
-@pytest.mark.parametrize("protocol", some.PROTOCOLS)
+@pytest.mark.parametrize("protocol", messages.PROTOCOLS)
 def test_compressed_payloads_have_the_specified_layout(protocol: Any) -> None:
     def payload(format: Any) -> bytes:
         wire = cw.encode(response, format=format, protocol=protocol, dictionary=SMALL)
@@ -287,31 +291,31 @@ def test_compressed_payloads_have_the_specified_layout(protocol: Any) -> None:
 
 
 @examples(1)
-@given(some.HOSTILE_WIRES)
+@given(messages.HOSTILE_WIRES)
 def test_any_wire_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @examples(1)
-@given(some.WHOLE_ENVELOPES)
+@given(messages.WHOLE_ENVELOPES)
 def test_any_messagepack_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @examples(1)
-@given(some.BROKEN_ENVELOPES)
+@given(messages.BROKEN_ENVELOPES)
 def test_any_compressed_stream_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @examples(1)
-@given(some.JSON_OBJECTS)
+@given(messages.JSON_OBJECTS)
 def test_any_verbose_message_has_the_same_outcome(wire: str) -> None:
     assert agree(wire, decode(wire), ref_decode(wire))
 
 
 @examples(1)
-@given(some.PREFIXED_NOISE | some.TEXTS)
+@given(messages.PREFIXED_NOISE | messages.TEXTS)
 @example("")
 @example("\ufeff \n")
 def test_detect_equals_the_reference(wire: str) -> None:
@@ -320,7 +324,7 @@ def test_detect_equals_the_reference(wire: str) -> None:
 
 
 @examples(0.5)
-@given(some.HOSTILE_WIRES)
+@given(messages.HOSTILE_WIRES)
 def test_fallback_never_fails_and_changes_nothing_that_decodes(wire: str) -> None:
     found = outcome(lambda: cw.decode(wire, fallback=True, dictionary=SMALL))
     without = decode(wire)
@@ -329,7 +333,7 @@ def test_fallback_never_fails_and_changes_nothing_that_decodes(wire: str) -> Non
 
 
 @examples(0.5)
-@given(some.WHOLE_ENVELOPES, st.sampled_from((0, 1, 20, 60, 1000)))
+@given(messages.WHOLE_ENVELOPES, st.sampled_from((0, 1, 20, 60, 1000)))
 def test_max_size_refuses_the_same_messages_as_the_reference(wire: str, max_size: int) -> None:
     found = outcome(lambda: cw.decode(wire, max_size=max_size, dictionary=SMALL))
     expected = outcome(lambda: ref.decode(wire, max_size=max_size, dictionaries=KNOWN))
@@ -337,7 +341,7 @@ def test_max_size_refuses_the_same_messages_as_the_reference(wire: str, max_size
 
 
 @examples(0.5)
-@given(some.HOSTILE_WIRES)
+@given(messages.HOSTILE_WIRES)
 def test_inspect_accepts_what_decode_accepts(wire: str) -> None:
     assert outcome(lambda: cw.inspect(wire, dictionary=SMALL).response) == decode(wire)
 
@@ -355,8 +359,8 @@ def test_base85_equals_the_reference(data: bytes) -> None:
 
 @examples(1)
 @given(
-    st.text(some.ALPHABET, max_size=200)
-    | st.builds(some.edited, st.binary(max_size=200).map(cw.encode_base85), some.TEXT_EDITS)
+    st.text(messages.ALPHABET, max_size=200)
+    | st.builds(messages.edited, st.binary(max_size=200).map(cw.encode_base85), messages.TEXT_EDITS)
 )
 @example("#####")
 @example("éAAAA")
@@ -377,7 +381,7 @@ def test_spare_bits_of_the_last_group_are_ignored() -> None:
 
 
 @examples(1)
-@given(some.TEXT_PAIRS)
+@given(messages.TEXT_PAIRS)
 def test_product_and_reference_apply_each_others_deltas(pair: tuple[str, str]) -> None:
     old, new = pair
     assert ref.apply_delta(old, cw.encode_delta(old, new)) == new
@@ -385,7 +389,7 @@ def test_product_and_reference_apply_each_others_deltas(pair: tuple[str, str]) -
 
 
 @examples(1)
-@given(some.TEXT_PAIRS)
+@given(messages.TEXT_PAIRS)
 def test_uncompressed_deltas_equal_the_reference(pair: tuple[str, str]) -> None:
     found, expected = cw.encode_delta(*pair), ref.encode_delta(*pair)
     # Of two compressors one may be a byte better.
@@ -394,7 +398,7 @@ def test_uncompressed_deltas_equal_the_reference(pair: tuple[str, str]) -> None:
 
 
 @examples(1)
-@given(some.TEXTS, some.DELTAS, st.sampled_from(("overwrite", "truncate")))
+@given(messages.TEXTS, messages.DELTAS, st.sampled_from(("overwrite", "truncate")))
 def test_any_delta_has_the_same_outcome(content: str, delta: str, replace: Any) -> None:
     found = outcome(lambda: cw.apply_delta(content, delta, replace=replace))
     expected = outcome(lambda: ref.apply_delta(content, delta, replace=replace))

@@ -85,7 +85,7 @@ def test_gcf_python_writes_the_same_except_for_known_deviations(value: Any) -> N
     """The reference writer with these deviations must produce the same bytes for every value."""
     text = peer.encode_generic(value)
     assert text == gcf_writer.dumps(
-        value, constant_columns=PEER_HAS_CONSTANTS, quirks=gcf_writer.QUIRKS
+        value, constant_columns=PEER_HAS_CONSTANTS, deviations=gcf_writer.DEVIATIONS
     )
 
 
@@ -95,7 +95,7 @@ def test_gcf_python_reads_written_text(value: Any) -> None:
         assert same(peer.decode_generic(gcf.dumps(value, **options)), value, order=False)
 
 
-QUIRKS: dict[str, Any] = {
+DEVIATIONS: dict[str, Any] = {
     gcf_writer.REORDERS: [{"a": {"x": 1, "y": 2}}, {"a": {"y": 1, "x": 2}}],
     gcf_writer.OWN_NAME: [{"a": {"x": {"y": 1}, "a": None}}],
     gcf_writer.INLINE_NULL: [{"a": {"x>": 1, "y": 2, "z": 3}}, {"a": None}],
@@ -104,10 +104,10 @@ QUIRKS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("quirk", sorted(gcf_writer.QUIRKS))
+@pytest.mark.parametrize("quirk", sorted(gcf_writer.DEVIATIONS))
 def test_each_known_deviation_still_exists(quirk: str) -> None:
-    value = QUIRKS[quirk]
-    text = gcf_writer.dumps(value, quirks=frozenset({quirk}))
+    value = DEVIATIONS[quirk]
+    text = gcf_writer.dumps(value, deviations=frozenset({quirk}))
     assert peer.encode_generic(value) == text != gcf.dumps(value)
 
 

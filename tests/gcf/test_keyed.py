@@ -251,9 +251,9 @@ def test_a_session_never_returns_a_wrong_keyed_set(data: st.DataObject) -> None:
         sent.append((ours.encode_keyed(new), new))
         match data.draw(st.sampled_from(["ok", "ok", "ok", "lost", "old", "forget", "reset"])):
             case "ok":
-                text, meant = sent[-1]
+                text, expected = sent[-1]
             case "old":
-                text, meant = data.draw(st.sampled_from(sent))
+                text, expected = data.draw(st.sampled_from(sent))
             case "forget":
                 ours.forget_keyed()
                 continue
@@ -266,6 +266,6 @@ def test_a_session_never_returns_a_wrong_keyed_set(data: st.DataObject) -> None:
         if isinstance(received, gcf.GcfError):
             assert received.code == "base_mismatch"
             ours.forget_keyed()
-            received, meant = theirs.decode_keyed(ours.encode_keyed(new)), new
-        assert received == meant
-        assert received.fields == meant.fields
+            received, expected = theirs.decode_keyed(ours.encode_keyed(new)), new
+        assert received == expected
+        assert received.fields == expected.fields

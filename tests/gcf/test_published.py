@@ -28,14 +28,14 @@ def is_generic(path: Path) -> bool:
 CASES = [path for path in FILES if is_generic(path)]
 
 
-def plain(value: object) -> object:
+def comparable(value: object) -> object:
     """A form in which values compare as in GCF: `True` is not `1`, `1.0` is."""
     if isinstance(value, bool):
         return ("bool", value)
     if isinstance(value, dict):
-        return {key: plain(member) for key, member in value.items()}
+        return {key: comparable(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [plain(element) for element in value]
+        return [comparable(element) for element in value]
     return value
 
 
@@ -47,11 +47,11 @@ def test_a_fixture_holds(path: Path) -> None:
         assert gcf.dumps(given) == fixture["expected"]
         assert gcf.from_json(json.dumps(given)) == fixture["expected"]
         decoded = gcf.loads(fixture["expected"])
-        assert plain(decoded) == plain(given)
-        assert plain(json.loads(gcf.to_json(fixture["expected"]))) == plain(given)
+        assert comparable(decoded) == comparable(given)
+        assert comparable(json.loads(gcf.to_json(fixture["expected"]))) == comparable(given)
     elif operation == "decode":
-        assert plain(gcf.loads(given)) == plain(fixture["expected"])
-        assert plain(gcf.loads(given.encode())) == plain(fixture["expected"])
+        assert comparable(gcf.loads(given)) == comparable(fixture["expected"])
+        assert comparable(gcf.loads(given.encode())) == comparable(fixture["expected"])
     elif operation == "roundtrip-wire":
         assert gcf.dumps(gcf.loads(given)) == fixture["expected"]
     elif operation == "encode-error":

@@ -66,7 +66,7 @@ def payloads(draw: st.DrawFn, *, located: bool = True, exact: bool = False) -> g
     return gcf.Payload("tool", draw(counts), draw(counts), root, symbols, edges)
 
 
-def plain(payload: gcf.Payload) -> dict[str, Any]:
+def as_reference(payload: gcf.Payload) -> dict[str, Any]:
     """The payload as the reference represents it."""
     return {
         "tool": payload.tool,
@@ -103,7 +103,7 @@ def ours(text: str) -> Any:
     except gcf.GcfError as error:
         return error.code, error.line
     if isinstance(found, gcf.Payload):
-        return "payload", plain(found)
+        return "payload", as_reference(found)
     if isinstance(found, gcf.Unchanged):
         return "unchanged", (found.tool, found.pack_root)
     added = [symbol_of(symbol) for symbol in found.added]
@@ -128,12 +128,12 @@ def theirs(text: str) -> Any:
 
 @given(payloads())
 def test_the_reference_writer_produces_the_same_text(payload: gcf.Payload) -> None:
-    assert gcf.encode(payload) == reference.encode(plain(payload))
+    assert gcf.encode(payload) == reference.encode(as_reference(payload))
 
 
 @given(payloads())
 def test_product_and_reference_read_each_other(payload: gcf.Payload) -> None:
-    for text in (gcf.encode(payload), reference.encode(plain(payload))):
+    for text in (gcf.encode(payload), reference.encode(as_reference(payload))):
         found = ours(text)
         assert found == theirs(text)
         assert found[0] == "payload"
@@ -143,9 +143,9 @@ def test_product_and_reference_read_each_other(payload: gcf.Payload) -> None:
 @given(payloads(exact=True), payloads(exact=True))
 def test_deltas_and_roots_equal_the_reference(old: gcf.Payload, new: gcf.Payload) -> None:
     base, goal = gcf.snapshot(old), gcf.snapshot(new)
-    assert base.pack_root == reference.root(plain(base))
+    assert base.pack_root == reference.root(as_reference(base))
     text = gcf.encode_delta(gcf.diff(base, goal))
-    assert text == reference.encode_delta(plain(base), plain(goal), "tool")
+    assert text == reference.encode_delta(as_reference(base), as_reference(goal), "tool")
     assert ours(text) == theirs(text)
 
 
@@ -236,7 +236,7 @@ def carried(draw: st.DrawFn) -> gcf.Payload:
 
 
 def with_signatures(payload: gcf.Payload) -> dict[str, Any]:
-    found = plain(payload)
+    found = as_reference(payload)
     for symbol, members in zip(payload.symbols, found["symbols"], strict=True):
         parts = symbol.components
         values = (parts.blast_radius, parts.confidence, parts.recency, parts.distance)

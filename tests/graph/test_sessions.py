@@ -81,7 +81,7 @@ class Conversation(RuleBasedStateMachine):
         self.sent.append((WRITERS[way](self.writer, payload), meaning(payload)))
         return self.sent[-1]
 
-    def read(self, text: str, meant: Meaning) -> bool:
+    def read(self, text: str, expected: Meaning) -> bool:
         before = copy.copy(self.reader)
         try:
             found = self.reader.decode_graph(text)
@@ -91,7 +91,7 @@ class Conversation(RuleBasedStateMachine):
             assert pickle.dumps(self.reader) == pickle.dumps(before)
             return False
         assert isinstance(found, gcf.Payload)
-        assert meaning(found) == meant
+        assert meaning(found) == expected
         return True
 
     ways = st.sampled_from(sorted(WRITERS))
@@ -100,10 +100,10 @@ class Conversation(RuleBasedStateMachine):
     def arrives(self, payload: gcf.Payload, way: str) -> None:
         self.read(*self.write(payload, way))
 
-    @rule(payload=graphs(), way=ways, told=st.booleans())
-    def is_lost(self, payload: gcf.Payload, way: str, told: bool) -> None:
+    @rule(payload=graphs(), way=ways, detected=st.booleans())
+    def is_lost(self, payload: gcf.Payload, way: str, detected: bool) -> None:
         self.write(payload, way)
-        if told:
+        if detected:
             self.writer.forget_graph()
         else:
             self.faulty = True
@@ -173,8 +173,8 @@ def test_the_model_detects_a_wrong_payload() -> None:
     """The model detects a reader that confuses two ids."""
 
     class Confused(Conversation):
-        def read(self, text: str, meant: Meaning) -> bool:
-            return super().read(text.replace("@0  # previously", "@1  # previously", 1), meant)
+        def read(self, text: str, expected: Meaning) -> bool:
+            return super().read(text.replace("@0  # previously", "@1  # previously", 1), expected)
 
     with pytest.raises(AssertionError):
         run(Confused)

@@ -44,8 +44,8 @@ def test_a_delta_between_snapshots_equals_the_vector(path: Path) -> None:
     assert gcf.pack_root(new) == fixture["new_root"]
     delta = gcf.diff(base, new)
     tokens = {name: fixture[name] for name in ("delta_tokens", "full_tokens")}
-    told = delta.__replace__(tool=fixture["tool"], **tokens)
-    assert gcf.encode_delta(told) == fixture["expected"]
+    with_tokens = delta.__replace__(tool=fixture["tool"], **tokens)
+    assert gcf.encode_delta(with_tokens) == fixture["expected"]
     assert as_sets(gcf.apply_delta(base, fixture["expected"])) == as_sets(new)
 
 

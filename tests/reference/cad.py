@@ -84,7 +84,7 @@ DIRECTIVE_ATTRIBUTES = {
 ONCE = {"GROUND", "VER", "IDS", "ENV", "BG", "AO", "BLOOM", "VIG", "TONE", "EXP"}
 
 
-class Mistake(Exception):
+class ReadError(Exception):
     """The text is not a document."""
 
 
@@ -94,7 +94,7 @@ class Quoted(str):
 
 def check(right: object, why: str = "") -> None:
     if not right:
-        raise Mistake(why)
+        raise ReadError(why)
 
 
 def read(text: str, dialect: str = "auto") -> dict[str, Any]:
@@ -571,7 +571,7 @@ def extra(rest: str) -> tuple[str, Any]:
         value = json.loads(rest[match.end() :].strip(SPACE), object_pairs_hook=members)
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise Mistake("invalid JSON after the pointer") from None
+        raise ReadError("invalid JSON after the pointer") from None
     check(depth(value) + pointer.count("/") <= 128, "too deep")
     return pointer, value
 

@@ -126,22 +126,22 @@ def without(mapping: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in mapping.items() if name not in names}
 
 
-def fit(condition: object) -> None:
+def require(condition: object) -> None:
     if not condition:
         raise Misfit
 
 
 def parse(data: bytes, limits: dict[str, int], canonical: bool) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fit(len({name for name, _ in pairs}) == len(pairs))
+        require(len({name for name, _ in pairs}) == len(pairs))
         return dict(pairs)
 
     def integer(token: str) -> int:
-        fit(len(token.lstrip("-")) <= limits["max_int_digits"])
+        require(len(token.lstrip("-")) <= limits["max_int_digits"])
         return int(token)
 
     def number(token: str) -> float:
-        fit(math.isfinite(float(token)))
+        require(math.isfinite(float(token)))
         return float(token)
 
     def constant(_token: str) -> Any:
@@ -152,7 +152,7 @@ def parse(data: bytes, limits: dict[str, int], canonical: bool) -> Any:
         depth = 0
         for mark in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text, re.DOTALL):
             depth += (mark in "[{") - (mark in "]}")
-            fit(depth <= limits["max_depth"])
+            require(depth <= limits["max_depth"])
         value = json.loads(
             text,
             object_pairs_hook=unique,
@@ -163,7 +163,7 @@ def parse(data: bytes, limits: dict[str, int], canonical: bool) -> Any:
         json.dumps(value, ensure_ascii=False).encode()
     except ValueError as error:
         raise Misfit from error
-    fit(not canonical or data == canon(value) + b"\n")
+    require(not canonical or data == canon(value) + b"\n")
     return value
 
 
@@ -174,37 +174,37 @@ Rule = Callable[[Any], None]
 
 def text(least: int = 0, most: float = math.inf, pattern: str | None = None) -> Rule:
     def rule(value: Any) -> None:
-        fit(isinstance(value, str) and least <= len(value) <= most)
-        fit(pattern is None or re.fullmatch(pattern, value))
+        require(isinstance(value, str) and least <= len(value) <= most)
+        require(pattern is None or re.fullmatch(pattern, value))
 
     return rule
 
 
 def whole(value: Any) -> None:
-    fit(type(value) is int and 0 <= value <= MOST)
+    require(type(value) is int and 0 <= value <= MOST)
 
 
 def boolean(value: Any) -> None:
-    fit(type(value) is bool)
+    require(type(value) is bool)
 
 
 def between(low: float, high: float, *, open_low: bool = False) -> Rule:
     def rule(value: Any) -> None:
-        fit(type(value) in (int, float) and low <= value <= high)
-        fit(not open_low or value > low)
+        require(type(value) in (int, float) and low <= value <= high)
+        require(not open_low or value > low)
 
     return rule
 
 
 def one_of(*choices: Any) -> Rule:
     def rule(value: Any) -> None:
-        fit(any(type(value) is type(choice) and value == choice for choice in choices))
+        require(any(type(value) is type(choice) and value == choice for choice in choices))
 
     return rule
 
 
 def free(value: Any) -> None:
-    fit(isinstance(value, dict))
+    require(isinstance(value, dict))
 
 
 def maybe(rule: Rule) -> Rule:
@@ -213,7 +213,7 @@ def maybe(rule: Rule) -> Rule:
 
 def array(rule: Rule, least: int = 0, most: float = math.inf) -> Rule:
     def check(value: Any) -> None:
-        fit(isinstance(value, list) and least <= len(value) <= most)
+        require(isinstance(value, list) and least <= len(value) <= most)
         for element in value:
             rule(element)
 
@@ -226,13 +226,13 @@ def closed(
     """``passing`` are names that may be present with any value."""
 
     def check(value: Any) -> None:
-        fit(isinstance(value, dict) and required.keys() <= value.keys())
+        require(isinstance(value, dict) and required.keys() <= value.keys())
         rules = required | (optional or {})
         for name, member in value.items():
             if name in rules:
                 rules[name](member)
             else:
-                fit(name in passing)
+                require(name in passing)
 
     return check
 
@@ -407,11 +407,11 @@ def ascending(keys: list[Any], *, strictly: bool = True) -> bool:
 def check_claim(claim: Any) -> None:
     CLAIM(claim)
     names = [component["name"] for component in claim["components"]]
-    fit(len(set(names)) == len(names))
+    require(len(set(names)) == len(names))
     for component in claim["components"]:
         member = TOKENS.get(component["name"])
-        fit(not component["included"] or not member or member in claim["reported_metrics"])
-    fit(claim["claim_hash"] == sha256(canon(without(claim, "claim_hash")) + b"\n"))
+        require(not component["included"] or not member or member in claim["reported_metrics"])
+    require(claim["claim_hash"] == sha256(canon(without(claim, "claim_hash")) + b"\n"))
 
 
 TOKENS = {
@@ -426,20 +426,20 @@ def check_manifest(manifest: Any, limits: dict[str, int]) -> None:
     steps, artifacts = manifest["steps"], manifest["artifacts"]
     for step in steps:
         for name in ("symbol_id", "section_id"):
-            fit(isinstance(step.get("refs", {}).get(name, ""), str))
-        fit(isinstance(step.get("constraints", {}).get("slice"), str | None))
-    fit(len(steps) <= limits["max_steps"] and len(artifacts) <= limits["max_artifacts"])
-    fit(ascending([(step["ordinal"], step["step_id"]) for step in steps]))
-    fit(len({step["step_id"] for step in steps}) == len(steps))
-    fit(ascending([artifact["artifact_id"] for artifact in artifacts]))
+            require(isinstance(step.get("refs", {}).get(name, ""), str))
+        require(isinstance(step.get("constraints", {}).get("slice"), str | None))
+    require(len(steps) <= limits["max_steps"] and len(artifacts) <= limits["max_artifacts"])
+    require(ascending([(step["ordinal"], step["step_id"]) for step in steps]))
+    require(len({step["step_id"] for step in steps}) == len(steps))
+    require(ascending([artifact["artifact_id"] for artifact in artifacts]))
     paths = {re.sub("[A-Z]", lambda m: m[0].lower(), a["path"]) for a in artifacts}
-    fit(len(paths) == len(artifacts))
+    require(len(paths) == len(artifacts))
     sizes = [artifact["bytes"] for artifact in artifacts]
-    fit(all(size <= limits["max_artifact_bytes"] for size in sizes))
-    fit(sum(sizes) <= limits["max_total_bytes"])
+    require(all(size <= limits["max_artifact_bytes"] for size in sizes))
+    require(sum(sizes) <= limits["max_total_bytes"])
     for listed in manifest["inputs"].values():
         if isinstance(listed, list):
-            fit(ascending([x for x in listed if isinstance(x, str)], strictly=False))
+            require(ascending([x for x in listed if isinstance(x, str)], strictly=False))
 
 
 def lower(digits: str) -> str:
@@ -450,21 +450,21 @@ def check_receipt(receipt: Any) -> None:
     RECEIPT(receipt)
     several = receipt.get("attestations")
     if several is not None:
-        fit(receipt["attestation"] is None)
+        require(receipt["attestation"] is None)
         keys = [
             (a.get("validator_id", ""), lower(a["public_key"]), a.get("build_id", ""))
             for a in several
         ]
-        fit(ascending(keys))
-        fit(len({key for _, key, _ in keys}) == len(keys))
+        require(ascending(keys))
+        require(len({key for _, key, _ in keys}) == len(keys))
 
 
 def check_policy(policy: Any) -> None:
     POLICY(policy)
     entries = policy["allow"]
-    fit(all("ed25519" in entry["schemes"] for entry in entries))
-    fit(len({entry["validator_id"] for entry in entries}) == len(entries))
-    fit(len({lower(entry["public_key"]) for entry in entries}) == len(entries))
+    require(all("ed25519" in entry["schemes"] for entry in entries))
+    require(len({entry["validator_id"] for entry in entries}) == len(entries))
+    require(len({lower(entry["public_key"]) for entry in entries}) == len(entries))
 
 
 def attestations(receipt: dict[str, Any]) -> list[dict[str, Any]]:
@@ -536,7 +536,7 @@ def entry_of(policy: Any, attestation: dict[str, Any], invalid: str) -> dict[str
 
 
 def read(path: Path, limit: int) -> bytes:
-    fit(path.stat().st_size <= limit)
+    require(path.stat().st_size <= limit)
     return path.read_bytes()
 
 
@@ -723,7 +723,7 @@ class Verifier:
         need(len(names) <= self.limits["max_receipts"], code)
 
         def check(value: Any) -> None:
-            fit(isinstance(value, dict) and isinstance(value.get("run_id"), str))
+            require(isinstance(value, dict) and isinstance(value.get("run_id"), str))
             if value["run_id"] == run_id:
                 check_receipt(value)
 

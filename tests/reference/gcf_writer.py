@@ -1,6 +1,6 @@
 """A writer of the GCF generic profile: slow, simple, written from the specification.
 
-With `QUIRKS` it writes what the package `gcf-python` writes; so it defines exactly where that
+With `DEVIATIONS` it writes what the package `gcf-python` writes; so it defines exactly where that
 package departs from the specification.
 
 Source: GCF 3.6 sections 2 to 7.
@@ -22,7 +22,7 @@ INLINE_NULL = "inline null"
 SHARED_PATHS = "shared paths"
 # Doubles from 1e-6 to 1e-4 have at most 20 decimals: the last digits are lost.
 ROUNDS = "rounds"
-QUIRKS = frozenset({REORDERS, OWN_NAME, INLINE_NULL, SHARED_PATHS, ROUNDS})
+DEVIATIONS = frozenset({REORDERS, OWN_NAME, INLINE_NULL, SHARED_PATHS, ROUNDS})
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 LIKE_A_NUMBER = re.compile(r"[+-]\.?[0-9]|\.[0-9]|0[0-9]")
@@ -155,16 +155,16 @@ def dumps(
     *,
     flatten: bool = True,
     constant_columns: bool = False,
-    quirks: frozenset[str] = frozenset(),
+    deviations: frozenset[str] = frozenset(),
 ) -> str:
-    writer = _Writer(flatten, constant_columns, quirks)
-    writer.root(rounded(found) if ROUNDS in quirks else found)
+    writer = _Writer(flatten, constant_columns, deviations)
+    writer.root(rounded(found) if ROUNDS in deviations else found)
     return "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
 
 
 class _Writer:
-    def __init__(self, flatten: bool, constants: bool, quirks: frozenset[str]) -> None:
-        self.flatten, self.constants, self.quirks = flatten, constants, quirks
+    def __init__(self, flatten: bool, constants: bool, deviations: frozenset[str]) -> None:
+        self.flatten, self.constants, self.deviations = flatten, constants, deviations
         self.lines: list[str] = []
 
     def root(self, found: Any) -> None:
@@ -287,7 +287,7 @@ class _Writer:
         if any(all(leaf is None for leaf in leaves(cell, cells[0])) for cell in cells):
             return None
         form: dict[str, Any] = cells[0]
-        if OWN_NAME in self.quirks and any(self.has_own_name(name, cell) for cell in cells):
+        if OWN_NAME in self.deviations and any(self.has_own_name(name, cell) for cell in cells):
             return None
         return form
 
@@ -295,7 +295,7 @@ class _Writer:
         return cell.get(name, 0) is None and any(isinstance(inner, dict) for inner in cell.values())
 
     def same_form(self, found: dict[str, Any], form: dict[str, Any]) -> bool:
-        alike = found.keys() == form.keys() if REORDERS in self.quirks else [*found] == [*form]
+        alike = found.keys() == form.keys() if REORDERS in self.deviations else [*found] == [*form]
         return (
             bool(found)
             and alike
@@ -312,7 +312,7 @@ class _Writer:
     def is_inline(self, name: str, rows: list[dict[str, Any]]) -> bool:
         first = rows[0].get(name)
         cells = [row[name] for row in rows if name in row]
-        if INLINE_NULL in self.quirks:
+        if INLINE_NULL in self.deviations:
             cells = [cell for cell in cells if cell is not None]
         return (
             isinstance(first, dict)
@@ -338,7 +338,7 @@ class _Writer:
         return (
             all(isinstance(row, dict) and all(map(is_scalar, row.values())) for row in rows)
             and bool(names)
-            and (SHARED_PATHS in self.quirks or not any(">" in name for name in names))
+            and (SHARED_PATHS in self.deviations or not any(">" in name for name in names))
         )
 
     def constant(self, lead: str, rows: list[dict[str, Any]], columns: list[str]) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from tests.strategies.sessions import COLLIDING, HELPFUL, SEARCH, meant, pair, said
+from tests.strategies.sessions import COLLIDING, HELPFUL, SEARCH, content_of, expected_content, pair
 from tests.strategies.threads import THREADS, in_threads
 
 
@@ -34,8 +34,10 @@ def test_a_copied_session_continues(moved: Any) -> None:
         frames = ours.encode_request(**request)
         assert frames == stay.encode_request(**request)
         assert "D|=|" not in frames[-1]
-        assert said(theirs.decode_request(frames)) == meant(**request)
-        assert said(ours.decode_request(theirs.encode_request(**request))) == meant(**request)
+        assert content_of(theirs.decode_request(frames)) == expected_content(**request)
+        assert content_of(
+            ours.decode_request(theirs.encode_request(**request))
+        ) == expected_content(**request)
     with pytest.raises(cw.EncodeError):
         ours.encode_request(context="x" * 10_001)
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 
 import compactwire as cw
-from tests.strategies import messages as some
+from tests.strategies import messages
 from tests.strategies.profiles import examples
 from tests.strategies.sessions import JSON, SEARCH, TOOLS, pair, plain_json
 
 
 @examples(0.3)
-@given(st.lists(st.tuples(TOOLS, JSON, some.TEXTS, some.TEXTS, st.booleans()), max_size=4))
+@given(st.lists(st.tuples(TOOLS, JSON, messages.TEXTS, messages.TEXTS, st.booleans()), max_size=4))
 def test_counts_equal_the_frames_and_compact_json(requests: Any) -> None:
     ours, theirs = pair()
     plain = sent = 0

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from tests.strategies.sessions import COLLIDING, COLLIDING_ID, attempted, delivered, meant, said
+from tests.strategies.sessions import (
+    COLLIDING,
+    COLLIDING_ID,
+    content_of,
+    deliver,
+    expected_content,
+    request_or_error,
+)
 
 Turn = dict[str, Any]
 TOOLS = [{"name": f"tool {number}", "about": "é|D|" * number} for number in range(3)]
@@ -30,7 +37,7 @@ def turns(name: str, count: int = 6) -> list[Turn]:
                 "tool": [TOOLS[0], {"name": f"{name} {number}"}],
                 "system": f"{name}'s prompt {number // 2}",
                 "args": {"turn": number, "text": "a|b"},
-                "context": context if number != 3 else context.replace("says", "said"),
+                "context": context if number != 3 else context.replace("says", "content_of"),
             }
         )
     return listed
@@ -38,8 +45,8 @@ def turns(name: str, count: int = 6) -> list[Turn]:
 
 def in_step(sender: cw.Session, receiver: cw.Session, turn: Turn) -> None:
     """After a fault: at most one refusal, and then nothing is missing."""
-    assert delivered(sender, receiver, **turn) <= 1
-    assert delivered(sender, receiver, **{**turn, "context": turn["context"] + "More."}) == 0
+    assert deliver(sender, receiver, **turn) <= 1
+    assert deliver(sender, receiver, **{**turn, "context": turn["context"] + "More."}) == 0
 
 
 def frames_of(turn: Turn, **options: Any) -> Any:
@@ -63,7 +70,7 @@ def test_a_lost_request_is_detected_by_the_next(lost: int, pack: bool) -> None:
         if number == lost:
             sender.encode_request(**turn, pack=pack)
         else:
-            refused = delivered(sender, receiver, **turn, pack=pack)
+            refused = deliver(sender, receiver, **turn, pack=pack)
             if pack:
                 # A text that cannot be unpacked names no ids: a second refusal names the rest.
                 assert (refused > 0) == (number == lost + 1)
@@ -79,13 +86,13 @@ def test_a_repeated_request_is_the_same_or_refused(repeated: int) -> None:
     for number, turn in enumerate(turns("Ann")):
         frames = sender.encode_request(**turn)
         for _ in range(1 + (number == repeated)):
-            found = attempted(receiver, frames)
+            found = request_or_error(receiver, frames)
             if isinstance(found, cw.UnknownReference):
                 assert number == repeated
                 assert found.id == context_id(frames)
             else:
                 assert isinstance(found, cw.Request)
-                assert said(found) == meant(**turn)
+                assert content_of(found) == expected_content(**turn)
     in_step(sender, receiver, turn)
 
 
@@ -100,7 +107,7 @@ def test_requests_in_any_order_are_right_or_refused() -> None:
                 decoded = receiver.decode_request(frames)
             except cw.UnknownReference:
                 continue
-            assert said(decoded) == meant(**turn)
+            assert content_of(decoded) == expected_content(**turn)
             right += 1
         assert (right == 4) == (order == tuple(written))
         in_step(other, receiver, turns("Ann", 5)[-1])
@@ -112,9 +119,9 @@ def test_lost_or_reordered_frames_are_refused() -> None:
         for count in range(len(frames) + 1):
             for some in itertools.permutations(frames, count):
                 receiver = cw.Session()
-                found = attempted(receiver, some)
+                found = request_or_error(receiver, some)
                 if isinstance(found, cw.Request):
-                    assert said(found) == meant(**turn)
+                    assert content_of(found) == expected_content(**turn)
                     assert set(some) == set(frames)
                 elif isinstance(found, cw.UnknownReference):
                     assert some[-1] == frames[-1]
@@ -122,7 +129,7 @@ def test_lost_or_reordered_frames_are_refused() -> None:
                 else:
                     assert isinstance(found, cw.InvalidFormat)
                     assert count == 0 or some[-1] != frames[-1]
-                assert delivered(cw.Session(), receiver, **turn) == 0
+                assert deliver(cw.Session(), receiver, **turn) == 0
 
 
 # Other libraries that start anew
@@ -134,7 +141,7 @@ def test_a_restarted_receiver_names_everything_it_lacks(when: int) -> None:
     for number, turn in enumerate(turns("Ann")):
         if number == when:
             receiver = cw.Session()
-        assert delivered(sender, receiver, **turn) == (number == when)
+        assert deliver(sender, receiver, **turn) == (number == when)
 
 
 @pytest.mark.parametrize("when", range(1, 6))
@@ -143,7 +150,7 @@ def test_a_restarted_sender_is_understood_at_once(when: int) -> None:
     for number, turn in enumerate(turns("Ann")):
         if number == when:
             sender = cw.Session()
-        assert delivered(sender, receiver, **turn) == 0
+        assert deliver(sender, receiver, **turn) == 0
 
 
 def test_an_error_names_unknown_ids_and_then_refused_definitions() -> None:
@@ -161,9 +168,9 @@ def test_an_error_names_unknown_ids_and_then_refused_definitions() -> None:
     # Only the first two are unknown, and only they are in the text.
     assert ids[2] not in str(error)
     sender.forget(*error.ids)
-    assert said(receiver.decode_request(sender.encode_request(tool=TOOLS, system="lost"))) == meant(
-        tool=TOOLS, system="lost"
-    )
+    assert content_of(
+        receiver.decode_request(sender.encode_request(tool=TOOLS, system="lost"))
+    ) == expected_content(tool=TOOLS, system="lost")
 
 
 def test_new_and_missing_definitions_in_one_request_are_resolved() -> None:
@@ -172,19 +179,19 @@ def test_new_and_missing_definitions_in_one_request_are_resolved() -> None:
     receiver.decode_request(sender.encode_request(tool=TOOLS[0], system="s", context="a"))
     for tools, system in ((TOOLS[:2], "s"), (TOOLS, "new"), (TOOLS[2:], "s")):
         receiver = cw.Session()
-        assert delivered(sender, receiver, tool=tools, system=system, context="ab") == 1
+        assert deliver(sender, receiver, tool=tools, system=system, context="ab") == 1
 
 
 def test_a_refused_request_succeeds_with_full_tables() -> None:
     # The repeated definition evicts another one that the request needs.
     sender, receiver = cw.Session(), cw.Session()
     tools = [{"n": number} for number in range(256)]
-    delivered(sender, receiver, tool=tools[1:])
+    deliver(sender, receiver, tool=tools[1:])
     sender.encode_request(tool=tools[0])
-    delivered(sender, receiver, tool={"n": "other"})
+    deliver(sender, receiver, tool={"n": "other"})
     receiver.decode_request(frames_of({"tool": [{"m": number} for number in range(3)]}))
-    assert 1 <= delivered(sender, receiver, tool=tools[:200]) <= 10
-    assert delivered(sender, receiver, tool=tools[:200]) == 0
+    assert 1 <= deliver(sender, receiver, tool=tools[:200]) <= 10
+    assert deliver(sender, receiver, tool=tools[:200]) == 0
 
 
 # Another conversation
@@ -195,16 +202,16 @@ def test_another_conversation_is_read_correctly_or_refused() -> None:
         ours, receiver, theirs = cw.Session(), cw.Session(), cw.Session()
         for mine, yours in zip(turns("Ann"), turns("Bob"), strict=True):
             frames = theirs.encode_request(**yours)
-            delivered(ours, receiver, **mine)
+            deliver(ours, receiver, **mine)
             if start:
                 start -= 1
                 continue
-            found = attempted(receiver, frames)
+            found = request_or_error(receiver, frames)
             if isinstance(found, cw.UnknownReference):
                 assert context_id(frames) in found.ids
             else:
                 assert isinstance(found, cw.Request)
-                assert said(found) == meant(**yours)
+                assert content_of(found) == expected_content(**yours)
         in_step(ours, receiver, turns("Ann", 7)[-1])
         in_step(theirs, receiver, turns("Bob", 7)[-1])
 
@@ -233,7 +240,7 @@ def test_a_frame_truncated_at_any_byte_is_refused_or_right(number: int) -> None:
     turn = CUT[number]
     sender, before = cw.Session(), cw.Session()
     if number % 2:  # the text contains a definition that the receiver has
-        delivered(sender, before, **{**turn, "context": "User"})
+        deliver(sender, before, **{**turn, "context": "User"})
     frames = [frame.encode() for frame in sender.encode_request(**turn)]
     arguments = frames[-1].partition(b"|D|=|c_")[0] if "context" in turn else None
     for place, frame in enumerate(frames):
@@ -249,8 +256,8 @@ def test_a_frame_truncated_at_any_byte_is_refused_or_right(number: int) -> None:
             # A frame that ends after its arguments is a complete request without a context.
             assert arguments is not None
             assert frame[:end] in (arguments, arguments + b"|")
-            assert said(decoded) == meant(**{**turn, "context": None})
-    assert said(before.decode_request(frames)) == meant(**turn)
+            assert content_of(decoded) == expected_content(**{**turn, "context": None})
+    assert content_of(before.decode_request(frames)) == expected_content(**turn)
 
 
 @pytest.mark.parametrize("number", range(len(CUT)))
@@ -261,7 +268,7 @@ def test_a_packed_text_truncated_at_any_byte_is_refused(number: int) -> None:
         with pytest.raises(cw.DecodeError):
             receiver.decode_request(text[:end])
     assert receiver.stats == cw.SessionStats()
-    assert said(receiver.decode_request(text)) == meant(**CUT[number])
+    assert content_of(receiver.decode_request(text)) == expected_content(**CUT[number])
 
 
 def test_a_flipped_bit_in_a_packed_text_changes_no_decoded_request() -> None:
@@ -276,23 +283,23 @@ def test_a_flipped_bit_in_a_packed_text_changes_no_decoded_request() -> None:
             decoded = receiver.decode_request(flipped)
         except cw.DecodeError:
             continue
-        tools, system, args, context = said(decoded)
-        expected = meant(**turn)
+        tools, system, args, context = content_of(decoded)
+        expected = expected_content(**turn)
         assert (tools, system, context) == (expected[0], expected[1], expected[3])
         changed_arguments += args != expected[2]
     assert changed_arguments < 20
-    assert delivered(cw.Session(), receiver, **turn) == 0
+    assert deliver(cw.Session(), receiver, **turn) == 0
 
 
 def test_random_input_is_refused_and_the_session_stays_usable() -> None:
     generator = random.Random(3)
     sender, receiver = cw.Session(), cw.Session()
-    delivered(sender, receiver, **turns("Ann")[0])
+    deliver(sender, receiver, **turns("Ann")[0])
     parts = ["TOOL|", "SYS|", "REQ|", "1|", "def|", "ref|", "full|", "{}", "|", "t_", "D|", "=|"]
     for _ in range(5000):
         noise = ["".join(generator.choices(parts, k=generator.randrange(12))) for _ in range(2)]
         before = receiver.__reduce__()
-        found = attempted(receiver, noise if len(noise[0]) % 2 else noise[0])
+        found = request_or_error(receiver, noise if len(noise[0]) % 2 else noise[0])
         assert isinstance(found, cw.DecodeError)
         assert receiver.__reduce__() == before
     in_step(sender, receiver, turns("Ann")[1])
@@ -347,14 +354,14 @@ def test_a_hundred_thousand_tools_are_evicted_alike_on_both_sides() -> None:
         assert receiver.decode_request(frames).args == start
         request: Turn = {"tool": generator.sample(new, 3), "system": f"prompt {start // 500}"}
         packed = sender.encode_request(**request, pack=True)
-        assert said(receiver.decode_request(packed)) == meant(**request)
+        assert content_of(receiver.decode_request(packed)) == expected_content(**request)
     assert sender.__reduce__()[1][0].count(b'"name"') == 256
 
 
 def test_a_request_redefines_its_own_tools_if_they_are_evicted() -> None:
     sender, receiver = cw.Session(), cw.Session()
     tools = [{"n": number} for number in range(256)]
-    assert delivered(sender, receiver, tool=tools) == 0
+    assert deliver(sender, receiver, tool=tools) == 0
     for request in (
         [*tools[:10], {"n": "new"}],
         [{"n": "newer"}, *tools[:255]],
@@ -362,7 +369,7 @@ def test_a_request_redefines_its_own_tools_if_they_are_evicted() -> None:
         tools,
     ):
         for references in (False, True):
-            assert delivered(sender, receiver, tool=request, references=references) == 0
+            assert deliver(sender, receiver, tool=request, references=references) == 0
 
 
 def test_references_recover_after_a_mismatch() -> None:
@@ -375,7 +382,7 @@ def test_references_recover_after_a_mismatch() -> None:
         if generator.random() < 0.3:
             sender.encode_request(**request)
         else:
-            refused += delivered(sender, receiver, **request)
+            refused += deliver(sender, receiver, **request)
     assert 20 < refused < 600
 
 
@@ -393,12 +400,12 @@ def test_colliding_tools_are_resolved_correctly_after_any_loss(
         if number in lost:
             sender.encode_request(tool=tool)
         else:
-            assert delivered(sender, receiver, tool=tool) == 0
+            assert deliver(sender, receiver, tool=tool) == 0
     for tools in ([order[1]], [order[0]], order, order[::-1]):
-        delivered(sender, receiver, tool=tools, context="both")
+        deliver(sender, receiver, tool=tools, context="both")
     moved = pickle.loads(pickle.dumps(sender))
     for session in (sender, moved):
-        assert delivered(session, pickle.loads(pickle.dumps(receiver)), tool=order) == 0
+        assert deliver(session, pickle.loads(pickle.dumps(receiver)), tool=order) == 0
     frames = sender.encode_request(tool=order)
     assert len(frames) == 1
     assert [len(id) for id in frames[0].split("|")[2].split(",")] == [10, 18]
@@ -407,16 +414,16 @@ def test_colliding_tools_are_resolved_correctly_after_any_loss(
 def test_a_short_id_moves_to_the_newly_defined_tool() -> None:
     # The sender has restarted and gives the second tool the id that the first has here.
     receiver = cw.Session()
-    delivered(cw.Session(), receiver, tool=COLLIDING[0])
+    deliver(cw.Session(), receiver, tool=COLLIDING[0])
     sender = cw.Session()
-    assert delivered(sender, receiver, tool=COLLIDING[1]) == 0
-    delivered(sender, receiver, tool=list(COLLIDING))
+    assert deliver(sender, receiver, tool=COLLIDING[1]) == 0
+    deliver(sender, receiver, tool=list(COLLIDING))
 
 
 @pytest.mark.parametrize("lost", ["all", "definition"])
 def test_a_short_id_of_another_tool_is_not_resolved(lost: str) -> None:
     receiver = cw.Session()
-    delivered(cw.Session(), receiver, tool=COLLIDING[0])
+    deliver(cw.Session(), receiver, tool=COLLIDING[0])
     sender = cw.Session()
     frames = sender.encode_request(tool=COLLIDING[1])
     if lost == "all":
@@ -425,4 +432,4 @@ def test_a_short_id_of_another_tool_is_not_resolved(lost: str) -> None:
     with pytest.raises(cw.UnknownReference) as caught:
         receiver.decode_request(frames[-1:])
     sender.forget(*caught.value.ids)
-    assert delivered(sender, receiver, tool=COLLIDING[1]) == 0
+    assert deliver(sender, receiver, tool=COLLIDING[1]) == 0

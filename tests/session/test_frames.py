@@ -15,11 +15,11 @@ from tests.strategies.sessions import (
     SEARCH_ID,
     SEARCH_JSON,
     check_of,
+    content_of,
+    expected_content,
     id_of,
-    meant,
     packed_delta,
     pair,
-    said,
 )
 
 
@@ -72,7 +72,7 @@ def test_the_frames_of_the_specification_are_read() -> None:
 def test_a_request_has_the_specified_frame(request_: dict[str, Any], frame: str) -> None:
     ours, theirs = pair()
     assert ours.encode_request(**request_) == [frame]
-    assert said(theirs.decode_request([frame])) == meant(**request_)
+    assert content_of(theirs.decode_request([frame])) == expected_content(**request_)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,6 @@ def test_a_text_with_the_separator_round_trips_in_every_field(text: str) -> None
                 "context": new,
             }
             frames = ours.encode_request(**request)
-            assert said(theirs.decode_request(frames)) == meant(**request)
+            assert content_of(theirs.decode_request(frames)) == expected_content(**request)
             packed = ours.encode_request(**request, pack=True)
-            assert said(theirs.decode_request(packed)) == meant(**request)
+            assert content_of(theirs.decode_request(packed)) == expected_content(**request)

@@ -11,9 +11,18 @@ import pytest
 from hypothesis import given
 
 import compactwire as cw
-from tests.strategies import messages as some
+from tests.strategies import messages
 from tests.strategies.profiles import examples
-from tests.strategies.sessions import JSON, SEARCH, TOOLS, check_of, id_of, meant, pair, said
+from tests.strategies.sessions import (
+    JSON,
+    SEARCH,
+    TOOLS,
+    check_of,
+    content_of,
+    expected_content,
+    id_of,
+    pair,
+)
 
 
 def canonical(value: Any) -> str:
@@ -30,7 +39,7 @@ def test_tools_and_arguments_are_json_with_sorted_keys(tool: Any, args: Any) -> 
 
 
 @examples(0.5)
-@given(st.lists(TOOLS, max_size=3), JSON, st.none() | some.TEXTS, st.none() | some.TEXTS)
+@given(st.lists(TOOLS, max_size=3), JSON, st.none() | messages.TEXTS, st.none() | messages.TEXTS)
 def test_any_request_round_trips(
     tool: Any, args: Any, system: str | None, context: str | None
 ) -> None:
@@ -38,7 +47,7 @@ def test_any_request_round_trips(
     request = {"tool": tool, "args": args, "system": system, "context": context}
     for pack in (False, True, False):
         decoded = theirs.decode_request(ours.encode_request(**request, pack=pack))
-        assert said(decoded) == meant(**request)
+        assert content_of(decoded) == expected_content(**request)
 
 
 def test_the_order_of_members_does_not_matter() -> None:

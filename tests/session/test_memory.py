@@ -18,10 +18,10 @@ from tests.strategies.sessions import (
     SEARCH_ID,
     SEARCH_JSON,
     check_of,
-    meant,
+    content_of,
+    expected_content,
     packed_delta,
     pair,
-    said,
 )
 
 
@@ -122,7 +122,7 @@ def test_size_limits_hold_on_both_sides() -> None:
     fitting: dict[str, Any] = {"context": "|D|" + "x" * 97, "system": "x" * 100}
     frames = small.encode_request(**fitting)
     assert "|D|Z|" in frames[-1]  # the operation is not part of the context
-    assert said(small.decode_request(frames)) == meant(**fitting)
+    assert content_of(small.decode_request(frames)) == expected_content(**fitting)
     with pytest.raises(cw.EncodeError, match="max_size, 100") as refused:
         cw.Session(max_size=100).encode_request(**fitting, pack=True)
     assert refused.value.field == "pack"

@@ -21,15 +21,15 @@ import compactwire as cw
 from tests import reference as ref
 from tests.reference import sessions as reference
 from tests.reference.json_strict import read_whole_json, write_json
-from tests.strategies import messages as some
+from tests.strategies import messages
 from tests.strategies.packing import zstd
 from tests.strategies.profiles import PROFILE, examples
 from tests.strategies.sessions import (
     COLLIDING,
-    attempted,
-    delivered,
-    meant,
-    said,
+    content_of,
+    deliver,
+    expected_content,
+    request_or_error,
     texts_of,
 )
 
@@ -52,7 +52,7 @@ PROMPTS = st.none() | st.sampled_from(
     ["", "You are helpful.", "|D|", "S", *(f"prompt {number}" for number in range(80))]
 )
 ARGS = st.sampled_from([None, {}, {"q": "a|D|+|b"}, [1, 1.0, True], "|", 0, {"é": [10**30, -0.5]}])
-PARTS = st.tuples(some.mostly(FEW_TOOLS, MANY_TOOLS), PROMPTS, ARGS)
+PARTS = st.tuples(messages.mostly(FEW_TOOLS, MANY_TOOLS), PROMPTS, ARGS)
 STYLES = st.fixed_dictionaries(
     {"pack": st.sampled_from((False, False, True)), "references": st.booleans()}
 )
@@ -124,9 +124,9 @@ class Conversation(RuleBasedStateMachine):
         stays unchanged; returns what it lacks."""
         receiver = self.sides[1 - number].session
         before = receiver.__reduce__()
-        found = attempted(receiver, frames)
+        found = request_or_error(receiver, frames)
         if isinstance(found, cw.Request):
-            assert said(found) == meant(**request)
+            assert content_of(found) == expected_content(**request)
             return ()
         assert isinstance(found, cw.UnknownReference)
         assert receiver.__reduce__() == before
@@ -152,7 +152,7 @@ class Conversation(RuleBasedStateMachine):
         raise AssertionError("the two sides never came into step")
 
     @rule(number=SIDES, parts=PARTS, change=CHANGES, style=STYLES)
-    def hear_another_conversation(
+    def read_another_conversation(
         self, number: int, parts: Parts, change: Change, style: Style
     ) -> None:
         request = self.request(number, parts, change)
@@ -183,16 +183,16 @@ class Conversation(RuleBasedStateMachine):
         texts[at] = texts[at][:place]
         receiver = self.sides[1 - number].session
         before = receiver.__reduce__()
-        found = attempted(receiver, texts[0] if isinstance(frames, str) else texts)
+        found = request_or_error(receiver, texts[0] if isinstance(frames, str) else texts)
         if isinstance(found, cw.Request):
             expected = {**request, "context": None} if is_whole else request
-            assert said(found) == meant(**expected)
+            assert content_of(found) == expected_content(**expected)
         else:
             assert isinstance(found, cw.DecodeError)
             assert receiver.__reduce__() == before
 
     @rule(number=SIDES)
-    def start_anew(self, number: int) -> None:
+    def restart(self, number: int) -> None:
         self.sides[number].session = cw.Session()
 
     @rule()
@@ -217,8 +217,8 @@ class Conversation(RuleBasedStateMachine):
                 "context": side.context + "last",
             }
             receiver = self.sides[1 - number].session
-            delivered(side.session, receiver, **request)
-            assert delivered(side.session, receiver, **request) == 0
+            deliver(side.session, receiver, **request)
+            assert deliver(side.session, receiver, **request) == 0
             assert len(side.session.encode_request(**request)) == 1
 
 
@@ -242,7 +242,7 @@ def outcome(session: Any, frames: Any) -> Any:
             return "not decompressed"
         return name, getattr(error, "ids", None)
     if isinstance(found, cw.Request):
-        return said(found)
+        return content_of(found)
     tools = [write_json(read_whole_json(tool)) for tool in found.tools]
     return tools, found.system, write_json(read_whole_json(found.args)), found.context
 
@@ -311,8 +311,8 @@ BEFORE = st.one_of(
     DEFINITIONS,
     IDS.map("TOOL|ref|{}".format),
     IDS.map("SYS|ref|{}".format),
-    some.JSON_ANY.map("TOOL|def|{}".format),
-    some.SHORT_TEXTS,
+    messages.JSON_ANY.map("TOOL|def|{}".format),
+    messages.SHORT_TEXTS,
 )
 CHECKS = st.sampled_from(
     ["", "", "", "|D|=|", "|D|=|c_", "|D|=|c_xyz78901", "|D|=|t_00000000", "|D|=|c_DEADBEEF"]
@@ -321,24 +321,24 @@ CHECKS = st.sampled_from(
 CONTEXT_DELTAS = st.one_of(
     st.sampled_from(["D|F|", "D|F|a", "D|+|a", "D|+|", "D|R|0|a", "D|R|1|", "D|R|9|x", "D|=|c_"]),
     st.sampled_from(["D|R|99999999999999999999|x", "D|R|00|é", " D|+|a", "D|Z|", "D|R|x"]),
-    some.PACKED_DELTAS,
-    some.DELTAS,
+    messages.PACKED_DELTAS,
+    messages.DELTAS,
 )
 REQUESTS = st.builds(
     "REQ|{}|{}|{}|{}{}{}".format,
-    some.mostly(st.just("1"), st.sampled_from(("", "2", "01", " 1"))),
-    st.lists(some.mostly(IDS, some.SHORT_TEXTS), max_size=3).map(",".join),
-    some.mostly(st.just("") | IDS, some.SHORT_TEXTS),
-    st.sampled_from(["{}", "null", "0", ' {"a": 1}', '"|D|"']) | some.JSON_ANY,
+    messages.mostly(st.just("1"), st.sampled_from(("", "2", "01", " 1"))),
+    st.lists(messages.mostly(IDS, messages.SHORT_TEXTS), max_size=3).map(",".join),
+    messages.mostly(st.just("") | IDS, messages.SHORT_TEXTS),
+    st.sampled_from(["{}", "null", "0", ' {"a": 1}', '"|D|"']) | messages.JSON_ANY,
     CHECKS,
     st.lists(CONTEXT_DELTAS, max_size=3).map(lambda deltas: "".join("|" + one for one in deltas)),
 )
 BATCHES = st.builds(
-    lambda before, request, edits, cut: [*before, some.edited(request, edits, cut)],
+    lambda before, request, edits, cut: [*before, messages.edited(request, edits, cut)],
     st.lists(BEFORE, max_size=4),
     REQUESTS,
-    some.mostly(st.just(()), some.TEXT_EDITS),
-    some.mostly(st.none(), some.PLACES),
+    messages.mostly(st.just(()), messages.TEXT_EDITS),
+    messages.mostly(st.none(), messages.PLACES),
 )
 
 
@@ -357,10 +357,10 @@ def test_hostile_frames_have_the_same_outcome_as_the_reference(
 
 
 @examples(0.5)
-@given(BATCHES, some.BYTE_EDITS | st.just(()), some.TEXT_EDITS, some.CUTS)
+@given(BATCHES, messages.BYTE_EDITS | st.just(()), messages.TEXT_EDITS, messages.CUTS)
 def test_hostile_packed_texts_have_the_same_outcome_as_the_reference(
     frames: list[str], bytes_: Any, edits: Any, cut: int | None
 ) -> None:
-    message = some.edited(msgpack.packb(frames), bytes_)
-    text = some.edited("S" + cw.encode_base85(zstd(message)), edits, cut)
+    message = messages.edited(msgpack.packb(frames), bytes_)
+    text = messages.edited("S" + cw.encode_base85(zstd(message)), edits, cut)
     assert outcome(cw.Session(), text) == outcome(ref.Session(), text)

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 
 import compactwire as cw
 from tests.reference.json_strict import write_json
-from tests.strategies import messages as some
+from tests.strategies import messages
 
 # The SHA-256 of both starts with f2b40b95.
 COLLIDING: tuple[dict[str, Any], dict[str, Any]] = ({"name": "tool_4082"}, {"name": "tool_23155"})
@@ -33,7 +33,7 @@ def tools_of(tool: Any) -> list[Any]:
     return [tool] if isinstance(tool, dict) else list(tool)
 
 
-def meant(
+def expected_content(
     *,
     tool: Any = None,
     system: str | None = None,
@@ -45,8 +45,8 @@ def meant(
     return [write_json(one) for one in tools_of(tool)], system, write_json(args), context
 
 
-def said(request: cw.Request) -> tuple[list[str], str | None, str, str | None]:
-    return meant(
+def content_of(request: cw.Request) -> tuple[list[str], str | None, str, str | None]:
+    return expected_content(
         tool=request.tools, system=request.system, args=request.args, context=request.context
     )
 
@@ -75,7 +75,7 @@ def texts_of(frames: list[str] | str) -> list[str]:
     return [frames] if isinstance(frames, str) else frames
 
 
-def attempted(receiver: cw.Session, frames: Any) -> cw.Request | cw.CompactWireError:
+def request_or_error(receiver: cw.Session, frames: Any) -> cw.Request | cw.CompactWireError:
     """The decoded request, or the error."""
     try:
         return receiver.decode_request(frames)
@@ -83,7 +83,7 @@ def attempted(receiver: cw.Session, frames: Any) -> cw.Request | cw.CompactWireE
         return error
 
 
-def delivered(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
+def deliver(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
     """Delivers a request, repeated with what the receiver lacks; returns the number of refusals."""
     for refused in range(MOST_REFUSALS):
         frames = sender.encode_request(**request)
@@ -92,7 +92,7 @@ def delivered(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
         except cw.UnknownReference as error:
             sender.forget(*error.ids)
         else:
-            assert said(decoded) == meant(**request)
+            assert content_of(decoded) == expected_content(**request)
             return refused
     raise AssertionError("the two sides never came into step")
 
@@ -124,13 +124,13 @@ JSON = st.recursive(
     | st.integers()
     | st.integers(-(10**60), 10**60)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | some.SHORT_TEXTS
+    | messages.SHORT_TEXTS
     | st.sampled_from(("|D|", "D|F|", "|D|+|", "t_00000000,", "\x7f")),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.lists(inner, max_size=3).map(tuple)
-        | st.dictionaries(some.SHORT_TEXTS, inner, max_size=4)
+        | st.dictionaries(messages.SHORT_TEXTS, inner, max_size=4)
     ),
     max_leaves=12,
 )
-TOOLS = st.dictionaries(some.SHORT_TEXTS, JSON, max_size=4)
+TOOLS = st.dictionaries(messages.SHORT_TEXTS, JSON, max_size=4)
