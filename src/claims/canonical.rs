@@ -53,7 +53,7 @@ pub(super) fn changed<'a>(members: &Members<'_>, change: impl Fn(&str) -> Change
         if out.len() > 1 {
             out.push(',');
         }
-        json::write_text(name, Escape::NonAscii, &mut out);
+        json::write_string(name, Escape::NonAscii, &mut out);
         out.push(':');
         match change {
             Change::Set(text) => out.push_str(text),

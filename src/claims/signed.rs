@@ -32,7 +32,7 @@ impl Form {
             }
             let start = text.len();
             text.push(if start == 0 { '{' } else { ',' });
-            json::write_text(name, Escape::NonAscii, &mut text);
+            json::write_string(name, Escape::NonAscii, &mut text);
             text.push(':');
             if name == "attestation" {
                 attestation = text.len()..text.len() + "null".len();

@@ -75,12 +75,12 @@ pub fn encode_tool_call(
 
 fn verbose(call: &ToolCall<'_>) -> String {
     let mut out = String::from("{\"name\":");
-    json::write_text(&call.name, Escape::Needed, &mut out);
+    json::write_string(&call.name, Escape::Needed, &mut out);
     out.push_str(",\"arguments\":");
     json::write_in_order(&call.arguments, Escape::Needed, &mut out);
     if let Some(context) = &call.context {
         out.push_str(",\"context\":");
-        json::write_text(context, Escape::Needed, &mut out);
+        json::write_string(context, Escape::Needed, &mut out);
     }
     out.push('}');
     out

@@ -15,8 +15,9 @@ mod read;
 mod write;
 mod writer;
 
+pub use crate::text::quoted::{Escape, write as write_string};
 pub use read::{
     Error, Limits, Problem, ReadError, parse, parse_borrowed, parse_prefix, read, skip, validate,
 };
-pub use write::{Escape, write, write_float, write_in_order, write_text};
+pub use write::{write, write_float, write_in_order};
 pub use writer::Writer;

@@ -1,7 +1,7 @@
 //! The strict reader: a state machine over bytes, with a stack of its own.
 
 use crate::excerpt::excerpt;
-use crate::text::scan::{self, Escaped};
+use crate::text::quoted;
 use crate::value::{Builder, Value};
 use crate::walk::Sink;
 use std::borrow::Cow;
@@ -419,86 +419,31 @@ impl<'a> Reader<'a> {
         told.map_err(ReadError::Sink)
     }
 
-    /// Reads a text in quotes, the first of which is next.
+    /// Reads a quoted string, whose opening quote is next.
     fn quoted(&mut self) -> Result<Cow<'a, str>, Error> {
-        self.at += 1;
-        let mut start = self.at;
-        let mut unescaped = String::new();
-        loop {
-            self.at += scan::first::<Escaped>(&self.text.as_bytes()[self.at..]);
-            match self.peek() {
-                Some(b'"') => {
-                    let rest = &self.text[start..self.at];
-                    self.at += 1;
-                    if unescaped.is_empty() {
-                        return Ok(Cow::Borrowed(rest));
-                    }
-                    unescaped.push_str(rest);
-                    return Ok(Cow::Owned(unescaped));
-                }
-                Some(b'\\') => {
-                    unescaped.push_str(&self.text[start..self.at]);
-                    unescaped.push(self.escape()?);
-                    start = self.at;
-                }
-                Some(control) => return Err(self.problem(self.at, Problem::Control(control))),
-                None => return Err(self.unexpected("the closing quote of a text")),
+        match quoted::read(self.text, self.at, self.text.len()) {
+            Ok((content, end)) => {
+                self.at = end;
+                Ok(content)
             }
+            Err(error) => Err(self.invalid_string(error)),
         }
-    }
-
-    /// Reads an escape, whose `\` is next.
-    fn escape(&mut self) -> Result<char, Error> {
-        let start = self.at;
-        self.at += 1;
-        let char = match self.peek() {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                self.at = start;
-                return self.unicode_escape();
-            }
-            _ => return Err(self.no_escape(start)),
-        };
-        self.at += 1;
-        Ok(char)
-    }
-
-    /// Reads one `\u` escape, or the two of a pair of surrogates.
-    fn unicode_escape(&mut self) -> Result<char, Error> {
-        let start = self.at;
-        let first = self.unit()?;
-        let mut units = [first, 0];
-        let mut count = 1;
-        if (0xD800..0xDC00).contains(&first) && self.text[self.at..].starts_with("\\u") {
-            units[1] = self.unit()?;
-            count = 2;
-        }
-        match char::decode_utf16(units[..count].iter().copied()).next() {
-            Some(Ok(char)) => Ok(char),
-            _ => Err(self.problem(start, Problem::Surrogate)),
-        }
-    }
-
-    fn unit(&mut self) -> Result<u16, Error> {
-        let start = self.at;
-        let digits = self.text.get(start + 2..start + 6);
-        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
-        self.at += 6;
-        unit.ok_or_else(|| self.no_escape(start))
     }
 
     #[cold]
-    fn no_escape(&self, start: usize) -> Error {
-        let shown: String = self.text[start..].chars().take(6).collect();
-        self.problem(start, Problem::Escape(excerpt(&shown)))
+    fn invalid_string(&mut self, quoted::Error { problem, at }: quoted::Error) -> Error {
+        match problem {
+            quoted::Problem::Unterminated => {
+                self.at = at;
+                self.unexpected("the closing quote of a string")
+            }
+            quoted::Problem::Control(control) => self.problem(at, Problem::Control(control)),
+            quoted::Problem::Surrogate => self.problem(at, Problem::Surrogate),
+            quoted::Problem::Escape | quoted::Problem::UnicodeEscape => {
+                let shown: String = self.text[at..].chars().take(6).collect();
+                self.problem(at, Problem::Escape(excerpt(&shown)))
+            }
+        }
     }
 }
 
@@ -546,7 +491,7 @@ mod tests {
             ("1e", "expected a digit, found the end of the text, at byte 2"),
             ("1e400", "the number is too large for a double, at byte 0"),
             ("NaN", "expected a JSON value, found \"NaN\", at byte 0"),
-            ("\"a", "expected the closing quote of a text, found the end of the text, at byte 2"),
+            ("\"a", "expected the closing quote of a string, found the end of the text, at byte 2"),
             ("\"\n\"", "a control character must be escaped: U+000A, at byte 1"),
             ("\"\\x\"", "\"\\\\x\\\"\" is no escape of JSON, at byte 1"),
             ("\"\\u12g4\"", "\"\\\\u12g4\" is no escape of JSON, at byte 1"),

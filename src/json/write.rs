@@ -1,19 +1,10 @@
 //! The canonical text of a value: members sorted, no white space, one spelling for every number.
 
 use crate::text::decimal::{Decimal, Exponent};
-use crate::text::scan::{self, Escaped, EscapedOrNonAscii};
+use crate::text::quoted::{self, Escape};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::{slice, vec};
-
-/// What a text shows of its characters beyond ASCII.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escape {
-    /// As they are: the text is UTF-8.
-    Needed,
-    /// As `\u` escapes (also U+007F): the text is ASCII.
-    NonAscii,
-}
 
 /// Appends the canonical text of `value`: members in the order of their names' code points.
 pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
@@ -71,7 +62,7 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
             Value::BigInt(digits) => out.push_str(digits),
             Value::Float(value) => write_float(*value, out),
-            Value::String(text) => write_text(text, escape, out),
+            Value::String(text) => quoted::write(text, escape, out),
             Value::Array(elements) => {
                 out.push('[');
                 open.push(Rest::Elements(elements.iter()));
@@ -96,50 +87,11 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             out.push(',');
         }
         if let Some(name) = next.0 {
-            write_text(name, escape, out);
+            quoted::write(name, escape, out);
             out.push(':');
         }
         value = next.1;
     }
-}
-
-/// Appends a text in quotes: `"`, `\` and control characters are escaped, the rest as `escape` says.
-pub fn write_text(text: &str, escape: Escape, out: &mut String) {
-    out.push('"');
-    let mut rest = text;
-    loop {
-        let plain = match escape {
-            Escape::Needed => scan::first::<Escaped>(rest.as_bytes()),
-            Escape::NonAscii => scan::first::<EscapedOrNonAscii>(rest.as_bytes()),
-        };
-        out.push_str(&rest[..plain]);
-        rest = &rest[plain..];
-        let Some(char) = rest.chars().next() else { break };
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{c}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            _ => write_units(char, out),
-        }
-        rest = &rest[char.len_utf8()..];
-    }
-    out.push('"');
-}
-
-/// Appends a character as `\u` escapes.
-fn write_units(char: char, out: &mut String) {
-    for unit in char.encode_utf16(&mut [0; 2]) {
-        out.push_str("\\u");
-        out.extend([12, 8, 4, 0].map(|shift| hex_digit(*unit >> shift)));
-    }
-}
-
-fn hex_digit(nibble: u16) -> char {
-    char::from(b"0123456789abcdef"[usize::from(nibble & 15)])
 }
 
 /// Appends a finite double as Python's `repr` does: the shortest digits that read back as the same
@@ -228,14 +180,5 @@ mod tests {
             prop_assert_eq!(float(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
         }
 
-        #[test]
-        fn a_text_reads_back_as_itself(text: String) {
-            for escape in [Escape::Needed, Escape::NonAscii] {
-                let mut out = String::new();
-                write_text(&text, escape, &mut out);
-                prop_assert_eq!(&serde_json::from_str::<String>(&out).unwrap(), &text);
-                prop_assert!(escape == Escape::Needed || out.is_ascii());
-            }
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! A sink that writes JSON as it receives events, without building a tree.
 
-use super::write::{Escape, write_float, write_text};
+use super::write::write_float;
+use crate::text::quoted::{self, Escape};
 use crate::walk::{Columns, Sink};
 use std::convert::Infallible;
 
@@ -66,7 +67,7 @@ impl Sink for Writer {
 
     fn string(&mut self, text: &str) -> Result<(), Infallible> {
         self.next();
-        write_text(text, self.escape, &mut self.out);
+        quoted::write(text, self.escape, &mut self.out);
         Ok(())
     }
 
@@ -103,7 +104,7 @@ impl Columns for Writer {
 
     fn name(&mut self, key: &str) -> Result<String, Infallible> {
         let mut name = String::new();
-        write_text(key, self.escape, &mut name);
+        quoted::write(key, self.escape, &mut name);
         name.push(':');
         Ok(name)
     }

@@ -9,7 +9,7 @@
 
 use super::error::{Code, Error};
 use crate::gcf::graph::{Components, Edge, Location, Payload, Symbol, Text};
-use crate::json::{self, Escape, Limits, write_text};
+use crate::json::{self, Escape, Limits, write_string};
 use crate::text::decimal::{Decimal, Exponent};
 use crate::value::Value;
 
@@ -171,10 +171,10 @@ impl Writer {
         self.key(name);
         let special = ['<', '>', '&', '\u{2028}', '\u{2029}'];
         if !self.style.html_escape || !text.contains(special) {
-            return write_text(text, Escape::Needed, &mut self.out);
+            return write_string(text, Escape::Needed, &mut self.out);
         }
         let mut quoted = String::new();
-        write_text(text, Escape::Needed, &mut quoted);
+        write_string(text, Escape::Needed, &mut quoted);
         for char in quoted.chars() {
             match char {
                 '<' => self.out.push_str("\\u003c"),

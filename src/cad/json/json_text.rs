@@ -4,7 +4,7 @@ use super::extra_values::emit_document;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::Document;
 use crate::cad::model::number;
-use crate::json::{Escape, write_text};
+use crate::json::{Escape, write_string};
 use crate::walk::Sink;
 
 /// A document as JSON text: no spaces, ids ascending, numbers as in section 4.3.
@@ -67,7 +67,7 @@ impl Sink for Text {
 
     fn string(&mut self, text: &str) -> Result<(), Self::Error> {
         self.raw("");
-        write_text(text, Escape::Needed, &mut self.out);
+        write_string(text, Escape::Needed, &mut self.out);
         Ok(())
     }
 

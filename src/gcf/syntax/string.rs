@@ -6,6 +6,7 @@
 use super::append::push_short;
 use super::number;
 use crate::gcf::error::{Code, Read, fault};
+use crate::text::quoted::{self, Escape, Problem};
 use crate::text::scan::{self, Class, Escaped};
 use std::borrow::Cow;
 
@@ -35,41 +36,7 @@ fn bare_key_length(text: &[u8]) -> usize {
 
 /// Appends a text in quotes: `"`, `\` and control characters escaped, all others as they are.
 pub(crate) fn write_quoted(text: &str, out: &mut String) {
-    out.push('"');
-    write_escaped(text, out);
-    out.push('"');
-}
-
-/// Appends what stands between the quotes.
-pub(crate) fn write_escaped(text: &str, out: &mut String) {
-    let bytes = text.as_bytes();
-    let mut plain = 0;
-    while let Some(found) = find_escaped(&bytes[plain..]) {
-        let at = plain + found;
-        out.push_str(&text[plain..at]);
-        match bytes[at] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            0x08 => out.push_str("\\b"),
-            0x0C => out.push_str("\\f"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            control => {
-                const HEX: &[u8; 16] = b"0123456789abcdef";
-                out.push_str("\\u00");
-                out.push(HEX[usize::from(control >> 4)].into());
-                out.push(HEX[usize::from(control & 15)].into());
-            }
-        }
-        plain = at + 1;
-    }
-    out.push_str(&text[plain..]);
-}
-
-/// The position of the first byte that is escaped in quotes.
-fn find_escaped(bytes: &[u8]) -> Option<usize> {
-    Some(scan::first::<Escaped>(bytes)).filter(|&at| at < bytes.len())
+    quoted::write(text, Escape::Needed, out);
 }
 
 /// Whether a text must stand in quotes, whatever position it has.
@@ -159,92 +126,41 @@ fn looks_like_list(text: &str) -> bool {
     after.trim_start_matches(' ').starts_with(':')
 }
 
-/// Reads the quoted text that begins at `start`; gives it and where it ends, behind the quote.
+/// Reads the quoted string that begins at `start`. Returns its content and the offset after it, which is
+/// at most `end`.
+#[inline]
 pub(crate) fn read_quoted(text: &str, start: usize, end: usize) -> Read<(Cow<'_, str>, usize)> {
-    let bytes = &text.as_bytes()[..end];
-    let mut at = start + 1;
-    match find_escaped(&bytes[at..]) {
-        Some(found) if bytes[at + found] == b'"' => {
-            let close = at + found;
-            return Ok((Cow::Borrowed(&text[at..close]), close + 1));
-        }
-        _ => {}
-    }
-    let mut unescaped = String::new();
-    loop {
-        let Some(found) = find_escaped(&bytes[at..]) else {
-            return fault(Code::UnterminatedQuote, start, "the quoted text does not end");
-        };
-        unescaped.push_str(&text[at..at + found]);
-        at += found;
-        match bytes[at] {
-            b'"' => return Ok((Cow::Owned(unescaped), at + 1)),
-            b'\\' => at = read_escape(bytes, at, start, &mut unescaped)?,
-            control => {
-                let message = format!("a control character must be escaped: U+{control:04X}");
-                return fault(Code::InvalidEscape, at, message);
-            }
-        }
+    match quoted::read(text, start, end) {
+        Ok(read) => Ok(read),
+        Err(error) => invalid_string(error, start, end),
     }
 }
 
-fn read_escape(bytes: &[u8], at: usize, start: usize, out: &mut String) -> Read<usize> {
-    let char = match bytes.get(at + 1) {
-        None => return fault(Code::UnterminatedQuote, start, "the quoted text does not end"),
-        Some(b'u') => return read_unicode(bytes, at, out),
-        Some(b'"') => '"',
-        Some(b'\\') => '\\',
-        Some(b'/') => '/',
-        Some(b'b') => '\x08',
-        Some(b'f') => '\x0C',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(_) => {
-            return fault(
-                Code::InvalidEscape,
-                at,
-                "no escape: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX",
-            );
+#[cold]
+fn invalid_string<T>(
+    quoted::Error { problem, at }: quoted::Error,
+    start: usize,
+    end: usize,
+) -> Read<T> {
+    match problem {
+        Problem::Escape if at + 1 < end => fault(
+            Code::InvalidEscape,
+            at,
+            "no escape: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX",
+        ),
+        Problem::Unterminated | Problem::Escape => {
+            fault(Code::UnterminatedQuote, start, "the quoted text does not end")
         }
-    };
-    out.push(char);
-    Ok(at + 2)
-}
-
-fn read_unicode(bytes: &[u8], at: usize, out: &mut String) -> Read<usize> {
-    let lone = || fault(Code::InvalidSurrogate, at, "the escape is half of a surrogate pair");
-    let high = hex(bytes, at)?;
-    let (scalar, next) = match high {
-        0xD800..=0xDBFF => {
-            if bytes.get(at + 6..at + 8) != Some(b"\\u") {
-                return lone();
-            }
-            let low = hex(bytes, at + 6)?;
-            if !(0xDC00..=0xDFFF).contains(&low) {
-                return lone();
-            }
-            (0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00), at + 12)
+        Problem::Control(control) => {
+            let message = format!("a control character must be escaped: U+{control:04X}");
+            fault(Code::InvalidEscape, at, message)
         }
-        _ => (high, at + 6),
-    };
-    let Some(char) = char::from_u32(scalar) else { return lone() };
-    out.push(char);
-    Ok(next)
-}
-
-/// The four digits behind the `\u` at `at`.
-fn hex(bytes: &[u8], at: usize) -> Read<u32> {
-    let digits = bytes.get(at + 2..at + 6).unwrap_or_default();
-    let mut value = 0;
-    for &digit in digits {
-        let Some(digit) = char::from(digit).to_digit(16) else { break };
-        value = value << 4 | digit;
-    }
-    if digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit) {
-        Ok(value)
-    } else {
-        fault(Code::InvalidEscape, at, "\\u takes four hexadecimal digits")
+        Problem::UnicodeEscape => {
+            fault(Code::InvalidEscape, at, "\\u takes four hexadecimal digits")
+        }
+        Problem::Surrogate => {
+            fault(Code::InvalidSurrogate, at, "the escape is half of a surrogate pair")
+        }
     }
 }
 
@@ -398,8 +314,6 @@ mod tests {
                 scan::contains::<MaybeDelimiter>(&bytes),
                 MaybeDelimiter::contains(byte)
             );
-            let escaped = Escaped::contains(byte).then_some(at % length);
-            prop_assert_eq!(find_escaped(&bytes), escaped);
         }
 
         #[test]
