@@ -4,10 +4,10 @@
 //! and all careful implementations agree on it: keys and points of small order, keys that are not
 //! encoded canonically and scalars beyond the group's order are refused.
 
-use super::canonical::hex_bytes;
 use super::error::Failure;
 use super::fields;
 use super::signed::Form;
+use crate::text::hex;
 use crate::value::Value;
 use ed25519_dalek::{Signature, Verifier as _, VerifyingKey};
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ impl Signer {
         Ok(Self {
             validator_id: fields::optional_text(attestation, "validator_id")?.map(Into::into),
             build_id: fields::optional_text(attestation, "build_id")?.map(Into::into),
-            public_key: hex_bytes(fields::text(attestation, "public_key")?),
+            public_key: hex::decode(fields::text(attestation, "public_key")?.as_bytes()),
         })
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn verify_receipt(
     if fields::text(attestation, "scheme")? != SCHEME {
         return Ok(None);
     }
-    let signature = hex_bytes(fields::text(attestation, "signature")?);
+    let signature = hex::decode(fields::text(attestation, "signature")?.as_bytes());
     let (Some(public_key), Some(signature)) = (signer.public_key, signature) else {
         return Ok(None);
     };
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn keys_of_small_order_are_refused_in_every_encoding() {
         for text in DECODE_TO_SMALL_ORDER {
-            assert!(Key::new(hex_bytes(text).unwrap()).is_none(), "{text}");
+            assert!(Key::new(hex::decode(text.as_bytes()).unwrap()).is_none(), "{text}");
         }
     }
 

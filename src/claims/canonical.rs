@@ -4,6 +4,7 @@
 //! over the bytes of a file: white space and the order of members change no hash.
 
 use crate::json::{self, Escape};
+use crate::text::hex;
 use crate::value::Value;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -75,16 +76,13 @@ impl Hash {
 
     /// Reads 64 lower-case hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return None;
-        }
-        hex_bytes(text).map(Self)
+        hex::decode_lower(text.as_bytes()).map(Self)
     }
 }
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -92,26 +90,6 @@ impl fmt::Debug for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-/// Lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-/// Exactly `N` bytes from hexadecimal digits of either case, and nothing else.
-pub(super) fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != 2 * N {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
@@ -144,9 +122,5 @@ mod tests {
         );
         assert_eq!(Hash::parse(&hash.to_string()), Some(hash));
         assert_eq!(Hash::parse(&hash.to_string().to_uppercase()), None);
-        assert_eq!(hex_bytes::<1>("fF"), Some([255]));
-        for wrong in ["f", "fff", "+f", " f", "0x", "f\n", "é"] {
-            assert_eq!(hex_bytes::<1>(wrong), None, "{wrong:?}");
-        }
     }
 }

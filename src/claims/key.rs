@@ -4,8 +4,8 @@
 //! key file holds the seed as 64 hexadecimal digits and a line feed; on Unix its owner alone reads it.
 
 use super::attestation::Signer;
-use super::canonical::{hex, hex_bytes};
 use super::error::ProduceError;
+use crate::text::hex;
 use ed25519_dalek::Signer as _;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -58,8 +58,7 @@ impl SigningKey {
         if size > MAX_FILE {
             return Err(no_key(format!("more than {MAX_FILE} bytes")));
         }
-        let digits = std::str::from_utf8(bytes[..size].trim_ascii()).ok();
-        let Some(seed) = digits.and_then(hex_bytes).map(Zeroizing::new) else {
+        let Some(seed) = hex::decode(bytes[..size].trim_ascii()).map(Zeroizing::new) else {
             return Err(no_key(format!("what these {size} bytes are")));
         };
         Ok(Self::new(&seed))
@@ -97,11 +96,11 @@ impl SigningKey {
 
     /// The key by which others verify, as hexadecimal digits.
     pub fn public_key(&self) -> String {
-        hex(self.0.verifying_key().as_bytes())
+        hex::encode(self.0.verifying_key().as_bytes())
     }
 
     pub(super) fn sign(&self, message: &[u8]) -> String {
-        hex(&self.0.sign(message).to_bytes())
+        hex::encode(&self.0.sign(message).to_bytes())
     }
 
     pub(super) fn signer(&self, validator_id: Option<&str>, build_id: Option<&str>) -> Signer {

@@ -2,10 +2,11 @@
 
 use super::attestation::{Key, Signer};
 use super::bundle::Manifest;
-use super::canonical::{Hash, hex_bytes};
+use super::canonical::Hash;
 use super::error::{Code, Failure};
 use super::fields;
 use super::receipt::Receipt;
+use crate::text::hex;
 use crate::value::Value;
 use sha2::{Digest, Sha256};
 
@@ -61,9 +62,9 @@ impl Attestation {
         Ok(Self {
             signer: Signer::new(value)?,
             root: fields::hash(value, "merkle_root")?,
-            signature: hex_bytes(fields::text(value, "signature")?).ok_or_else(|| {
-                Failure::internal("the schema lets a signature be something else")
-            })?,
+            signature: hex::decode(fields::text(value, "signature")?.as_bytes()).ok_or_else(
+                || Failure::internal("the schema lets a signature be something else"),
+            )?,
             receipt_count: fields::optional_natural(value, "receipt_count")?,
             head: fields::optional_hash(value, "receipt_chain_head_hash")?,
             run_id: optional("run_id")?,

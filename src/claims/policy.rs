@@ -4,10 +4,10 @@
 //! the entry's: an id alone is nothing that a signature proves.
 
 use super::attestation::Signer;
-use super::canonical::hex_bytes;
 use super::error::{Code, Failure, quoted};
 use super::fields;
 use super::schema::Misfit;
+use crate::text::hex;
 use crate::value::Value;
 use std::collections::HashMap;
 
@@ -57,7 +57,7 @@ impl Policy {
     pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Misfit>, Failure> {
         let mut policy = Self::default();
         for (at, entry) in fields::array(value, "allow")?.iter().enumerate() {
-            let public_key = hex_bytes(fields::text(entry, "public_key")?)
+            let public_key = hex::decode(fields::text(entry, "public_key")?.as_bytes())
                 .ok_or_else(|| Failure::internal("the schema lets a key be something else"))?;
             let scope = fields::array(entry, "scope")?;
             policy.entries.push(Entry {

@@ -4,8 +4,9 @@
 //! and the texts are put together of its parts: a receipt may have 64 signatures, each over all of it.
 
 use super::attestation::{SCHEME, Scope, Signer};
-use super::canonical::{Hash, Members, canon, hex};
+use super::canonical::{Hash, Members, canon};
 use crate::json::{self, Escape};
+use crate::text::hex;
 use crate::value::Value;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -73,7 +74,7 @@ impl Form {
 
 /// The attestation as it is signed: without its signature.
 fn unsigned(signer: &Signer) -> String {
-    let public_key = signer.public_key.map_or_else(String::new, |key| hex(&key));
+    let public_key = signer.public_key.map_or_else(String::new, |key| hex::encode(&key));
     let members = [
         ("build_id", signer.build_id.as_deref()),
         ("public_key", Some(&*public_key)),

@@ -4,8 +4,8 @@
 //! content already has these 8 digits, the later content gets 16, then 24, and so on. Both sides define
 //! and touch in the order of the frames, so both evict the same contents.
 
+use crate::text::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// The most tools that a session remembers in each direction.
@@ -24,10 +24,7 @@ pub(super) fn short_id(letter: char, hash: &[u8]) -> String {
 
 fn digits(letter: char, hash: &[u8], count: usize) -> String {
     let mut id = format!("{letter}_");
-    for byte in &hash[..count / 2] {
-        // A String takes whatever is written to it.
-        let Ok(()) = write!(id, "{byte:02x}") else { break };
-    }
+    hex::write(&hash[..count / 2], &mut id);
     id
 }
 

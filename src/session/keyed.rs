@@ -7,9 +7,9 @@
 use super::Session;
 use crate::gcf::Error;
 use crate::gcf::keyed::{self, KeyedSet};
+use crate::text::hex;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// The most sets that a session keeps in each direction.
@@ -63,10 +63,7 @@ fn shape(set: &KeyedSet) -> String {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    hash.finalize()[..8].iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    hex::encode(&hash.finalize()[..8])
 }
 
 impl Session {

@@ -5,6 +5,7 @@ use super::types::{Edge, Payload, Symbol};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::number::write_float;
+use crate::text::hex;
 use sha2::{Digest, Sha256};
 
 /// `sha256:` and 64 hexadecimal digits over kinds, names, scores, provenances and distances of the
@@ -14,13 +15,8 @@ use sha2::{Digest, Sha256};
 /// `dangling_edge` and `duplicate_symbol` for an edge whose end is no symbol or more than one;
 /// `invalid_graph_name`, `not_finite`, `out_of_range` as in encoding.
 pub fn pack_root(payload: &Payload) -> Result<String, Error> {
-    let mut root = String::with_capacity(PREFIX.len() + 64);
-    root.push_str(PREFIX);
-    for byte in Sha256::digest(canonical_bytes(payload)?) {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        root.push(HEX[usize::from(byte >> 4)].into());
-        root.push(HEX[usize::from(byte & 15)].into());
-    }
+    let mut root = PREFIX.to_owned();
+    hex::write(&Sha256::digest(canonical_bytes(payload)?), &mut root);
     Ok(root)
 }
 
@@ -28,9 +24,8 @@ const PREFIX: &str = "sha256:";
 
 /// Whether a text is a root that [`pack_root`] can have made.
 pub(super) fn is_root(text: &str) -> bool {
-    text.strip_prefix(PREFIX).is_some_and(|digits| {
-        digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    })
+    text.strip_prefix(PREFIX)
+        .is_some_and(|digits| hex::decode_lower::<32>(digits.as_bytes()).is_some())
 }
 
 /// What [`pack_root`] hashes.

@@ -26,6 +26,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::number::{EXACT, write_float, write_int};
 use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
+use crate::text::hex;
 use hashbrown::HashMap;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -334,9 +335,7 @@ fn root(fields: &[String], rows: &[Row]) -> String {
         hash.update(&text.as_bytes()[record]);
     }
     let mut root = "sha256:".to_owned();
-    for byte in hash.finalize() {
-        let _ = write!(root, "{byte:02x}");
-    }
+    hex::write(&hash.finalize(), &mut root);
     root
 }
 
