@@ -1,4 +1,5 @@
-//! Any delta on any content: a text or an error; and our own delta always leads to the new text.
+//! Any delta applied to any content gives a text or an error, and our own delta always leads to the
+//! new text.
 
 #![no_main]
 

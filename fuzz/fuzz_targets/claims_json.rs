@@ -1,5 +1,5 @@
-//! Any bytes as JSON of a claim: a value or an error, never a panic; what is read has one canonical
-//! text, which reads back as itself.
+//! Any bytes read as JSON of a claim give a value or an error, and the canonical text of the value
+//! reads back as the same value.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text: a response or an error, never a panic; what decodes survives another round.
+//! Any text decodes to a response or an error, and a decoded response round-trips.
 
 #![no_main]
 

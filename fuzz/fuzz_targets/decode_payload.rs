@@ -1,4 +1,5 @@
-//! Any bytes behind the transport coding: MessagePack, compressed streams, dictionary containers.
+//! Any bytes inside the transport encoding give a response or an error: MessagePack, compressed
+//! streams, dictionary containers.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text is a tool call or an error; a call that was read can be written and read again.
+//! Any text decodes to a tool call or an error, and a decoded call round-trips.
 #![no_main]
 
 use compactwire::compact::{

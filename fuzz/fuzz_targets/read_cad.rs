@@ -1,4 +1,5 @@
-//! Any bytes as compact CAD text, in every dialect, whole and in pieces; what is read survives.
+//! Any bytes read as compact CAD text give a document or an error, in every dialect, whole and in
+//! chunks, and the document round-trips.
 
 #![no_main]
 
@@ -22,13 +23,13 @@ fn stream(data: &[u8], dialect: Dialect) -> Result<(Vec<u64>, cad::Sections), Pa
     Ok((ids, stream.finish()?.0))
 }
 
-fn survives(document: &Document<'_>) {
+fn assert_round_trips(document: &Document<'_>) {
     let json = cad::write_json(document);
     let text = cad::write_second(document).unwrap();
     let again = cad::read_text(&text, Dialect::Auto).unwrap();
     assert_eq!(cad::write_json(&again), json);
     if !document.extra.is_empty() {
-        // Only text has lines for what is not in the model.
+        // Only text can carry values outside the model.
         assert_eq!(again.extra, document.extra);
         assert!(cad::write_binary(document).is_err());
         return;
@@ -45,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
         match cad::read_bytes(data, dialect) {
             Err(error) => {
                 assert_eq!(errors.first(), Some(&error));
-                // A stream does not look where pointers lead.
+                // A stream does not resolve pointers.
                 if !error.message.starts_with("pointer ") {
                     assert_eq!(streamed.err(), Some(error));
                 }
@@ -55,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
                 let (ids, sections) = streamed.unwrap();
                 assert_eq!(ids, document.nodes.iter().map(|node| node.id).collect::<Vec<_>>());
                 assert_eq!(sections, document.sections);
-                survives(&document);
+                assert_round_trips(&document);
             }
         }
     }

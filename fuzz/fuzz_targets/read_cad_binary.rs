@@ -1,4 +1,5 @@
-//! Any bytes as a binary CAD document, bare and behind the magic; what is read survives.
+//! Any bytes read as a binary CAD document, with and without the magic, give a document or an
+//! error, and the document round-trips.
 
 #![no_main]
 

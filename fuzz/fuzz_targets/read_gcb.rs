@@ -1,4 +1,5 @@
-//! Any bytes as GCB, bare and behind the magic; what is read has these bytes and no others.
+//! Any bytes read as GCB, with and without the magic, give a payload or an error, and the payload
+//! encodes to the same bytes.
 
 #![no_main]
 
@@ -20,7 +21,7 @@ fn read(bytes: &[u8]) {
                     continue;
                 }
             };
-            // An id without a word comes back as 0, and a raw number need not be the shortest.
+            // An unknown id is written as 0, and a raw number is not always the shortest.
             if !raw_float32 && !unknown_ids {
                 assert_eq!(gcb::encode(&payload, Lossy::default()).unwrap(), bytes);
             }

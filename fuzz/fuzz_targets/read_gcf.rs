@@ -1,4 +1,4 @@
-//! Any text as GCF: a value or an error with a place, and what is read is written and read again.
+//! Any text read as GCF gives a value or an error with its place, and the value round-trips.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ mod same;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = gcf::utf8(data) else { return };
-    // A header of its own, so that few inputs end there.
+    // With a valid header, so that few inputs fail there.
     let body = format!("GCF profile=generic\n{text}");
     for text in [text, &body] {
         let value = match gcf::decode(text, Limits::default()) {

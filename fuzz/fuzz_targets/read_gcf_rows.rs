@@ -1,4 +1,4 @@
-//! A text in pieces gives the rows of the whole, or its error, wherever it is cut.
+//! A text read in chunks of any size gives the same rows or error as the whole text.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use compactwire::gcf::{self, Code, Error, Limits, ReadError};
 use compactwire::value::{Builder, Value};
 use libfuzzer_sys::fuzz_target;
 
-/// The rows of the root of a text in pieces of one size.
+/// The rows of the root of a text, read in chunks of `size` bytes.
 fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
     let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
     let mut builder = Builder::default();
@@ -51,8 +51,8 @@ fuzz_target!(|data: &[u8]| {
             Ok(_) => assert_eq!(done.unwrap_err().code, Code::MissingSection),
             Err(error) => {
                 let done = done.unwrap_err();
-                // Of a scalar nothing is read but that it is one, and how deep a value may nest is
-                // seen where its head is, not where its body is.
+                // The row reader rejects a scalar root without reading it, and checks the depth
+                // at the head of a container, not at its body.
                 let early = [Code::MissingSection, Code::LimitExceeded].contains(&done.code);
                 assert!(early || done == error, "{done:?} {error:?}");
             }

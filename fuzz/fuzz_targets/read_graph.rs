@@ -1,5 +1,5 @@
-//! Any text as a graph: what it holds or an error with a place, alone and in a session; what is read
-//! is written and read again, in every codec.
+//! Any text read as a graph gives its content or an error with its place, alone and in a session,
+//! and a payload round-trips in every codec.
 
 #![no_main]
 
@@ -14,8 +14,8 @@ use std::time::Duration;
 const OPTIONS: EncodeOptions =
     EncodeOptions { dangling: graph::Dangling::Refuse, allow_unicode: true, locations: true };
 
-/// In the order of the text, which is that of a decoded one.
-fn written_again(payload: &Payload) {
+/// Asserts that the payload round-trips; decoding yields the order of the text.
+fn assert_round_trips(payload: &Payload) {
     let text = match graph::encode(payload, OPTIONS) {
         Ok(text) => text,
         Err(error) => {
@@ -32,9 +32,9 @@ fn written_again(payload: &Payload) {
     assert_eq!(roots.0.unwrap(), roots.1.unwrap());
     let (mut sent, mut received) = (SentSymbols::default(), SymbolTable::default());
     for _ in 0..2 {
-        let told = graph::encode_in(&linked, OPTIONS, &mut sent, Duration::ZERO).unwrap();
-        let heard = graph::decode_in(&told, &mut received).unwrap().content;
-        assert_eq!(heard, Content::Payload(again.clone()), "{told}");
+        let text = graph::encode_in(&linked, OPTIONS, &mut sent, Duration::ZERO).unwrap();
+        let decoded = graph::decode_in(&text, &mut received).unwrap().content;
+        assert_eq!(decoded, Content::Payload(again.clone()), "{text}");
     }
 }
 
@@ -48,7 +48,7 @@ fn check(text: &str, table: &mut SymbolTable) {
         }
         Ok(decoded) => {
             if let Content::Payload(payload) = decoded.content {
-                written_again(&payload);
+                assert_round_trips(&payload);
                 let document = json::encode(&payload, json::Style::default()).unwrap();
                 assert_eq!(json::decode(&document).unwrap(), payload);
                 if let Ok(bytes) = gcb::encode(&payload, gcb::Lossy::default()) {
@@ -64,7 +64,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = gcf::utf8(data) else { return };
     let mut table = SymbolTable::default();
     check(text, &mut table);
-    // Headers of their own, so that few inputs end there; texts of a session are divided by NUL.
+    // With valid headers, so that few inputs fail there; NUL separates the texts of a session.
     check(&format!("GCF profile=graph\n{text}"), &mut table);
     for body in text.split('\0') {
         check(&format!("GCF profile=graph session=true\n{body}"), &mut table);

@@ -22,7 +22,7 @@ fn read(text: &str) -> Option<DeltaPayload> {
     }
 }
 
-/// What a snapshot is, whatever the order; of edges also without their status.
+/// The content of a snapshot in a canonical order; edges without their status.
 fn contents(payload: &Payload) -> (Vec<String>, Vec<String>) {
     let symbol = |s: &graph::Symbol| {
         format!("{} {} {} {} {}", s.kind, s.qualified_name, s.score, s.provenance, s.distance)
@@ -35,7 +35,7 @@ fn contents(payload: &Payload) -> (Vec<String>, Vec<String>) {
     (symbols, edges)
 }
 
-/// A delta of any text: read, written, read; and applied, where it is an error or leads to its root.
+/// Asserts that a delta round-trips, and that applying it is an error or leads to its root.
 fn applied(base: &Payload, body: &str) {
     let root = &base.pack_root;
     let text = format!("GCF profile=graph delta=true base_root={root} new_root={root}\n{body}");
@@ -57,7 +57,7 @@ fn between(base: &Payload, new: &Payload) {
     let Ok(delta) = graph::diff(base, new) else { return };
     let result = match graph::apply(base, &delta) {
         Ok(result) => result,
-        // An edge whose ends a delta cannot tell apart.
+        // An edge whose ends a delta cannot distinguish.
         Err(error) => return assert_eq!(error.code, Code::DeltaInvalid, "{error:?}"),
     };
     assert_eq!(contents(&result), contents(new));
@@ -69,7 +69,7 @@ fn between(base: &Payload, new: &Payload) {
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    // A base, a graph that it becomes, a delta: divided by NUL.
+    // A base, a new graph and a delta, separated by NUL.
     let mut parts = text.splitn(3, '\0');
     let (Some(base), new, delta) = (parts.next(), parts.next(), parts.next()) else { return };
     let Some(base) = snapshot(base) else { return };

@@ -1,4 +1,4 @@
-//! Any document in every form comes back as it went; any JSON is a document or an error.
+//! Any document round-trips in every form, and any JSON is a document or an error.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fn text(u: &mut Unstructured<'_>) -> arbitrary::Result<String> {
     Ok(out + "\"")
 }
 
-/// An operation that uses the nodes before it, solids or not: some documents are refused.
+/// An operation on earlier nodes, solids or not, so that some documents are refused.
 fn op(u: &mut Unstructured<'_>, ids: &[u64]) -> arbitrary::Result<String> {
     let id = |u: &mut Unstructured<'_>| -> arbitrary::Result<u64> {
         Ok(if ids.is_empty() { 0 } else { *u.choose(ids)? })
@@ -123,7 +123,7 @@ fn document(u: &mut Unstructured<'_>) -> arbitrary::Result<String> {
     Ok(json + "}")
 }
 
-/// Any JSON object survives in dialect 0.2, in the model or not.
+/// Asserts that any JSON object round-trips in dialect 0.2, inside the model or not.
 fn keep(json: &str) {
     let Ok(document) = cad::read_json_text_kept(json) else { return };
     let text = cad::write_second(&document).unwrap();

@@ -1,4 +1,4 @@
-//! Any response in every format and dialect comes back as it went.
+//! Any response round-trips in every format and dialect.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|fields: (&str, &str, u8, u64)| {
                 continue;
             };
             let mut again = decode(&wire, &DecodeOptions::default()).unwrap().response;
-            // A verbose message holds a model's name; a free text comes back as one.
+            // A verbose message holds a model's name; another string comes back as a name.
             if again.model_name.take().is_some() {
                 again.model = model.into();
             }

@@ -1,4 +1,4 @@
-//! Any value, most of them tables of rows that are nearly alike, comes back as it went.
+//! Any value round-trips; most are tables of similar rows.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ const TEXTS: [&str; 16] = [
     "\n",
 ];
 
-/// Reads choices from bytes; zeros when they are used up.
+/// Draws choices from bytes, and zeros after the end.
 struct Choices<'a>(std::slice::Iter<'a, u8>);
 
 impl Choices<'_> {
@@ -84,7 +84,7 @@ impl Choices<'_> {
         }
     }
 
-    /// Objects like one, each with few changes.
+    /// Objects similar to one, each with a few changes.
     fn rows(&mut self, depth: usize) -> Vec<Value<'static>> {
         let names = self.names();
         let row: Vec<_> = names.into_iter().map(|name| (name, self.value(depth + 1))).collect();

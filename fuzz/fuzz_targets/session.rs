@@ -1,5 +1,5 @@
-//! Any frames are a request or an error, and an error leaves the session as it was; what the session
-//! knows afterwards still goes round.
+//! Any frames decode to a request or an error; an error leaves the session unchanged, and a decoded
+//! request round-trips.
 #![no_main]
 
 use compactwire::session::{Limits, Outgoing, Session, Style};
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut session = Session::new(Limits { max_size: 1 << 20 });
-    // Frames are divided by NUL, lists of them by two.
+    // NUL separates frames, two NULs separate requests.
     for batch in text.split("\0\0") {
         let before = session.to_bytes();
         let read = if batch.starts_with('S') && !batch.starts_with("SYS|") {

@@ -1,6 +1,6 @@
-//! Any bytes as one of the files of a true claim: a verdict, never a panic and never a bug's code; and
-//! a claim stays true only if the file still says the same. With the first bit of the input the
-//! file's own hash is put right, so that the checks behind it see the rest.
+//! Any bytes in place of one file of a true claim give a verdict, never a panic or an internal
+//! error, and the claim stays true only if the file means the same. If the first bit of the input is
+//! set, the file's own hash is recomputed, so that later checks are reached.
 
 #![no_main]
 
@@ -58,7 +58,7 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Where a file says its own hash, and what that hash is not over.
+/// The member that holds a file's own hash, the members not hashed, and the end of the hashed text.
 fn own_hash(file: &str) -> (&'static str, &'static [&'static str], &'static str) {
     match file {
         "claim.json" => ("claim_hash", &["claim_hash"], "\n"),
@@ -74,8 +74,8 @@ fn set(members: &mut Members, name: &'static str, value: Value<'static>) {
     members.push((name.into(), value));
 }
 
-/// The file with its own hash put right, if it is JSON that has one.
-fn mended(file: &str, content: &[u8]) -> Option<Vec<u8>> {
+/// The file with its own hash recomputed, or `None` if it is not a JSON object.
+fn with_own_hash(file: &str, content: &[u8]) -> Option<Vec<u8>> {
     let Ok(Value::Object(mut members)) = parse_json(content) else { return None };
     let (name, without, end) = own_hash(file);
     let mut hashed = members.clone();
@@ -99,7 +99,7 @@ fn mended(file: &str, content: &[u8]) -> Option<Vec<u8>> {
 fuzz_target!(|data: &[u8]| {
     let Some((which, content)) = data.split_first() else { return };
     let file = FILES[usize::from(*which & 0x7f) % FILES.len()];
-    let content = if *which & 0x80 == 0 { None } else { mended(file, content) }
+    let content = if *which & 0x80 == 0 { None } else { with_own_hash(file, content) }
         .unwrap_or_else(|| content.to_vec());
     let path = FOLDER.join(file);
     let whole = fs::read(&path).unwrap();
@@ -122,7 +122,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let report = verify(&inputs, &options, &mut |_| ControlFlow::Continue(()));
     fs::write(&path, &whole).unwrap();
-    let report = report.expect("nobody stops it");
+    let report = report.expect("the verification is not stopped");
     let code = report.problem.as_ref().map(|problem| problem.failure.code);
     assert_ne!(code, Some(Code::InternalError));
     if report.ok() {
@@ -130,11 +130,11 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// A file that the verdict rests on may change in its layout and in the case of hexadecimal digits.
+/// Asserts that a file of a true claim changed only in layout or in the case of hexadecimal digits.
 fn assert_same(file: &str, content: &[u8], whole: &[u8]) {
     let meaning = |bytes| canonical_json(&parse_json(bytes).unwrap()).to_ascii_lowercase();
     match file {
-        // Nobody signs these, or not all of them, and several claims are true.
+        // These are not signed, or not completely, and several claims are true.
         "claim.json" | "policy.json" | "merkle.json" => {}
         "bundle/bundle.json" | "receipts/run_00000000.json" => {
             assert_eq!(meaning(content), meaning(whole));

@@ -1,4 +1,4 @@
-//! Whether two values are one, but for the order of members and the spelling of numbers.
+//! Equality of values, ignoring the order of members and the spelling of numbers.
 
 use compactwire::value::Value;
 
