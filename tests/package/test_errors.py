@@ -85,8 +85,8 @@ REASONS: dict[str, Reason] = {
     "no returncode": decoding('{"model":"","response":""}', cw.MissingField, field="returncode"),
     "no response": decoding('{"returncode":0,"model":""}', cw.MissingField, field="response"),
     "Base64 with a foreign character": decoding("MAAAA~AAA", cw.InvalidBase64, position=4),
-    "Base64 behind white space": decoding(" \nMAA AA", cw.InvalidBase64, position=2),
-    "Base64 behind the old prefix": decoding("MPK:AA_A", cw.InvalidBase64, position=2),
+    "Base64 after white space": decoding(" \nMAA AA", cw.InvalidBase64, position=2),
+    "Base64 after the old prefix": decoding("MPK:AA_A", cw.InvalidBase64, position=2),
     "Base64 beyond ASCII": decoding("MAé==", cw.InvalidBase64, position=1),
     "Base64 without padding": decoding("MAAAAAA", cw.InvalidBase64, position=6),
     "Base64 with one character over": decoding("MAAAAA", cw.InvalidBase64, position=5),
@@ -94,14 +94,14 @@ REASONS: dict[str, Reason] = {
     "Base85 with a foreign character": decoding(
         "A00000~0000", cw.InvalidBase85Char, char="~", position=5
     ),
-    "Base85 behind the old prefix": decoding(
+    "Base85 after the old prefix": decoding(
         "A85:000,0", cw.InvalidBase85Char, char=",", position=3
     ),
     "Base85 with white space inside": decoding(
         "Z00 00", cw.InvalidBase85Char, char=" ", position=2
     ),
     "Base85 beyond ASCII": decoding("A00000é🚀00", cw.InvalidBase85Char, char="é", position=5),
-    "Base85 behind characters beyond ASCII": (
+    "Base85 after characters beyond ASCII": (
         lambda: cw.decode_base85("00000000🚀"),
         cw.InvalidBase85Char,
         {"char": "🚀", "position": 8},
@@ -131,8 +131,8 @@ REASONS: dict[str, Reason] = {
     "key twice": decoding(
         binary(b"\x86" + MAP[1:] + b"\xa1r\xa0"), cw.InvalidMsgpack, offset=len(MAP)
     ),
-    "byte behind": decoding(base85(MESSAGE + b"\0"), cw.InvalidMsgpack, offset=len(MESSAGE)),
-    "offset behind compression": decoding(
+    "byte after the end": decoding(base85(MESSAGE + b"\0"), cw.InvalidMsgpack, offset=len(MESSAGE)),
+    "offset after decompression": decoding(
         base85(zstd(MESSAGE + b"\0"), "S"), cw.InvalidMsgpack, offset=len(MESSAGE)
     ),
     "unknown dictionary": decoding(
@@ -337,7 +337,7 @@ LOUD: dict[str, Callable[[], object]] = {
     "id": lambda: cw.Session().decode_request([f"REQ|1|{LONG}||{{}}"]),
     "id of a prompt": lambda: cw.Session().decode_request([f"SYS|ref|{LONG[:60]}", "REQ|1|||{}"]),
     "arguments": lambda: cw.Session().decode_request([f'REQ|1|||{{"{LONG}":0,"{LONG}":0}}']),
-    "behind arguments": lambda: cw.Session().decode_request([f"REQ|1|||{{}}{LONG}"]),
+    "after arguments": lambda: cw.Session().decode_request([f"REQ|1|||{{}}{LONG}"]),
     "check": lambda: cw.Session().decode_request([f"REQ|1|||{{}}|D|=|{LONG}|D|+|"]),
     "delta of a request": lambda: cw.Session().decode_request([f"REQ|1|||{{}}|D|{LONG}|"]),
     "key of an argument": lambda: cw.Session().encode_request(args={LONG: float("inf")}),

@@ -51,7 +51,7 @@ def decompress_zlib_or_gzip(data: bytes, max_size: int) -> bytes:
     if not decompressor.eof:
         raise DecompressionFailed("the compressed data is cut off")
     if decompressor.unused_data:
-        raise DecompressionFailed("there are bytes behind the compressed data")
+        raise DecompressionFailed("unexpected bytes after the compressed data")
     return output
 
 
@@ -99,7 +99,7 @@ def decompress_zstd(frame: bytes, max_size: int, dictionary: bytes | None = None
                 raise OutputTooLarge(max_size)
             if decompressor.eof:
                 if position + 1 < len(frame):
-                    raise DecompressionFailed("there are bytes behind the zstd frame")
+                    raise DecompressionFailed("unexpected bytes after the zstd frame")
                 return bytes(output)
     except zstandard.ZstdError as error:
         raise DecompressionFailed(str(error)) from None

@@ -88,8 +88,8 @@ def _write_over(content: str, data: str, replace: str) -> str:
     position = number_from(digits, len(content))
     if position is None:
         raise InvalidFormat(f"{excerpt(digits)} is no position from 0 to {len(content)}")
-    behind = "" if replace == "truncate" else content[position + len(text) :]
-    return content[:position] + text + behind
+    kept = "" if replace == "truncate" else content[position + len(text) :]
+    return content[:position] + text + kept
 
 
 def encode_delta(old: str, new: str) -> str:

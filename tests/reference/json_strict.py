@@ -40,7 +40,7 @@ def read_json(text: str) -> tuple[Any, int]:
 def read_whole_json(text: str) -> Any:
     value, end = read_json(text)
     if text[end:].strip(BLANK):
-        raise InvalidFormat("there is something behind the JSON value")
+        raise InvalidFormat("unexpected characters after the JSON value")
     return value
 
 

@@ -179,7 +179,7 @@ def decode_msgpack(data: bytes) -> Response:
             raise reader.found("an array or a map")
         response = _read_map(reader, length)
     if reader.position != len(data):
-        raise InvalidMsgpack("there are bytes behind the response", reader.position)
+        raise InvalidMsgpack("unexpected bytes after the response", reader.position)
     return response
 
 
@@ -294,5 +294,5 @@ def read_texts(data: bytes) -> list[str]:
         raise reader.found("an array")
     texts = [reader.text("a frame") for _ in range(length)]
     if reader.position != len(data):
-        raise InvalidMsgpack("there are bytes behind the array", reader.position)
+        raise InvalidMsgpack("unexpected bytes after the array", reader.position)
     return texts

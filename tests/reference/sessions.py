@@ -408,14 +408,14 @@ def read_request(
     _, end = read_json(parts[4])
     args, rest = parts[4][:end], parts[4][end:]
     if rest and not rest.startswith("|"):
-        raise InvalidFormat("something behind the arguments")
+        raise InvalidFormat("unexpected characters after the arguments")
     check = None
     if rest.startswith("|D|=|"):
-        check, bar, behind = rest[5:].partition("|")
+        check, bar, rest_of_deltas = rest[5:].partition("|")
         digits = check[2:]
         if not check.startswith("c_") or len(digits) != 8 or digits.strip("0123456789abcdefABCDEF"):
             raise InvalidFormat("not the id of a context")
-        rest = bar + behind
+        rest = bar + rest_of_deltas
     return tools, system, args, check, read_edits(rest[1:], max_size)
 
 
