@@ -3,10 +3,12 @@
 //! # Modules
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - [`hex`]: bytes as hexadecimal digits.
+//! - [`leb128`]: unsigned integers in as few bytes as they need.
 //! - [`quoted`]: quoted strings with escapes.
 //! - [`scan`]: the first byte of a class, as of those that a quoted string escapes.
 
 pub mod decimal;
 pub mod hex;
+pub mod leb128;
 pub mod quoted;
 pub mod scan;

@@ -10,6 +10,7 @@ use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
 use crate::cad::model::operations::{Code, Kind};
 use crate::cad::text::read::{Dialect, read_text};
+use crate::text::leb128;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -78,22 +79,23 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn u(&mut self) -> Result<u64> {
-        let start = self.at;
-        let (mut n, mut shift) = (0u64, 0);
-        loop {
-            let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && byte > 1 {
-                return Err(fault_at(start, "a number above 64 bits"));
+        match leb128::read(self.data, self.at) {
+            Ok((value, after)) => {
+                self.at = after;
+                Ok(value)
             }
-            n |= bits << shift;
-            if byte < 0x80 {
-                if byte == 0 && shift > 0 {
-                    return Err(fault_at(start, "a number that is not in its shortest form"));
-                }
-                return Ok(n);
+            Err(error) => Err(self.invalid_integer(error)),
+        }
+    }
+
+    #[cold]
+    fn invalid_integer(&self, error: leb128::Error) -> BinaryError {
+        match error {
+            leb128::Error::Truncated => fault_at(self.data.len(), "unexpected end"),
+            leb128::Error::TooLarge => fault_at(self.at, "a number above 64 bits"),
+            leb128::Error::NotShortest => {
+                fault_at(self.at, "a number that is not in its shortest form")
             }
-            shift += 7;
         }
     }
 

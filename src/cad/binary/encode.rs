@@ -8,6 +8,7 @@ use crate::cad::model::number;
 use crate::cad::model::operations::{Code, Kind};
 use crate::cad::model::writing_order::order;
 use crate::cad::text::write::write_scene;
+use crate::text::leb128;
 use std::collections::HashMap;
 
 /// Writes a document.
@@ -23,20 +24,10 @@ pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     let mut bytes = Vec::with_capacity(writer.body.len() + writer.table.len() + 16);
     bytes.extend(MAGIC);
     bytes.push(LAYOUT);
-    push_varint(&mut bytes, writer.strings.len() as u64);
+    leb128::write(writer.strings.len() as u64, &mut bytes);
     bytes.append(&mut writer.table);
     bytes.append(&mut writer.body);
     Ok(bytes)
-}
-
-fn push_varint(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        #[expect(clippy::cast_possible_truncation, reason = "seven bits of it")]
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "below 128")]
-    out.push(n as u8);
 }
 
 /// Small for a small number of either sign.
@@ -54,7 +45,7 @@ struct Writer {
 
 impl Writer {
     fn u(&mut self, n: u64) {
-        push_varint(&mut self.body, n);
+        leb128::write(n, &mut self.body);
     }
 
     fn intern(&mut self, text: &str) -> u64 {
@@ -62,7 +53,7 @@ impl Writer {
             return index;
         }
         let index = self.strings.len() as u64;
-        push_varint(&mut self.table, text.len() as u64);
+        leb128::write(text.len() as u64, &mut self.table);
         self.table.extend(text.as_bytes());
         self.strings.insert(text.to_owned(), index);
         index

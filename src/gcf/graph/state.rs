@@ -12,6 +12,7 @@
 use super::shared_text::Whole;
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol, Text};
 use super::vocabulary;
+use crate::text::leb128;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use std::fmt::Display;
@@ -124,11 +125,11 @@ impl<'p> Writer<'p> {
                 *place.insert(next)
             }
         };
-        unsigned(place as u64, &mut self.body);
+        leb128::write(place as u64, &mut self.body);
     }
 
     fn signed(&mut self, value: i64) {
-        unsigned(((value << 1) ^ (value >> 63)).cast_unsigned(), &mut self.body);
+        leb128::write(((value << 1) ^ (value >> 63)).cast_unsigned(), &mut self.body);
     }
 
     fn double(&mut self, value: f64) {
@@ -136,7 +137,7 @@ impl<'p> Writer<'p> {
     }
 
     fn list<T>(&mut self, items: &'p [T], write: impl Fn(&mut Self, &'p T)) {
-        unsigned(items.len() as u64, &mut self.body);
+        leb128::write(items.len() as u64, &mut self.body);
         for item in items {
             write(self, item);
         }
@@ -168,7 +169,7 @@ impl<'p> Writer<'p> {
             let (end_line, end_column) = end.unzip();
             let numbers = [Some(location.line), Some(location.column), end_line, end_column];
             for number in numbers.into_iter().flatten() {
-                unsigned(number, &mut self.body);
+                leb128::write(number, &mut self.body);
             }
         }
     }
@@ -183,9 +184,9 @@ impl<'p> Writer<'p> {
         let size: usize = self.texts.iter().map(|text| text.len() + 2).sum();
         let mut out = Vec::with_capacity(form.len() + 10 + size + self.body.len());
         out.extend_from_slice(form);
-        unsigned(self.texts.len() as u64, &mut out);
+        leb128::write(self.texts.len() as u64, &mut out);
         for text in &self.texts {
-            unsigned(text.len() as u64, &mut out);
+            leb128::write(text.len() as u64, &mut out);
         }
         for text in &self.texts {
             out.extend_from_slice(text.as_bytes());
@@ -193,14 +194,6 @@ impl<'p> Writer<'p> {
         out.extend_from_slice(&self.body);
         out
     }
-}
-
-fn unsigned(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value.to_le_bytes()[0] | 0x80);
-        value >>= 7;
-    }
-    out.push(value.to_le_bytes()[0]);
 }
 
 struct Reader<'s> {
@@ -263,15 +256,15 @@ impl<'s> Reader<'s> {
     }
 
     fn unsigned(&mut self) -> Result<u64, StateError> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let [byte] = self.take()?;
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 && (shift < 63 || byte < 2) {
-                return Ok(value);
+        match leb128::read(self.state, self.at) {
+            Ok((value, after)) => {
+                self.at = after;
+                Ok(value)
             }
+            Err(leb128::Error::Truncated) => self.wrong("it ends too early"),
+            Err(leb128::Error::TooLarge) => self.wrong("a number beyond 64 bits"),
+            Err(leb128::Error::NotShortest) => self.wrong("a number not in its shortest form"),
         }
-        self.wrong("a number beyond 64 bits")
     }
 
     fn signed(&mut self) -> Result<i64, StateError> {

@@ -7,6 +7,7 @@ use super::{DecodeOptions, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
 use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text, Whole};
+use crate::text::leb128;
 use hashbrown::HashSet;
 use std::ops::Range;
 
@@ -200,23 +201,19 @@ impl<'b> Reader<'b> {
     }
 
     fn varint(&mut self) -> Result<u64, Error> {
-        let at = self.at;
-        let mut value = 0;
-        for shift in (0..70).step_by(7) {
-            let byte = self.byte()?;
-            if shift == 63 && byte > 1 {
-                break;
-            }
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                if byte == 0 && shift > 0 {
-                    let message = "the number is not in its shortest form";
-                    return Err(Error::at(Code::BadVarint, at, message));
-                }
+        let message = match leb128::read(self.bytes, self.at) {
+            Ok((value, after)) => {
+                self.at = after;
                 return Ok(value);
             }
-        }
-        Err(Error::at(Code::BadVarint, at, "the number is above 2^64 - 1"))
+            Err(leb128::Error::Truncated) => {
+                self.at = self.bytes.len();
+                return Err(self.truncated(1, 0));
+            }
+            Err(leb128::Error::TooLarge) => "the number is above 2^64 - 1",
+            Err(leb128::Error::NotShortest) => "the number is not in its shortest form",
+        };
+        Err(Error::at(Code::BadVarint, self.at, message))
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
 use crate::gcf::graph::{Components, Edge, Payload, Symbol};
+use crate::text::leb128;
 use hashbrown::{HashMap, HashSet};
 
 /// Writes a payload.
@@ -165,11 +166,7 @@ impl Writer {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.out.push(value.to_le_bytes()[0] | 0x80);
-            value >>= 7;
-        }
-        self.out.push(value.to_le_bytes()[0]);
+    fn varint(&mut self, value: u64) {
+        leb128::write(value, &mut self.out);
     }
 }
