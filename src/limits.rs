@@ -1,22 +1,40 @@
-//! Every bound on what input from outside may cost, its default, and its reason.
+//! The bounds on what input may cost, their defaults, and the reason for each.
 //!
-//! A length, count, depth or size that a message claims is checked against what can be there and
-//! against one of these before memory is taken for it.
+//! A length, count, depth or size in a message is compared with the input that is left and with one of
+//! these bounds before memory is allocated for it.
 
-/// Default bound on every decompressed size, in bytes (64 MiB): far above any message a language
-/// model writes. Who builds a text of wider characters from it, as Python does, takes up to four
-/// bytes for each character on top.
+/// Default limit on every decompressed size, in bytes (64 MiB): far above any message that a language
+/// model writes. A Python `str` built from that much text can take up to four bytes per character on top.
 pub const DEFAULT_MAX_SIZE: usize = 64 << 20;
 
-/// How deep a value that is skipped may nest. A response is one level deep; the rest is room for
-/// fields of later versions.
+/// Maximum depth of a value that is skipped. A response is one level deep; the margin is for fields of
+/// later versions.
 pub const MAX_SKIPPED_DEPTH: usize = 128;
 
-/// Longest first line of a dictionary file, in bytes.
+/// Maximum length of the first line of a dictionary file, in bytes.
 pub const MAX_DICTIONARY_HEADER: usize = 4096;
 
-/// How many keys a response may have: a few are ours, the rest is room for later versions.
+/// Maximum number of keys in a response. We define a few; the margin is for later versions.
 pub const MAX_MAP_KEYS: u32 = 1024;
 
-/// Largest token count of a response, 2^63 - 1: every peer can hold it in a signed 64-bit integer.
+/// Maximum token count of a response, 2^63 - 1: every peer can hold it in a signed 64-bit integer.
 pub const MAX_TOKENS: u64 = i64::MAX as u64;
+
+/// Whether a delta is sent instead of the full text: only if its size is less than 60 % of the full size.
+/// Bytes or tokens, but the same unit for both.
+pub fn is_worth_a_delta(delta_size: u64, full_size: u64) -> bool {
+    u128::from(delta_size) * 10 < u128::from(full_size) * 6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delta_must_be_smaller_than_sixty_percent() {
+        assert!(is_worth_a_delta(59, 100));
+        assert!(!is_worth_a_delta(60, 100));
+        assert!(!is_worth_a_delta(0, 0));
+        assert!(!is_worth_a_delta(u64::MAX, u64::MAX));
+    }
+}

@@ -3,25 +3,8 @@
 //! Codes are those of the specification where it defines one (section 14), otherwise our own. An error
 //! in a text has a line and a column; an error in a value has the path to the part at fault.
 
+use crate::text::codes::codes;
 use std::fmt;
-
-macro_rules! codes {
-    ($($(#[$docs:meta])* $variant:ident = $name:literal,)*) => {
-        /// The kind of an error. Programs can rely on [`Code::name`]: it is stable.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Code { $($(#[$docs])* $variant,)* }
-
-        impl Code {
-            /// Every code.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// The name of the code in the specification, or our own.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-    };
-}
 
 codes! {
     /// The first word of the text is not `GCF`.
@@ -140,12 +123,6 @@ codes! {
     UnknownSessionReference = "unknown_session_reference",
     /// A declaration that contradicts the session.
     SessionConflict = "session_conflict",
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// The place of an error.

@@ -1,12 +1,15 @@
 //! The parts that several formats share: numbers, quoted strings, hexadecimal digits.
 //!
 //! # Modules
+//! - `codes`: the enum of a system's error codes.
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - [`hex`]: bytes as hexadecimal digits.
 //! - [`leb128`]: unsigned integers in as few bytes as they need.
 //! - [`quoted`]: quoted strings with escapes.
 //! - [`scan`]: the first byte of a class, as of those that a quoted string escapes.
 
+#[cfg(feature = "gcf")]
+pub(crate) mod codes;
 pub mod decimal;
 pub mod hex;
 pub mod leb128;

@@ -1,24 +1,7 @@
 //! Why a payload could not be written, or bytes not be read: one [`Code`], a place, a sentence.
 
+use crate::text::codes::codes;
 use std::fmt;
-
-macro_rules! codes {
-    ($($(#[$docs:meta])* $variant:ident = $name:literal,)*) => {
-        /// What kind of error it is; [`Code::name`] is stable and for programs.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Code { $($(#[$docs])* $variant,)* }
-
-        impl Code {
-            /// Every code.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// Its name.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-    };
-}
 
 codes! {
     /// The bytes end within a field, or before what they count.
@@ -65,12 +48,6 @@ codes! {
     InvalidJson = "invalid_json",
     /// A member of the wrong type.
     InvalidMember = "invalid_member",
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// Where something stands.

@@ -5,6 +5,7 @@ use super::encode::{EncodeOptions, encode, write_id};
 use super::header::write_field;
 use super::types::{DeltaPayload, Payload};
 use crate::gcf::error::{Code, Error};
+use crate::limits::is_worth_a_delta;
 
 /// What a peer is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub fn respond<E: From<Error>>(
     let written = delta.and_then(|delta| Some((encode_delta(&delta, options).ok()?, delta)));
     if let Some((plain, delta)) = written {
         let (delta_size, full_size) = (count(&plain)?, count(&full)?);
-        if u128::from(delta_size) * 10 < u128::from(full_size) * 6 {
+        if is_worth_a_delta(delta_size, full_size) {
             let tokens = |size| i64::try_from(size).unwrap_or(i64::MAX);
             let (delta_tokens, full_tokens) = (tokens(delta_size), tokens(full_size));
             let told = DeltaPayload { delta_tokens, full_tokens, ..delta };

@@ -2,6 +2,7 @@
 
 use super::{Delta, KeyedSet, begin};
 use crate::gcf::error::Error;
+use crate::limits::is_worth_a_delta;
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -36,8 +37,7 @@ pub fn respond<E: From<Error>>(
     let Some(delta) = base.and_then(|base| Delta::between(base, set)) else { return Ok(full) };
     let delta = delta.write(tool, None)?;
     let (small, whole) = (size(&delta)?, size(&full.text)?);
-    let worth_it = u128::from(small) * 10 < u128::from(whole) * 6;
-    Ok(if worth_it { Response { text: delta, is_full: false } } else { full })
+    Ok(if is_worth_a_delta(small, whole) { Response { text: delta, is_full: false } } else { full })
 }
 
 /// How many tokens a text has, about: runs of letters, digits, `_` and `.` are one each, and so is every
