@@ -1,4 +1,4 @@
-"""What agents say to each other, made small, and proven small.
+"""Compact wire formats for language models and agents, without loss.
 
 >>> import compactwire as cw
 >>> wire = cw.encode(cw.Response("The answer is 42.", model="C45", tokens=150))

@@ -56,7 +56,9 @@ def test_advice_shows_its_figures_and_is_immutable() -> None:
 
 
 def test_recommend_without_a_suitable_format_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no purpose 'speed': it is one of tokens, bytes, latency"):
+    with pytest.raises(
+        ValueError, match="unknown purpose 'speed'; expected one of tokens, bytes, latency"
+    ):
         analysis.recommend("x", "speed")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="latency needs times"):
         analysis.recommend("x", "latency", seconds=0)

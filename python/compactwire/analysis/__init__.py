@@ -1,4 +1,4 @@
-"""What each format saves on data of your own: in tokens, in bytes and in time.
+"""Measures what each format saves on your data: in tokens, bytes and time.
 
 Measured and not promised: tokens are counted by the tokenizer itself, times are medians of
 interleaved rounds, and every text is read back and compared before it counts.

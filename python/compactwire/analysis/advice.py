@@ -1,4 +1,4 @@
-"""`recommend`: the format for a purpose, with the figures that speak for it."""
+"""`recommend`: the best format for a purpose, with the figures behind the choice."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 Purpose = Literal["tokens", "bytes", "latency"]
 
-# Two times that differ by less than this, and by less than their spread, are one.
+# Two times count as equal if they differ by less than this and by less than their spread.
 _CLOSE = 1.1
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What one format makes of the input; of several inputs the sum."""
+    """The sizes and times of one format: of the input, or summed over several inputs."""
 
     format: str
     reader: Reader
     bytes: int
     """UTF-8 bytes."""
     tokens: int | None
-    """None for bytes, which no model is sent."""
+    """None for a format whose output is bytes, which a model cannot be sent."""
     seconds: float
-    """To write and to read it, medians; NaN where it was not timed."""
+    """Median time to encode and decode, in seconds; NaN if not timed."""
     seconds_low: float
     """The same at the lower quartiles."""
     seconds_high: float
@@ -44,16 +44,16 @@ class Recommendation:
     """The format for a purpose, and why. Printed, it shows the figures."""
 
     purpose: Purpose
-    """What was asked for: "tokens", "bytes" or "latency"."""
+    """The purpose: "tokens", "bytes" or "latency"."""
     format: str
     """The name of the format, as in `compare`."""
     why: str
     """The reason in a sentence or two."""
     figures: tuple[Figures, ...]
-    """Every format that gives the input back, the best for the purpose first; for "tokens" those
-    that only programs read come last."""
+    """Every format that returns the input unchanged, best for the purpose first. For
+    "tokens", formats that only programs can read come last."""
     tokenizer: str
-    """What tokens were counted with."""
+    """The name of the tokenizer."""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -95,20 +95,19 @@ def recommend(
     seconds: float = 0.01,
     progress: bool | None = None,
 ) -> Recommendation:
-    """Say which format to use for a purpose, by measuring the input in all of them.
+    """Recommend a format for a purpose, by measuring the input in all of them.
 
-    Only formats that give the input back are considered.
+    Only formats that return the input unchanged are considered.
 
     Parameters
     ----------
     value, formats, tokenizer, seconds, progress
-        As in `compare`; of several inputs the sums are compared.
+        As in `compare`; several inputs are compared by their sums.
     purpose : {"tokens", "bytes", "latency"}
-        "tokens": what a language model is to read, in the fewest tokens. Formats that only programs
-        can read are not considered, whatever they count: compressed text in Base85 is fewer bytes
-        and mostly more tokens, and means nothing to a model. "bytes": what programs send each
-        other, in the fewest bytes. "latency": the least time to write and to read it; among
-        formats that the spread of the times does not tell apart, the one of fewest bytes.
+        "tokens": the fewest tokens, among formats that a language model can read. Compressed text
+        in Base85 has fewer bytes but usually more tokens, and a model cannot read it. "bytes": the
+        fewest bytes of all formats. "latency": the least time to encode and decode; where the
+        times do not differ by more than their spread, the fewest bytes.
 
     Returns
     -------
@@ -118,7 +117,7 @@ def recommend(
     Raises
     ------
     ValueError
-        No such purpose, no times for "latency", or no format that gives the input back.
+        The purpose is unknown, "latency" is asked with `seconds=0`, or no format returns the input.
     TypeError, GcfError, ImportError
         As `compare`.
 
@@ -131,7 +130,9 @@ def recommend(
     'packed'
     """
     if purpose not in get_args(Purpose):
-        raise ValueError(f"no purpose {purpose!r}: it is one of {', '.join(get_args(Purpose))}")
+        raise ValueError(
+            f"unknown purpose {purpose!r}; expected one of {', '.join(get_args(Purpose))}"
+        )
     if purpose == "latency" and not seconds > 0:
         raise ValueError("latency needs times: seconds is more than 0")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
@@ -159,7 +160,7 @@ def recommend(
 
 
 def _figures(frame: pd.DataFrame) -> tuple[list[Figures], list[str]]:
-    """Sum up each format that gives every input back; the others, and of how many inputs."""
+    """Sum up each format that returns every input, and count the failures of the others."""
     inputs = frame["input"].nunique()
     found, missing = [], []
     for name, rows in frame.groupby("format", sort=False):

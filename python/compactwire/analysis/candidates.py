@@ -1,4 +1,4 @@
-"""What an input can be written as: for each kind of input the formats that carry it.
+"""Candidates: for each kind of input, the formats that can carry it.
 
 A `Candidate` writes and reads one format. The tables here are all that the rest of the package
 knows about formats; a caller adds others (CSV, YAML, a format of their own) as candidates.
@@ -38,14 +38,14 @@ _PROTOCOL = {
     "dictionary": "program",
 }
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
-# Made once: `json.dumps` with options makes one for every call, which is not the format's fault.
+# Shared encoders: `json.dumps` with options creates one per call, which would distort the times.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _PRETTY = json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A format: how to write and read it, and who can read what it writes.
+    """A format: its encode and decode functions, and whether a model can read its output.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ class Candidate:
 
 
 def compact(value: object) -> str:
-    """Write JSON without spaces, and without escapes that UTF-8 does not need."""
+    """Return compact JSON: no spaces, and non-ASCII characters unescaped."""
     return _COMPACT.encode(value)
 
 
 def pretty(value: object) -> str:
-    """Write JSON with two spaces a level, as people and most programs show it."""
+    """Return JSON indented by two spaces, as most programs display it."""
     return _PRETTY.encode(value)
 
 
 def kind_of(value: object) -> Kind:
-    """Say what an input is.
+    """Return the kind of an input.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def kind_of(value: object) -> Kind:
 
 
 def prepared(value: Any, kind: Kind) -> Any:
-    """Give the input as the formats carry it: a text as a response, tuples as lists.
+    """Return the input as the formats carry it: a string as a response, tuples as lists.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def prepared(value: Any, kind: Kind) -> Any:
 
 
 def candidates(kind: Kind) -> dict[str, Candidate]:
-    """Give the formats of a kind by name, the two of JSON first."""
+    """Return the formats of a kind by name, the two of JSON first."""
     found = {"response": _responses, "value": _values, "graph": _graphs, "cad": _documents}[kind]()
     return {candidate.name: candidate for candidate in found}
 
@@ -155,7 +155,7 @@ def _values() -> list[Candidate]:
 
 
 def _programs() -> list[Candidate]:
-    """Between programs a value travels as compact JSON in a response, or as a packed request."""
+    """Return the formats for programs: compact JSON in a response, or a packed request."""
     carried = [
         Candidate(name, partial(_carry, name), lambda text: json.loads(decode(text).result),
                   "program")
@@ -203,7 +203,7 @@ def _pack(value: object) -> str:
 
 
 def _fields(response: Response) -> dict[str, Any]:
-    """Give the fields that are set: what one writes who has no protocol."""
+    """Return the fields that are set, as a plain JSON object without any protocol."""
     fields: dict[str, Any] = {
         "status": response.status,
         "model": response.model,
@@ -222,11 +222,11 @@ def _response(text: str) -> Response:
 
 
 def _json_value(value: Any) -> Any:
-    """Make the value that JSON gives back; what JSON would change silently is an error."""
+    """Return the value after a JSON round trip; a value that JSON would change is an error."""
     try:
         gcf.dumps(value)
     except GcfError as error:
-        # What is only too deep or too large for GCF may be well for others.
+        # Too deep or too large for GCF; other formats may still carry it.
         if error.code not in {"limit_exceeded", "out_of_range"}:
             raise
     try:

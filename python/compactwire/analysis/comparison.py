@@ -43,15 +43,15 @@ def compare(
     seconds: float = 0.01,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Measure what each format makes of an input, in bytes, tokens and time.
+    """Measure an input in each format: bytes, tokens and time.
 
     Parameters
     ----------
     value : Response, str, value of JSON, gcf.Payload, CAD document, list of messages, or Corpus
-        The input. A text is the result of a response. Each item of a list of `Response` and `str`
+        The input. A `str` is the result of a response. Each item of a list of `Response` and `str`
         (or of `gcf.Payload`) is an input of its own; any other list is one value. A `Corpus` has
-        inputs with names. CAD documents are measured in their canonical form. A DataFrame is given
-        as ``json.loads(frame.to_json(orient="records", date_format="iso"))``.
+        named inputs. CAD documents are measured in their canonical form. Pass a DataFrame as
+        ``json.loads(frame.to_json(orient="records", date_format="iso"))``.
     formats : iterable of str or Candidate, optional
         The formats, in the order of the table; all that carry the input unless given. Responses:
         the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and "dictionary" of their
@@ -61,18 +61,18 @@ def compare(
     tokenizer : str or callable
         An encoding of bpe-openai, or your own function from `str` to `int`.
     seconds : float
-        How long to measure each work (writing, reading), in seconds; 0 for no times. Works that
-        take longer than this are done a few times.
+        How long to measure encoding and decoding of each format, in seconds; 0 leaves the times
+        out. A call that takes longer than this is repeated a few times.
     progress : bool, optional
-        Show a bar on standard error; unless given, on a terminal, when it takes long.
+        Show a progress bar on standard error. By default, on a terminal if it takes long.
 
     Returns
     -------
     DataFrame
         One row per input and format: ``input``, ``kind``, ``format``, ``reader`` ("model" where a
-        language model can read it), ``bytes`` (UTF-8), ``tokens`` (none for bytes, which no model
-        is sent), ``bytes_vs_json``, ``bytes_vs_pretty``, ``tokens_vs_json``, ``tokens_vs_pretty``
-        (0.4 is four tenths of compact JSON, or of JSON with two spaces), ``encode_seconds``,
+        language model can read it), ``bytes`` (UTF-8), ``tokens`` (missing for formats whose
+        output is bytes), ``bytes_vs_json``, ``bytes_vs_pretty``, ``tokens_vs_json``,
+        ``tokens_vs_pretty`` (0.4 is 40% of compact, or of indented, JSON), ``encode_seconds``,
         ``decode_seconds`` (medians of interleaved rounds) with ``_low`` and ``_high`` (quartiles),
         ``round_trip`` (whether the input came back equal; numbers by value) and ``note`` (why it
         did not). ``frame.attrs["tokenizer"]`` names the tokenizer.
@@ -80,12 +80,12 @@ def compare(
     Raises
     ------
     TypeError
-        The input is nothing that can be compared.
+        The input is of a type that cannot be compared.
     ValueError
-        A format is unknown or named twice, a corpus is empty, a value holds itself or is nested
+        A format is unknown or named twice, a corpus is empty, a value contains itself or is nested
         too deep, or a number is out of range.
     GcfError
-        A value that JSON has not, such as NaN; the message says where it is.
+        A value that JSON cannot carry, such as NaN; the message says where it is.
     ImportError
         The extra ``analysis`` is not installed.
 
@@ -97,12 +97,12 @@ def compare(
     0     dsl    model     27      12        True
     1  base85  program     45      31        True
     """
-    if not seconds >= 0:  # NaN, too.
+    if not seconds >= 0:  # Also true for NaN.
         raise ValueError(f"seconds is at least 0, not {seconds}")
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
     wanted = None if formats is None else _listed(formats)
-    # All before the first is measured: what is no input should not end a long run.
+    # Check all inputs before measuring any, so that an invalid one does not end a long run.
     todo = [_ready(name, item) for name, item in named(value).items()]
     _check(wanted, {kind for _, kind, _ in todo})
     rows: list[dict[str, Any]] = []
@@ -115,7 +115,7 @@ def compare(
 
 
 def named(value: Any) -> Mapping[str, Any]:
-    """Give the inputs by name: those of a corpus, the messages of a list, or the one."""
+    """Return the inputs by name: those of a corpus, the messages of a list, or a single one."""
     if isinstance(value, Corpus):
         if not value:
             raise ValueError("the corpus is empty")

@@ -1,4 +1,4 @@
-"""A corpus: inputs with names, made of values or read from a folder."""
+"""A corpus: named inputs, built from values or read from a folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LINES = {".jsonl", ".ndjson"}
 
 
 class Corpus(Mapping[str, Any]):
-    """Inputs by name; `compare` measures each of them on its own.
+    """Inputs by name; `compare` measures each one separately.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ class Corpus(Mapping[str, Any]):
         self._inputs = dict(inputs)
 
     def __getitem__(self, name: str) -> Any:
-        """Give an input."""
+        """Return the input of this name."""
         return self._inputs[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Give the names."""
+        """Iterate over the names."""
         return iter(self._inputs)
 
     def __len__(self) -> int:
-        """Say how many inputs there are."""
+        """Return the number of inputs."""
         return len(self._inputs)
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class Corpus(Mapping[str, Any]):
 def read_corpus(
     folder: str | PathLike[str], /, *, texts: bool = False, limit: int | None = None
 ) -> Corpus:
-    """Read a folder of your own: each file is an input, called by its path within the folder.
+    """Read a folder: each file is an input, named by its path within the folder.
 
     Parameters
     ----------

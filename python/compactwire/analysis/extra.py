@@ -1,4 +1,4 @@
-"""The libraries of the extra ``analysis``: loaded when they are needed, missed by name."""
+"""Imports the libraries of the extra ``analysis`` on first use, and names a missing one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def need(module: str, package: str) -> Any:
     """
     try:
         with warnings.catch_warnings():
-            # What a library says of its own code is for those who write it.
+            # Warnings of a library about its own code are for its authors.
             warnings.simplefilter("ignore", DeprecationWarning)
             return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != module.split(".")[0]:
-            raise  # It is installed, and something that it needs itself is not.
+            raise  # The library is installed, but one of its own dependencies is not.
         raise ImportError(
             f"compactwire.analysis needs {package}: pip install 'compactwire[analysis]'",
             name=error.name,

@@ -93,7 +93,7 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
 
 
 def _new(width: float, height: float) -> Any:
-    """Make a figure that a notebook shows by itself, with or without pyplot."""
+    """Create a figure that a notebook displays without pyplot."""
     matplotlib_figure: Any = need("matplotlib.figure", "matplotlib").Figure
 
     class Shown(matplotlib_figure):  # type: ignore[misc]
@@ -160,7 +160,7 @@ def _shares(
 def _share(
     axis: Any, y: float, values: Any, height: float, colour: str, hatch: str | None
 ) -> float:
-    """Draw one bar, and the range where there are several values; give how far it reaches."""
+    """Draw one bar, with the range of several values; return how far it reaches."""
     if values.empty:
         axis.text(0, y, "  -", va="center", color=_DARK)
         return 0.0
@@ -178,7 +178,7 @@ def _percent(value: float) -> str:
 
 
 def _times(axis: Any, frame: pd.DataFrame, formats: list[str]) -> None:
-    """Draw the times to write and to read, with their quartiles; of several inputs the medians."""
+    """Draw encode and decode times with quartiles; for several inputs, their medians."""
     medians = frame.groupby("format")[["encode_seconds", "decode_seconds"]].median()
     limit = float(medians.max().max()) * 1.4
     for place, name in enumerate(formats):
@@ -186,13 +186,13 @@ def _times(axis: Any, frame: pd.DataFrame, formats: list[str]) -> None:
         for at, (way, colour) in enumerate((("encode", _DARK), ("decode", _LIGHT))):
             columns = [f"{way}_seconds{part}" for part in _PARTS]
             middle, low, high = (float(rows[column].median()) for column in columns)
-            if middle != middle:  # NaN: not carried.
+            if middle != middle:  # NaN: the format cannot carry the input.
                 continue
             y = place + (at - 0.5) * 0.4
             axis.barh(y, middle, 0.37, color=colour)
             end = min(high, limit)
             axis.plot([low, end], [y, y], color="black", linewidth=1.2, solid_capstyle="butt")
-            if high > limit:  # A disturbed machine must not make the bars unreadable.
+            if high > limit:  # Outliers must not make the bars unreadable.
                 axis.plot(limit, y, color="black", marker=">", markersize=4)
             axis.annotate(say_seconds(middle), (end, y), (5, 0), textcoords="offset points",
                           va="center", fontsize=8)  # fmt: skip
@@ -229,7 +229,7 @@ def _legend(figure: Any, frame: pd.DataFrame, each: list[str], timed: bool) -> N
 
 
 def _turns(frame: pd.DataFrame) -> Any:
-    """Draw bytes and tokens of each turn, and say the totals."""
+    """Draw bytes and tokens of each turn, with totals in the legend."""
     figure = _new(11, 4.2)
     for axis, unit in zip(figure.subplots(1, 2), _UNITS, strict=True):
         for name, rows in frame.groupby("format", sort=False):

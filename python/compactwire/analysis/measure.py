@@ -1,4 +1,4 @@
-"""One input in several formats: written, read back, compared, counted, timed."""
+"""Measures one input in several formats: encodes, decodes, compares, counts and times."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _DIFFERS = "what comes back differs"
 
 @dataclass(frozen=True)
 class Measured:
-    """What a format makes of an input; None is what it has not."""
+    """The measurements of one format on one input; None where there is no value."""
 
     format: str
     reader: Reader
     bytes: int | None
     """UTF-8 bytes of a text."""
     tokens: int | None
-    """None for bytes, which no model is sent."""
+    """None for a format whose output is bytes, which a model cannot be sent."""
     encode: Timing | None
     decode: Timing | None
     round_trip: bool
-    """Whether the input came back."""
+    """Whether decoding returned the input."""
     note: str
-    """Why it did not, in the words of the error."""
+    """Why it did not: the message of the error."""
 
 
 def measure(
     value: Any, formats: Sequence[Candidate], count: Counter, seconds: float
 ) -> list[Measured]:
-    """Measure an input in some formats; with `seconds` 0 without times."""
+    """Measure an input in some formats; `seconds=0` leaves the times out."""
     rows: list[Measured] = []
     works: dict[int, tuple[Work, Work]] = {}
     for place, candidate in enumerate(formats):
         try:
             text = candidate.encode(value)
-        except Exception as error:  # Whatever a format raises is its answer.
+        except Exception as error:  # Any exception of a format is a result to report.
             reason = f"cannot carry it: {_first_line(error)}"
             rows.append(
                 Measured(candidate.name, candidate.reader, None, None, None, None, False, reason)
@@ -57,7 +57,7 @@ def measure(
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two values are equal as JSON has it: 1 is 1.0, and neither is true."""
+    """Return whether two values are equal as JSON values: 1 equals 1.0, and neither equals true."""
     pairs = [(one, other)]
     while pairs:
         a, b = pairs.pop()

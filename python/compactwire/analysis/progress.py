@@ -1,4 +1,4 @@
-"""A progress bar for those who watch: on standard error, if that is a terminal."""
+"""A progress bar on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE_SECONDS = 0.5
 
 
 def watched(items: Sequence[Item], show: bool | None) -> Iterator[Item]:
-    """Give the items one by one, and say how far it is.
+    """Iterate over the items, and show the progress.
 
     Parameters
     ----------

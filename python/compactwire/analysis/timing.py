@@ -1,4 +1,4 @@
-"""Medians of interleaved rounds: every work in turn, so that all see the same machine."""
+"""Medians of interleaved rounds: the functions alternate, so that all run under the same load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per call: the median of the rounds, and the quartiles round it."""
+    """Seconds per call: the median of the rounds, and its quartiles."""
 
     median: float
     low: float
@@ -25,7 +25,7 @@ class Timing:
 
 
 def interleave(works: Sequence[Work], *, rounds: int, seconds: float) -> list[Timing]:
-    """Time each of `works`, round by round in turn.
+    """Time each of `works`, alternating between them in every round.
 
     Parameters
     ----------
@@ -45,20 +45,20 @@ def interleave(works: Sequence[Work], *, rounds: int, seconds: float) -> list[Ti
 
 
 def spend(works: Sequence[Work], seconds: float) -> list[Timing]:
-    """Time each of `works` for about so long in all; a single call may take longer than that."""
+    """Time each of `works` for about this long in total; a single call may take longer."""
     longest = max((once(work, 1) for work in works), default=0.0)
     rounds = ROUNDS if longest < seconds else _FEW
     return interleave(works, rounds=rounds, seconds=seconds / rounds)
 
 
 def timing(times: list[float]) -> Timing:
-    """Give the median and the quartiles of some times."""
+    """Return the median and the quartiles of some times."""
     low, _, high = quantiles(times, n=4)
     return Timing(median(times), low, high)
 
 
 def once(work: Work, count: int) -> float:
-    """Time some calls in a row, without the garbage collector, which is for all works alike."""
+    """Time some calls in a row, with the garbage collector off for every one of `works`."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -72,7 +72,7 @@ def once(work: Work, count: int) -> float:
 
 
 def say_seconds(value: float) -> str:
-    """Say a time with three digits and the unit that fits; `-` for NaN."""
+    """Format a time with three digits and a fitting unit; `-` for NaN."""
     if math.isnan(value):
         return "-"
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):

@@ -1,4 +1,4 @@
-"""Tokens, counted by the tokenizer itself and not guessed from bytes.
+"""Token counts from the tokenizer itself, not estimated from bytes.
 
 A long text is counted in pieces. They are cut where the encodings of OpenAI always begin a new
 token, before a separator that follows an ASCII letter or digit, so that the sum is the count of the
@@ -22,7 +22,7 @@ _BOUNDARY = re.compile(r"(?s:.*)(?<=[0-9A-Za-z])(?=[\x00-&(-/:-@[-`{-~])")
 
 
 def count_tokens(text: str, encoding: str = "o200k_base") -> int:
-    """Count the tokens of a text.
+    """Count the tokens of a string.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
 
 
 def counter(tokenizer: str | Counter) -> Counter:
-    """Give the function that counts: the caller's own, or that of an encoding."""
+    """Return the counting function: the caller's own, or that of an encoding."""
     if callable(tokenizer):
         return tokenizer
     _encoder(tokenizer)
@@ -65,7 +65,7 @@ def counter(tokenizer: str | Counter) -> Counter:
 
 
 def name_of(tokenizer: str | Counter) -> str:
-    """Say what tokens were counted with."""
+    """Return the name of the tokenizer."""
     if isinstance(tokenizer, str):
         return tokenizer
     return str(getattr(tokenizer, "__name__", type(tokenizer).__name__))
@@ -79,7 +79,7 @@ def _encoder(encoding: str) -> Any:
         raise ValueError(f"no tokenizer is called {encoding!r}; there are {', '.join(known)}")
     try:
         return library.get_encoding(encoding)
-    except RuntimeError as error:  # Some of the names are for those who have tiktoken, too.
+    except RuntimeError as error:  # Some encodings also need tiktoken.
         raise ValueError(f"bpe-openai cannot count as {encoding!r}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""`compare_sessions`: a conversation sent turn by turn, whole and as what is new."""
+"""`compare_sessions`: a conversation sent turn by turn, in full and as changes only."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def compare_sessions(
     tokenizer: str | Counter = "o200k_base",
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Measure a conversation turn by turn: sent whole each time, and through a `Session`.
+    """Measure a conversation turn by turn: sent in full each time, and through a `Session`.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def compare_sessions(
 
 @dataclass(frozen=True)
 class _Sent:
-    """A turn in one way: what travels, whether it arrived, and how long that took."""
+    """One turn sent in one way: the messages, whether they were decoded equal, and the times."""
 
     texts: list[str]
     whole: bool
@@ -129,7 +129,7 @@ class _Sent:
 
 
 def _plainly(plain: Turn) -> _Sent:
-    """Send the whole request."""
+    """Send the full request."""
     text = compact(plain)
     return _Sent(
         [text],
@@ -140,14 +140,14 @@ def _plainly(plain: Turn) -> _Sent:
 
 
 class _Pair:
-    """Two ends of a connection; what can be done only once is timed on copies of them."""
+    """Both ends of a connection; calls that change a session are timed on copies."""
 
     def __init__(self, *, pack: bool) -> None:
         self.pack = pack
         self.ours, self.theirs = Session(), Session()
 
     def send(self, turn: Turn) -> _Sent:
-        """Send what is new."""
+        """Send the changes only."""
         writers = [copy.copy(self.ours) for _ in range(ROUNDS)]
         readers = [copy.copy(self.theirs) for _ in range(ROUNDS)]
         frames = self.ours.encode_request(**turn, pack=self.pack)
@@ -195,7 +195,7 @@ def _row(number: int, name: str, reader: Reader, sent: _Sent, count: Counter) ->
 
 
 def _requests(items: list[Any], tools: list[Any]) -> list[tuple[Turn, Turn]]:
-    """Give each request twice: as a session is given it, and as it is sent without one."""
+    """Return each request twice: as the arguments of a session, and as JSON without one."""
     for place, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise TypeError(f"item {place} is a {type(item).__name__}, not a message or a request")
