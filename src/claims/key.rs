@@ -3,8 +3,8 @@
 //! Invariant: a secret is in no message and no `Debug`, and every copy that is made here is wiped. A
 //! key file holds the seed as 64 hexadecimal digits and a line feed; on Unix its owner alone reads it.
 
-use super::attestation::Signer;
 use super::error::ProduceError;
+use super::signer::Signer;
 use crate::text::hex;
 use ed25519_dalek::Signer as _;
 use std::fmt;

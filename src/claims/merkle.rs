@@ -1,11 +1,12 @@
 //! One root for a chain of receipts, and its attestation: design section 9.
 
-use super::attestation::{Key, Signer};
+use super::attestation::Key;
 use super::bundle::Manifest;
 use super::canonical::Hash;
 use super::error::{Code, Failure};
 use super::fields;
 use super::receipt::Receipt;
+use super::signer::Signer;
 use crate::text::hex;
 use crate::value::Value;
 use sha2::{Digest, Sha256};

@@ -45,20 +45,22 @@ mod policy;
 mod produce;
 mod receipt;
 mod report;
+mod report_json;
 mod schema;
 mod signed;
+mod signer;
 mod steps;
 mod verify;
 
-pub use attestation::Scope;
 pub use error::{Code, Failure, ProduceError, one_line};
 pub use key::SigningKey;
 pub use metrics::{Computed, estimate as estimate_tokens};
-pub use options::{Inputs, Limits, Options};
+pub use options::{Inputs, Limits, Options, Progress};
 pub use produce::{
     Item, Signing, build_bundle, canonical_json, make_claim, make_receipt, make_trust_policy,
     merkle_attestation, merkle_root, parse_json, sign_receipt, verify_merkle_signature, write_json,
     write_receipt,
 };
-pub use report::{Problem, Report, Status};
-pub use verify::{CHECKS, Check, Progress, verify};
+pub use report::{CHECK_COUNT, Problem, Report, Status};
+pub use signer::Scope;
+pub use verify::{CHECKS, Check, verify};

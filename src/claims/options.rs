@@ -18,6 +18,17 @@ pub struct Inputs<'a> {
     pub merkle_attestation: Option<&'a Path>,
 }
 
+/// How far a verification is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is counted: "receipts" or "artifacts".
+    pub what: &'static str,
+    /// How many are done.
+    pub done: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
 /// How strictly a claim is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the switches of the specification")]

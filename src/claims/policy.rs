@@ -3,10 +3,10 @@
 //! Invariant: an entry is found by the validator's id where there is one, and then its key must be
 //! the entry's: an id alone is nothing that a signature proves.
 
-use super::attestation::Signer;
 use super::error::{Code, Failure, quoted};
 use super::fields;
 use super::schema::Misfit;
+use super::signer::Signer;
 use crate::text::hex;
 use crate::value::Value;
 use std::collections::HashMap;

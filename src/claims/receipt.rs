@@ -4,7 +4,7 @@
 //! stays are a few facts. So memory does not grow with what receipts contain, and the work is done on
 //! all processors. The checks look at these facts in their order later.
 
-use super::attestation::{Keys, Scope, Signer, verify_receipt};
+use super::attestation::{Keys, verify_receipt};
 use super::canonical::Hash;
 use super::error::{Code, Failure, cut};
 use super::fields;
@@ -12,6 +12,7 @@ use super::files::{Folder, Refusal};
 use super::options::Options;
 use super::schema::{self, Document, Misfit};
 use super::signed::Form;
+use super::signer::{Scope, Signer};
 use crate::value::Value;
 use std::collections::HashSet;
 

@@ -3,8 +3,8 @@
 //! All of these texts are the receipt in canonical form, but for two members. So it is written once,
 //! and the texts are put together of its parts: a receipt may have 64 signatures, each over all of it.
 
-use super::attestation::{SCHEME, Scope, Signer};
 use super::canonical::{Hash, Members, canon};
+use super::signer::{SCHEME, Scope, Signer};
 use crate::json::{self, Escape};
 use crate::text::hex;
 use crate::value::Value;

@@ -3,7 +3,7 @@
 //! One function for each line of [`CHECKS`](super::verify::CHECKS) that is more than one call.
 
 use super::artifacts;
-use super::attestation::{Keys, Scope};
+use super::attestation::Keys;
 use super::bundle::{BUNDLE, Manifest};
 use super::canonical::Hash;
 use super::claim::Claim;
@@ -11,13 +11,13 @@ use super::error::{Code, Failure, cut};
 use super::files::{self, Content, Folder, Kind, Refusal};
 use super::merkle;
 use super::metrics::{self, CLAIM, Computed};
-use super::options::{Inputs, Options};
+use super::options::{Inputs, Options, Progress};
 use super::parallel;
 use super::policy::{Policy, Signs};
 use super::receipt::{self, Attested, Receipt};
 use super::report::{Report, bug};
 use super::schema::{self, Document, Misfit, Schema};
-use super::verify::Progress;
+use super::signer::Scope;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 

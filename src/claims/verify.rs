@@ -7,9 +7,9 @@
 use super::error::Failure;
 use super::merkle;
 use super::metrics;
-use super::options::{Inputs, Options};
+use super::options::{Inputs, Options, Progress};
 use super::receipt;
-use super::report::{Report, Status, bug};
+use super::report::{CHECK_COUNT, Report, Status, bug};
 use super::steps::{self, Run};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ const fn check(
 
 /// All checks, in their order.
 #[rustfmt::skip]
-pub static CHECKS: [Check; 44] = [
+pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.1.1", "the bundle exists and has a bundle.json", always, steps::find_bundle),
     check("5.1.2", "the folder of the receipts exists", chain, steps::find_receipts),
     check("5.1.3", "the trust policy exists", policy_needed, steps::find_policy),
@@ -91,17 +91,6 @@ pub static CHECKS: [Check; 44] = [
     check("5.8.4", "the counts are those of the artifacts", always, |run| metrics::check_counts(run.claim()?, run.computed()?)),
     check("5.8.5", "no metric is unexpected", always, |run| metrics::check_unexpected(run.claim()?)),
 ];
-
-/// How far a verification is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// What is counted: "receipts" or "artifacts".
-    pub what: &'static str,
-    /// How many are done.
-    pub done: usize,
-    /// How many there are.
-    pub total: usize,
-}
 
 /// Verifies a claim. `progress` hears of receipts and artifacts and may stop the verification, which
 /// then has no verdict.

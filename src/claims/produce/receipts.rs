@@ -1,7 +1,7 @@
 //! Receipts: made one after the other, signed by one key or several, chained and written.
 
 use super::{Result, judge, judge_manifest, output, refused, set};
-use crate::claims::attestation::{Keys, SCHEME, Scope, Signer, verify_receipt};
+use crate::claims::attestation::{Keys, verify_receipt};
 use crate::claims::canonical::{Hash, canon_lf};
 use crate::claims::error::{Code, Failure, ProduceError};
 use crate::claims::fields;
@@ -12,6 +12,7 @@ use crate::claims::options::Limits;
 use crate::claims::receipt::{self, Receipt};
 use crate::claims::schema;
 use crate::claims::signed::Form;
+use crate::claims::signer::{SCHEME, Scope, Signer};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,0 +1,47 @@
+//! The signer that an attestation names, and the bytes its signature covers. Design section 7.
+
+use super::error::Failure;
+use super::fields;
+use crate::text::hex;
+use crate::value::Value;
+
+/// The only signature scheme.
+pub(super) const SCHEME: &str = "ed25519";
+
+/// Which bytes of a receipt a signature is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Without `receipt_hash`: the specification's.
+    Spec,
+    /// With `receipt_hash`: the reference validator's.
+    Reference,
+}
+
+impl Scope {
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// Who an attestation says has signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Signer {
+    pub(super) validator_id: Option<Box<str>>,
+    pub(super) build_id: Option<Box<str>>,
+    /// `None` for what is no key.
+    pub(super) public_key: Option<[u8; 32]>,
+}
+
+impl Signer {
+    pub(super) fn new(attestation: &Value<'_>) -> Result<Self, Failure> {
+        Ok(Self {
+            validator_id: fields::optional_text(attestation, "validator_id")?.map(Into::into),
+            build_id: fields::optional_text(attestation, "build_id")?.map(Into::into),
+            public_key: hex::decode(fields::text(attestation, "public_key")?.as_bytes()),
+        })
+    }
+}
