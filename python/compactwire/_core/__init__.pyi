@@ -1,7 +1,4 @@
-"""The compiled core: what its functions and types take, give and raise.
-
-Import `compactwire` instead.
-"""
+"""The compiled core of compactwire; import `compactwire` instead."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
