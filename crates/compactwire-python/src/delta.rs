@@ -10,19 +10,19 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyString;
 use std::sync::{Mutex, PoisonError};
 
-/// Write the shortest delta that turns one text into another.
+/// Encode the shortest delta that turns one text into another.
 ///
 /// Parameters
 /// ----------
 /// old, new : str
-///     What the other end has, and what it should have.
+///     The text that the peer has, and the text that it should have.
 ///
 /// Returns
 /// -------
 /// str
 ///     `D|F|`, `D|+|` or `D|R|` with text, or `D|Z|` with one of them compressed, whichever is
-///     shortest in UTF-8 bytes. A replacement is written only where every known reader understands
-///     it alike. Equal texts give `D|+|`.
+///     shortest in UTF-8 bytes. A replacement is written only if all known readers interpret it
+///     alike. For equal texts the delta is `D|+|`.
 ///
 /// Raises
 /// ------
@@ -46,13 +46,13 @@ pub(super) fn encode_delta<'py>(
 /// Parameters
 /// ----------
 /// old : str
-///     The text so far.
+///     The current text.
 /// delta : str, bytes, bytearray or memoryview
-///     `D|F|text` takes its place, `D|+|text` is added, `D|R|position|text` is written over it from
-///     that code point on, `D|Z|` holds a compressed delta.
+///     `D|F|text` replaces the text, `D|+|text` appends to it, `D|R|position|text` overwrites it
+///     from that code point on, `D|Z|` contains a compressed delta.
 /// replace : {"overwrite", "truncate"}
-///     Whether a replacement leaves what lies behind it (the specification) or cuts it off (the
-///     clients of protocol 2).
+///     Whether a `D|R|` replacement keeps the text after it (the specification) or truncates the
+///     text there (the clients of protocol 2).
 /// max_size : int
 ///     The largest decompressed size of a delta in bytes, 64 MiB by default.
 ///
@@ -64,7 +64,7 @@ pub(super) fn encode_delta<'py>(
 /// Raises
 /// ------
 /// DecodeError
-///     `InvalidFormat` for a malformed delta, a position behind the end or a lone surrogate; for
+///     `InvalidFormat` for a malformed delta, a position after the end or a lone surrogate; for
 ///     `D|Z|` also the errors of Base85, Base64 and decompression.
 ///
 /// Source: Compact Protocol v2 "Streaming Delta Protocol".
@@ -90,7 +90,7 @@ fn options(replace: &str, max_size: Size) -> PyResult<ApplyOptions> {
     Ok(ApplyOptions { replace: args::replace(replace)?, max_size: max_size.0 })
 }
 
-/// A text that grows by deltas; both ends of a stream have one. Thread-safe.
+/// One end of a text stream that is transferred as deltas. Thread-safe.
 ///
 /// Parameters
 /// ----------
@@ -99,7 +99,7 @@ fn options(replace: &str, max_size: Size) -> PyResult<ApplyOptions> {
 /// replace : {"overwrite", "truncate"}
 ///     As in `apply_delta`.
 /// max_size : int
-///     The largest size of a decompressed delta, and of the text that `apply` makes, in bytes.
+///     The largest size in bytes of a decompressed delta, and of the text that `apply` returns.
 ///
 /// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyclass(frozen, module = "compactwire")]
@@ -119,7 +119,7 @@ impl DeltaStream {
         Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
     }
 
-    /// Take over a new text and return the delta that tells the other end.
+    /// Set a new text and return the delta to send to the peer.
     ///
     /// Raises
     /// ------
@@ -133,12 +133,12 @@ impl DeltaStream {
         Ok(PyString::new(py, &delta))
     }
 
-    /// Apply a delta of the other end and return the text; on an error it stays as it was.
+    /// Apply a delta of the peer and return the new text; an error leaves the text unchanged.
     ///
     /// Raises
     /// ------
     /// DecodeError
-    ///     As `apply_delta`; `OutputTooLarge` also when the text would grow above `max_size`.
+    ///     As `apply_delta`; `OutputTooLarge` also if the text would become larger than `max_size`.
     #[pyo3(signature = (delta, /))]
     fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> Result<Bound<'py, PyString>> {
         let py = delta.py();
@@ -149,7 +149,7 @@ impl DeltaStream {
         Ok(PyString::new(py, &content))
     }
 
-    /// The text so far.
+    /// The current text.
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         let content = self.work(py, 0, |core| core.content().to_owned());
@@ -167,7 +167,7 @@ impl DeltaStream {
 }
 
 impl DeltaStream {
-    /// Works on the stream under its lock; nothing of Python's may happen in `work`.
+    /// Runs `work` under the lock of the stream; `work` must not run Python code.
     fn work<T: Send>(
         &self,
         py: Python<'_>,

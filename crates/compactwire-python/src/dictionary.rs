@@ -2,6 +2,7 @@
 
 use super::args::{self, Input, Size};
 use super::errors::{Result, os_error};
+use super::record::{Frozen, returned_by_value};
 use super::response::Response;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, Named};
 use pyo3::exceptions::PyTypeError;
@@ -12,17 +13,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A zstd dictionary, trained on messages like those that it will compress.
+/// A zstd dictionary, trained on typical messages.
 ///
-/// Immutable, and ready for any number of threads. Made by `train`, `load`, `from_bytes` or
-/// `default`. Messages name their dictionary by its `id`.
+/// Immutable and thread-safe. Created by `train`, `load`, `from_bytes` or `default`. A message
+/// refers to its dictionary by `id`.
 ///
 /// Source: Compact Protocol v4 sections 1 and 2.
-#[pyclass(frozen, module = "compactwire")]
+#[pyclass(frozen, extends = Frozen, module = "compactwire")]
 pub(super) struct Dictionary {
     core: Arc<compact::Dictionary>,
     name: String,
 }
+
+returned_by_value!(Dictionary, Frozen);
 
 #[pymethods]
 impl Dictionary {
@@ -31,20 +34,21 @@ impl Dictionary {
     /// Parameters
     /// ----------
     /// samples : iterable of str, Response, Mapping or bytes
-    ///     Typical results or whole responses; bytes are taken as MessagePack that is ready. A
-    ///     hundred or more, together several times the size of the dictionary.
+    ///     Typical results or whole responses; bytes are used as they are, as encoded MessagePack.
+    ///     A hundred or more, together several times the size of the dictionary.
     /// size : int
-    ///     The largest size in bytes.
+    ///     The largest size of the dictionary in bytes.
     /// content_type, model : str
-    ///     What the samples are and who wrote them; for the file's first line.
+    ///     The kind of content and the model that wrote it, for the first line of the file.
     /// time : int, optional
-    ///     Seconds since 1970 for the file's first line; now, unless given. The rest of the file
-    ///     depends on the samples alone.
+    ///     Seconds since 1970 for the first line of the file; the current time by default. The rest
+    ///     of the file depends on the samples alone.
     ///
     /// Raises
     /// ------
     /// EncodeError
-    ///     The samples are too few or too small; a text has what the first line cannot carry.
+    ///     The samples are too few or too small, or the first line cannot contain a character of
+    ///     `content_type` or `model`.
     ///
     /// Source: Compact Protocol v4 sections 1 and 2.
     #[staticmethod]
@@ -81,27 +85,27 @@ impl Dictionary {
         Ok(Self::new(Arc::new(core), None))
     }
 
-    /// The dictionary inside the package, which every `decode` knows.
+    /// Return the dictionary built into the package, which `decode` always tries.
     #[staticmethod]
     fn default() -> Self {
         Self::new(Arc::clone(compact::Dictionary::built_in()), None)
     }
 
-    /// Read a dictionary file, of version 1 or 2, or a bare zstd dictionary.
+    /// Read a dictionary file of version 1 or 2, or a bare zstd dictionary.
     ///
     /// Parameters
     /// ----------
     /// path : str or path-like
     ///     The file.
     /// name : str, optional
-    ///     The name by which old containers ask for it; by default its content type.
+    ///     The name by which old containers refer to the dictionary; by default its content type.
     ///
     /// Raises
     /// ------
     /// InvalidFormat
-    ///     It is no dictionary.
+    ///     The file is not a dictionary.
     /// OSError
-    ///     It cannot be read.
+    ///     The file cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
     fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> Result<Self> {
@@ -109,12 +113,12 @@ impl Dictionary {
         Self::parse(&file, name)
     }
 
-    /// Read a dictionary from the bytes of its file; otherwise as `load`.
+    /// Read a dictionary from the bytes of a file; otherwise like `load`.
     ///
     /// Raises
     /// ------
     /// InvalidFormat
-    ///     They are no dictionary.
+    ///     The bytes are not a dictionary.
     #[staticmethod]
     #[pyo3(signature = (data, /, *, name = None))]
     fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> Result<Self> {
@@ -126,60 +130,60 @@ impl Dictionary {
     /// Parameters
     /// ----------
     /// path : str or path-like
-    ///     The file; one that is there is replaced.
+    ///     The file; an existing file is replaced.
     ///
     /// Raises
     /// ------
     /// OSError
-    ///     It cannot be written.
+    ///     The file cannot be written.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let file = self.core.to_bytes();
         py.detach(|| std::fs::write(&path, file)).map_err(|error| os_error(&error, path))
     }
 
-    /// The bytes of its file.
+    /// Return the bytes of the dictionary file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.core.to_bytes())
     }
 
-    /// The id that zstd gave it and frames carry; 0 for a dictionary without one.
+    /// The zstd dictionary id, which frames contain; 0 if the dictionary has none.
     #[getter]
     fn id(&self) -> u32 {
         self.core.id()
     }
 
-    /// The name that old containers use; its content type unless another was given.
+    /// The name that old containers use; by default the content type.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the samples were.
+    /// The kind of content of the samples.
     #[getter]
     fn content_type(&self) -> &str {
         &self.core.description().content_type
     }
 
-    /// Which model wrote the samples; empty for any.
+    /// The model that wrote the samples; empty for any.
     #[getter]
     fn model(&self) -> &str {
         &self.core.description().model
     }
 
-    /// How many samples it was trained on.
+    /// The number of samples.
     #[getter]
     fn samples(&self) -> u64 {
         self.core.description().samples
     }
 
-    /// When it was trained, as its file says it: in ours, seconds since 1970.
+    /// The time of the training as written in the file; this package writes seconds since 1970.
     #[getter]
     fn time(&self) -> &str {
         &self.core.description().time
     }
 
-    /// Its size in bytes, without the line that describes it.
+    /// The size in bytes, without the first line of the file.
     #[getter]
     fn size(&self) -> usize {
         self.core.content().len()
@@ -199,14 +203,6 @@ impl Dictionary {
         let mut hasher = DefaultHasher::new();
         self.key().hash(&mut hasher);
         hasher.finish()
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
@@ -246,8 +242,7 @@ impl Dictionary {
     }
 }
 
-/// A sample as it is compressed: text stands for the response with that result; bytes are taken as
-/// they are.
+/// The bytes of a sample: a string becomes the response with that result, bytes stay as they are.
 fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     let py = item.py();
     if let Ok(bytes) = item.cast::<PyBytes>() {
@@ -260,7 +255,7 @@ fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     Ok(sample?)
 }
 
-/// The dictionaries that a caller gives to a decoder, kept alive.
+/// The dictionaries that the caller passes to a decoder, kept alive.
 pub(super) struct Given<'py>(Vec<Bound<'py, Dictionary>>);
 
 impl<'py> Given<'py> {

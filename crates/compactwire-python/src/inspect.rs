@@ -1,4 +1,4 @@
-//! `inspect`: what a message weighs, layer by layer.
+//! `inspect`: the size of a message, layer by layer.
 
 use super::args::{Input, Size};
 use super::detached;
@@ -11,24 +11,24 @@ use compactwire::compact::{
 };
 use pyo3::prelude::*;
 
-/// What a message is and what it weighs, layer by layer.
+/// The format of a message and the size of each of its layers.
 #[pyclass(frozen, get_all, module = "compactwire")]
 pub(super) struct Inspection {
     /// The format, a member of `Format`.
     format: Py<PyAny>,
     /// The MessagePack layout: 1, 2, 3 or "map"; None for a text format.
     version: Option<Py<PyAny>>,
-    /// How it is compressed: "zlib", "gzip" or "zstd"; None where it is not.
+    /// The compression: "zlib", "gzip" or "zstd"; None without compression.
     compression: Option<&'static str>,
-    /// The id of the dictionary, where one was used.
+    /// The id of the dictionary; None without a dictionary.
     dictionary_id: Option<u32>,
-    /// Size of each layer in UTF-8 bytes, from the wire inwards: pairs of name and size.
+    /// The size of each layer in bytes, from the message inwards, as pairs of name and size.
     layers: Vec<(&'static str, usize)>,
-    /// Size of the same response as a verbose message (compact JSON), in bytes.
+    /// The size of the same response as a verbose message (compact JSON), in bytes.
     verbose_size: usize,
-    /// Size on the wire over `verbose_size`.
+    /// The size of the message divided by `verbose_size`.
     ratio: f64,
-    /// The response.
+    /// The decoded response.
     response: Py<Response>,
 }
 
@@ -42,7 +42,7 @@ impl Inspection {
     }
 }
 
-/// Say what a message is and what it weighs, layer by layer.
+/// Decode a message and return the size of each of its layers.
 ///
 /// Parameters
 /// ----------
@@ -52,8 +52,8 @@ impl Inspection {
 /// Returns
 /// -------
 /// Inspection
-///     Format, layout, compression, the size of every layer in bytes, and the ratio against the
-///     same response as a verbose message.
+///     The format, layout and compression, the size of each layer in bytes, and the ratio to the
+///     size of the same response as a verbose message.
 ///
 /// Raises
 /// ------
@@ -103,6 +103,6 @@ pub(super) fn inspect<'py>(
         layers: layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect(),
         verbose_size,
         ratio: wire.len() as f64 / verbose_size as f64,
-        response: Py::new(py, Response::from_core(py, &decoded))?,
+        response: Response::from_core(py, &decoded).into_pyobject(py)?.unbind(),
     })
 }

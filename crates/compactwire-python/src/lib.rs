@@ -17,6 +17,7 @@ mod gcf;
 mod graph;
 mod inspect;
 mod message;
+mod record;
 mod request;
 mod response;
 mod session;
@@ -48,6 +49,8 @@ mod _core {
     use super::inspect::{Inspection, inspect};
     #[pymodule_export]
     use super::message::{decode, decode_base85, detect, encode, encode_base85};
+    #[pymodule_export]
+    use super::record::{Frozen, Record};
     #[pymodule_export]
     use super::request::Request;
     #[pymodule_export]

@@ -13,39 +13,41 @@ use pyo3::types::{PyBytes, PyInt, PyString};
 /// Default of `max_size`.
 pub(super) const DEFAULT_MAX_SIZE: Size = Size(limits::DEFAULT_MAX_SIZE);
 
-/// Base85 is about this much faster than the compressor that `DETACH_FROM` is meant for.
+/// Base85 is about this many times as fast as the compressor that `DETACH_FROM` is chosen for.
 const BASE85_SPEEDUP: usize = 16;
 
-/// Fewer characters than this take no time worth mentioning, whatever is in them.
+/// Messages of fewer characters are decoded in negligible time, whatever their content.
 const NEVER_LARGE: usize = 256;
 
-/// How much more work than one zstd message a dictionary is, and all formats in turn.
+/// Work of a dictionary, and of all formats in turn, as a multiple of the work of one zstd message.
 const DICTIONARY_EFFORT: usize = 4;
 const ALL_FORMATS_EFFORT: usize = 10;
 
-/// Write a response as one text.
+/// Encode a response as a message.
 ///
 /// Parameters
 /// ----------
 /// response : Response or Mapping
-///     The response, or a mapping with the fields of one ("result", "model", ...) or with the
-///     members of a verbose message ("response", "model", "returncode", ...) and no others.
+///     The response, or a mapping that has only the fields of a response ("result", "model", ...)
+///     or only the members of a verbose message ("response", "model", "returncode", ...).
 /// format : str
-///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the
-///     size of the result, "smallest" takes the shortest text of all.
+///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
+///     size of the result, "smallest" tries all formats and returns the shortest message.
 /// protocol : {4, 2}
-///     The dialect. `decode` reads both.
+///     The protocol version. `decode` reads both.
 /// msgpack_version : 1, 2, 3 or "map", optional
-///     The MessagePack layout, for the formats that have one. Default: 3 in protocol 2, "map" in
-///     protocol 4 and in "zstd" and "dictionary". A model without an integer turns 2 and 3 into 1.
+///     The MessagePack layout, for the formats that use MessagePack. Default: 3 in protocol 2,
+///     "map" in protocol 4 and in "zstd" and "dictionary". If the model has no integer code, layout
+///     1 is used in place of 2 and 3.
 /// dictionary : Dictionary, optional
-///     What "dictionary" compresses with (default: the built-in one); "auto" in protocol 4 takes it
-///     where the text becomes shorter, "smallest" tries it. The other formats have no use for it.
+///     The dictionary that "dictionary" compresses with (default: the built-in one). "auto" in
+///     protocol 4 uses it if the message becomes shorter, "smallest" tries it. The other formats
+///     ignore it.
 ///
 /// Returns
 /// -------
 /// str
-///     The message. All but "verbose" and "dsl" are ASCII.
+///     The message. It is ASCII in all formats but "verbose" and "dsl".
 ///
 /// Raises
 /// ------
@@ -54,9 +56,9 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ///
 /// Notes
 /// -----
-/// `model_name`, `returncode`, `reasoning_effort` and `ultrathink` travel in "verbose" only: the
-/// specifications give the other formats no place for them. A free text as `model` comes back from
-/// "verbose" as `model_name`, because there the member holds a name.
+/// `model_name`, `returncode`, `reasoning_effort` and `ultrathink` are written in "verbose" only:
+/// the specifications define no place for them in the other formats. A `model` that is not a model
+/// code is read back from "verbose" as `model_name`, because the member holds a name there.
 ///
 /// Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
 #[pyfunction]
@@ -92,39 +94,39 @@ pub(super) fn encode<'py>(
     Ok(PyString::new(py, &wire))
 }
 
-/// Read a response in any format of either protocol.
+/// Decode a message in any format of either protocol.
 ///
 /// Parameters
 /// ----------
 /// wire : str, bytes, bytearray or memoryview
-///     The message; bytes are UTF-8. White space and a byte order mark before it are skipped;
-///     so is white space behind it, but the result of the DSL is kept to the last character.
+///     The message; bytes are UTF-8. White space and a byte order mark before the message are
+///     skipped, and so is white space after it, except in the DSL, whose result is kept to the last
+///     character.
 /// max_size : int
-///     The largest decompressed size in bytes, 64 MiB by default; checked before memory is taken.
-///     The `str` that Python makes of it takes up to four bytes for each character on top.
+///     The largest decompressed size in bytes, 64 MiB by default; checked before memory is
+///     allocated. The resulting `str` takes up to four more bytes per character.
 /// dictionary, dictionaries : Dictionary, iterable of Dictionary
-///     Where to look for the dictionary of a message, before the built-in one.
+///     Dictionaries to try before the built-in one.
 /// fallback : bool
-///     Take a text that cannot be decoded as the result itself, with format "raw". Bytes that are
-///     not UTF-8 are no text: `InvalidFormat` all the same.
+///     Whether a message that cannot be decoded is returned as the result itself, with format
+///     "raw". Bytes that are not UTF-8 still raise `InvalidFormat`.
 ///
 /// Returns
 /// -------
 /// Response
-///     Its `format` and `version` tell how it travelled.
+///     The response. `format` and `version` are those of the message.
 ///
 /// Raises
 /// ------
 /// DecodeError
-///     One of its subclasses says what is wrong and where: `EmptyResponse`, `InvalidPrefix`,
-///     `InvalidFormat`, `MissingField`, `InvalidBase64`, `InvalidBase85Char`,
-///     `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`, `OutputTooLarge`,
-///     `InvalidMsgpack`, `DictionaryNotFound`.
+///     The message is invalid. Each error is a subclass, with the position as an attribute:
+///     `EmptyResponse`, `InvalidPrefix`, `InvalidFormat`, `MissingField`, `InvalidBase64`,
+///     `InvalidBase85Char`, `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`,
+///     `OutputTooLarge`, `InvalidMsgpack`, `DictionaryNotFound`.
 ///
 /// Notes
 /// -----
-/// Keys and members that a response does not have are passed over: at most 1024, nested at most 128
-/// levels deep.
+/// Unknown keys and members are ignored: at most 1024, nested at most 128 levels deep.
 ///
 /// Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
 #[pyfunction]
@@ -157,22 +159,23 @@ pub(super) fn decode<'py>(
     }
 }
 
-/// Say what a text is by its first characters, without decoding it.
+/// Detect the format of a message by its first characters, without decoding it.
 ///
 /// Parameters
 /// ----------
 /// wire : str, bytes, bytearray or memoryview
-///     The text; bytes are UTF-8.
+///     The message; bytes are UTF-8.
 ///
 /// Returns
 /// -------
 /// Format
-///     A response's format, or DELTA, TOOL, SYSTEM, REQUEST, GCF for what other functions read.
+///     The format of a response, or DELTA, TOOL, SYSTEM, REQUEST, GCF for messages that other
+///     functions read.
 ///
 /// Raises
 /// ------
 /// EmptyResponse, InvalidPrefix, InvalidFormat
-///     It is nothing, or begins like none of them, or is not UTF-8.
+///     The message is empty, begins with no known prefix, or is not UTF-8.
 ///
 /// Source: Compact Protocol v2 "Format Detection", v4 section 1.
 #[pyfunction]
@@ -189,17 +192,17 @@ pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
 /// Parameters
 /// ----------
 /// data : bytes, bytearray or memoryview
-///     Any bytes. The last one to three become two to four characters.
+///     Any bytes. The last one to three bytes are encoded as two to four characters.
 ///
 /// Returns
 /// -------
 /// str
-///     ASCII, a quarter longer than the data.
+///     ASCII characters, a quarter more than there are bytes.
 ///
 /// Raises
 /// ------
 /// TypeError
-///     Text instead of bytes: which encoding it should have is the caller's to say.
+///     `data` is a `str`: encode it first.
 ///
 /// Source: Compact Protocol v2 section 4.
 #[pyfunction]
@@ -219,17 +222,18 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
-///     Digits only; white space is not skipped.
+///     Base85 digits only; white space is not skipped.
 ///
 /// Returns
 /// -------
 /// bytes
-///     Four bytes for five characters.
+///     The decoded bytes: four for every five characters.
 ///
 /// Raises
 /// ------
 /// InvalidBase85Char, InvalidBase85Length, InvalidBase85Value
-///     A foreign character, one character too many, five that mean a number above 2^32 - 1.
+///     A character outside the alphabet, one character left over, or five characters that encode a
+///     number above 2^32 - 1.
 ///
 /// Source: Compact Protocol v2 section 4.
 #[pyfunction]

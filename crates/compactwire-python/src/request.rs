@@ -1,6 +1,7 @@
-//! `compactwire.Request`: what a request asks, whole.
+//! `compactwire.Request`: a request with all references resolved.
 
 use super::args::{self, utf8};
+use super::record::{self, Names, Record, returned_by_value};
 use super::walk;
 use compactwire::json::{self, Escape};
 use compactwire::session;
@@ -12,46 +13,49 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// A request with everything resolved: what the sender's `encode_request` was given.
+/// A request with all references resolved: the arguments of the sender's `encode_request`.
 ///
-/// Immutable; two are equal when their JSON is, so that the order of an object's members does not
-/// count, and 1 is not 1.0.
+/// Immutable. Two requests are equal if their JSON is equal: the order of an object's members does
+/// not matter, and 1 is not 1.0.
 ///
 /// Parameters
 /// ----------
 /// tool : dict or list of dict, optional
-///     The definition of a tool, or of several.
+///     The definition of one tool or of several.
 /// system : str, optional
 ///     The system prompt.
 /// args : optional
-///     The arguments: any value that `json.dumps` takes.
+///     The arguments: any value that `json.dumps` accepts.
 /// context : str, optional
 ///     The whole conversation.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     A value that JSON has not; `field` names it, as in "args.rows[3].total".
+///     A value has no JSON form; `field` is its path, such as "args.rows[3].total".
 ///
 /// Source: Compact Protocol v2 "Compact Request Format".
-#[pyclass(frozen, module = "compactwire")]
+#[pyclass(frozen, extends = Record, module = "compactwire")]
 pub(super) struct Request {
-    /// JSON objects: the text as it came.
+    /// JSON objects, as received.
     tools: Vec<Arc<str>>,
     system: Option<Py<PyString>>,
     args: String,
     context: Option<Py<PyString>>,
 }
 
-/// The names of the constructor's arguments, in their order.
-const FIELDS: [&str; 4] = ["tool", "system", "args", "context"];
+const FIELDS: Names = Names(&["tool", "system", "args", "context"]);
+
+returned_by_value!(Request, Record);
 
 #[pymethods]
 impl Request {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
-        ("tool", "system", "args", "context")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = FIELDS;
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = FIELDS;
 
     #[new]
     #[pyo3(signature = (tool = None, system = None, args = None, context = None))]
@@ -75,9 +79,9 @@ impl Request {
         Ok(Self { tools, system, args: canonical(args, "args")?, context })
     }
 
-    /// The definition of the tool; a list where there are several, None where there is none.
+    /// The definition of the tool; a list if there are several, None if there is none.
     ///
-    /// Like `tools` and `args` a new object each time, for a request does not change.
+    /// A new object each time, like `tools` and `args`, so that the request cannot be mutated.
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.tools[..] {
@@ -105,21 +109,14 @@ impl Request {
         walk::parse(py, &self.args)
     }
 
-    /// The whole conversation; None where the request has none.
+    /// The whole conversation; None if the request has no context.
     #[getter]
     fn context(&self, py: Python<'_>) -> Option<Py<PyString>> {
         self.context.as_ref().map(|text| text.clone_ref(py))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let mut parts = Vec::new();
-        for name in FIELDS {
-            let value = slf.getattr(name)?;
-            if !value.is_none() {
-                parts.push(format!("{name}={}", value.repr()?));
-            }
-        }
-        Ok(format!("Request({})", parts.join(", ")))
+        record::repr(slf.as_any(), |_, value| Ok(!value.is_none()))
     }
 
     fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
@@ -130,36 +127,6 @@ impl Request {
         let mut hasher = DefaultHasher::new();
         self.key(py)?.hash(&mut hasher);
         Ok(hasher.finish())
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    /// A request with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = PyDict::new(slf.py());
-        for name in FIELDS {
-            fields.set_item(name, slf.getattr(name)?)?;
-        }
-        if let Some(changes) = changes {
-            fields.update(changes.as_mapping())?;
-        }
-        slf.get_type().call((), Some(&fields))
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let fields = FIELDS.map(|name| slf.getattr(name));
-        let fields = PyTuple::new(slf.py(), fields.into_iter().collect::<PyResult<Vec<_>>>()?)?;
-        (slf.get_type(), fields).into_pyobject(slf.py())
     }
 }
 
@@ -178,7 +145,7 @@ impl Request {
         self.tools.iter().map(|tool| walk::parse(py, tool)).collect()
     }
 
-    /// What makes two requests equal. A peer's JSON may be spelled in its own way.
+    /// The parts that decide whether two requests are equal, as canonical JSON.
     fn key(&self, py: Python<'_>) -> PyResult<[Vec<Option<String>>; 2]> {
         let text = |text: &Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
@@ -190,7 +157,7 @@ impl Request {
 }
 
 fn respelled(text: &str) -> String {
-    // Only an integer of more digits than a limit that somebody lifted is not read again.
+    // Parsing fails only for an integer with more digits than the default limit allows.
     json::parse(text, json::Limits::default())
         .map_or_else(|_| text.to_owned(), |value| spelled(&value))
 }
@@ -201,7 +168,7 @@ fn spelled(value: &Value<'_>) -> String {
     text
 }
 
-/// The canonical JSON of a Python object; `null` without one.
+/// The canonical JSON of a Python object, or `null` if there is no object.
 pub(super) fn canonical(object: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<String> {
     let value = object.map_or(Ok(Value::Null), |object| walk::value(object, field))?;
     Ok(spelled(&value))

@@ -2,6 +2,7 @@
 
 use super::args::{Passed, boolean, int64, natural, text, utf8};
 use super::errors::invalid_field;
+use super::record::{Names, Record, returned_by_value};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::prelude::*;
@@ -11,41 +12,41 @@ use pyo3::{IntoPyObjectExt, intern};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// An answer of a language model, or the result of a tool.
+/// The response of a language model or of a tool.
 ///
-/// Immutable; equal when all fields but `format` and `version` are, where a `model_name` that is
-/// the `model` counts as none.
+/// Immutable. Two responses are equal if all fields but `format` and `version` are equal; a
+/// `model_name` that equals `model` counts as None.
 ///
 /// Parameters
 /// ----------
 /// result : str
-///     The answer.
+///     The text of the response.
 /// model : str
-///     The model's code (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other text.
+///     The code of the model (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other
+///     string.
 /// status : {"OK", "ERR", "PART", "STREAM"}
-///     Whether the answer is whole and well; "PARTIAL" is another spelling of "PART". Without it, a
-///     returncode that is not 0 means "ERR".
+///     The status; "PARTIAL" is an alias of "PART". The default is "ERR" if `returncode` is not 0.
 /// tokens : int
-///     How many tokens the answer cost, 0 to 2^63 - 1.
+///     The number of tokens used, 0 to 2^63 - 1.
 /// model_name, returncode, reasoning_effort, ultrathink : optional
-///     Members of a verbose message; the other formats have no place for them.
+///     Members that only the verbose format has.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     A status that does not exist, a number out of range, text with a lone surrogate.
+///     The status is unknown, a number is out of range, or a string has a lone surrogate.
 ///
 /// Source: Compact Protocol v2 part 1, v4 sections 3 and 4.
-#[pyclass(frozen, module = "compactwire")]
+#[pyclass(frozen, extends = Record, module = "compactwire")]
 pub(super) struct Response {
-    /// The answer.
+    /// The text of the response.
     #[pyo3(get)]
     result: Py<PyString>,
-    /// The model's code, or any other text.
+    /// The code of the model, or any other string.
     #[pyo3(get)]
     model: Py<PyString>,
     status: Status,
-    /// How many tokens the answer cost.
+    /// The number of tokens used.
     #[pyo3(get)]
     tokens: u64,
     verbose: Option<Box<Verbose>>,
@@ -53,7 +54,7 @@ pub(super) struct Response {
     layout: Option<Layout>,
 }
 
-/// The fields that only the verbose format has.
+/// Fields that only the verbose format has.
 #[derive(Default)]
 struct Verbose {
     model_name: Option<Py<PyString>>,
@@ -62,7 +63,7 @@ struct Verbose {
     ultrathink: Option<bool>,
 }
 
-/// How a decoded response came.
+/// Where a decoded response comes from.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
     Decoded(Format),
@@ -98,12 +99,16 @@ const MISSING: &str =
 const MEMBERS: [&str; 7] =
     ["model", "returncode", "response", "reasoning_effort", "ultrathink", "status", "tokens"];
 
+returned_by_value!(Response, Record);
+
 #[pymethods]
 impl Response {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
-        ("result", "model", "status", "tokens")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&FIELDS);
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = Names(&["result", "model", "status", "tokens"]);
 
     #[new]
     #[pyo3(signature = (
@@ -162,7 +167,7 @@ impl Response {
         })
     }
 
-    /// Whether the answer is whole and well: "OK", "ERR", "PART" or "STREAM".
+    /// The status: "OK", "ERR", "PART" or "STREAM".
     #[getter]
     fn status<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         let code = match self.status {
@@ -174,37 +179,37 @@ impl Response {
         code.clone()
     }
 
-    /// The model's name in a verbose message, where it is not the code itself.
+    /// The model's name in a verbose message; None if it is the code.
     #[getter]
     fn model_name(&self, py: Python<'_>) -> Option<Py<PyString>> {
         self.verbose.as_ref()?.model_name.as_ref().map(|name| name.clone_ref(py))
     }
 
-    /// The return code of a verbose message, where it is not what the status says.
+    /// The return code of a verbose message; None if the status implies it.
     #[getter]
     fn returncode(&self) -> Option<i64> {
         self.verbose.as_ref()?.returncode
     }
 
-    /// How hard the model was asked to think: "low", "medium", "high".
+    /// The requested reasoning effort: "low", "medium", "high".
     #[getter]
     fn reasoning_effort(&self, py: Python<'_>) -> Option<Py<PyString>> {
         self.verbose.as_ref()?.reasoning_effort.as_ref().map(|effort| effort.clone_ref(py))
     }
 
-    /// Whether extended thinking was on.
+    /// Whether extended thinking was enabled.
     #[getter]
     fn ultrathink(&self) -> Option<bool> {
         self.verbose.as_ref()?.ultrathink
     }
 
-    /// How a decoded response travelled; None for one that was not decoded.
+    /// The format of a decoded response; None if it was not decoded.
     #[getter]
     fn format(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.format.map(|origin| format_member(py, origin.name())).transpose()
     }
 
-    /// The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None without one.
+    /// The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None for a text format.
     #[getter]
     fn version(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.layout.map(|layout| layout_version(py, layout)).transpose()
@@ -241,30 +246,6 @@ impl Response {
         Ok(hasher.finish())
     }
 
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    /// A response with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = PyDict::new(slf.py());
-        for name in FIELDS {
-            fields.set_item(name, slf.getattr(name)?)?;
-        }
-        if let Some(changes) = changes {
-            fields.update(changes.as_mapping())?;
-        }
-        slf.get_type().call((), Some(&fields))
-    }
-
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
@@ -276,7 +257,7 @@ impl Response {
     }
 }
 
-/// Makes a pickled response again.
+/// Restores a pickled response.
 #[pyfunction(name = "_restore_response")]
 pub(super) fn restore_response(
     fields: &Bound<'_, PyTuple>,
@@ -351,7 +332,7 @@ impl Response {
             }
         }
         if verbose {
-            return Bound::new(py, Self::from_members(&fields)?);
+            return Self::from_members(&fields)?.into_pyobject(py);
         }
         if !fields.contains("result")? {
             return Err(invalid_field(py, "result", MISSING));
@@ -378,7 +359,7 @@ impl Response {
             status: optional("status")?,
             tokens: get("tokens")?.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
         };
-        // The status is all that the types leave open.
+        // Only the status can still be invalid.
         let response = members.try_into().map_err(|error: compact::DecodeError| {
             invalid_field(py, "status", &error.to_string())
         })?;
@@ -424,11 +405,11 @@ impl Response {
     }
 }
 
-/// Text that every format can write: it has UTF-8.
+/// A string without lone surrogates, which every format can write.
 fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>> {
     let text = text(value, field)?;
     utf8(text, field)?;
-    // A subclass may hold anything, a cycle too: what is kept is its text.
+    // A subclass of `str` may hold references, even cycles: keep its characters only.
     if text.is_exact_instance_of::<PyString>() {
         return Ok(text.clone().unbind());
     }
@@ -436,7 +417,7 @@ fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>>
 }
 
 impl Verbose {
-    /// Most responses have none of it.
+    /// Boxed, because most responses have none of these fields.
     fn boxed(self) -> Option<Box<Self>> {
         let Self { model_name, returncode, reasoning_effort, ultrathink } = &self;
         let empty = model_name.is_none()
@@ -457,7 +438,7 @@ pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     Ok(members.bind(py).get_item(name)?.unbind())
 }
 
-/// A layout as `version` and `msgpack_version` have it.
+/// A layout in the form of `version` and `msgpack_version`.
 pub(super) fn layout_version(py: Python<'_>, layout: Layout) -> PyResult<Py<PyAny>> {
     match layout {
         Layout::V1 => 1.into_py_any(py),

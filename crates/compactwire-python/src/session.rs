@@ -1,4 +1,4 @@
-//! `compactwire.Session`: a lock round the core's session.
+//! `compactwire.Session`: the core's session behind a lock.
 
 use super::DETACH_FROM;
 use super::args::{self, Input, Size, utf8};
@@ -6,6 +6,7 @@ use super::errors::Result;
 use super::gcf::KeyedSet;
 use super::graph::{self, Payload};
 use super::message::DEFAULT_MAX_SIZE;
+use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
 use compactwire::session::{self, Limits, Outgoing, Style};
 use pyo3::prelude::*;
@@ -14,23 +15,23 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What one side of a connection remembers, so that a turn costs what is new in it. Thread-safe.
+/// The state of one side of a connection, which lets each turn send only what is new. Thread-safe.
 ///
-/// Both sides have one. It holds both directions: what the peer has from this side, and what this
-/// side has from the peer; in each 256 tools, 64 prompts and one context. Of tools and prompts the
-/// least recently used go first, on both sides alike. A copy or a pickle goes on where the session
-/// stands.
+/// Each side has a session. It covers both directions: what this side has sent to the peer, and
+/// what it has received from the peer. Each direction holds 256 tools, 64 prompts and one context;
+/// the least recently used tools and prompts are evicted first, on both sides alike. A copy or
+/// pickle continues from the current state.
 ///
 /// Parameters
 /// ----------
 /// max_size : int
-///     The largest context, the most that all tools or all prompts may have together, and the
-///     largest decompressed size, in bytes and in each direction; 64 MiB by default.
+///     The largest size in bytes, in each direction, of the context, of all tools together, of all
+///     prompts together, and of decompressed data; 64 MiB by default.
 /// checked : bool
-///     Say in a request what it means (`D|=|c_…`, a hash of its tools, prompt and context), so that
-///     a peer that is out of step raises `UnknownReference` instead of taking a wrong one; and
-///     compress what is packed against the context that the peer has. False for peers that are not
-///     this package, which know neither; what is read is checked where it says so.
+///     Whether a request contains a hash of its tools, prompt and context (`D|=|c_…`), so that a
+///     peer that is out of step raises `UnknownReference` instead of resolving to wrong content;
+///     and whether packed requests are compressed against the context that the peer has. Use False
+///     for peers other than this package, which support neither. A received hash is always checked.
 ///
 /// Source: Compact Protocol v2 part 2.
 #[pyclass(frozen, module = "compactwire")]
@@ -49,36 +50,38 @@ impl Session {
         Self { core: Mutex::new(session::Session::new(limits)), checked }
     }
 
-    /// Write a request: what the peer has is named, the rest is sent.
+    /// Encode a request: references for what the peer has, and the content of everything else.
     ///
     /// Parameters
     /// ----------
     /// tool : dict or list of dict, optional
-    ///     The definition of a tool, or of all tools of the request; at most 256.
+    ///     The definition of the tool, or of all tools of the request; at most 256.
     /// system : str, optional
     ///     The system prompt.
     /// args : optional
     ///     The arguments: any value that `json.dumps` takes.
     /// context : str, optional
-    ///     The whole conversation so far. A request without one leaves the peer's as it is.
+    ///     The whole conversation so far. A request without a context leaves the peer's context
+    ///     unchanged.
     /// pack : bool
-    ///     Make one text of the frames, compressed: for programs, not for models.
+    ///     Whether to join and compress the frames into one string: for programs, not for models.
     /// references : bool
-    ///     Write `TOOL|ref|` and `SYS|ref|` frames for what the peer has.
+    ///     Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
+    ///     has.
     ///
     /// Returns
     /// -------
     /// list of str, or str
-    ///     Frames, to be delivered whole and in this order; with `pack`, one text of ASCII that
-    ///     begins with "S". The session takes them for delivered: where they were not, `forget`.
+    ///     Frames, to be delivered completely and in this order; with `pack`, one ASCII string that
+    ///     begins with "S". The session assumes that they are delivered: if not, call `forget`.
     ///
     /// Raises
     /// ------
     /// EncodeError
-    ///     A value that JSON has not, or too much of something; `field` names it, as in
-    ///     "args.rows[3].total". The session stays as it was.
+    ///     A value has no JSON form, or a limit is exceeded; `field` is the path, such as
+    ///     "args.rows[3].total". The session stays unchanged.
     /// TypeError
-    ///     A value of a type that JSON has not.
+    ///     A value has a type without a JSON form.
     ///
     /// Source: Compact Protocol v2 "Compact Request Format", v4 section 11.
     #[pyo3(signature = (
@@ -118,31 +121,31 @@ impl Session {
         Ok(PyList::new(py, frames)?.into_any())
     }
 
-    /// Read a request of the peer.
+    /// Decode a request of the peer.
     ///
     /// Parameters
     /// ----------
     /// frames : iterable of str, or str
-    ///     What the peer's `encode_request` gave: frames in their order, or the packed text. Each
+    ///     The output of the peer's `encode_request`: frames in order, or the packed string. Each
     ///     may also be UTF-8 bytes.
     ///
     /// Returns
     /// -------
     /// Request
-    ///     With everything resolved.
+    ///     The request with all references resolved.
     ///
     /// Raises
     /// ------
     /// UnknownReference
-    ///     The request relies on something that this side does not have: something was lost, came
-    ///     twice or out of order, or one side started anew. `ids` names it, and what was
-    ///     refused with it; when the sender gives them to its `forget` and writes the request
-    ///     again, it holds what is missing.
+    ///     The request refers to content that this side does not have: a request was lost,
+    ///     duplicated or reordered, or one side was restarted. `ids` holds the missing references
+    ///     and those that the rejected frames define. The sender passes them to `forget` and
+    ///     encodes the request again, which then contains the missing content.
     /// DecodeError
-    ///     `InvalidFormat` for what is no frame or no JSON; for a packed text and for compressed
+    ///     `InvalidFormat` for an invalid frame or invalid JSON; for packed strings and compressed
     ///     deltas also the errors of Base85, decompression and MessagePack.
     ///
-    /// After an error the session is what it was.
+    /// An error leaves the session unchanged.
     ///
     /// Source: Compact Protocol v2 part 2, v4 section 11.
     #[pyo3(signature = (frames, /))]
@@ -166,7 +169,7 @@ impl Session {
         Ok(Request::from_core(py, request))
     }
 
-    /// Write a graph payload: a symbol is declared once, then named by its id.
+    /// Encode a graph payload: each symbol is declared once and referred to by id afterwards.
     ///
     /// Parameters
     /// ----------
@@ -178,14 +181,14 @@ impl Session {
     /// Returns
     /// -------
     /// str
-    ///     The text. The session takes it for delivered: where it was not, `forget_graph`. After an
-    ///     hour without a graph, or a day, and beyond 65,536 symbols, it is a full text without
-    ///     `session=true`, and the symbols start over.
+    ///     The text. The session assumes that it is delivered: if not, call `forget_graph`. After
+    ///     an hour without a graph, after a day, and beyond 65,536 symbols, the text is complete,
+    ///     without `session=true`, and the ids start over.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     As `gcf.encode`; the session stays as it was.
+    ///     As `gcf.encode`; the session stays unchanged.
     ///
     /// Source: GCF 3.6 section 11.
     #[pyo3(signature = (
@@ -206,23 +209,24 @@ impl Session {
         Ok(text?)
     }
 
-    /// Read a graph text of the peer, and resolve what it names.
+    /// Decode a graph text of the peer and resolve its references.
     ///
     /// Parameters
     /// ----------
     /// text : str, bytes, bytearray or memoryview
-    ///     What the peer's `encode_graph` gave, or any other text of the graph profile.
+    ///     The output of the peer's `encode_graph`, or any other text of the graph profile.
     ///
     /// Returns
     /// -------
     /// Payload, DeltaPayload or Unchanged
-    ///     What the text says that it is. Only a payload with `session=true` changes what is known.
+    ///     The content, of the type that the header names. Only a payload with `session=true`
+    ///     changes the session.
     ///
     /// Raises
     /// ------
     /// GcfError
     ///     As `gcf.decode`; `unknown_session_reference` and `session_conflict` mean that the two
-    ///     sides are out of step: `reset` both. The session stays as it was.
+    ///     sides are out of step: `reset` both. The session stays unchanged.
     ///
     /// Source: GCF 3.6 section 11.
     #[pyo3(signature = (text, /))]
@@ -234,31 +238,32 @@ impl Session {
         Ok(graph::content(py, decoded)?)
     }
 
-    /// Take the last graph for lost: its symbols are declared again under their ids.
+    /// Treat the last graph as lost: its symbols will be declared again under their ids.
     fn forget_graph(&self, py: Python<'_>) {
         self.work(py, 0, session::Session::forget_graph);
     }
 
-    /// Write a keyed set: whole once, then as what changed.
+    /// Encode a keyed set: completely the first time, then as deltas.
     ///
     /// Parameters
     /// ----------
     /// set : KeyedSet
-    ///     The set as it is now.
+    ///     The current set.
     /// tool : str
-    ///     Stands in the header unless it is empty.
+    ///     The tool for the header; empty for none.
     ///
     /// Returns
     /// -------
     /// str
-    ///     "Unchanged", a delta when it is smaller than 60 % of the whole set, or the whole set:
-    ///     since the last of the same name, fields and key. The session takes it for delivered:
-    ///     where it was not, `forget_keyed`. It keeps the last set of 16 names.
+    ///     "Unchanged", a delta if it is smaller than 60 % of the full set, or the full set,
+    ///     relative to the last set with the same name, fields and key. The session assumes that it
+    ///     is delivered: if not, call `forget_keyed`. The session keeps the last set of each of 16
+    ///     names.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     `invalid_header_value` for the tool; the session stays as it was.
+    ///     `invalid_header_value` for an invalid tool; the session stays unchanged.
     ///
     /// Source: GCF 3.6 section 10a.4.
     #[pyo3(signature = (set, /, *, tool = ""))]
@@ -268,7 +273,7 @@ impl Session {
         Ok(text?)
     }
 
-    /// Read what the peer's `encode_keyed` gave.
+    /// Decode the output of the peer's `encode_keyed`.
     ///
     /// Parameters
     /// ----------
@@ -278,13 +283,13 @@ impl Session {
     /// Returns
     /// -------
     /// KeyedSet
-    ///     The set that the peer has.
+    ///     The set that the peer encoded.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     As `gcf.receive_keyed`; `base_mismatch` means that a text was lost: the peer's
-    ///     `forget_keyed` makes its next one whole. The session stays as it was.
+    ///     As `gcf.receive_keyed`; `base_mismatch` means that a text was lost: after
+    ///     `forget_keyed`, the peer sends a full set. The session stays unchanged.
     ///
     /// Source: GCF 3.6 sections 10a.4 and 10a.5.
     #[pyo3(signature = (text, /))]
@@ -296,12 +301,12 @@ impl Session {
         Ok(set.map(KeyedSet)?)
     }
 
-    /// Take the keyed sets that were sent for lost: the next of each name goes whole.
+    /// Treat the sent keyed sets as lost: the next set of each name is sent in full.
     fn forget_keyed(&self, py: Python<'_>) {
         self.work(py, 0, session::Session::forget_keyed);
     }
 
-    /// Forget that the peer has these, so that the next request carries them again.
+    /// Forget that the peer has these references, so that the next request contains their content.
     ///
     /// Parameters
     /// ----------
@@ -311,7 +316,7 @@ impl Session {
     /// Returns
     /// -------
     /// int
-    ///     How many of them there were.
+    ///     The number of references that were known.
     #[pyo3(signature = (*ids))]
     fn forget(&self, ids: &Bound<'_, PyTuple>) -> PyResult<usize> {
         let py = ids.py();
@@ -323,12 +328,12 @@ impl Session {
         Ok(self.work(py, 0, |core| ids.iter().filter(|id| core.forget(id)).count()))
     }
 
-    /// Forget everything, in both directions; the counts of `stats` go on.
+    /// Forget everything in both directions; the counts of `stats` continue.
     fn reset(&self, py: Python<'_>) {
         self.work(py, 0, session::Session::reset);
     }
 
-    /// What was exchanged so far, and what it saved.
+    /// Counts of the messages exchanged so far and the bytes saved.
     #[getter]
     fn stats(&self, py: Python<'_>) -> SessionStats {
         let stats = self.work(py, 0, |core| core.stats());
@@ -352,74 +357,70 @@ impl Session {
     }
 }
 
-/// The time by which sessions of graphs grow old, also over a pickle.
+/// The clock by which graph sessions expire, also across a pickle.
 pub(super) fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Counts of a session, both directions; bytes are those of UTF-8 text.
-#[pyclass(frozen, eq, hash, module = "compactwire")]
+/// Counts of a session in both directions, in UTF-8 bytes.
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire")]
 #[derive(PartialEq, Hash)]
 pub(super) struct SessionStats {
     stats: session::Stats,
 }
 
+returned_by_value!(SessionStats, Record);
+
 #[pymethods]
 impl SessionStats {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&["messages", "bytes_out", "bytes_in", "plain_bytes"]);
+
     #[new]
     #[pyo3(signature = (*, messages = 0, bytes_out = 0, bytes_in = 0, plain_bytes = 0))]
     fn new(messages: u64, bytes_out: u64, bytes_in: u64, plain_bytes: u64) -> Self {
         Self { stats: session::Stats { messages, bytes_out, bytes_in, plain_bytes } }
     }
 
-    /// Requests written and read.
+    /// The number of requests encoded and decoded.
     #[getter]
     fn messages(&self) -> u64 {
         self.stats.messages
     }
 
-    /// Bytes of the frames written.
+    /// Bytes of the frames encoded.
     #[getter]
     fn bytes_out(&self) -> u64 {
         self.stats.bytes_out
     }
 
-    /// Bytes of the frames read.
+    /// Bytes of the frames decoded.
     #[getter]
     fn bytes_in(&self) -> u64 {
         self.stats.bytes_in
     }
 
-    /// Bytes of the same requests as compact JSON, with tools, prompt and whole context.
+    /// Bytes of the same requests as compact JSON, with tools, prompt and the whole context.
     #[getter]
     fn plain_bytes(&self) -> u64 {
         self.stats.plain_bytes
     }
 
-    /// The part of `plain_bytes` that was not sent: 0.94 where 100 bytes took 6.
+    /// The fraction of `plain_bytes` that was saved: 0.94 if 6 bytes were sent for 100.
     ///
-    /// 0.0 before the first request, negative where plain re-sending had been shorter.
+    /// 0.0 before the first request, negative if more bytes were sent than plain JSON needs.
     #[getter]
     fn savings(&self) -> f64 {
         self.stats.savings()
     }
 
-    fn __repr__(&self) -> String {
-        let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = self.stats;
-        format!(
-            "SessionStats(messages={messages}, bytes_out={bytes_out}, bytes_in={bytes_in}, \
-             plain_bytes={plain_bytes})"
-        )
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = slf.get().stats;
-        let restore = slf.py().import("compactwire._core")?.getattr("_restore_session_stats")?;
-        (restore, (messages, bytes_out, bytes_in, plain_bytes)).into_pyobject(slf.py())
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        record::repr(slf.as_any(), |_, _| Ok(true))
     }
 }
 
-/// Makes pickled counts again.
+/// Restores counts that an earlier version pickled.
 #[pyfunction(name = "_restore_session_stats")]
 pub(super) fn restore_session_stats(
     messages: u64,
@@ -430,7 +431,7 @@ pub(super) fn restore_session_stats(
     SessionStats::new(messages, bytes_out, bytes_in, plain_bytes)
 }
 
-/// Makes a pickled session again.
+/// Restores a pickled session.
 #[pyfunction(name = "_restore_session")]
 pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> Result<Session> {
     let py = state.py();
@@ -440,21 +441,22 @@ pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> Resu
     Ok(Session { core: Mutex::new(core), checked })
 }
 
-/// Whether a text is a packed request rather than a frame.
+/// Whether a string is a packed request rather than a frame.
 fn is_packed(text: &str) -> bool {
     let text = text.trim_ascii_start();
     text.starts_with('S') && !text.starts_with("SYS|")
 }
 
 impl Session {
-    /// Works on the session under its lock; nothing of Python's may happen in `work`.
+    /// Runs `work` under the lock of the session; `work` must not run Python code.
     pub(super) fn work<T: Send>(
         &self,
         py: Python<'_>,
         bytes: usize,
         work: impl Send + FnOnce(&mut session::Session) -> T,
     ) -> T {
-        // What is planned is committed whole, so that a poisoned lock holds a valid session.
+        // The session commits each change as a whole, so that a poisoned lock holds a valid
+        // session.
         if bytes < DETACH_FROM {
             let lock = self.core.lock_py_attached(py);
             return work(&mut lock.unwrap_or_else(PoisonError::into_inner));

@@ -5,58 +5,63 @@ use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::Result;
 use super::message::DEFAULT_MAX_SIZE;
+use super::record::{Names, Record, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
 use super::walk;
 use compactwire::compact::{self, DecodeOptions, EncodeOptions, Format, Protocol};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyInt, PyString, PyTuple};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a model asks a tool to do.
+/// A call of a tool by a model.
 ///
-/// Immutable as long as nobody changes its arguments; equal when name, context and the JSON of the
-/// arguments are, so that the order of an object's members does not count, and 1 is not 1.0.
+/// Immutable unless its arguments are mutated. Two calls are equal if name, context and the JSON of
+/// the arguments are equal: the order of an object's members does not matter, and 1 is not 1.0.
 ///
 /// Parameters
 /// ----------
 /// name : str
 ///     The tool's name.
 /// arguments : object
-///     What it is given: any value that `json.dumps` takes, usually a dict.
+///     The arguments: any value that `json.dumps` accepts, usually a dict.
 /// context : str, optional
-///     Long text that goes with it.
+///     Additional long text.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     A value that JSON has not; `field` names it, as in "arguments.rows[3].total".
+///     A value has no JSON form; `field` is its path, such as "arguments.rows[3].total".
 ///
 /// Source: Compact Protocol v4 section 11.
-#[pyclass(frozen, module = "compactwire")]
+#[pyclass(frozen, extends = Record, module = "compactwire")]
 pub(super) struct ToolCall {
     /// The tool's name.
     #[pyo3(get)]
     name: Py<PyString>,
-    /// What it is given.
+    /// The arguments.
     #[pyo3(get)]
     arguments: Py<PyAny>,
-    /// Long text that goes with it.
+    /// Additional long text.
     #[pyo3(get)]
     context: Option<Py<PyString>>,
     format: Option<Format>,
 }
 
-/// The names of the constructor's arguments, in their order.
+/// The parameters of the constructor, in order.
 const FIELDS: [&str; 3] = ["name", "arguments", "context"];
+
+returned_by_value!(ToolCall, Record);
 
 #[pymethods]
 impl ToolCall {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str) {
-        ("name", "arguments", "context")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&FIELDS);
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = Names(&FIELDS);
 
     #[new]
     #[pyo3(signature = (name, arguments, context = None))]
@@ -79,7 +84,7 @@ impl ToolCall {
         })
     }
 
-    /// How a decoded call travelled; None for one that was not decoded.
+    /// The format of a decoded call; None if it was not decoded.
     #[getter]
     fn format(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.format.map(|format| format_member(py, format.name())).transpose()
@@ -107,20 +112,15 @@ impl ToolCall {
         Ok(hasher.finish())
     }
 
-    /// A call with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = PyDict::new(slf.py());
-        for name in FIELDS {
-            fields.set_item(name, slf.getattr(name)?)?;
-        }
-        if let Some(changes) = changes {
-            fields.update(changes.as_mapping())?;
-        }
-        slf.get_type().call((), Some(&fields))
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = memo.py();
+        let arguments = py.import("copy")?.call_method1("deepcopy", (&self.arguments, memo))?;
+        Ok(Self {
+            name: self.name.clone_ref(py),
+            arguments: arguments.unbind(),
+            context: self.context.as_ref().map(|context| context.clone_ref(py)),
+            format: self.format,
+        })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
@@ -131,7 +131,7 @@ impl ToolCall {
 }
 
 impl ToolCall {
-    /// What makes two calls equal.
+    /// The parts that decide whether two calls are equal.
     fn key(&self, py: Python<'_>) -> PyResult<(String, String, Option<String>)> {
         let context = self.context.as_ref().map(|text| text.extract(py)).transpose()?;
         let arguments = canonical(Some(self.arguments.bind(py)), "arguments")?;
@@ -144,7 +144,7 @@ impl ToolCall {
     }
 }
 
-/// Makes a pickled call again.
+/// Restores a pickled call.
 #[pyfunction(name = "_restore_tool_call")]
 pub(super) fn restore_tool_call(
     fields: &Bound<'_, PyTuple>,
@@ -158,36 +158,39 @@ pub(super) fn restore_tool_call(
     Ok(call)
 }
 
-/// Write a call of a tool as one text.
+/// Encode a tool call as a message.
 ///
 /// Parameters
 /// ----------
 /// name : str
 ///     The tool's name.
 /// arguments : object
-///     What it is given: any value that `json.dumps` takes.
+///     The arguments: any value that `json.dumps` accepts.
 /// context : str, optional
-///     Long text that goes with it.
+///     Additional long text.
 /// format : str
 ///     "verbose", "binary", "base85", "zlib", "zstd" or "dictionary" (the DSL has no calls); "auto"
-///     goes by the size of the verbose text, which it takes below 50 bytes and where an integer of
-///     more than 64 bits fits nothing else; "smallest" takes the shortest text of all.
+///     chooses by the size of the verbose message, which it returns below 50 bytes and if an
+///     integer needs more than 64 bits; "smallest" tries all formats and returns the shortest
+///     message.
 /// protocol : {4, 2}
-///     Whether "zlib" writes gzip or zlib, and what "auto" chooses from.
+///     The protocol version: it decides whether "zlib" writes gzip or zlib, and which formats
+///     "auto" chooses from.
 /// dictionary : Dictionary, optional
 ///     As in `encode`.
 ///
 /// Returns
 /// -------
 /// str
-///     The call. All but "verbose" are ASCII.
+///     The message. It is ASCII in all formats but "verbose".
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     A value that JSON or the format has not; `field` names it, as in "arguments.rows[3].total".
+///     A value has no JSON form, or the format cannot represent it; `field` is its path, such as
+///     "arguments.rows[3].total".
 /// TypeError
-///     A value of a type that JSON has not.
+///     A value has a type without a JSON form.
 ///
 /// Source: Compact Protocol v4 section 11.
 #[pyfunction]
@@ -223,7 +226,7 @@ pub(super) fn encode_tool_call<'py>(
     Ok(PyString::new(py, &wire))
 }
 
-/// Read a call of a tool in any format of either protocol.
+/// Decode a tool call in any format of either protocol.
 ///
 /// Parameters
 /// ----------
@@ -233,12 +236,13 @@ pub(super) fn encode_tool_call<'py>(
 /// Returns
 /// -------
 /// ToolCall
-///     Its `format` tells how it travelled.
+///     The call. `format` is that of the message.
 ///
 /// Raises
 /// ------
 /// DecodeError
-///     As `decode`; what JSON has not (binary, extensions, NaN) is `InvalidMsgpack`.
+///     As `decode`. MessagePack values without a JSON form (binary, extensions, NaN) raise
+///     `InvalidMsgpack`.
 ///
 /// Source: Compact Protocol v4 section 11.
 #[pyfunction]

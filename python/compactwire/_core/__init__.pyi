@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, Final, Literal, final, overload
+from typing import Any, Final, Literal, Self, final, overload
 
 from .._format import Format
 from . import cad as cad
@@ -24,6 +24,8 @@ __all__ = [
     "Session",
     "SessionStats",
     "ToolCall",
+    "_Frozen",
+    "_Record",
     "__version__",
     "_restore_response",
     "_restore_session",
@@ -55,8 +57,16 @@ _Status = Literal["OK", "ERR", "PART", "STREAM"]
 _Replace = Literal["overwrite", "truncate"]
 _Tools = dict[str, Any] | list[dict[str, Any]] | tuple[dict[str, Any], ...]
 
+class _Frozen:
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
+
+class _Record(_Frozen):
+    def __replace__(self, **changes: Any) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
 @final
-class Response:
+class Response(_Record):
     """An answer of a language model, or the result of a tool.
 
     Immutable; equal when all fields but `format` and `version` are, where a `model_name` that is
@@ -131,10 +141,6 @@ class Response:
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __copy__(self) -> Response: ...
-    def __deepcopy__(self, _memo: Any) -> Response: ...
-    def __replace__(self, **changes: Any) -> Response: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 def _restore_response(
     fields: tuple[Any, ...], format: str | None, version: _Layout | None
@@ -354,7 +360,7 @@ def inspect(
     """
 
 @final
-class Dictionary:
+class Dictionary(_Frozen):
     """A zstd dictionary, trained on messages like those that it will compress.
 
     Immutable, and ready for any number of threads. Made by `train`, `load`, `from_bytes` or
@@ -466,8 +472,6 @@ class Dictionary:
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __copy__(self) -> Dictionary: ...
-    def __deepcopy__(self, _memo: Any) -> Dictionary: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 def encode_delta(old: str, new: str, /) -> str:
@@ -570,7 +574,7 @@ class DeltaStream:
         """The text so far."""
 
 @final
-class Request:
+class Request(_Record):
     """A request with everything resolved: what the sender's `encode_request` was given.
 
     Immutable; two are equal when their JSON is, so that the order of an object's members does not
@@ -624,10 +628,6 @@ class Request:
         """The whole conversation; None where the request has none."""
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __copy__(self) -> Request: ...
-    def __deepcopy__(self, _memo: object, /) -> Request: ...
-    def __replace__(self, **changes: Any) -> Request: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Session:
@@ -876,7 +876,7 @@ class Session:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
-class SessionStats:
+class SessionStats(_Record):
     """Counts of a session, both directions; bytes are those of UTF-8 text."""
 
     def __new__(
@@ -902,7 +902,6 @@ class SessionStats:
         """
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 def _restore_session(state: bytes, checked: bool) -> Session: ...
 def _restore_session_stats(
@@ -910,7 +909,7 @@ def _restore_session_stats(
 ) -> SessionStats: ...
 
 @final
-class ToolCall:
+class ToolCall(_Record):
     """What a model asks a tool to do.
 
     Immutable as long as nobody changes its arguments; equal when name, context and the JSON of the
@@ -950,8 +949,6 @@ class ToolCall:
         """How a decoded call travelled; None for one that was not decoded."""
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __replace__(self, **changes: Any) -> ToolCall: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 def _restore_tool_call(fields: tuple[Any, ...], format: str | None) -> ToolCall: ...
 def encode_tool_call(

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Literal, TypedDict, final
 
+from . import _Frozen, _Record
+
 __all__ = [
     "Check",
     "ClaimReport",
@@ -38,10 +40,10 @@ class _SlicedItem(_Item):
     slice: str | None
 
 @final
-class Check:
+class Check(_Record):
     """One check of a report."""
 
-    def __new__(cls, id: str, status: str, text: str, /) -> Check: ...
+    def __new__(cls, id: str, status: str, text: str) -> Check: ...
     @property
     def id(self) -> str:
         """The section and line of the specification's checklist, such as "5.3.1"."""
@@ -54,14 +56,13 @@ class Check:
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
-class Problem:
+class Problem(_Record):
     """Why a claim was refused."""
 
     def __new__(
-        cls, code: str, message: str, phase: str, path: str | None, check: str, /
+        cls, code: str, message: str, phase: str, path: str | None, check: str
     ) -> Problem: ...
     @property
     def code(self) -> str:
@@ -81,10 +82,9 @@ class Problem:
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
-class ClaimReport:
+class ClaimReport(_Frozen):
     """The verdict over a compression claim.
 
     True in a condition exactly when `ok` is. A function of the inputs and options alone: it holds
@@ -151,8 +151,6 @@ class ClaimReport:
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __copy__(self) -> ClaimReport: ...
-    def __deepcopy__(self, _memo: Any) -> ClaimReport: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     @classmethod
     def _restore(cls, json: bytes) -> ClaimReport: ...

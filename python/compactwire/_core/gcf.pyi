@@ -5,6 +5,8 @@ from os import PathLike
 from types import EllipsisType
 from typing import Any, Protocol, TypeAlias, final, type_check_only
 
+from . import _Record
+
 __all__ = [
     "KeyedDelta",
     "KeyedProducer",
@@ -263,7 +265,7 @@ def to_json(
     """
 
 @final
-class KeyedSet:
+class KeyedSet(_Record):
     """Rows of scalars that are known by one field, as a value to send and to compare.
 
     Immutable. Sets are equal when name, key, fields and rows are, in whatever order the rows
@@ -292,7 +294,6 @@ class KeyedSet:
     def __new__(
         cls,
         rows: Iterable[Mapping[str, _Scalar]],
-        /,
         *,
         key: str,
         fields: Sequence[str] | None = None,
@@ -381,12 +382,9 @@ class KeyedSet:
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
-    def __copy__(self) -> KeyedSet: ...
-    def __deepcopy__(self, memo: dict[int, Any], /) -> KeyedSet: ...
 
 @final
-class KeyedDelta:
+class KeyedDelta(_Record):
     """What makes one keyed set of another: rows added, changed as a whole, removed.
 
     Immutable. `KeyedSet.delta` and `read_keyed_delta` make it; here it is made of its parts.
@@ -477,9 +475,6 @@ class KeyedDelta:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
-    def __copy__(self) -> KeyedDelta: ...
-    def __deepcopy__(self, memo: dict[int, Any], /) -> KeyedDelta: ...
 
 @final
 class KeyedSnapshots:

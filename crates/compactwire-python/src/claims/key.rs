@@ -51,7 +51,7 @@ impl SigningKey {
     /// OSError
     ///     It cannot be read.
     #[classmethod]
-    #[pyo3(signature = (path, /), text_signature = "(path, /)")]
+    #[pyo3(signature = (path, /))]
     fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
         let (py, file) = (path.py(), self::path(path, "path")?);
         let loaded = py.detach(|| claims::SigningKey::load(&file));

@@ -2,6 +2,7 @@
 
 use super::super::errors::claim_rejected;
 use super::super::walk;
+use crate::record::{Frozen, Names, Record, returned_by_value};
 use compactwire::claims::{CHECKS, Report, Status};
 use compactwire::value::Value;
 use pyo3::exceptions::PyValueError;
@@ -15,10 +16,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// no time, host or absolute path, and `to_json` gives the same bytes wherever it is made.
 ///
 /// Source: Compression Claims sections 5, 6 and 8.
-#[pyclass(frozen, module = "compactwire")]
+#[pyclass(frozen, extends = Frozen, module = "compactwire")]
 pub(in super::super) struct ClaimReport {
     core: Report,
 }
+
+returned_by_value!(ClaimReport, Frozen);
 
 impl ClaimReport {
     pub(super) fn new(core: Report) -> Self {
@@ -174,14 +177,6 @@ impl ClaimReport {
         hasher.finish()
     }
 
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let restore = py.get_type::<Self>().getattr("_restore")?;
@@ -197,7 +192,7 @@ impl ClaimReport {
 }
 
 /// One check of a report.
-#[pyclass(frozen, eq, hash, get_all, module = "compactwire.claims")]
+#[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Check {
     /// The section and line of the specification's checklist, such as "5.3.1".
@@ -208,6 +203,8 @@ pub(super) struct Check {
     text: String,
 }
 
+returned_by_value!(Check, Record);
+
 impl Check {
     fn new(id: &str, status: Status, text: &str) -> Self {
         Self { id: id.into(), status: status.name().into(), text: text.into() }
@@ -216,8 +213,11 @@ impl Check {
 
 #[pymethods]
 impl Check {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&["id", "status", "text"]);
+
     #[new]
-    #[pyo3(signature = (id, status, text, /))]
     fn make(id: String, status: String, text: String) -> Self {
         Self { id, status, text }
     }
@@ -225,15 +225,10 @@ impl Check {
     fn __repr__(&self) -> String {
         format!("<Check {} {}: {}>", self.id, self.status, self.text)
     }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let Self { id, status, text } = slf.get();
-        (slf.get_type(), (id, status, text)).into_pyobject(slf.py())
-    }
 }
 
 /// Why a claim was refused.
-#[pyclass(frozen, eq, hash, get_all, module = "compactwire.claims")]
+#[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Problem {
     /// The specification's error code, such as "METRIC_MISMATCH".
@@ -248,10 +243,16 @@ pub(super) struct Problem {
     check: String,
 }
 
+returned_by_value!(Problem, Record);
+
 #[pymethods]
 impl Problem {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&["code", "message", "phase", "path", "check"]);
+
     #[new]
-    #[pyo3(signature = (code, message, phase, path, check, /))]
+    #[pyo3(signature = (code, message, phase, path, check))]
     fn make(
         code: String,
         message: String,
@@ -264,10 +265,5 @@ impl Problem {
 
     fn __repr__(&self) -> String {
         format!("<Problem {} at {}: {}>", self.code, self.check, self.message)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let Self { code, message, phase, path, check } = slf.get();
-        (slf.get_type(), (code, message, phase, path, check)).into_pyobject(slf.py())
     }
 }

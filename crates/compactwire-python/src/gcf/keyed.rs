@@ -2,6 +2,7 @@
 
 use crate::args::{Input, lone_surrogate};
 use crate::errors::{self, Result};
+use crate::record::{Names, Record, returned_by_value};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
@@ -35,14 +36,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///     beyond 64 bits, `invalid_surrogate`, `unsupported_type`.
 ///
 /// Source: GCF 3.6 section 10a.
-#[pyclass(name = "KeyedSet", module = "compactwire.gcf", frozen)]
+#[pyclass(name = "KeyedSet", module = "compactwire.gcf", frozen, extends = Record)]
 pub(crate) struct KeyedSet(pub(crate) Arc<keyed::KeyedSet>);
+
+returned_by_value!(KeyedSet, Record);
 
 #[pymethods]
 impl KeyedSet {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&["rows", "key", "fields", "name"]);
+
     #[new]
-    #[pyo3(signature = (rows, /, *, key, fields = None, name = "rows"))]
-    #[pyo3(text_signature = "(rows, /, *, key, fields=None, name='rows')")]
+    #[pyo3(signature = (rows, *, key, fields = None, name = "rows"))]
     fn new(
         rows: &Bound<'_, PyAny>,
         key: &str,
@@ -180,26 +186,6 @@ impl KeyedSet {
         let (count, root) = (self.0.rows().len(), self.0.root());
         Ok(format!("<KeyedSet {name} of {count} rows by {key}, {root}>"))
     }
-
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<((Bound<'py, PyList>,), Bound<'py, PyDict>)> {
-        let named = PyDict::new(py);
-        named.set_item("key", self.key())?;
-        named.set_item("fields", self.fields(py)?)?;
-        named.set_item("name", self.name())?;
-        Ok(((self.rows(py)?,), named))
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    #[expect(unused_variables, reason = "Python passes it")]
-    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
 }
 
 /// What makes one keyed set of another: rows added, changed as a whole, removed.
@@ -225,12 +211,19 @@ impl KeyedSet {
 ///     As `KeyedSet`, for the rows.
 ///
 /// Source: GCF 3.6 section 10a.2.
-#[pyclass(name = "KeyedDelta", module = "compactwire.gcf", frozen, eq)]
+#[pyclass(name = "KeyedDelta", module = "compactwire.gcf", frozen, extends = Record, eq)]
 #[derive(PartialEq)]
 pub(crate) struct KeyedDelta(Delta);
 
+returned_by_value!(KeyedDelta, Record);
+
 #[pymethods]
 impl KeyedDelta {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names =
+        Names(&["key", "base_root", "new_root", "fields", "added", "changed", "removed"]);
+
     #[new]
     #[pyo3(signature = (*, key, base_root, new_root, fields = Vec::new(), added = None, changed = None, removed = None))]
     #[pyo3(
@@ -341,30 +334,6 @@ impl KeyedDelta {
         let mut hasher = DefaultHasher::new();
         (self.0.base_root(), self.0.new_root()).hash(&mut hasher);
         hasher.finish()
-    }
-
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
-        let named = PyDict::new(py);
-        named.set_item("key", self.key())?;
-        named.set_item("base_root", self.base_root())?;
-        named.set_item("new_root", self.new_root())?;
-        named.set_item("fields", self.fields(py)?)?;
-        named.set_item("added", self.added(py)?)?;
-        named.set_item("changed", self.changed(py)?)?;
-        named.set_item("removed", self.removed(py)?)?;
-        Ok((PyTuple::empty(py), named))
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    #[expect(unused_variables, reason = "Python passes it")]
-    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
     }
 }
 

@@ -6,6 +6,7 @@ mod types;
 use super::args::{self, Input};
 use super::errors::{Error, Result};
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -144,9 +145,9 @@ pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
     }
     Ok(match decoded.content {
-        Content::Payload(payload) => Bound::new(py, Payload::from(payload))?.into_any(),
-        Content::Delta(delta) => Bound::new(py, DeltaPayload(delta))?.into_any(),
-        Content::Unchanged(unchanged) => Bound::new(py, Unchanged(unchanged))?.into_any(),
+        Content::Payload(payload) => Payload::from(payload).into_bound_py_any(py)?,
+        Content::Delta(delta) => DeltaPayload(delta).into_bound_py_any(py)?,
+        Content::Unchanged(unchanged) => Unchanged(unchanged).into_bound_py_any(py)?,
     })
 }
 
@@ -380,8 +381,7 @@ pub(super) fn respond<'py>(
         None => Ok(graph::count_tokens(text)),
     };
     let answer = graph::respond(&payload.core, peer_root, base, options, count)?;
-    let snapshot = Bound::new(py, Payload::from(answer.snapshot))?;
-    (answer.outcome.name(), answer.text, snapshot).into_pyobject(py)
+    (answer.outcome.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
 }
 
 /// How many tokens a text has, by a heuristic that needs no tokenizer.

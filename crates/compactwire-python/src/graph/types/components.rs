@@ -1,9 +1,9 @@
 //! What a score is made of, as a Python object.
 
-use super::{NewArgs, bits, new_args, number, replaced, repr};
+use super::{bits, number};
+use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::hash::{Hash, Hasher};
 
 /// What a score is made of.
@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 ///     Shares of the score.
 ///
 /// Source: wire codecs, "Symbol".
-#[pyclass(frozen, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
 #[derive(PartialEq, Clone, Copy, Default)]
 pub(crate) struct Components(pub(super) graph::Components);
 
@@ -24,14 +24,18 @@ impl Hash for Components {
     }
 }
 
-const COMPONENTS: &[&str] = &["blast_radius", "confidence", "recency", "distance"];
+returned_by_value!(Components, Record);
+
+const FIELDS: Names = Names(&["blast_radius", "confidence", "recency", "distance"]);
 
 #[pymethods]
 impl Components {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
-        ("blast_radius", "confidence", "recency", "distance")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = FIELDS;
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = FIELDS;
 
     #[new]
     #[pyo3(signature = (blast_radius = None, confidence = None, recency = None, distance = None))]
@@ -73,30 +77,5 @@ impl Components {
     #[getter]
     fn distance(&self) -> f64 {
         self.0.distance
-    }
-
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        repr("Components", slf.as_any(), COMPONENTS.iter().copied())
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), COMPONENTS)
-    }
-
-    /// Components with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), COMPONENTS, changes)
     }
 }

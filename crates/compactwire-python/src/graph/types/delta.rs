@@ -4,12 +4,13 @@ use super::super::text_of;
 use super::edge::{Edge, edges_of};
 use super::element::elements;
 use super::symbol::{Symbol, hash_symbol, symbols_of};
-use super::{Reduced, replaced, restored};
+use super::{Reduced, restored};
 use crate::args::int64;
+use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 
 /// What changes one payload into another.
@@ -35,7 +36,7 @@ use std::hash::{Hash, Hasher};
 ///     Text with a lone surrogate, an int beyond 64 bits.
 ///
 /// Source: wire codecs, "DeltaPayload".
-#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 #[derive(PartialEq)]
 pub(crate) struct DeltaPayload(pub(in super::super) graph::DeltaPayload);
 
@@ -50,20 +51,24 @@ impl Hash for DeltaPayload {
     }
 }
 
-const DELTA: &[&str] = &[
-    "tool",
-    "base_root",
-    "new_root",
-    "removed",
-    "added",
-    "removed_edges",
-    "added_edges",
-    "delta_tokens",
-    "full_tokens",
-];
+returned_by_value!(DeltaPayload, Record);
 
 #[pymethods]
 impl DeltaPayload {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&[
+        "tool",
+        "base_root",
+        "new_root",
+        "removed",
+        "added",
+        "removed_edges",
+        "added_edges",
+        "delta_tokens",
+        "full_tokens",
+    ]);
+
     #[new]
     #[pyo3(signature = (
         tool = None, base_root = None, new_root = None, removed = None, added = None,
@@ -164,14 +169,6 @@ impl DeltaPayload {
         ))
     }
 
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let state = PyBytes::new(slf.py(), &slf.get().0.to_state());
         Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
@@ -181,14 +178,5 @@ impl DeltaPayload {
     #[pyo3(signature = (state, /))]
     fn _restore(state: &[u8]) -> PyResult<Self> {
         restored(graph::DeltaPayload::from_state(state)).map(Self)
-    }
-
-    /// A delta with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), DELTA, changes)
     }
 }

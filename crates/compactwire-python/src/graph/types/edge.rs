@@ -1,12 +1,12 @@
 //! An edge, as a Python object.
 
 use super::super::{text_of, word_of};
-use super::element::{Element, Names};
+use super::element::{self, Element};
 use super::held::Held;
-use super::{NewArgs, new_args, replaced, repr};
+use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 
 /// A directed edge between two symbols of a payload, by their names.
 ///
@@ -27,9 +27,11 @@ use pyo3::types::{PyDict, PyTuple};
 ///     Text with a lone surrogate.
 ///
 /// Source: wire codecs, "Edge".
-#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 #[derive(PartialEq, Hash)]
 pub(crate) struct Edge(pub(in super::super) Held<graph::Edge>);
+
+returned_by_value!(Edge, Record);
 
 impl Element<4> for Edge {
     type Core = graph::Edge;
@@ -37,8 +39,8 @@ impl Element<4> for Edge {
     const FIELDS: [&'static str; 4] = ["source", "target", "edge_type", "status"];
     const REQUIRED: usize = 3;
 
-    fn names() -> &'static Names {
-        static NAMES: Names = Names::new();
+    fn names() -> &'static element::Names {
+        static NAMES: element::Names = element::Names::new();
         &NAMES
     }
 
@@ -61,9 +63,11 @@ impl Element<4> for Edge {
 #[pymethods]
 impl Edge {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str) {
-        ("source", "target", "edge_type", "status")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&<Self as Element<4>>::FIELDS);
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = Names(&<Self as Element<4>>::FIELDS);
 
     #[new]
     #[pyo3(signature = (source, target, edge_type, status = None))]
@@ -100,31 +104,6 @@ impl Edge {
     #[getter]
     fn status(&self) -> &str {
         &self.0.status
-    }
-
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        repr("Edge", slf.as_any(), Self::FIELDS.iter().copied())
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), &Self::FIELDS)
-    }
-
-    /// An edge with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), &Self::FIELDS, changes)
     }
 }
 

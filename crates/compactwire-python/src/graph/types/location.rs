@@ -1,12 +1,11 @@
 //! Where a symbol is declared, as a Python object.
 
 use super::super::text_of;
-use super::{NewArgs, new_args, replaced, repr};
 use crate::args::int64;
+use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// Where a symbol is declared; lines and columns count from 1.
 ///
@@ -25,18 +24,20 @@ use pyo3::types::PyDict;
 ///     A number below 1, or half an end.
 ///
 /// Source: GCF 3.6 section 6b.
-#[pyclass(frozen, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
 #[derive(PartialEq, Hash, Clone)]
 pub(crate) struct Location(pub(super) graph::Location);
 
-const LOCATION: &[&str] = &["file", "line", "column", "end_line", "end_column"];
+returned_by_value!(Location, Record);
 
 #[pymethods]
 impl Location {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str) {
-        ("file", "line", "column")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&["file", "line", "column", "end_line", "end_column"]);
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = Names(&["file", "line", "column"]);
 
     #[new]
     #[pyo3(signature = (file, line, column, end_line = None, end_column = None))]
@@ -94,30 +95,5 @@ impl Location {
     #[getter]
     fn end_column(&self) -> Option<u64> {
         self.0.end.map(|(_, column)| column)
-    }
-
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        repr("Location", slf.as_any(), LOCATION.iter().copied())
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), LOCATION)
-    }
-
-    /// A location with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), LOCATION, changes)
     }
 }

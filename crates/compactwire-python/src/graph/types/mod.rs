@@ -15,7 +15,7 @@ use compactwire::gcf::graph::StateError;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 pub(crate) use components::Components;
 pub(crate) use delta::DeltaPayload;
@@ -30,52 +30,6 @@ pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 pub(super) fn restored<T>(state: Result<T, StateError>) -> PyResult<T> {
     state.map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-/// What pickle and copy give to the constructor.
-pub(super) type NewArgs<'py> = (Bound<'py, PyTuple>, Bound<'py, PyDict>);
-
-pub(super) fn fields<'py>(
-    object: &Bound<'py, PyAny>,
-    names: &[&str],
-) -> PyResult<Bound<'py, PyDict>> {
-    let fields = PyDict::new(object.py());
-    for &name in names {
-        fields.set_item(name, object.getattr(name)?)?;
-    }
-    Ok(fields)
-}
-
-pub(super) fn new_args<'py>(object: &Bound<'py, PyAny>, names: &[&str]) -> PyResult<NewArgs<'py>> {
-    Ok((PyTuple::empty(object.py()), fields(object, names)?))
-}
-
-pub(super) fn replaced<'py>(
-    object: &Bound<'py, PyAny>,
-    names: &[&str],
-    changes: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let fields = fields(object, names)?;
-    if let Some(changes) = changes {
-        fields.update(changes.as_mapping())?;
-    }
-    object.get_type().call((), Some(&fields))
-}
-
-/// `Class(field=value, …)` with the fields that say something.
-pub(super) fn repr<'n>(
-    class: &str,
-    object: &Bound<'_, PyAny>,
-    names: impl Iterator<Item = &'n str>,
-) -> PyResult<String> {
-    let mut parts = Vec::new();
-    for name in names {
-        let value = object.getattr(name)?;
-        if value.is_truthy()? {
-            parts.push(format!("{name}={}", value.repr()?));
-        }
-    }
-    Ok(format!("{class}({})", parts.join(", ")))
 }
 
 /// A number of a field; 0 where there is none.

@@ -5,13 +5,14 @@ use super::edge::Edge;
 use super::element::elements;
 use super::held::parts;
 use super::symbol::{Symbol, hash_symbol};
-use super::{Reduced, replaced, restored};
+use super::{Reduced, restored};
 use crate::args::int64;
+use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph::{self, Linked};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ use std::sync::Arc;
 ///     Text with a lone surrogate, an int beyond 64 bits.
 ///
 /// Source: wire codecs, "Payload".
-#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 pub(crate) struct Payload {
     pub(crate) core: Arc<Linked>,
     symbols: PyOnceLock<Py<PyTuple>>,
@@ -74,10 +75,15 @@ impl Hash for Payload {
     }
 }
 
-const PAYLOAD: &[&str] = &["tool", "tokens_used", "token_budget", "pack_root", "symbols", "edges"];
+returned_by_value!(Payload, Record);
 
 #[pymethods]
 impl Payload {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names =
+        Names(&["tool", "tokens_used", "token_budget", "pack_root", "symbols", "edges"]);
+
     #[new]
     #[pyo3(signature = (
         tool = None, tokens_used = None, token_budget = None, pack_root = None, symbols = None,
@@ -163,14 +169,6 @@ impl Payload {
         ))
     }
 
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let state = PyBytes::new(slf.py(), &slf.get().core.to_state());
         Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
@@ -180,14 +178,5 @@ impl Payload {
     #[pyo3(signature = (state, /))]
     fn _restore(state: &[u8]) -> PyResult<Self> {
         restored(graph::Payload::from_state(state)).map(Into::into)
-    }
-
-    /// A payload with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), PAYLOAD, changes)
     }
 }

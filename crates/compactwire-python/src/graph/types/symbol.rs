@@ -2,14 +2,15 @@
 
 use super::super::{text_of, word_of};
 use super::components::Components;
-use super::element::{Element, Names, element};
+use super::element::{self, Element, element};
 use super::held::Held;
 use super::location::Location;
-use super::{NewArgs, bits, new_args, number, replaced, repr};
+use super::{bits, number};
 use crate::args::int64;
+use crate::record::{self, Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
 
 /// A symbol of a program, and why it is in a payload.
@@ -41,7 +42,7 @@ use std::hash::{Hash, Hasher};
 ///     Text with a lone surrogate, an int beyond 64 bits.
 ///
 /// Source: wire codecs, "Symbol".
-#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 #[derive(PartialEq)]
 pub(crate) struct Symbol(pub(in super::super) Held<graph::Symbol>);
 
@@ -50,6 +51,8 @@ impl Hash for Symbol {
         hash_symbol(&self.0, state);
     }
 }
+
+returned_by_value!(Symbol, Record);
 
 impl Element<8> for Symbol {
     type Core = graph::Symbol;
@@ -66,8 +69,8 @@ impl Element<8> for Symbol {
     ];
     const REQUIRED: usize = 2;
 
-    fn names() -> &'static Names {
-        static NAMES: Names = Names::new();
+    fn names() -> &'static element::Names {
+        static NAMES: element::Names = element::Names::new();
         &NAMES
     }
 
@@ -96,9 +99,11 @@ impl Element<8> for Symbol {
 #[pymethods]
 impl Symbol {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str, &'static str) {
-        ("qualified_name", "kind", "score", "provenance", "distance")
-    }
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&<Self as Element<8>>::FIELDS);
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: Names = Names(&["qualified_name", "kind", "score", "provenance", "distance"]);
 
     #[new]
     #[pyo3(signature = (
@@ -174,29 +179,9 @@ impl Symbol {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let plain = slf.get().0.components == graph::Components::default();
-        let fields = Self::FIELDS.iter().copied().filter(|&name| !(plain && name == "components"));
-        repr("Symbol", slf.as_any(), fields)
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), &Self::FIELDS)
-    }
-
-    /// A symbol with some fields changed (`copy.replace`).
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        replaced(slf.as_any(), &Self::FIELDS, changes)
+        record::repr(slf.as_any(), |name, value| {
+            Ok(value.is_truthy()? && !(plain && name == "components"))
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! That nothing changed, as a Python object.
 
 use super::super::text_of;
-use super::{NewArgs, new_args, repr};
 use crate::args::int64;
+use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use std::hash::{Hash, Hasher};
@@ -19,7 +19,7 @@ use std::hash::{Hash, Hasher};
 ///     How many symbols that has.
 ///
 /// Source: GCF 3.6 section 10.
-#[pyclass(frozen, eq, hash, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Unchanged(pub(in super::super) graph::Unchanged);
 
@@ -29,10 +29,14 @@ impl Hash for Unchanged {
     }
 }
 
-const UNCHANGED: &[&str] = &["tool", "pack_root", "symbols"];
+returned_by_value!(Unchanged, Record);
 
 #[pymethods]
 impl Unchanged {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names = Names(&["tool", "pack_root", "symbols"]);
+
     #[new]
     #[pyo3(signature = (tool = None, pack_root = None, symbols = None))]
     #[pyo3(text_signature = "(tool='', pack_root='', symbols=0)")]
@@ -64,21 +68,5 @@ impl Unchanged {
     #[getter]
     fn symbols(&self) -> i64 {
         self.0.symbols
-    }
-
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        repr("Unchanged", slf.as_any(), UNCHANGED.iter().copied())
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        slf
-    }
-
-    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<NewArgs<'py>> {
-        new_args(slf.as_any(), UNCHANGED)
     }
 }

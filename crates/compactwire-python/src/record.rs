@@ -1,0 +1,127 @@
+//! The base classes of value objects: copies, `copy.replace`, pickles and reprs, written once.
+//!
+//! A subclass of [`Record`] lists the parameters of its constructor, each of which is an attribute
+//! too, in the class attribute `_fields`; the rest follows from these names. A subclass of [`Frozen`]
+//! is immutable but not made of fields. [`returned_by_value!`] lets Rust functions return either.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+/// An immutable object: a copy of it is the object itself.
+#[pyclass(frozen, subclass, name = "_Frozen", module = "compactwire._core")]
+pub(crate) struct Frozen;
+
+#[pymethods]
+impl Frozen {
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+}
+
+impl Frozen {
+    pub(crate) fn init() -> PyClassInitializer<Self> {
+        Self.into()
+    }
+}
+
+/// An immutable object that is equal to the result of calling its class with its fields.
+#[pyclass(frozen, subclass, extends = Frozen, name = "_Record", module = "compactwire._core")]
+pub(crate) struct Record;
+
+#[pymethods]
+impl Record {
+    /// Return an object of the same class with some fields changed.
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = fields(slf)?;
+        if let Some(changes) = changes {
+            fields.update(changes.as_mapping())?;
+        }
+        slf.get_type().call((), Some(&fields))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, NewArgs<'py>)> {
+        let py = slf.py();
+        let new = py.import("copyreg")?.getattr("__newobj_ex__")?;
+        Ok((new, (slf.get_type(), PyTuple::empty(py), fields(slf)?)))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr(slf.as_any(), |_, value| value.is_truthy())
+    }
+}
+
+impl Record {
+    pub(crate) fn init() -> PyClassInitializer<Self> {
+        Frozen::init().add_subclass(Self)
+    }
+}
+
+/// The class and the arguments of its `__new__`.
+type NewArgs<'py> = (Bound<'py, PyType>, Bound<'py, PyTuple>, Bound<'py, PyDict>);
+
+/// The names of fields, as a tuple of Python.
+pub(crate) struct Names(pub(crate) &'static [&'static str]);
+
+impl<'py> IntoPyObject<'py> for Names {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        PyTuple::new(py, self.0)
+    }
+}
+
+/// The names and values of an object's fields.
+fn fields<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(object.py());
+    for name in names(object)? {
+        fields.set_item(&name, object.getattr(name.cast()?)?)?;
+    }
+    Ok(fields)
+}
+
+fn names<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    Ok(object.get_type().getattr(intern!(object.py(), "_fields"))?.cast_into()?)
+}
+
+/// `Class(field=value, …)` with the fields that `is_shown` chooses by name and value.
+pub(crate) fn repr(
+    object: &Bound<'_, PyAny>,
+    is_shown: impl Fn(&str, &Bound<'_, PyAny>) -> PyResult<bool>,
+) -> PyResult<String> {
+    let mut parts = Vec::new();
+    for name in names(object)? {
+        let value = object.getattr(name.cast()?)?;
+        let name = name.extract::<String>()?;
+        if is_shown(&name, &value)? {
+            parts.push(format!("{name}={}", value.repr()?));
+        }
+    }
+    Ok(format!("{}({})", object.get_type().name()?, parts.join(", ")))
+}
+
+/// Lets Rust functions return a class with a base class, which PyO3 derives only without one.
+macro_rules! returned_by_value {
+    ($class:ty, $base:ty) => {
+        impl<'py> pyo3::IntoPyObject<'py> for $class {
+            type Target = Self;
+            type Output = pyo3::Bound<'py, Self>;
+            type Error = pyo3::PyErr;
+
+            fn into_pyobject(self, py: pyo3::Python<'py>) -> pyo3::PyResult<Self::Output> {
+                pyo3::Bound::new(py, <$base>::init().add_subclass(self))
+            }
+        }
+    };
+}
+pub(crate) use returned_by_value;
