@@ -1,8 +1,8 @@
 """The exceptions of compactwire.
 
-All are `CompactWireError`, which is a `ValueError`. The text of an exception says
+All are subclasses of `CompactWireError`, which is a `ValueError`. The message of an exception says
 what is wrong, where, and what to do; the same facts are attributes. Positions and offsets count
-from 0 in the payload, behind the format's prefix.
+from 0 in the payload, after the prefix of the format.
 
 Source: Compact Protocol v2 "Error Types", v4 section 8.
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class CompactWireError(ValueError):
-    """Every error of this package."""
+    """The base class of all errors of this package."""
 
     message: str
     """What is wrong, where, and what to do."""
@@ -50,74 +50,74 @@ class CompactWireError(ValueError):
 
 
 class EncodeError(CompactWireError):
-    """A value cannot be written: the format cannot carry it, or it is out of range."""
+    """A value cannot be encoded: the format cannot represent it, or it is out of range."""
 
     field: str
-    """The field that is to blame."""
+    """The field with the invalid value."""
 
 
 class DecodeError(CompactWireError):
-    """A text is not what it should be."""
+    """The input of a decoder is invalid."""
 
 
 class EmptyResponse(DecodeError):
-    """The message is empty, or nothing but white space."""
+    """The message is empty or consists of white space."""
 
 
 class InvalidPrefix(DecodeError):
-    """No format begins with this character."""
+    """The message begins with a character that is not the prefix of a format."""
 
     char: str
     """The character."""
 
 
 class InvalidFormat(DecodeError):
-    """The format is known, and the text is not in it."""
+    """The message does not conform to the format that its prefix names."""
 
 
 class MissingField(DecodeError):
     """A verbose message lacks a required member."""
 
     field: str
-    """Its name."""
+    """The name of the member."""
 
 
 class InvalidBase64(DecodeError):
     """The payload is not Base64."""
 
     position: int
-    """Where it breaks, in characters."""
+    """The position of the error, in characters."""
 
 
 class InvalidBase85Char(DecodeError):
-    """A character is not in the Base85 alphabet."""
+    """A character is outside the Base85 alphabet."""
 
     char: str
     """The character."""
     position: int
-    """Where it stands, in characters."""
+    """The position of the character, in characters."""
 
 
 class InvalidBase85Length(DecodeError):
-    """Base85 leaves one character over; the text was probably cut off."""
+    """One character of Base85 is left over; the message was probably truncated."""
 
     length: int
     """The length of the payload, in characters."""
 
 
 class InvalidBase85Value(DecodeError):
-    """Five characters of Base85 mean a number above 2^32 - 1."""
+    """Five characters of Base85 encode a number above 2^32 - 1."""
 
     position: int
-    """Where the five begin, in characters."""
+    """The position of the first of the five, in characters."""
 
 
 class DecompressionFailed(DecodeError):
-    """The payload is not one whole compressed stream."""
+    """The payload is not exactly one complete compressed stream."""
 
 
 class OutputTooLarge(DecodeError):
-    """Decompressed, the message would be larger than ``max_size``."""
+    """The decompressed message would be larger than `max_size`."""
 
     limit: int
     """The limit, in bytes."""
@@ -127,117 +127,117 @@ class InvalidMsgpack(DecodeError):
     """The MessagePack value is not a response."""
 
     offset: int
-    """Where the offending value stands, in bytes of the decompressed message."""
+    """The position of the invalid value, in bytes of the decompressed message."""
 
 
 class DictionaryNotFound(DecodeError):
-    """The message was compressed with a dictionary that is not at hand."""
+    """The message was compressed with a dictionary that is not available."""
 
     id: int | str
-    """The dictionary's id; its name where an old container has no id."""
+    """The id of the dictionary, or its name for an old container without an id."""
 
 
 class UnknownReference(DecodeError):
-    """A request relies on something that the session does not have.
+    """A request refers to content that the session does not have.
 
-    Something was lost, came twice or out of order, or one side started anew. The sender gives `ids`
-    to its ``Session.forget`` and writes the request again.
+    A request was lost, duplicated or reordered, or one side was restarted. The sender passes `ids`
+    to `Session.forget` and encodes the request again.
     """
 
     id: str
-    """The first reference that is unknown."""
+    """The first unknown reference."""
     ids: tuple[str, ...]
-    """All that the sender must forget: tools ``t_…``, prompts ``s_…``, a context ``c_…``.
+    """All references that the sender must forget: tools `t_…`, prompts `s_…`, a context `c_…`.
 
-    First what is unknown, then what the refused frames themselves defined: it was refused too.
+    First the unknown references, then those that the rejected frames define.
     """
 
 
 class CompactParseError(DecodeError):
-    """A compact CAD text has a mistake. CAD IR "Error Handling"."""
+    """A compact CAD text has an error. Source: CAD IR "Error Handling"."""
 
     line: int
     """The line, from 1."""
     column: int
     """The column in characters, from 1."""
     message: str
-    """What is wrong, without the place."""
+    """What is wrong, without the position."""
     suggestion: str | None
-    """The opcode that was probably meant, where the one that is there does not exist."""
+    """For an unknown opcode, the opcode that was probably meant; otherwise None."""
 
 
 class DocumentError(CompactWireError):
-    """A CAD document is not in the model, or cannot be written in a dialect."""
+    """A CAD document does not conform to the model, or a dialect cannot represent it."""
 
     path: str
-    """Which part of it: ``node 7``, ``roots[0].visible``, ``document``."""
+    """The part of the document: `node 7`, `roots[0].visible`, `document`."""
     message: str
-    """What is wrong with it, without the place."""
+    """What is wrong, without the path."""
 
 
 class BinaryError(DecodeError):
     """Bytes are not a binary CAD document."""
 
     offset: int
-    """Where they break, in bytes from 0."""
+    """The position of the error, in bytes from 0."""
     message: str
-    """What is wrong there, without the place."""
+    """What is wrong, without the position."""
 
 
 class GcfError(CompactWireError):
-    """A value cannot be written as GCF, or a text is none."""
+    """A value cannot be encoded as GCF, or a text is not valid GCF."""
 
     code: str
-    """What kind of error, a name of the specification: ``count_mismatch``, ``not_finite``."""
+    """The error code of the specification, such as `count_mismatch` or `not_finite`."""
     line: int | None
-    """The line of the text, from 1; None where no text is read."""
+    """The line of the text, from 1; None if the error is not in a text."""
     column: int | None
-    """The column in it, in characters from 1."""
+    """The column, in characters from 1; None if the error is not in a text."""
     path: str | None
-    """The way to the value, as ``$.orders[3].total``; None where no value is written."""
+    """The path of the value, such as `$.orders[3].total`; None if no value is encoded."""
 
 
 class ClaimRejected(CompactWireError):
-    """A compression claim does not verify, or is about something that could not."""
+    """A compression claim was rejected, or would be rejected by verification."""
 
     code: str
-    """The specification's error code, such as ``METRIC_MISMATCH``."""
+    """The specification's error code, such as `METRIC_MISMATCH`."""
     phase: str
-    """The specification's phase, such as ``Metric``."""
+    """The specification's phase, such as `Metric`."""
     check: str | None
-    """The id of the check that failed; None where a producer refused."""
+    """The id of the failed check; None if a producer raised the error."""
     path: str | None
-    """Which input, by its role, such as ``claim.json``; None for none."""
+    """The input by its role, such as `claim.json`; None if no input is at fault."""
     exit_code: int
-    """1: the claim is not true. 2: the input cannot be judged. 3: a bug in this program."""
+    """1: the claim is not true. 2: the input is invalid. 3: a bug in this program."""
 
 
 class WireError(GcfError):
-    """A payload cannot be written as GCB or JSON, or what was read is none."""
+    """A payload cannot be encoded as GCB or JSON, or the input is not valid GCB or JSON."""
 
     code: str
-    """What kind of error: ``gcb_truncated``, ``gcb_pack_root``, ``invalid_member``."""
+    """The error code: `gcb_truncated`, `gcb_pack_root`, `invalid_member`."""
     line: None
-    """Of GCF only."""
+    """Always None; used by `GcfError` only."""
     column: None
-    """Of GCF only."""
+    """Always None; used by `GcfError` only."""
     path: str | None
-    """The way to the value, as ``$.symbols[3].kind``; None where it is an offset that tells."""
+    """The path of the value, such as `$.symbols[3].kind`; None if `offset` is set."""
     offset: int | None
-    """Where what is read is wrong, in bytes from 0; None where it is a path that tells."""
+    """The position of the error, in bytes from 0; None if `path` is set."""
 
 
 class DuplicateCodec(CompactWireError):
-    """The registry has a codec of this name."""
+    """The registry already has a codec with this name."""
 
     name: str
     """The name."""
 
 
 class UnknownCodec(CompactWireError):
-    """The registry has no codec of this name."""
+    """The registry has no codec with this name."""
 
     name: str
     """The name."""
     available: tuple[str, ...]
-    """The names that there are, sorted."""
+    """The known names, sorted."""

@@ -88,25 +88,25 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
     Ok(objects.finish())
 }
 
-/// Read compact text.
+/// Decode compact text.
 ///
 /// Parameters
 /// ----------
 /// src : str, bytes, bytearray or memoryview
 ///     The text; bytes are UTF-8, a byte order mark at the start is skipped.
 /// dialect : {"auto", "0.1", "0.2"}
-///     The grammar. "auto" goes by the header `# vcad 0.2`, and takes 0.1 without one.
+///     The dialect. "auto" detects 0.2 by the header `# vcad 0.2`, and is 0.1 otherwise.
 ///
 /// Returns
 /// -------
 /// dict
 ///     The document in canonical form: lengths in mm, angles in degrees (`twist_angle` in radians);
-///     whole numbers are int, others float.
+///     whole numbers are int, other numbers float.
 ///
 /// Raises
 /// ------
 /// CompactParseError
-///     The first mistake, with line and column from 1. `check` finds all of them.
+///     The first error, with line and column from 1. `check` returns all errors.
 ///
 /// Source: CAD IR "Format Specification"; design sections 3 and 6.
 #[pyfunction]
@@ -120,34 +120,36 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py
     dict(py, &document)
 }
 
-/// Write a document as compact text.
+/// Encode a document as compact text.
 ///
 /// Parameters
 /// ----------
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
 /// dialect : {"0.1", "0.2"}
-///     0.1 carries the shape and nothing else; 0.2 carries everything.
+///     0.1 contains only the shape; 0.2 contains everything.
 /// names : bool
-///     In 0.1: names of nodes as comments. In 0.2 names are data and always written.
+///     Whether 0.1 contains the names of nodes as comments. In 0.2 names are data and always
+///     written.
 /// lossy : bool
-///     Write also what the dialect, or the model, does not carry; `losses` says what that is.
+///     Whether to drop content that the dialect or the model cannot represent, instead of raising;
+///     `losses` lists it.
 /// unknown : {"error", "keep"}
-///     What is done about fields and operations that the model does not have, and about whatever
-///     does not fit it: an error, or lines `XF pointer json`, which dialect 0.2 reads back.
+///     Whether fields, operations and values that the model does not define are an error, or are
+///     kept as lines `XF pointer json`, which dialect 0.2 reads back.
 ///
 /// Returns
 /// -------
 /// str
-///     Lines joined by LF, without a final one.
+///     Lines joined by LF, without a final LF.
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document is not in the model, or holds what would change in the dialect; `path` says
+///     The document does not conform to the model, or the dialect cannot represent it; `path` says
 ///     where.
 /// ValueError
-///     `unknown="keep"` in dialect 0.1, which has no such lines, or with `lossy`.
+///     `unknown="keep"` in dialect 0.1, which has no `XF` lines, or together with `lossy`.
 ///
 /// Source: CAD IR "Rust Implementation"; design sections 4, 7 and 12.
 #[pyfunction]
@@ -183,30 +185,30 @@ fn to_compact<'py>(
     Ok(PyString::new(py, &text?))
 }
 
-/// About how many bytes of work a document is.
+/// An estimate of the work for a document, in bytes.
 fn weight(document: &Document<'_>) -> usize {
     document.nodes.len().saturating_mul(16)
 }
 
-/// Say what a trip through a dialect would change.
+/// List the kinds of content that a dialect cannot represent.
 ///
 /// Parameters
 /// ----------
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
 /// dialect : {"0.1", "0.2"}
-///     Where the trip would go.
+///     The dialect.
 ///
 /// Returns
 /// -------
 /// list of str
-///     Sorted, out of "assembly", "ids", "materials", "names", "ops", "part_materials",
+///     A sorted subset of "assembly", "ids", "materials", "names", "ops", "part_materials",
 ///     "root_material", "roots", "scene", "unknown", "version", "visibility".
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     A type, reference or cycle that no dialect can carry.
+///     The document has a type, reference or cycle that no dialect can represent.
 ///
 /// Source: design section 4.2.
 #[pyfunction]
@@ -217,24 +219,25 @@ fn losses(doc: &Bound<'_, PyAny>, dialect: &str) -> Result<Vec<&'static str>> {
     Ok(core::losses(&document, dialect, dropped)?)
 }
 
-/// Check a document against the model and give its canonical form.
+/// Check a document against the model and return its canonical form.
 ///
 /// Parameters
 /// ----------
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
 /// lossy : bool
-///     Drop unknown fields, and make unknown operations "Empty".
+///     Whether to drop unknown fields and to replace unknown operations by "Empty".
 ///
 /// Returns
 /// -------
 /// dict
-///     Equal for documents that mean the same: absent and null are one, defaults are spelled out.
+///     The canonical form, which is equal for documents with the same meaning: absent and null
+///     members are treated alike, and defaults are explicit.
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document is not in the model; `path` says where.
+///     The document does not conform to the model; `path` says where.
 ///
 /// Source: design section 2.
 #[pyfunction]
@@ -243,24 +246,24 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
     Ok(dict(doc.py(), &read_document(doc, lossy)?.0)?)
 }
 
-/// Find all mistakes of a compact text.
+/// Find all errors in a compact text.
 ///
 /// Parameters
 /// ----------
 /// src : str, bytes, bytearray or memoryview
 ///     The text.
 /// dialect : {"auto", "0.1", "0.2"}
-///     The grammar, as in `from_compact`.
+///     The dialect, as in `from_compact`.
 /// limit : int
-///     At most so many mistakes.
+///     The maximum number of errors to return.
 ///
 /// Returns
 /// -------
 /// list of CompactParseError
-///     In the order of lines, empty for a good text. The first is what `from_compact` raises. A
-///     wrong line counts as a node all the same, so that one mistake is not reported as many.
-///     `suggestion` names the opcode that was probably meant. Where pointers of lines `XF` lead is
-///     looked at once there is no other mistake.
+///     The errors in the order of lines; empty for a valid text. The first is the one that
+///     `from_compact` raises. An invalid line still counts as a node, so that one error does not
+///     cause others. `suggestion` is the opcode that was probably meant. The pointers of `XF` lines
+///     are checked only if there is no other error.
 ///
 /// Source: CAD IR "Error Handling"; design section 3.3.
 #[pyfunction]
@@ -276,7 +279,7 @@ fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<B
     PyList::new(py, errors.collect::<Vec<_>>())
 }
 
-/// Make a hybrid: JSON whose nodes are compact text.
+/// Convert a document to a hybrid: JSON whose nodes are compact text.
 ///
 /// Parameters
 /// ----------
@@ -286,13 +289,13 @@ fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<B
 /// Returns
 /// -------
 /// dict
-///     The nodes as a text in "compact", everything else as it was. `from_hybrid` gives the
-///     document back exactly.
+///     The hybrid: the nodes as text in "compact", everything else unchanged. `from_hybrid`
+///     restores the document exactly.
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document is not in the model.
+///     The document does not conform to the model.
 ///
 /// Source: CAD IR "For File Storage"; design section 8.
 #[pyfunction]
@@ -305,7 +308,7 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     Ok(objects.finish())
 }
 
-/// Read a hybrid: JSON whose nodes are compact text.
+/// Decode a hybrid: JSON whose nodes are compact text.
 ///
 /// Parameters
 /// ----------
@@ -320,9 +323,9 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// Raises
 /// ------
 /// CompactParseError
-///     A mistake in the text, by its own lines.
+///     An error in the compact text, with line numbers of that text.
 /// DocumentError
-///     A mistake in the rest.
+///     An error in the rest of the document.
 ///
 /// Source: CAD IR "For File Storage"; design section 8.
 #[pyfunction]
@@ -338,7 +341,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     dict(py, &read?)
 }
 
-/// Write a document as bytes.
+/// Encode a document in the binary form.
 ///
 /// Parameters
 /// ----------
@@ -348,12 +351,12 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// Returns
 /// -------
 /// bytes
-///     The binary form: about two thirds of the text in dialect 0.2, and as lossless.
+///     The binary form, lossless and about two thirds of the size of dialect 0.2.
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document is not in the model.
+///     The document does not conform to the model.
 ///
 /// Source: CAD IR "Future Enhancements"; design section 9.
 #[pyfunction]
@@ -365,12 +368,12 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &bytes?))
 }
 
-/// Read the binary form.
+/// Decode the binary form.
 ///
 /// Parameters
 /// ----------
 /// data : bytes, bytearray or memoryview
-///     The bytes of `to_binary`, or any other valid encoding.
+///     The output of `to_binary`, or any other valid encoding.
 ///
 /// Returns
 /// -------
@@ -380,7 +383,7 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 /// Raises
 /// ------
 /// BinaryError
-///     The bytes are not a document of the model; `offset` says where.
+///     The bytes are not a valid document; `offset` says where.
 ///
 /// Source: CAD IR "Future Enhancements"; design section 9.
 #[pyfunction]
@@ -393,15 +396,16 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     dict(py, &document)
 }
 
-/// Read a document of any kind, as its first bytes tell: binary, JSON, hybrid or compact text.
+/// Decode a document of any kind, detected by its first bytes: binary, JSON, hybrid or compact.
 ///
 /// Parameters
 /// ----------
 /// src : str, bytes, bytearray or memoryview
-///     The content of the file; its name does not matter.
+///     The content of the file.
 /// repair : bool
-///     Mend JSON that is nearly a document: numbers in quotes as ids or references; ids that are
-///     not their keys, or names; an operation in place of a reference; snake case in assemblies.
+///     Whether to repair common errors in JSON: ids or references that are quoted numbers, ids that
+///     differ from their keys or are names, an operation in place of a reference, and snake case in
+///     assemblies.
 ///
 /// Returns
 /// -------
@@ -411,14 +415,14 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// Raises
 /// ------
 /// CompactParseError, DocumentError, BinaryError
-///     As its kind has it.
+///     The content is invalid; the exception depends on the kind.
 ///
 /// Warns
 /// -----
 /// UserWarning
-///     With `repair`, one for each thing that was mended, with its place; also before an error.
-///     Python shows the same text once for each line of code, unless
-///     `warnings.simplefilter("always")` asks for all.
+///     With `repair`, one warning for each repair, with its path, also before an error. By default,
+///     Python shows the same warning once per line of code; `warnings.simplefilter("always")` shows
+///     all.
 ///
 /// Source: design sections 8 and 12.
 #[pyfunction]
@@ -437,7 +441,7 @@ fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> Result<Bound<'py, PyAny>>
     dict(py, &document?)
 }
 
-/// Write a document as canonical JSON.
+/// Encode a document as canonical JSON.
 ///
 /// Parameters
 /// ----------
@@ -447,13 +451,13 @@ fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> Result<Bound<'py, PyAny>>
 /// Returns
 /// -------
 /// str
-///     Without white space, node ids ascending, each number in its shortest form (-0.0 as such,
-///     because readers of JSON take -0 for an integer).
+///     JSON without white space, with node ids in ascending order and each number in its shortest
+///     form (-0.0 is kept, because JSON readers treat -0 as an integer).
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document is not in the model.
+///     The document does not conform to the model.
 ///
 /// Source: design sections 2 and 4.3.
 #[pyfunction]

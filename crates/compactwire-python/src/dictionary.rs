@@ -177,7 +177,7 @@ impl Dictionary {
         self.core.description().samples
     }
 
-    /// The time of the training as written in the file; this package writes seconds since 1970.
+    /// The time of the training, as in the file; this package writes seconds since 1970.
     #[getter]
     fn time(&self) -> &str {
         &self.core.description().time

@@ -1,9 +1,10 @@
-//! The Python module `compactwire._core`: arguments in, one call, objects or errors out.
+//! The Python module `compactwire._core`: each function converts arguments, makes one call to the
+//! core, and converts the result or error.
 //!
-//! The only place that knows Python. It mirrors the core, one file per subject; `args` converts
-//! what Python passes, `errors` what it gets. Objects are frozen; what changes (the
-//! content of a `DeltaStream`) is behind a lock, under which no Python code runs: so the module is
-//! declared safe without the interpreter's lock.
+//! This crate mirrors the core, one file per subject. `args` converts arguments, `errors` converts
+//! errors, `record` has the base classes of value objects. Objects are frozen. Mutable state, such
+//! as the content of a `DeltaStream`, is behind a lock, under which no Python code runs; the module
+//! is therefore declared safe without the interpreter's lock.
 
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
 
@@ -67,33 +68,35 @@ mod _core {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// Lets `import compactwire._core.name` find a submodule, which is no file.
+/// Registers a submodule, so that `import compactwire._core.name` finds it although it is not a
+/// file.
 fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let name = format!("compactwire._core.{}", module.name()?);
     module.setattr("__name__", &name)?;
     module.py().import("sys")?.getattr("modules")?.set_item(name, module)
 }
 
-/// From this many bytes to compress or decompress on, the interpreter lock is given up for the work:
-/// below, waiting to get it back can cost more than the work.
+/// The interpreter lock is released to compress or decompress at least this many bytes. For fewer
+/// bytes, reacquiring the lock can cost more than the work.
 const DETACH_FROM: usize = 32 << 10;
 
-/// Runs `work`, without the interpreter lock when there are many bytes to work on.
+/// Runs `work`, without the interpreter lock if there are many bytes to process.
 fn detached<T: Send>(py: Python<'_>, bytes: usize, work: impl Send + FnOnce() -> T) -> T {
     if bytes < DETACH_FROM { work() } else { py.detach(work) }
 }
 
-/// Makes a `str` of `len` ASCII characters that `fill` writes, without a copy.
+/// Creates a `str` of `len` ASCII characters that `fill` writes in place.
 fn ascii_str(
     py: Python<'_>,
     len: usize,
     fill: impl FnOnce(&mut [u8]),
 ) -> PyResult<Bound<'_, PyString>> {
     let size = ffi::Py_ssize_t::try_from(len).map_err(|_| PyMemoryError::new_err(()))?;
-    // SAFETY: PyUnicode_New gives a new object of `len` one-byte characters, or an error; nobody
-    // else knows it before it is filled. Its memory is zeroed first, because it may not be read
-    // uninitialised. By way of a `String`, `encode_base85` of 1 MiB took two to three times as long:
-    // to see it again, return `PyString::new(py, &base85::encode(bytes))` there and run the benches.
+    // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
+    // other code has a reference to it before it is filled. Its memory is zeroed first, because
+    // uninitialised memory must not be read. With a `String` in between, `encode_base85` of 1 MiB
+    // takes two to three times as long: to measure it, return `PyString::new(py,
+    // &base85::encode(bytes))` there and run the benches.
     unsafe {
         let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
         let start = ffi::PyUnicode_DATA(text.as_ptr()).cast::<u8>();
@@ -103,15 +106,15 @@ fn ascii_str(
     }
 }
 
-/// Makes a str, quicker than the interpreter where it is ASCII.
+/// Creates a str, faster than the interpreter if it is ASCII.
 fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    // Of one character there is one str for all, which the interpreter finds.
+    // The interpreter shares the strings of one character.
     if text.len() < 2 || !text.is_ascii() {
         return Ok(PyString::new(py, text));
     }
     let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
-    // SAFETY: PyUnicode_New gives a new object of `size` one-byte characters, or an error; nobody
-    // else knows it before it is filled, and it is filled whole.
+    // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
+    // other code has a reference to it before it is completely filled.
     unsafe {
         let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
         let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();

@@ -209,7 +209,7 @@ impl Response {
         self.format.map(|origin| format_member(py, origin.name())).transpose()
     }
 
-    /// The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None for a text format.
+    /// The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None for text formats.
     #[getter]
     fn version(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.layout.map(|layout| layout_version(py, layout)).transpose()

@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The state of one side of a connection, which lets each turn send only what is new. Thread-safe.
+/// The state of one side of a connection, so that each turn sends only what is new. Thread-safe.
 ///
 /// Each side has a session. It covers both directions: what this side has sent to the peer, and
 /// what it has received from the peer. Each direction holds 256 tools, 64 prompts and one context;
@@ -306,7 +306,7 @@ impl Session {
         self.work(py, 0, session::Session::forget_keyed);
     }
 
-    /// Forget that the peer has these references, so that the next request contains their content.
+    /// Forget that the peer has these references, so that the next request has their content.
     ///
     /// Parameters
     /// ----------

@@ -21,7 +21,7 @@ pub(super) mod module {
     }
 }
 
-/// `lossy=`: the names of what is given up.
+/// `lossy=`: the names of the losses that are allowed.
 fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     let mut lossy = gcb::Lossy::default();
     let Some(names) = names else { return Ok(lossy) };
@@ -50,27 +50,28 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     Ok(lossy)
 }
 
-/// Write a payload as GCB.
+/// Encode a payload as GCB.
 ///
 /// Parameters
 /// ----------
 /// payload : Payload
 ///     The payload.
 /// lossy : set of str, optional
-///     What may be lost: "ids" (words without an id become empty), "pack_root", "location",
-///     "distance" (the lowest byte is kept), "precision" (numbers are rounded to binary32),
-///     "duplicates" (an edge goes to the last symbol of a name), "dangling" (edges without an end
-///     are left out) or "dangling_zero" (they go to the first symbol).
+///     The losses that are allowed instead of an error: "ids" (words without an id become empty),
+///     "pack_root", "location", "distance" (only the lowest byte is kept), "precision" (numbers are
+///     rounded to binary32), "duplicates" (an edge refers to the last symbol of a name), "dangling"
+///     (edges to missing symbols are dropped) or "dangling_zero" (edges to missing symbols refer to
+///     the first symbol).
 ///
 /// Returns
 /// -------
 /// bytes
-///     Version 1.
+///     GCB version 1.
 ///
 /// Raises
 /// ------
 /// WireError
-///     With the path to what the layout cannot carry.
+///     GCB cannot represent the payload; `path` is the path of the value.
 ///
 /// Source: wire codecs, "Binary Wire Layout".
 #[pyfunction]
@@ -86,18 +87,18 @@ pub(super) fn encode_gcb<'py>(
     Ok(PyBytes::new(py, &bytes?))
 }
 
-/// Read GCB.
+/// Decode GCB.
 ///
 /// Parameters
 /// ----------
 /// data : bytes, bytearray or memoryview
-///     Version 1. Text is a `TypeError`, not a guess.
+///     GCB version 1. A str raises `TypeError`.
 /// lossy : set of str, optional
-///     "ids" reads an id without a word as "unknown_N", "duplicates" allows edges to symbols whose
-///     name another has.
+///     "ids" decodes an unknown id as "unknown_N"; "duplicates" allows edges to symbols whose name
+///     is not unique.
 /// raw_float32 : bool
-///     Whether numbers are the widened binary32 (0.7799999713897705), not the shortest decimal that
-///     rounds to it (0.78).
+///     Whether numbers are the exact values of the binary32 (0.7799999713897705) rather than the
+///     shortest decimals that round to it (0.78).
 ///
 /// Returns
 /// -------
@@ -107,7 +108,7 @@ pub(super) fn encode_gcb<'py>(
 /// Raises
 /// ------
 /// WireError
-///     With the offset of what is wrong.
+///     The bytes are invalid; `offset` is the position of the error.
 ///
 /// Source: wire codecs, "Binary Wire Layout".
 #[pyfunction]
@@ -127,14 +128,14 @@ pub(super) fn decode_gcb(
     Ok(read.map(Into::into)?)
 }
 
-/// Write a payload as JSON.
+/// Encode a payload as JSON.
 ///
 /// Parameters
 /// ----------
 /// payload : Payload
-///     The payload; all of it is carried.
+///     The payload; JSON contains all of it.
 /// compact : bool
-///     Whether there is no white space; else members stand one a line.
+///     Whether to omit white space; otherwise each member is on its own line.
 /// html_escape : bool
 ///     Whether "<", ">", "&", U+2028 and U+2029 are escaped.
 ///
@@ -146,7 +147,7 @@ pub(super) fn decode_gcb(
 /// Raises
 /// ------
 /// WireError
-///     `not_finite`, with the path to the number.
+///     `not_finite`: a number is NaN or infinite; `path` is its path.
 ///
 /// Source: wire codecs, "Built-In Codecs".
 #[pyfunction]
@@ -165,12 +166,13 @@ pub(super) fn encode_json<'py>(
     Ok(super::make_str(py, &text?)?)
 }
 
-/// Read a payload of JSON.
+/// Decode a payload from JSON.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
-///     RFC 8259; bytes are UTF-8. Missing members are empty or 0, unknown ones are ignored.
+///     JSON as in RFC 8259; bytes are UTF-8. Missing members default to empty or 0, unknown members
+///     are ignored.
 ///
 /// Returns
 /// -------
@@ -180,7 +182,7 @@ pub(super) fn encode_json<'py>(
 /// Raises
 /// ------
 /// WireError
-///     `invalid_json` with the offset, `invalid_member` with the path.
+///     `invalid_json` with `offset`, or `invalid_member` with `path`.
 ///
 /// Source: wire codecs, "Built-In Codecs".
 #[pyfunction]

@@ -67,29 +67,29 @@ class _Record(_Frozen):
 
 @final
 class Response(_Record):
-    """An answer of a language model, or the result of a tool.
+    """The response of a language model or of a tool.
 
-    Immutable; equal when all fields but `format` and `version` are, where a `model_name` that is
-    the `model` counts as none.
+    Immutable. Two responses are equal if all fields but `format` and `version` are equal; a
+    `model_name` that equals `model` counts as None.
 
     Parameters
     ----------
     result : str
-        The answer.
+        The text of the response.
     model : str
-        The model's code (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other text.
+        The code of the model (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other
+        string.
     status : {"OK", "ERR", "PART", "STREAM"}
-        Whether the answer is whole and well; "PARTIAL" is another spelling of "PART". Without it, a
-        returncode that is not 0 means "ERR".
+        The status; "PARTIAL" is an alias of "PART". The default is "ERR" if `returncode` is not 0.
     tokens : int
-        How many tokens the answer cost, 0 to 2^63 - 1.
+        The number of tokens used, 0 to 2^63 - 1.
     model_name, returncode, reasoning_effort, ultrathink : optional
-        Members of a verbose message; the other formats have no place for them.
+        Members that only the verbose format has.
 
     Raises
     ------
     EncodeError
-        A status that does not exist, a number out of range, text with a lone surrogate.
+        The status is unknown, a number is out of range, or a string has a lone surrogate.
 
     Source: Compact Protocol v2 part 1, v4 sections 3 and 4.
     """
@@ -110,34 +110,34 @@ class Response(_Record):
     ) -> Response: ...
     @property
     def result(self) -> str:
-        """The answer."""
+        """The text of the response."""
     @property
     def model(self) -> str:
-        """The model's code, or any other text."""
+        """The code of the model, or any other string."""
     @property
     def status(self) -> _Status:
-        """Whether the answer is whole and well: "OK", "ERR", "PART" or "STREAM"."""
+        """The status: "OK", "ERR", "PART" or "STREAM"."""
     @property
     def tokens(self) -> int:
-        """How many tokens the answer cost."""
+        """The number of tokens used."""
     @property
     def model_name(self) -> str | None:
-        """The model's name in a verbose message, where it is not the code itself."""
+        """The model's name in a verbose message; None if it is the code."""
     @property
     def returncode(self) -> int | None:
-        """The return code of a verbose message, where it is not what the status says."""
+        """The return code of a verbose message; None if the status implies it."""
     @property
     def reasoning_effort(self) -> str | None:
-        """How hard the model was asked to think: "low", "medium", "high"."""
+        """The requested reasoning effort: "low", "medium", "high"."""
     @property
     def ultrathink(self) -> bool | None:
-        """Whether extended thinking was on."""
+        """Whether extended thinking was enabled."""
     @property
     def format(self) -> Format | None:
-        """How a decoded response travelled; None for one that was not decoded."""
+        """The format of a decoded response; None if it was not decoded."""
     @property
     def version(self) -> _Layout | None:
-        """The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None without one."""
+        """The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None for a text format."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -154,29 +154,31 @@ def encode(
     msgpack_version: _Layout | None = None,
     dictionary: Dictionary | None = None,
 ) -> str:
-    """Write a response as one text.
+    """Encode a response as a message.
 
     Parameters
     ----------
     response : Response or Mapping
-        The response, or a mapping with the fields of one ("result", "model", ...) or with the
-        members of a verbose message ("response", "model", "returncode", ...) and no others.
+        The response, or a mapping that has only the fields of a response ("result", "model", ...)
+        or only the members of a verbose message ("response", "model", "returncode", ...).
     format : str
-        "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" goes by the
-        size of the result, "smallest" takes the shortest text of all.
+        "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
+        size of the result, "smallest" tries all formats and returns the shortest message.
     protocol : {4, 2}
-        The dialect. `decode` reads both.
+        The protocol version. `decode` reads both.
     msgpack_version : 1, 2, 3 or "map", optional
-        The MessagePack layout, for the formats that have one. Default: 3 in protocol 2, "map" in
-        protocol 4 and in "zstd" and "dictionary". A model without an integer turns 2 and 3 into 1.
+        The MessagePack layout, for the formats that use MessagePack. Default: 3 in protocol 2,
+        "map" in protocol 4 and in "zstd" and "dictionary". If the model has no integer code, layout
+        1 is used in place of 2 and 3.
     dictionary : Dictionary, optional
-        What "dictionary" compresses with (default: the built-in one); "auto" in protocol 4 takes it
-        where the text becomes shorter, "smallest" tries it. The other formats have no use for it.
+        The dictionary that "dictionary" compresses with (default: the built-in one). "auto" in
+        protocol 4 uses it if the message becomes shorter, "smallest" tries it. The other formats
+        ignore it.
 
     Returns
     -------
     str
-        The message. All but "verbose" and "dsl" are ASCII.
+        The message. It is ASCII in all formats but "verbose" and "dsl".
 
     Raises
     ------
@@ -185,9 +187,9 @@ def encode(
 
     Notes
     -----
-    `model_name`, `returncode`, `reasoning_effort` and `ultrathink` travel in "verbose" only: the
-    specifications give the other formats no place for them. A free text as `model` comes back from
-    "verbose" as `model_name`, because there the member holds a name.
+    `model_name`, `returncode`, `reasoning_effort` and `ultrathink` are written in "verbose" only:
+    the specifications define no place for them in the other formats. A `model` that is not a model
+    code is read back from "verbose" as `model_name`, because the member holds a name there.
 
     Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
     """
@@ -201,60 +203,61 @@ def decode(
     dictionaries: Iterable[Dictionary] = (),
     fallback: bool = False,
 ) -> Response:
-    """Read a response in any format of either protocol.
+    """Decode a message in any format of either protocol.
 
     Parameters
     ----------
     wire : str, bytes, bytearray or memoryview
-        The message; bytes are UTF-8. White space and a byte order mark before it are skipped;
-        so is white space behind it, but the result of the DSL is kept to the last character.
+        The message; bytes are UTF-8. White space and a byte order mark before the message are
+        skipped, and so is white space after it, except in the DSL, whose result is kept to the last
+        character.
     max_size : int
-        The largest decompressed size in bytes, 64 MiB by default; checked before memory is taken.
-        The `str` that Python makes of it takes up to four bytes for each character on top.
+        The largest decompressed size in bytes, 64 MiB by default; checked before memory is
+        allocated. The resulting `str` takes up to four more bytes per character.
     dictionary, dictionaries : Dictionary, iterable of Dictionary
-        Where to look for the dictionary of a message, before the built-in one.
+        Dictionaries to try before the built-in one.
     fallback : bool
-        Take a text that cannot be decoded as the result itself, with format "raw". Bytes that are
-        not UTF-8 are no text: `InvalidFormat` all the same.
+        Whether a message that cannot be decoded is returned as the result itself, with format
+        "raw". Bytes that are not UTF-8 still raise `InvalidFormat`.
 
     Returns
     -------
     Response
-        Its `format` and `version` tell how it travelled.
+        The response. `format` and `version` are those of the message.
 
     Raises
     ------
     DecodeError
-        One of its subclasses says what is wrong and where: `EmptyResponse`, `InvalidPrefix`,
-        `InvalidFormat`, `MissingField`, `InvalidBase64`, `InvalidBase85Char`,
-        `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`, `OutputTooLarge`,
-        `InvalidMsgpack`, `DictionaryNotFound`.
+        The message is invalid. Each error is a subclass, with the position as an attribute:
+        `EmptyResponse`, `InvalidPrefix`, `InvalidFormat`, `MissingField`, `InvalidBase64`,
+        `InvalidBase85Char`, `InvalidBase85Length`, `InvalidBase85Value`, `DecompressionFailed`,
+        `OutputTooLarge`, `InvalidMsgpack`, `DictionaryNotFound`.
 
     Notes
     -----
-    Keys and members that a response does not have are passed over: at most 1024, nested at most 128
-    levels deep.
+    Unknown keys and members are ignored: at most 1024, nested at most 128 levels deep.
 
     Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
     """
 
 def detect(wire: _Wire, /) -> Format:
-    """Say what a text is by its first characters, without decoding it.
+    """Detect the format of a message by its first characters, without decoding it.
 
     Parameters
     ----------
     wire : str, bytes, bytearray or memoryview
-        The text; bytes are UTF-8.
+        The message; bytes are UTF-8.
 
     Returns
     -------
     Format
-        A response's format, or DELTA, TOOL, SYSTEM, REQUEST, GCF for what other functions read.
+        The format of a response, or DELTA, TOOL, SYSTEM, REQUEST, GCF for messages that other
+        functions read.
 
     Raises
     ------
     EmptyResponse, InvalidPrefix, InvalidFormat
-        It is nothing, or begins like none of them, or is not UTF-8.
+        The message is empty, begins with no known prefix, or is not UTF-8.
 
     Source: Compact Protocol v2 "Format Detection", v4 section 1.
     """
@@ -265,17 +268,17 @@ def encode_base85(data: bytes | bytearray | memoryview, /) -> str:
     Parameters
     ----------
     data : bytes, bytearray or memoryview
-        Any bytes. The last one to three become two to four characters.
+        Any bytes. The last one to three bytes are encoded as two to four characters.
 
     Returns
     -------
     str
-        ASCII, a quarter longer than the data.
+        ASCII characters, a quarter more than there are bytes.
 
     Raises
     ------
     TypeError
-        Text instead of bytes: which encoding it should have is the caller's to say.
+        `data` is a `str`: encode it first.
 
     Source: Compact Protocol v2 section 4.
     """
@@ -286,24 +289,25 @@ def decode_base85(text: _Wire, /) -> bytes:
     Parameters
     ----------
     text : str, bytes, bytearray or memoryview
-        Digits only; white space is not skipped.
+        Base85 digits only; white space is not skipped.
 
     Returns
     -------
     bytes
-        Four bytes for five characters.
+        The decoded bytes: four for every five characters.
 
     Raises
     ------
     InvalidBase85Char, InvalidBase85Length, InvalidBase85Value
-        A foreign character, one character too many, five that mean a number above 2^32 - 1.
+        A character outside the alphabet, one character left over, or five characters that encode a
+        number above 2^32 - 1.
 
     Source: Compact Protocol v2 section 4.
     """
 
 @final
 class Inspection:
-    """What a message is and what it weighs, layer by layer."""
+    """The format of a message and the size of each of its layers."""
 
     @property
     def format(self) -> Format:
@@ -313,22 +317,22 @@ class Inspection:
         """The MessagePack layout: 1, 2, 3 or "map"; None for a text format."""
     @property
     def compression(self) -> Literal["zlib", "gzip", "zstd"] | None:
-        """How it is compressed: "zlib", "gzip" or "zstd"; None where it is not."""
+        """The compression: "zlib", "gzip" or "zstd"; None without compression."""
     @property
     def dictionary_id(self) -> int | None:
-        """The id of the dictionary, where one was used."""
+        """The id of the dictionary; None without a dictionary."""
     @property
     def layers(self) -> list[tuple[str, int]]:
-        """Size of each layer in UTF-8 bytes, from the wire inwards: pairs of name and size."""
+        """The size of each layer in bytes, from the message inwards, as pairs of name and size."""
     @property
     def verbose_size(self) -> int:
-        """Size of the same response as a verbose message (compact JSON), in bytes."""
+        """The size of the same response as a verbose message (compact JSON), in bytes."""
     @property
     def ratio(self) -> float:
-        """Size on the wire over `verbose_size`."""
+        """The size of the message divided by `verbose_size`."""
     @property
     def response(self) -> Response:
-        """The response."""
+        """The decoded response."""
 
 def inspect(
     wire: _Wire,
@@ -338,7 +342,7 @@ def inspect(
     dictionary: Dictionary | None = None,
     dictionaries: Iterable[Dictionary] = (),
 ) -> Inspection:
-    """Say what a message is and what it weighs, layer by layer.
+    """Decode a message and return the size of each of its layers.
 
     Parameters
     ----------
@@ -348,8 +352,8 @@ def inspect(
     Returns
     -------
     Inspection
-        Format, layout, compression, the size of every layer in bytes, and the ratio against the
-        same response as a verbose message.
+        The format, layout and compression, the size of each layer in bytes, and the ratio to the
+        size of the same response as a verbose message.
 
     Raises
     ------
@@ -361,10 +365,10 @@ def inspect(
 
 @final
 class Dictionary(_Frozen):
-    """A zstd dictionary, trained on messages like those that it will compress.
+    """A zstd dictionary, trained on typical messages.
 
-    Immutable, and ready for any number of threads. Made by `train`, `load`, `from_bytes` or
-    `default`. Messages name their dictionary by its `id`.
+    Immutable and thread-safe. Created by `train`, `load`, `from_bytes` or `default`. A message
+    refers to its dictionary by `id`.
 
     Source: Compact Protocol v4 sections 1 and 2.
     """
@@ -384,54 +388,55 @@ class Dictionary(_Frozen):
         Parameters
         ----------
         samples : iterable of str, Response, Mapping or bytes
-            Typical results or whole responses; bytes are taken as MessagePack that is ready. A
-            hundred or more, together several times the size of the dictionary.
+            Typical results or whole responses; bytes are used as they are, as encoded MessagePack.
+            A hundred or more, together several times the size of the dictionary.
         size : int
-            The largest size in bytes.
+            The largest size of the dictionary in bytes.
         content_type, model : str
-            What the samples are and who wrote them; for the file's first line.
+            The kind of content and the model that wrote it, for the first line of the file.
         time : int, optional
-            Seconds since 1970 for the file's first line; now, unless given. The rest of the file
-            depends on the samples alone.
+            Seconds since 1970 for the first line of the file; the current time by default. The rest
+            of the file depends on the samples alone.
 
         Raises
         ------
         EncodeError
-            The samples are too few or too small; a text has what the first line cannot carry.
+            The samples are too few or too small, or the first line cannot contain a character of
+            `content_type` or `model`.
 
         Source: Compact Protocol v4 sections 1 and 2.
         """
     @staticmethod
     def default() -> Dictionary:
-        """The dictionary inside the package, which every `decode` knows."""
+        """Return the dictionary built into the package, which `decode` always tries."""
     @staticmethod
     def load(path: str | PathLike[str], /, *, name: str | None = None) -> Dictionary:
-        """Read a dictionary file, of version 1 or 2, or a bare zstd dictionary.
+        """Read a dictionary file of version 1 or 2, or a bare zstd dictionary.
 
         Parameters
         ----------
         path : str or path-like
             The file.
         name : str, optional
-            The name by which old containers ask for it; by default its content type.
+            The name by which old containers refer to the dictionary; by default its content type.
 
         Raises
         ------
         InvalidFormat
-            It is no dictionary.
+            The file is not a dictionary.
         OSError
-            It cannot be read.
+            The file cannot be read.
         """
     @staticmethod
     def from_bytes(
         data: bytes | bytearray | memoryview, /, *, name: str | None = None
     ) -> Dictionary:
-        """Read a dictionary from the bytes of its file; otherwise as `load`.
+        """Read a dictionary from the bytes of a file; otherwise like `load`.
 
         Raises
         ------
         InvalidFormat
-            They are no dictionary.
+            The bytes are not a dictionary.
         """
     def save(self, path: str | PathLike[str], /) -> None:
         """Write the dictionary as a file of version 2.
@@ -439,55 +444,55 @@ class Dictionary(_Frozen):
         Parameters
         ----------
         path : str or path-like
-            The file; one that is there is replaced.
+            The file; an existing file is replaced.
 
         Raises
         ------
         OSError
-            It cannot be written.
+            The file cannot be written.
         """
     def to_bytes(self) -> bytes:
-        """The bytes of its file."""
+        """Return the bytes of the dictionary file."""
     @property
     def id(self) -> int:
-        """The id that zstd gave it and frames carry; 0 for a dictionary without one."""
+        """The zstd dictionary id, which frames contain; 0 if the dictionary has none."""
     @property
     def name(self) -> str:
-        """The name that old containers use; its content type unless another was given."""
+        """The name that old containers use; by default the content type."""
     @property
     def content_type(self) -> str:
-        """What the samples were."""
+        """The kind of content of the samples."""
     @property
     def model(self) -> str:
-        """Which model wrote the samples; empty for any."""
+        """The model that wrote the samples; empty for any."""
     @property
     def samples(self) -> int:
-        """How many samples it was trained on."""
+        """The number of samples."""
     @property
     def time(self) -> str:
-        """When it was trained, as its file says it: in ours, seconds since 1970."""
+        """The time of the training as written in the file; this package writes seconds since 1970."""
     @property
     def size(self) -> int:
-        """Its size in bytes, without the line that describes it."""
+        """The size in bytes, without the first line of the file."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 def encode_delta(old: str, new: str, /) -> str:
-    """Write the shortest delta that turns one text into another.
+    """Encode the shortest delta that turns one text into another.
 
     Parameters
     ----------
     old, new : str
-        What the other end has, and what it should have.
+        The text that the peer has, and the text that it should have.
 
     Returns
     -------
     str
         `D|F|`, `D|+|` or `D|R|` with text, or `D|Z|` with one of them compressed, whichever is
-        shortest in UTF-8 bytes. A replacement is written only where every known reader understands
-        it alike. Equal texts give `D|+|`.
+        shortest in UTF-8 bytes. A replacement is written only if all known readers interpret it
+        alike. For equal texts the delta is `D|+|`.
 
     Raises
     ------
@@ -510,13 +515,13 @@ def apply_delta(
     Parameters
     ----------
     old : str
-        The text so far.
+        The current text.
     delta : str, bytes, bytearray or memoryview
-        `D|F|text` takes its place, `D|+|text` is added, `D|R|position|text` is written over it from
-        that code point on, `D|Z|` holds a compressed delta.
+        `D|F|text` replaces the text, `D|+|text` appends to it, `D|R|position|text` overwrites it
+        from that code point on, `D|Z|` contains a compressed delta.
     replace : {"overwrite", "truncate"}
-        Whether a replacement leaves what lies behind it (the specification) or cuts it off (the
-        clients of protocol 2).
+        Whether a `D|R|` replacement keeps the text after it (the specification) or truncates the
+        text there (the clients of protocol 2).
     max_size : int
         The largest decompressed size of a delta in bytes, 64 MiB by default.
 
@@ -528,7 +533,7 @@ def apply_delta(
     Raises
     ------
     DecodeError
-        `InvalidFormat` for a malformed delta, a position behind the end or a lone surrogate; for
+        `InvalidFormat` for a malformed delta, a position after the end or a lone surrogate; for
         `D|Z|` also the errors of Base85, Base64 and decompression.
 
     Source: Compact Protocol v2 "Streaming Delta Protocol".
@@ -536,7 +541,7 @@ def apply_delta(
 
 @final
 class DeltaStream:
-    """A text that grows by deltas; both ends of a stream have one. Thread-safe.
+    """One end of a text stream that is transferred as deltas. Thread-safe.
 
     Parameters
     ----------
@@ -545,7 +550,7 @@ class DeltaStream:
     replace : {"overwrite", "truncate"}
         As in `apply_delta`.
     max_size : int
-        The largest size of a decompressed delta, and of the text that `apply` makes, in bytes.
+        The largest size in bytes of a decompressed delta, and of the text that `apply` returns.
 
     Source: Compact Protocol v2 "Streaming Delta Protocol".
     """
@@ -554,7 +559,7 @@ class DeltaStream:
         cls, content: str = "", /, *, replace: _Replace = "overwrite", max_size: int = 67_108_864
     ) -> DeltaStream: ...
     def push(self, content: str, /) -> str:
-        """Take over a new text and return the delta that tells the other end.
+        """Set a new text and return the delta to send to the peer.
 
         Raises
         ------
@@ -562,39 +567,39 @@ class DeltaStream:
             The text has a lone surrogate.
         """
     def apply(self, delta: _Wire, /) -> str:
-        """Apply a delta of the other end and return the text; on an error it stays as it was.
+        """Apply a delta of the peer and return the new text; an error leaves the text unchanged.
 
         Raises
         ------
         DecodeError
-            As `apply_delta`; `OutputTooLarge` also when the text would grow above `max_size`.
+            As `apply_delta`; `OutputTooLarge` also if the text would become larger than `max_size`.
         """
     @property
     def content(self) -> str:
-        """The text so far."""
+        """The current text."""
 
 @final
 class Request(_Record):
-    """A request with everything resolved: what the sender's `encode_request` was given.
+    """A request with all references resolved: the arguments of the sender's `encode_request`.
 
-    Immutable; two are equal when their JSON is, so that the order of an object's members does not
-    count, and 1 is not 1.0.
+    Immutable. Two requests are equal if their JSON is equal: the order of an object's members does
+    not matter, and 1 is not 1.0.
 
     Parameters
     ----------
     tool : dict or list of dict, optional
-        The definition of a tool, or of several.
+        The definition of one tool or of several.
     system : str, optional
         The system prompt.
     args : optional
-        The arguments: any value that `json.dumps` takes.
+        The arguments: any value that `json.dumps` accepts.
     context : str, optional
         The whole conversation.
 
     Raises
     ------
     EncodeError
-        A value that JSON has not; `field` names it, as in "args.rows[3].total".
+        A value has no JSON form; `field` is its path, such as "args.rows[3].total".
 
     Source: Compact Protocol v2 "Compact Request Format".
     """
@@ -610,9 +615,9 @@ class Request(_Record):
     ) -> Request: ...
     @property
     def tool(self) -> Any:
-        """The definition of the tool; a list where there are several, None where there is none.
+        """The definition of the tool; a list if there are several, None if there is none.
 
-        Like `tools` and `args` a new object each time, for a request does not change.
+        A new object each time, like `tools` and `args`, so that the request cannot be mutated.
         """
     @property
     def tools(self) -> tuple[dict[str, Any], ...]:
@@ -625,29 +630,29 @@ class Request(_Record):
         """The arguments."""
     @property
     def context(self) -> str | None:
-        """The whole conversation; None where the request has none."""
+        """The whole conversation; None if the request has no context."""
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class Session:
-    """What one side of a connection remembers, so that a turn costs what is new in it. Thread-safe.
+    """The state of one side of a connection, which lets each turn send only what is new. Thread-safe.
 
-    Both sides have one. It holds both directions: what the peer has from this side, and what this
-    side has from the peer; in each 256 tools, 64 prompts and one context. Of tools and prompts the
-    least recently used go first, on both sides alike. A copy or a pickle goes on where the session
-    stands.
+    Each side has a session. It covers both directions: what this side has sent to the peer, and
+    what it has received from the peer. Each direction holds 256 tools, 64 prompts and one context;
+    the least recently used tools and prompts are evicted first, on both sides alike. A copy or
+    pickle continues from the current state.
 
     Parameters
     ----------
     max_size : int
-        The largest context, the most that all tools or all prompts may have together, and the
-        largest decompressed size, in bytes and in each direction; 64 MiB by default.
+        The largest size in bytes, in each direction, of the context, of all tools together, of all
+        prompts together, and of decompressed data; 64 MiB by default.
     checked : bool
-        Say in a request what it means (`D|=|c_…`, a hash of its tools, prompt and context), so that
-        a peer that is out of step raises `UnknownReference` instead of taking a wrong one; and
-        compress what is packed against the context that the peer has. False for peers that are not
-        this package, which know neither; what is read is checked where it says so.
+        Whether a request contains a hash of its tools, prompt and context (`D|=|c_…`), so that a
+        peer that is out of step raises `UnknownReference` instead of resolving to wrong content;
+        and whether packed requests are compressed against the context that the peer has. Use False
+        for peers other than this package, which support neither. A received hash is always checked.
 
     Source: Compact Protocol v2 part 2.
     """
@@ -664,36 +669,38 @@ class Session:
         pack: Literal[False] = False,
         references: bool = False,
     ) -> list[str]:
-        """Write a request: what the peer has is named, the rest is sent.
+        """Encode a request: references for what the peer has, and the content of everything else.
 
         Parameters
         ----------
         tool : dict or list of dict, optional
-            The definition of a tool, or of all tools of the request; at most 256.
+            The definition of the tool, or of all tools of the request; at most 256.
         system : str, optional
             The system prompt.
         args : optional
             The arguments: any value that `json.dumps` takes.
         context : str, optional
-            The whole conversation so far. A request without one leaves the peer's as it is.
+            The whole conversation so far. A request without a context leaves the peer's context
+            unchanged.
         pack : bool
-            Make one text of the frames, compressed: for programs, not for models.
+            Whether to join and compress the frames into one string: for programs, not for models.
         references : bool
-            Write `TOOL|ref|` and `SYS|ref|` frames for what the peer has.
+            Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
+            has.
 
         Returns
         -------
         list of str, or str
-            Frames, to be delivered whole and in this order; with `pack`, one text of ASCII that
-            begins with "S". The session takes them for delivered: where they were not, `forget`.
+            Frames, to be delivered completely and in this order; with `pack`, one ASCII string that
+            begins with "S". The session assumes that they are delivered: if not, call `forget`.
 
         Raises
         ------
         EncodeError
-            A value that JSON has not, or too much of something; `field` names it, as in
-            "args.rows[3].total". The session stays as it was.
+            A value has no JSON form, or a limit is exceeded; `field` is the path, such as
+            "args.rows[3].total". The session stays unchanged.
         TypeError
-            A value of a type that JSON has not.
+            A value has a type without a JSON form.
 
         Source: Compact Protocol v2 "Compact Request Format", v4 section 11.
         """
@@ -720,31 +727,31 @@ class Session:
         references: bool = False,
     ) -> list[str] | str: ...
     def decode_request(self, frames: Iterable[_Wire] | _Wire, /) -> Request:
-        """Read a request of the peer.
+        """Decode a request of the peer.
 
         Parameters
         ----------
         frames : iterable of str, or str
-            What the peer's `encode_request` gave: frames in their order, or the packed text. Each
+            The output of the peer's `encode_request`: frames in order, or the packed string. Each
             may also be UTF-8 bytes.
 
         Returns
         -------
         Request
-            With everything resolved.
+            The request with all references resolved.
 
         Raises
         ------
         UnknownReference
-            The request relies on something that this side does not have: something was lost, came
-            twice or out of order, or one side started anew. `ids` names it, and what was
-            refused with it; when the sender gives them to its `forget` and writes the request
-            again, it holds what is missing.
+            The request refers to content that this side does not have: a request was lost,
+            duplicated or reordered, or one side was restarted. `ids` holds the missing references
+            and those that the rejected frames define. The sender passes them to `forget` and
+            encodes the request again, which then contains the missing content.
         DecodeError
-            `InvalidFormat` for what is no frame or no JSON; for a packed text and for compressed
+            `InvalidFormat` for an invalid frame or invalid JSON; for packed strings and compressed
             deltas also the errors of Base85, decompression and MessagePack.
 
-        After an error the session is what it was.
+        An error leaves the session unchanged.
 
         Source: Compact Protocol v2 part 2, v4 section 11.
         """
@@ -757,7 +764,7 @@ class Session:
         allow_unicode: bool = False,
         locations: bool = True,
     ) -> str:
-        """Write a graph payload: a symbol is declared once, then named by its id.
+        """Encode a graph payload: each symbol is declared once and referred to by id afterwards.
 
         Parameters
         ----------
@@ -769,63 +776,65 @@ class Session:
         Returns
         -------
         str
-            The text. The session takes it for delivered: where it was not, `forget_graph`. After an
-            hour without a graph, or a day, and beyond 65,536 symbols, it is a full text without
-            `session=true`, and the symbols start over.
+            The text. The session assumes that it is delivered: if not, call `forget_graph`. After
+            an hour without a graph, after a day, and beyond 65,536 symbols, the text is complete,
+            without `session=true`, and the ids start over.
 
         Raises
         ------
         GcfError
-            As `gcf.encode`; the session stays as it was.
+            As `gcf.encode`; the session stays unchanged.
 
         Source: GCF 3.6 section 11.
         """
     def decode_graph(
         self, text: str | bytes | bytearray | memoryview, /
     ) -> Payload | DeltaPayload | Unchanged:
-        """Read a graph text of the peer, and resolve what it names.
+        """Decode a graph text of the peer and resolve its references.
 
         Parameters
         ----------
         text : str, bytes, bytearray or memoryview
-            What the peer's `encode_graph` gave, or any other text of the graph profile.
+            The output of the peer's `encode_graph`, or any other text of the graph profile.
 
         Returns
         -------
         Payload, DeltaPayload or Unchanged
-            What the text says that it is. Only a payload with `session=true` changes what is known.
+            The content, of the type that the header names. Only a payload with `session=true`
+            changes the session.
 
         Raises
         ------
         GcfError
             As `gcf.decode`; `unknown_session_reference` and `session_conflict` mean that the two
-            sides are out of step: `reset` both. The session stays as it was.
+            sides are out of step: `reset` both. The session stays unchanged.
 
         Source: GCF 3.6 section 11.
         """
     def forget_graph(self) -> None:
-        """Take the last graph for lost: its symbols are declared again under their ids."""
+        """Treat the last graph as lost: its symbols will be declared again under their ids."""
     def encode_keyed(self, set: KeyedSet, /, *, tool: str = "") -> str:
-        """Write a keyed set: whole once, then as what changed.
+        """Encode a keyed set: completely the first time, then as deltas.
 
         Parameters
         ----------
         set : KeyedSet
-            The set as it is now.
+            The current set.
         tool : str
-            Stands in the header unless it is empty.
+            The tool for the header; empty for none.
 
         Returns
         -------
         str
-            "Unchanged", a delta when it is smaller than 60 % of the whole set, or the whole set:
-            since the last of the same name, fields and key. The session takes it for delivered:
-            where it was not, `forget_keyed`. It keeps the last set of 16 names.
+            "Unchanged", a delta if it is smaller than 60 % of the full set, or the full set,
+            relative to the last set with the same name, fields and key. The session assumes that it
+            is delivered: if not, call `forget_keyed`. The session keeps the last set of each of 16
+            names.
 
         Raises
         ------
         GcfError
-            `invalid_header_value` for the tool; the session stays as it was.
+            `invalid_header_value` for an invalid tool; the session stays unchanged.
 
         Source: GCF 3.6 section 10a.4.
         """
@@ -841,22 +850,22 @@ class Session:
         Returns
         -------
         KeyedSet
-            The set that the peer has.
+            The set that the peer encoded.
 
         Raises
         ------
         GcfError
-            As `gcf.receive_keyed`; `base_mismatch` means that a text was lost: the peer's
-            `forget_keyed` makes its next one whole. The session stays as it was.
+            As `gcf.receive_keyed`; `base_mismatch` means that a text was lost: after
+            `forget_keyed`, the peer sends a full set. The session stays unchanged.
 
         Source: GCF 3.6 sections 10a.4 and 10a.5.
         """
 
     def forget_keyed(self) -> None:
-        """Take the keyed sets that were sent for lost: the next of each name goes whole."""
+        """Treat the sent keyed sets as lost: the next set of each name is sent in full."""
 
     def forget(self, *ids: str) -> int:
-        """Forget that the peer has these, so that the next request carries them again.
+        """Forget that the peer has these references, so that the next request contains their content.
 
         Parameters
         ----------
@@ -866,39 +875,39 @@ class Session:
         Returns
         -------
         int
-            How many of them there were.
+            The number of references that were known.
         """
     def reset(self) -> None:
-        """Forget everything, in both directions; the counts of `stats` go on."""
+        """Forget everything in both directions; the counts of `stats` continue."""
     @property
     def stats(self) -> SessionStats:
-        """What was exchanged so far, and what it saved."""
+        """Counts of the messages exchanged so far and the bytes saved."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class SessionStats(_Record):
-    """Counts of a session, both directions; bytes are those of UTF-8 text."""
+    """Counts of a session in both directions, in UTF-8 bytes."""
 
     def __new__(
         cls, *, messages: int = 0, bytes_out: int = 0, bytes_in: int = 0, plain_bytes: int = 0
     ) -> SessionStats: ...
     @property
     def messages(self) -> int:
-        """Requests written and read."""
+        """The number of requests encoded and decoded."""
     @property
     def bytes_out(self) -> int:
-        """Bytes of the frames written."""
+        """Bytes of the frames encoded."""
     @property
     def bytes_in(self) -> int:
-        """Bytes of the frames read."""
+        """Bytes of the frames decoded."""
     @property
     def plain_bytes(self) -> int:
-        """Bytes of the same requests as compact JSON, with tools, prompt and whole context."""
+        """Bytes of the same requests as compact JSON, with tools, prompt and the whole context."""
     @property
     def savings(self) -> float:
-        """The part of `plain_bytes` that was not sent: 0.94 where 100 bytes took 6.
+        """The fraction of `plain_bytes` that was saved: 0.94 if 6 bytes were sent for 100.
 
-        0.0 before the first request, negative where plain re-sending had been shorter.
+        0.0 before the first request, negative if more bytes were sent than plain JSON needs.
         """
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -910,24 +919,24 @@ def _restore_session_stats(
 
 @final
 class ToolCall(_Record):
-    """What a model asks a tool to do.
+    """A call of a tool by a model.
 
-    Immutable as long as nobody changes its arguments; equal when name, context and the JSON of the
-    arguments are, so that the order of an object's members does not count, and 1 is not 1.0.
+    Immutable unless its arguments are mutated. Two calls are equal if name, context and the JSON of
+    the arguments are equal: the order of an object's members does not matter, and 1 is not 1.0.
 
     Parameters
     ----------
     name : str
         The tool's name.
     arguments : object
-        What it is given: any value that `json.dumps` takes, usually a dict.
+        The arguments: any value that `json.dumps` accepts, usually a dict.
     context : str, optional
-        Long text that goes with it.
+        Additional long text.
 
     Raises
     ------
     EncodeError
-        A value that JSON has not; `field` names it, as in "arguments.rows[3].total".
+        A value has no JSON form; `field` is its path, such as "arguments.rows[3].total".
 
     Source: Compact Protocol v4 section 11.
     """
@@ -940,13 +949,13 @@ class ToolCall(_Record):
         """The tool's name."""
     @property
     def arguments(self) -> Any:
-        """What it is given."""
+        """The arguments."""
     @property
     def context(self) -> str | None:
-        """Long text that goes with it."""
+        """Additional long text."""
     @property
     def format(self) -> Format | None:
-        """How a decoded call travelled; None for one that was not decoded."""
+        """The format of a decoded call; None if it was not decoded."""
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -960,36 +969,39 @@ def encode_tool_call(
     protocol: Literal[4, 2] = 4,
     dictionary: Dictionary | None = None,
 ) -> str:
-    """Write a call of a tool as one text.
+    """Encode a tool call as a message.
 
     Parameters
     ----------
     name : str
         The tool's name.
     arguments : object
-        What it is given: any value that `json.dumps` takes.
+        The arguments: any value that `json.dumps` accepts.
     context : str, optional
-        Long text that goes with it.
+        Additional long text.
     format : str
         "verbose", "binary", "base85", "zlib", "zstd" or "dictionary" (the DSL has no calls); "auto"
-        goes by the size of the verbose text, which it takes below 50 bytes and where an integer of
-        more than 64 bits fits nothing else; "smallest" takes the shortest text of all.
+        chooses by the size of the verbose message, which it returns below 50 bytes and if an
+        integer needs more than 64 bits; "smallest" tries all formats and returns the shortest
+        message.
     protocol : {4, 2}
-        Whether "zlib" writes gzip or zlib, and what "auto" chooses from.
+        The protocol version: it decides whether "zlib" writes gzip or zlib, and which formats
+        "auto" chooses from.
     dictionary : Dictionary, optional
         As in `encode`.
 
     Returns
     -------
     str
-        The call. All but "verbose" are ASCII.
+        The message. It is ASCII in all formats but "verbose".
 
     Raises
     ------
     EncodeError
-        A value that JSON or the format has not; `field` names it, as in "arguments.rows[3].total".
+        A value has no JSON form, or the format cannot represent it; `field` is its path, such as
+        "arguments.rows[3].total".
     TypeError
-        A value of a type that JSON has not.
+        A value has a type without a JSON form.
 
     Source: Compact Protocol v4 section 11.
     """
@@ -1002,7 +1014,7 @@ def decode_tool_call(
     dictionary: Dictionary | None = None,
     dictionaries: Iterable[Dictionary] = (),
 ) -> ToolCall:
-    """Read a call of a tool in any format of either protocol.
+    """Decode a tool call in any format of either protocol.
 
     Parameters
     ----------
@@ -1012,12 +1024,13 @@ def decode_tool_call(
     Returns
     -------
     ToolCall
-        Its `format` tells how it travelled.
+        The call. `format` is that of the message.
 
     Raises
     ------
     DecodeError
-        As `decode`; what JSON has not (binary, extensions, NaN) is `InvalidMsgpack`.
+        As `decode`. MessagePack values without a JSON form (binary, extensions, NaN) raise
+        `InvalidMsgpack`.
 
     Source: Compact Protocol v4 section 11.
     """

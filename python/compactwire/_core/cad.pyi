@@ -30,10 +30,10 @@ _AnyDialect = Literal["auto", "0.1", "0.2"]
 
 @final
 class CompactIterator:
-    """The items of a compact text, one after the other; `iter_compact` makes it.
+    """An iterator over the items of a compact text, returned by `iter_compact`.
 
-    As with a generator, asking for the next item while another thread, or the source itself, waits
-    for one is a `ValueError`.
+    As with a generator, calling `next` while another thread, or the source itself, is in `next`
+    raises `ValueError`.
 
     Source: design section 10.
     """
@@ -42,24 +42,25 @@ class CompactIterator:
     def __next__(self) -> tuple[Literal["node", "extra", "end"], dict[str, Any]]: ...
 
 def canonical(doc: _Document, /, *, lossy: bool = False) -> dict[str, Any]:
-    """Check a document against the model and give its canonical form.
+    """Check a document against the model and return its canonical form.
 
     Parameters
     ----------
     doc : dict, str or bytes
         The document, parsed or as JSON text.
     lossy : bool
-        Drop unknown fields, and make unknown operations "Empty".
+        Whether to drop unknown fields and to replace unknown operations by "Empty".
 
     Returns
     -------
     dict
-        Equal for documents that mean the same: absent and null are one, defaults are spelled out.
+        The canonical form, which is equal for documents with the same meaning: absent and null
+        members are treated alike, and defaults are explicit.
 
     Raises
     ------
     DocumentError
-        The document is not in the model; `path` says where.
+        The document does not conform to the model; `path` says where.
 
     Source: design section 2.
     """
@@ -67,30 +68,30 @@ def canonical(doc: _Document, /, *, lossy: bool = False) -> dict[str, Any]:
 def check(
     src: _Text, /, *, dialect: _AnyDialect = "auto", limit: int = 100
 ) -> list[CompactParseError]:
-    """Find all mistakes of a compact text.
+    """Find all errors in a compact text.
 
     Parameters
     ----------
     src : str, bytes, bytearray or memoryview
         The text.
     dialect : {"auto", "0.1", "0.2"}
-        The grammar, as in `from_compact`.
+        The dialect, as in `from_compact`.
     limit : int
-        At most so many mistakes.
+        The maximum number of errors to return.
 
     Returns
     -------
     list of CompactParseError
-        In the order of lines, empty for a good text. The first is what `from_compact` raises. A
-        wrong line counts as a node all the same, so that one mistake is not reported as many.
-        `suggestion` names the opcode that was probably meant. Where pointers of lines `XF` lead is
-        looked at once there is no other mistake.
+        The errors in the order of lines; empty for a valid text. The first is the one that
+        `from_compact` raises. An invalid line still counts as a node, so that one error does not
+        cause others. `suggestion` is the opcode that was probably meant. The pointers of `XF` lines
+        are checked only if there is no other error.
 
     Source: CAD IR "Error Handling"; design section 3.3.
     """
 
 def dumps(doc: _Document, /) -> str:
-    """Write a document as canonical JSON.
+    """Encode a document as canonical JSON.
 
     Parameters
     ----------
@@ -100,24 +101,24 @@ def dumps(doc: _Document, /) -> str:
     Returns
     -------
     str
-        Without white space, node ids ascending, each number in its shortest form (-0.0 as such,
-        because readers of JSON take -0 for an integer).
+        JSON without white space, with node ids in ascending order and each number in its shortest
+        form (-0.0 is kept, because JSON readers treat -0 as an integer).
 
     Raises
     ------
     DocumentError
-        The document is not in the model.
+        The document does not conform to the model.
 
     Source: design sections 2 and 4.3.
     """
 
 def from_binary(data: _Bytes, /) -> dict[str, Any]:
-    """Read the binary form.
+    """Decode the binary form.
 
     Parameters
     ----------
     data : bytes, bytearray or memoryview
-        The bytes of `to_binary`, or any other valid encoding.
+        The output of `to_binary`, or any other valid encoding.
 
     Returns
     -------
@@ -127,37 +128,37 @@ def from_binary(data: _Bytes, /) -> dict[str, Any]:
     Raises
     ------
     BinaryError
-        The bytes are not a document of the model; `offset` says where.
+        The bytes are not a valid document; `offset` says where.
 
     Source: CAD IR "Future Enhancements"; design section 9.
     """
 
 def from_compact(src: _Text, /, dialect: _AnyDialect = "auto") -> dict[str, Any]:
-    """Read compact text.
+    """Decode compact text.
 
     Parameters
     ----------
     src : str, bytes, bytearray or memoryview
         The text; bytes are UTF-8, a byte order mark at the start is skipped.
     dialect : {"auto", "0.1", "0.2"}
-        The grammar. "auto" goes by the header `# vcad 0.2`, and takes 0.1 without one.
+        The dialect. "auto" detects 0.2 by the header `# vcad 0.2`, and is 0.1 otherwise.
 
     Returns
     -------
     dict
         The document in canonical form: lengths in mm, angles in degrees (`twist_angle` in radians);
-        whole numbers are int, others float.
+        whole numbers are int, other numbers float.
 
     Raises
     ------
     CompactParseError
-        The first mistake, with line and column from 1. `check` finds all of them.
+        The first error, with line and column from 1. `check` returns all errors.
 
     Source: CAD IR "Format Specification"; design sections 3 and 6.
     """
 
 def from_hybrid(obj: _Document, /) -> dict[str, Any]:
-    """Read a hybrid: JSON whose nodes are compact text.
+    """Decode a hybrid: JSON whose nodes are compact text.
 
     Parameters
     ----------
@@ -172,9 +173,9 @@ def from_hybrid(obj: _Document, /) -> dict[str, Any]:
     Raises
     ------
     CompactParseError
-        A mistake in the text, by its own lines.
+        An error in the compact text, with line numbers of that text.
     DocumentError
-        A mistake in the rest.
+        An error in the rest of the document.
 
     Source: CAD IR "For File Storage"; design section 8.
     """
@@ -185,48 +186,51 @@ def iter_compact(
     dialect: _AnyDialect = "auto",
     max_line: int = 1048576,
 ) -> CompactIterator:
-    """Read compact text of any size, node by node.
+    """Iterate over the nodes of a compact text of any size.
 
     Parameters
     ----------
     source : str, path-like, bytes, bytearray, memoryview, binary file or iterable of bytes or str
-        A path, the text as bytes, a file (read to its end), or chunks, which may end anywhere, even
-        in a character.
+        A path, the text as bytes, a file (read to its end), or chunks, which may be split anywhere,
+        even within a character.
     dialect : {"auto", "0.1", "0.2"}
         The grammar, as in `from_compact`.
     max_line : int
-        The longest line in bytes; 1 MiB by default.
+        The maximum length of a line in bytes; 1 MiB by default.
 
     Returns
     -------
     CompactIterator
-        Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-        `("end", rest)` with the document without its nodes. Lines `XF pointer json` come after all
-        nodes and before the end as `("extra", {"pointer", "value"})`: what is put together has the
-        value there. Whether the pointer leads anywhere is not looked at: the nodes are gone.
+        An iterator over `("node", {"id", "name", "op"})` for each node as soon as it is complete,
+        and finally `("end", rest)` with the document without its nodes. Lines `XF pointer json` are
+        returned after all nodes and before the end as `("extra", {"pointer", "value"})`: set the
+        value at the pointer in the assembled document. The pointer is not checked, because the
+        nodes are no longer in memory.
 
     Raises
     ------
     CompactParseError
-        While iterating, as `from_compact` raises it; the nodes before have been given.
+        Raised by the iterator, as by `from_compact`, after the nodes before the error.
 
     Notes
     -----
-    In memory are one line, one sketch, names, what is no node, and a byte or two for each node.
+    The iterator holds in memory one line, one sketch, the names, everything but nodes, and one or
+    two bytes per node.
 
     Source: CAD IR "Future Enhancements"; design section 10.
     """
 
 def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
-    """Read a document of any kind, as its first bytes tell: binary, JSON, hybrid or compact text.
+    """Decode a document of any kind, detected by its first bytes: binary, JSON, hybrid or compact.
 
     Parameters
     ----------
     src : str, bytes, bytearray or memoryview
-        The content of the file; its name does not matter.
+        The content of the file.
     repair : bool
-        Mend JSON that is nearly a document: numbers in quotes as ids or references; ids that are
-        not their keys, or names; an operation in place of a reference; snake case in assemblies.
+        Whether to repair common errors in JSON: ids or references that are quoted numbers, ids that
+        differ from their keys or are names, an operation in place of a reference, and snake case in
+        assemblies.
 
     Returns
     -------
@@ -236,44 +240,44 @@ def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
     Raises
     ------
     CompactParseError, DocumentError, BinaryError
-        As its kind has it.
+        The content is invalid; the exception depends on the kind.
 
     Warns
     -----
     UserWarning
-        With `repair`, one for each thing that was mended, with its place; also before an error.
-        Python shows the same text once for each line of code, unless
-        `warnings.simplefilter("always")` asks for all.
+        With `repair`, one warning for each repair, with its path, also before an error. By default,
+        Python shows the same warning once per line of code; `warnings.simplefilter("always")` shows
+        all.
 
     Source: design sections 8 and 12.
     """
 
 def losses(doc: _Document, /, dialect: _Dialect) -> list[str]:
-    """Say what a trip through a dialect would change.
+    """List the kinds of content that a dialect cannot represent.
 
     Parameters
     ----------
     doc : dict, str or bytes
         The document, parsed or as JSON text.
     dialect : {"0.1", "0.2"}
-        Where the trip would go.
+        The dialect.
 
     Returns
     -------
     list of str
-        Sorted, out of "assembly", "ids", "materials", "names", "ops", "part_materials",
+        A sorted subset of "assembly", "ids", "materials", "names", "ops", "part_materials",
         "root_material", "roots", "scene", "unknown", "version", "visibility".
 
     Raises
     ------
     DocumentError
-        A type, reference or cycle that no dialect can carry.
+        The document has a type, reference or cycle that no dialect can represent.
 
     Source: design section 4.2.
     """
 
 def to_binary(doc: _Document, /) -> bytes:
-    """Write a document as bytes.
+    """Encode a document in the binary form.
 
     Parameters
     ----------
@@ -283,12 +287,12 @@ def to_binary(doc: _Document, /) -> bytes:
     Returns
     -------
     bytes
-        The binary form: about two thirds of the text in dialect 0.2, and as lossless.
+        The binary form, lossless and about two thirds of the size of dialect 0.2.
 
     Raises
     ------
     DocumentError
-        The document is not in the model.
+        The document does not conform to the model.
 
     Source: CAD IR "Future Enhancements"; design section 9.
     """
@@ -302,40 +306,42 @@ def to_compact(
     lossy: bool = False,
     unknown: Literal["error", "keep"] = "error",
 ) -> str:
-    """Write a document as compact text.
+    """Encode a document as compact text.
 
     Parameters
     ----------
     doc : dict, str or bytes
         The document, parsed or as JSON text.
     dialect : {"0.1", "0.2"}
-        0.1 carries the shape and nothing else; 0.2 carries everything.
+        0.1 contains only the shape; 0.2 contains everything.
     names : bool
-        In 0.1: names of nodes as comments. In 0.2 names are data and always written.
+        Whether 0.1 contains the names of nodes as comments. In 0.2 names are data and always
+        written.
     lossy : bool
-        Write also what the dialect, or the model, does not carry; `losses` says what that is.
+        Whether to drop content that the dialect or the model cannot represent, instead of raising;
+        `losses` lists it.
     unknown : {"error", "keep"}
-        What is done about fields and operations that the model does not have, and about whatever
-        does not fit it: an error, or lines `XF pointer json`, which dialect 0.2 reads back.
+        Whether fields, operations and values that the model does not define are an error, or are
+        kept as lines `XF pointer json`, which dialect 0.2 reads back.
 
     Returns
     -------
     str
-        Lines joined by LF, without a final one.
+        Lines joined by LF, without a final LF.
 
     Raises
     ------
     DocumentError
-        The document is not in the model, or holds what would change in the dialect; `path` says
+        The document does not conform to the model, or the dialect cannot represent it; `path` says
         where.
     ValueError
-        `unknown="keep"` in dialect 0.1, which has no such lines, or with `lossy`.
+        `unknown="keep"` in dialect 0.1, which has no `XF` lines, or together with `lossy`.
 
     Source: CAD IR "Rust Implementation"; design sections 4, 7 and 12.
     """
 
 def to_hybrid(doc: _Document, /) -> dict[str, Any]:
-    """Make a hybrid: JSON whose nodes are compact text.
+    """Convert a document to a hybrid: JSON whose nodes are compact text.
 
     Parameters
     ----------
@@ -345,13 +351,13 @@ def to_hybrid(doc: _Document, /) -> dict[str, Any]:
     Returns
     -------
     dict
-        The nodes as a text in "compact", everything else as it was. `from_hybrid` gives the
-        document back exactly.
+        The hybrid: the nodes as text in "compact", everything else unchanged. `from_hybrid`
+        restores the document exactly.
 
     Raises
     ------
     DocumentError
-        The document is not in the model.
+        The document does not conform to the model.
 
     Source: CAD IR "For File Storage"; design section 8.
     """

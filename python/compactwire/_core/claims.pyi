@@ -49,17 +49,17 @@ class Check(_Record):
         """The section and line of the specification's checklist, such as "5.3.1"."""
     @property
     def status(self) -> _Status:
-        """What became of it: "passed", "failed" or "skipped"."""
+        """The result: "passed", "failed" or "skipped"."""
     @property
     def text(self) -> str:
-        """What has to be so, in words."""
+        """The condition that the check requires, in words."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class Problem(_Record):
-    """Why a claim was refused."""
+    """The reason why a claim was rejected."""
 
     def __new__(
         cls, code: str, message: str, phase: str, path: str | None, check: str
@@ -69,13 +69,13 @@ class Problem(_Record):
         """The specification's error code, such as "METRIC_MISMATCH"."""
     @property
     def message(self) -> str:
-        """What is wrong, in one line."""
+        """The error message, one line."""
     @property
     def phase(self) -> str:
         """The specification's phase, such as "Metric"."""
     @property
     def path(self) -> str | None:
-        """Which input, by its role: "claim.json", "receipts/...", an artifact; or None."""
+        """The input by its role: "claim.json", "receipts/...", an artifact; or None."""
     @property
     def check(self) -> str:
         """The id of the check that failed."""
@@ -85,62 +85,64 @@ class Problem(_Record):
 
 @final
 class ClaimReport(_Frozen):
-    """The verdict over a compression claim.
+    """The result of verifying a compression claim.
 
-    True in a condition exactly when `ok` is. A function of the inputs and options alone: it holds
-    no time, host or absolute path, and `to_json` gives the same bytes wherever it is made.
+    Its truth value is `ok`. The report depends only on the inputs and options: it contains no time,
+    host or absolute path, and `to_json` returns the same bytes on every machine.
 
     Source: Compression Claims sections 5, 6 and 8.
     """
 
     @property
     def report_version(self) -> str:
-        """The version of the form of `to_dict` and `to_json`."""
+        """The version of the structure of `to_dict` and `to_json`."""
     @property
     def ok(self) -> bool:
-        """Whether every check that applies has passed."""
+        """Whether every applicable check passed."""
     @property
     def exit_code(self) -> int:
-        """0: verified. 1: the claim is not true. 2: bad input. 3: a bug in this program."""
+        """0: verified. 1: the claim is not true. 2: invalid input. 3: a bug in this program."""
     @property
     def error(self) -> Problem | None:
-        """Why the claim is refused; None if it is not."""
+        """The reason why the claim is rejected; None if it is not."""
     @property
     def checks(self) -> tuple[Check, ...]:
-        """All checks, in their order."""
+        """All checks, in order."""
     @property
     def bundle_id(self) -> str | None:
-        """The id of the bundle, once it has been recomputed; None before."""
+        """The id of the bundle; None if it was not recomputed."""
     @property
     def run_id(self) -> str | None:
-        """The run of the bundle, once its id has been recomputed; None before."""
+        """The run of the bundle; None if the id of the bundle was not recomputed."""
     @property
     def claim_hash(self) -> str | None:
-        """The hash of the claim, once it has been recomputed; None before."""
+        """The hash of the claim; None if it was not recomputed."""
     @property
     def receipt_count(self) -> int | None:
-        """How many receipts the run has; None where nobody asked."""
+        """The number of receipts of the run; None if they were not checked."""
     @property
     def merkle_root(self) -> str | None:
-        """The Merkle root over the receipts, once their chain has been verified; None before."""
+        """The Merkle root over the receipts; None if their chain was not verified."""
     @property
     def signature_scopes(self) -> list[list[Literal["spec", "reference"] | None]] | None:
-        """What each signature of each receipt is over; None where nobody asked.
+        """The scope of each signature of each receipt; None if signatures were not checked.
 
-        "spec" or "reference", or None for one that did not count.
+        "spec" or "reference", or None for a signature that was not counted.
         """
     @property
     def computed(self) -> dict[str, int | float] | None:
-        """What the artifacts give: tokens, bytes, `compression_ratio`; None until verified."""
+        """The metrics of the artifacts: tokens, bytes, `compression_ratio`; None if they were not
+        verified.
+        """
     @property
     def unverified_claim_fields(self) -> list[str]:
-        """Names of the claim's members that nothing can check, such as `notes`."""
+        """Names of the members of the claim that cannot be verified, such as `notes`."""
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON objects: dict, list, str, int, float, bool and None."""
+        """Return the report as dict, list, str, int, float, bool and None."""
     def to_json(self) -> bytes:
-        """The report as canonical JSON with a line feed at its end."""
+        """Return the report as canonical JSON with a final line feed."""
     def raise_for_error(self) -> None:
-        """Raise if the claim was refused.
+        """Raise an exception if the claim was rejected.
 
         Raises
         ------
@@ -159,58 +161,57 @@ class ClaimReport(_Frozen):
 class SigningKey:
     """A secret Ed25519 key, for signing.
 
-    The secret is wiped when the object goes, and given away by `seed` and `save` only: not by
-    `repr`, not in errors, and the object cannot be pickled or copied.
+    The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
+    errors do not, and the object cannot be pickled or copied.
 
     Parameters
     ----------
     seed : bytes
-        The 32 bytes that the key is made of. The caller's own copy is the caller's to wipe.
+        The 32 bytes of the secret. The caller is responsible for wiping its own copy.
 
     Raises
     ------
     TypeError, ValueError
-        It is not bytes, or not 32 of them.
+        The seed is not bytes, or not 32 bytes long.
     """
 
     def __new__(cls, seed: bytes | bytearray | memoryview, /) -> SigningKey: ...
     @classmethod
     def load(cls, path: _Path, /) -> SigningKey:
-        """Read a key from a file that `save` or `compactwire claim key` has written.
+        """Read a key from a file that `save` or `compactwire claim key` wrote.
 
-        It must be a regular file, of which no more than 256 bytes are read. Its secret is never an
-        object of Python.
+        At most 256 bytes are read. The secret never becomes a Python object.
 
         Parameters
         ----------
         path : str or path-like
-            A file of 64 hexadecimal digits, with white space around them or without.
+            A regular file of 64 hexadecimal digits, optionally surrounded by white space.
 
         Raises
         ------
         EncodeError
-            It is something else; the message shows nothing of it.
+            The file contains something else; the message shows nothing of it.
         OSError
-            It cannot be read.
+            The file cannot be read.
         """
     def save(self, path: _Path, /) -> None:
-        """Write the key to a new file, which on Unix its owner alone may read.
+        """Write the key to a new file, which only its owner may read on Unix.
 
         Parameters
         ----------
         path : str or path-like
-            The file. One that is there is never replaced: it may be the only copy of another key.
+            The file. An existing file is never replaced: it may be the only copy of another key.
 
         Raises
         ------
         OSError
-            There is a file of this name, or it cannot be written.
+            The file exists, or it cannot be written.
         """
     @property
     def public_key(self) -> str:
-        """The key by which others verify: 64 hexadecimal digits."""
+        """The public key for verification: 64 hexadecimal digits."""
     def seed(self) -> bytes:
-        """The secret: 32 bytes, which Python keeps until nobody holds them and does not wipe."""
+        """Return the 32 bytes of the secret, which Python does not wipe when it frees them."""
 
 def verify_claim(
     bundle: _Path,
@@ -231,65 +232,66 @@ def verify_claim(
     limits: Mapping[str, int] = {},
     progress: Callable[[str, int, int], object] | None = None,
 ) -> ClaimReport:
-    """Verify a compression claim: recompute it from its artifacts, receipts and signatures.
+    """Verify a compression claim by recomputing it from its artifacts, receipts and signatures.
 
-    Deterministic, offline, bounded and fail-closed: the report is `ok` only if every check that
-    applies has passed. Bad input files never raise.
+    Verification is deterministic, offline, bounded and fail-closed: the report is `ok` only if
+    every applicable check passed. Invalid input files do not raise.
 
     Parameters
     ----------
     bundle : str or path-like
-        The folder that holds `bundle.json` and `artifacts/`.
+        The folder with `bundle.json` and `artifacts/`.
     receipts : str or path-like, optional
-        The folder of the receipts, `<run_id>_*.json`.
+        The folder with the receipts, `<run_id>_*.json`.
     claim : str or path-like
         The claim, a JSON file.
     trust_policy : str or path-like, optional
-        Whose signatures count, a JSON file.
+        The keys whose signatures are accepted, a JSON file.
     merkle_attestation : str or path-like, optional
-        A signature over all receipts, a JSON file.
+        The signature over all receipts, a JSON file.
     require_verify_chain : bool
-        The chain of receipts must verify. Every requirement below includes it.
+        Whether the chain of receipts must verify. Every requirement below implies this one.
     require_attestation : bool
-        Every receipt must carry a valid signature.
+        Whether every receipt must have a valid signature.
     strict_trust : bool
-        Every signature must be of an enabled validator of the trust policy, within its scope.
+        Whether every signature must be by an enabled validator of the trust policy, within its
+        scope.
     strict_identity : bool
-        Its build must be that of the trust policy, too.
+        Whether the build of the signer must also be that of the trust policy.
     require_merkle_attestation : bool
-        The Merkle attestation must verify.
+        Whether the Merkle attestation must verify.
     receipt_quorum : int, optional
-        How many signatures of each receipt must be good, 1 or more; without it, all.
+        The number of signatures of each receipt that must be valid, 1 or more; by default all.
     accept_reference_scope : bool
-        Accept signatures that include `receipt_hash`, which some signers write.
+        Whether signatures over bytes that include `receipt_hash` are accepted; some signers write
+        them.
     bind_receipts : bool
-        The chain must be about this bundle.
+        Whether the chain of receipts must refer to this bundle.
     require_canonical : bool
-        Every JSON file must be its canonical form, to the byte.
+        Whether every JSON file must be byte for byte in canonical form.
     limits : Mapping of str to int
-        What the inputs may cost: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1 MiB),
-        `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts`
-        (100,000), `max_artifact_bytes` (64 MiB), `max_total_bytes` (1 GiB), `max_receipts`
-        (200,000).
+        Limits on the inputs, with their defaults: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1
+        MiB), `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts` (100,000),
+        `max_artifact_bytes` (64 MiB), `max_total_bytes` (1 GiB), `max_receipts` (200,000).
     progress : callable, optional
-        Is called now and then with "receipts" or "artifacts", how many are done and how many there
-        are. What it raises ends the verification.
+        Called at intervals with "receipts" or "artifacts", the number processed and the total. An
+        exception that it raises ends the verification.
 
     Returns
     -------
     ClaimReport
-        The verdict: true in a condition only if the claim is.
+        The report; its truth value is whether the claim is verified.
 
     Raises
     ------
     TypeError, ValueError
-        An option has the wrong type, does not exist or is out of range.
+        An option has the wrong type, is unknown or is out of range.
 
     Source: Compression Claims sections 3 to 8.
     """
 
 def generate_key() -> SigningKey:
-    """Make a new secret key from the system's randomness."""
+    """Generate a secret key with the randomness of the operating system."""
 
 def build_bundle(
     out_dir: _Path,
@@ -298,22 +300,22 @@ def build_bundle(
     message_id: str,
     items: Iterable[_Item | _SlicedItem | Mapping[str, str | None]],
 ) -> dict[str, Any]:
-    r"""Write a bundle: the texts as artifacts, and the manifest `bundle.json`.
+    """Write a bundle: artifacts with the texts of the items, and the manifest `bundle.json`.
 
-    All of it is written, or nothing: an empty folder stays empty where an error is raised, and
-    one that was made is removed. No link inside the folder is followed.
+    The bundle is written completely or not at all: on an error, an existing folder stays empty and
+    a new one is removed. Links inside the folder are not followed.
 
     Parameters
     ----------
     out_dir : str or path-like
-        The folder, made if it is not there; one that is there must be empty.
+        The folder. It is created if missing; an existing folder must be empty.
     run_id, job_id, message_id : str
-        What the bundle belongs to. The names of the receipts begin with `run_id`, of 1 to 200
-        characters without "/", "\\" and NUL.
+        The ids of the run, job and message. `run_id` is the prefix of the names of receipts: 1 to
+        200 characters without "/", backslash and NUL.
     items : iterable of Mapping
-        Each with "kind" ("symbol" or "section"), "ref", "text" and perhaps "slice" (str or None).
-        Line ends of the text become LF, and a last one is added. A symbol costs tokens only if
-        its "ref" begins with "@".
+        Mappings with "kind" ("symbol" or "section"), "ref", "text" and optionally "slice" (str or
+        None). Line ends of the text become LF, and a final LF is added. A symbol counts tokens only
+        if its "ref" begins with "@".
 
     Returns
     -------
@@ -323,36 +325,37 @@ def build_bundle(
     Raises
     ------
     EncodeError, TypeError
-        Two items are the same, or an argument is not like that.
+        Two items are identical, or an argument is invalid.
     ClaimRejected
-        No verification would accept it: a slice of everything, an absolute path.
+        Verification would reject the bundle, for example for a slice of everything or an absolute
+        path.
     OSError
-        The folder is not empty (FileExistsError), or a file cannot be written.
+        The folder is not empty (`FileExistsError`), or a file cannot be written.
 
     Source: Compression Claims sections 2 and 3.
     """
 
 def make_receipt(manifest: dict[str, Any], parent: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Make the receipt of a run of a bundle's steps.
+    """Create the receipt for a run of the steps of a bundle.
 
     Parameters
     ----------
     manifest : dict
         The manifest of the bundle.
     parent : dict, optional
-        The receipt before it; the first has none.
+        The previous receipt; None for the first one.
 
     Returns
     -------
     dict
-        The receipt, not signed.
+        The unsigned receipt.
 
     Raises
     ------
     ClaimRejected
-        The manifest or the parent would not verify, or the parent is of another run.
+        Verification would reject the manifest or the parent, or the parent belongs to another run.
     EncodeError, TypeError
-        An argument is no value of JSON, or the parent has no number to count on from.
+        An argument has no JSON form, or the index of the parent has no successor.
 
     Source: Compression Claims section 3.5.
     """
@@ -366,50 +369,50 @@ def sign_receipt(
     *,
     add: bool = False,
 ) -> dict[str, Any]:
-    """Sign a receipt; its `receipt_hash` stays as it is.
+    """Sign a receipt without changing its `receipt_hash`.
 
-    A receipt holds one signature in `attestation`, or several in `attestations`, each by another
-    key: see `add`.
+    A receipt has one signature in `attestation`, or several by different keys in `attestations`:
+    see `add`.
 
     Parameters
     ----------
     receipt : dict
         The receipt.
     key : SigningKey or bytes
-        The key, or the 32 bytes of its seed.
+        The key, or its seed of 32 bytes.
     validator_id : str, optional
-        By which name the trust policy knows the key.
+        The name of the key in the trust policy.
     build_id : str, optional
-        What signed: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
+        The build of the signer: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
     scope : {"spec", "reference"}
-        The bytes that are signed: without `receipt_hash` (the specification) or with it.
+        The signed bytes: without `receipt_hash` (the specification) or with it.
     add : bool
-        Keep the signatures of other keys, which must be good, for `receipt_quorum`. Without it, a
-        signature takes the place of the one that is there.
+        Whether to keep the signatures of other keys, which must be valid, for `receipt_quorum`.
+        Otherwise the signature replaces an existing one.
 
     Returns
     -------
     dict
-        The receipt with its attestation, or with all of them in their order.
+        The receipt with its attestation, or with all attestations in order.
 
     Raises
     ------
     ClaimRejected
-        The receipt, a name or a signature that stays would not verify.
+        Verification would reject the receipt, a name, or a signature that is kept.
     EncodeError, TypeError, ValueError
-        Several signatures would be lost without `add`, or an argument is not like that.
+        Several signatures would be lost without `add`, or an argument is invalid.
 
     Source: Compression Claims section 3.3.
     """
 
 def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
-    """Write a receipt under the name by which it is found, `<run_id>_<receipt_index>.json`.
+    """Write a receipt to the file `<run_id>_<receipt_index>.json`.
 
     Parameters
     ----------
     folder : str or path-like
-        The folder of the receipts, made if it is not there. A receipt that has this name already
-        is replaced as a whole; a link is not followed.
+        The folder of the receipts, created if missing. An existing file is replaced atomically;
+        links are not followed.
     receipt : dict
         The receipt.
 
@@ -421,9 +424,9 @@ def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
     Raises
     ------
     ClaimRejected, EncodeError, TypeError
-        It, or a signature of it, would not verify, or it has no number.
+        Verification would reject the receipt or one of its signatures, or the receipt has no index.
     OSError
-        It cannot be written, or something else than a regular file is in the way.
+        The file cannot be written, or the path exists and is not a regular file.
 
     Source: Compression Claims section 2.3.
     """
@@ -439,7 +442,7 @@ def merkle_attestation(
     Parameters
     ----------
     chain : iterable of dict
-        All receipts of one run, in their order.
+        All receipts of one run, in order.
     key, validator_id, build_id
         As in `sign_receipt`.
 
@@ -451,18 +454,19 @@ def merkle_attestation(
     Raises
     ------
     ClaimRejected
-        A receipt would not verify, comes twice or does not follow the one before it; `path` says
-        which, such as "chain[2]#/parent_receipt_hash".
+        Verification would reject a receipt, or a receipt is a duplicate or does not follow the
+        previous one; `path` says which, such as "chain[2]#/parent_receipt_hash".
     EncodeError, TypeError, ValueError
-        There is none, or an argument is not like that.
+        The chain is empty, or an argument is invalid.
 
     Source: Compression Claims section 3.6.
     """
 
 def verify_merkle_signature(attestation: dict[str, Any], /) -> bool:
-    """Say whether a Merkle attestation is signed by the key that it names.
+    """Check whether a Merkle attestation is signed by the key that it names.
 
-    Whose key that is, and whether its root is that of any receipts, `verify_claim` says.
+    Whether that key is trusted, and whether the root matches the receipts, is checked by
+    `verify_claim`.
 
     Parameters
     ----------
@@ -472,12 +476,12 @@ def verify_merkle_signature(attestation: dict[str, Any], /) -> bool:
     Returns
     -------
     bool
-        Whether its signature is good.
+        Whether the signature is valid.
 
     Raises
     ------
     ClaimRejected, EncodeError, TypeError
-        It is no Merkle attestation.
+        The argument is not a Merkle attestation.
 
     Source: Compression Claims section 3.6.
     """
@@ -488,7 +492,7 @@ def merkle_root(hashes: Iterable[str], /) -> str:
     Parameters
     ----------
     hashes : iterable of str
-        Each 64 lower-case hexadecimal digits, in the order of the chain.
+        Hashes of 64 lower-case hexadecimal digits, in the order of the chain.
 
     Returns
     -------
@@ -498,7 +502,7 @@ def merkle_root(hashes: Iterable[str], /) -> str:
     Raises
     ------
     TypeError, ValueError
-        One is no hash, or there is none.
+        An element is not a hash, or there are no hashes.
 
     Source: Compression Claims section 3.6.
     """
@@ -509,19 +513,19 @@ def make_claim(
     components: Mapping[str, bool] | None = None,
     notes: str | None = None,
 ) -> dict[str, Any]:
-    """Claim what the artifacts of a bundle give.
+    """Create a claim with the metrics of the artifacts of a bundle.
 
     Parameters
     ----------
     manifest : dict
         The manifest.
     bundle_dir : str or path-like
-        The folder of the bundle, whose manifest and artifacts are read and checked.
+        The folder of the bundle. Its manifest and artifacts are read and checked.
     components : Mapping of str to bool, optional
-        Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim is about; all but "f3"
-        unless given.
+        Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim covers; by default all
+        except "f3".
     notes : str, optional
-        Anything; nobody verifies it.
+        Any text; it is not verified.
 
     Returns
     -------
@@ -531,21 +535,22 @@ def make_claim(
     Raises
     ------
     ClaimRejected
-        The folder holds another bundle than the manifest's, or no claim about it can be true.
+        The folder contains another bundle than the manifest describes, or no claim about it can be
+        true.
     EncodeError, TypeError
-        An argument is not like that.
+        An argument is invalid.
 
     Source: Compression Claims section 2.
     """
 
 def make_trust_policy(entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Make a trust policy: whose signatures count.
+    """Create a trust policy: the list of keys whose signatures are accepted.
 
     Parameters
     ----------
     entries : iterable of dict
-        Each with "validator_id", "public_key" (64 hexadecimal digits), "schemes" (a list with
-        "ed25519"), "scope" (of "RECEIPT" and "MERKLE"), "enabled" and perhaps "build_id".
+        Entries with "validator_id", "public_key" (64 hexadecimal digits), "schemes" (a list with
+        "ed25519"), "scope" (a list of "RECEIPT" and "MERKLE"), "enabled" and optionally "build_id".
 
     Returns
     -------
@@ -555,88 +560,88 @@ def make_trust_policy(entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     Raises
     ------
     ClaimRejected
-        An entry is not like that, or an id or a key comes twice.
+        An entry is invalid, or an id or key is a duplicate.
     EncodeError, TypeError
-        An entry is no value of JSON.
+        An entry has no JSON form.
 
     Source: Compression Claims section 3.4.
     """
 
 def write_json(path: _Path, value: object, /) -> None:
-    """Write a value as a file of canonical JSON, with the line feed at its end.
+    """Write a value to a file as canonical JSON with a final line feed.
 
     Parameters
     ----------
     path : str or path-like
-        The file. A regular file that is there is replaced as a whole; a link is not followed.
+        The file. An existing regular file is replaced atomically; links are not followed.
     value : dict
-        A claim, a trust policy, a Merkle attestation. Whether it would verify is not asked.
+        A claim, a trust policy or a Merkle attestation. It is not verified.
 
     Raises
     ------
     EncodeError, TypeError
-        `parse_json` could not read it back.
+        The value has no JSON form that `parse_json` accepts.
     OSError
-        It cannot be written, or something else than a regular file is in the way.
+        The file cannot be written, or the path exists and is not a regular file.
 
     Source: Compression Claims section 3.1.
     """
 
 def canonical_json(value: object, /) -> bytes:
-    """Write a value as canonical JSON, without a line feed.
+    """Encode a value as canonical JSON, without a final line feed.
 
     Parameters
     ----------
     value : object
-        What `json.dumps` takes, with `str` keys.
+        A value that `json.dumps` accepts, with `str` keys.
 
     Returns
     -------
     bytes
-        Those of `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
+        The same bytes as those of `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
 
     Raises
     ------
     EncodeError, TypeError
-        It has no JSON.
+        The value has no JSON form.
 
     Source: Compression Claims section 3.1.
     """
 
 def parse_json(data: str | bytes | bytearray | memoryview, /) -> Any:
-    """Read JSON as strictly as the verification does.
+    """Parse JSON as strictly as the verification does.
 
     Parameters
     ----------
     data : bytes or str
-        One JSON document without duplicate members, lone surrogates, NaN, numbers beyond a double,
-        a byte order mark; nested at most 128 deep, integers of at most 4300 digits.
+        A JSON document without duplicate members, lone surrogates, NaN, numbers that exceed a
+        double, or a byte order mark. Nesting is limited to 128 levels, integers to 4300 digits.
 
     Returns
     -------
     object
-        Its value.
+        The value of the document.
 
     Raises
     ------
     EncodeError
-        It is not like that; the message says where.
+        The document is invalid; the message says where.
 
     Source: Compression Claims section 3.1.
     """
 
 def estimate_tokens(size: int, /) -> int:
-    """Say how many tokens a text of so many UTF-8 bytes is taken for: a quarter, half to even.
+    """Estimate the number of tokens of a text: a quarter of its bytes, rounded half to even.
 
     Parameters
     ----------
     size : int
-        In bytes, from 0 to 2^63 - 1.
+        The size of the text in UTF-8 bytes, from 0 to 2^63 - 1.
 
     Raises
     ------
     EncodeError, TypeError
-        It is out of this range, or no int.
+        The size is out of this range, or not an int.
 
     Source: Compression Claims section 7.1.
     """

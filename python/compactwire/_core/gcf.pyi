@@ -48,35 +48,37 @@ def dumps(
     constant_columns: bool = False,
     max_depth: int = 128,
 ) -> str:
-    """Write a value as GCF text.
+    """Encode a value as GCF text.
 
     Parameters
     ----------
     obj : dict, list, tuple, str, int, float, bool or None
-        The value, as `json.dumps` takes it; keys are str.
+        The value, as for `json.dumps`; keys are str.
     default : callable, optional
-        Is given each object of another class and returns one to write in its place, or raises
-        `TypeError`; as in `json.dumps`.
+        Called with each object of another class; returns an object to write in its place, or raises
+        `TypeError`, as in `json.dumps`.
     flatten : bool
-        Whether objects with the same keys in every row of a table become columns `"a>b"`.
+        Whether nested objects with the same keys in every row of a table are written as columns
+        `"a>b"`.
     constant_columns : bool
-        Whether a column with one value in all rows moves into the header. `loads` reads it, other
-        readers of GCF 3.6 may not.
+        Whether a column with the same value in all rows is written in the header. `loads` reads
+        this, but other readers of GCF 3.6 may not.
     max_depth : int
-        How deep containers may nest, at most 256.
+        The maximum nesting of containers, at most 256.
 
     Returns
     -------
     str
-        The canonical text: the same value always has the same. `loads` gives the value back, with
-        the order of keys; only 1.0 comes back as 1, and rows in the order of their table's columns.
+        The canonical text, which is the same for the same value. `loads` returns the value with its
+        order of keys, except that 1.0 becomes 1, and that the keys of rows follow the columns of
+        their table.
 
     Raises
     ------
     GcfError
-        With the path to the value, as `$.orders[3].total`: `not_finite`, `out_of_range` for an int
-        beyond 64 bits, `invalid_surrogate`, `unsupported_type`, `limit_exceeded` for a value nested
-        too deep or within itself.
+        The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
+        `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
+        `limit_exceeded` for a value that is nested too deeply or contains itself.
 
     Source: GCF 3.6 sections 2 to 7.
     """
@@ -89,7 +91,7 @@ def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128
     text : str, bytes, bytearray or memoryview
         A text of the generic profile; bytes are UTF-8.
     max_depth : int
-        How deep containers may nest, at most 256.
+        The maximum nesting of containers, at most 256.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128
     Raises
     ------
     GcfError
-        With `code`, `line` and `column`: the text breaks a rule, and which.
+        The text is invalid; `code`, `line` and `column` say why and where.
 
     Source: GCF 3.6 sections 2 to 8 and 16.
     """
@@ -114,21 +116,22 @@ def dump(
     constant_columns: bool = False,
     max_depth: int = 128,
 ) -> None:
-    """Write a value as GCF text to a file.
+    """Encode a value as GCF text and write it to a file.
 
     Parameters
     ----------
     obj : dict, list, tuple, str, int, float, bool or None
         The value.
     file : path-like, or a file open for writing
-        A path is written as UTF-8; a binary file is given bytes, any other object a str.
+        A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
+        of any other object a str.
     default, flatten, constant_columns, max_depth
         As in `dumps`.
 
     Raises
     ------
     GcfError
-        As `dumps`; then nothing is written.
+        As `dumps`; nothing is written.
     OSError
         The file cannot be written.
 
@@ -136,12 +139,12 @@ def dump(
     """
 
 def load(file: str | PathLike[str] | _SupportsRead, /, *, max_depth: int = 128) -> Any:
-    """Read GCF text from a file.
+    """Read a file and decode it as GCF text.
 
     Parameters
     ----------
     file : path-like, or a file open for reading
-        A path, or an object whose `read()` gives str or bytes.
+        A path, or an object whose `read()` returns str or bytes.
     max_depth : int
         As in `loads`.
 
@@ -167,34 +170,38 @@ def iter_rows(
     max_depth: int = 128,
     max_row_size: int = 67_108_864,
 ) -> Iterator[Any]:
-    """Read the rows of one container of a GCF text, without holding the text.
+    """Iterate over the rows of one container of a GCF text, without holding the text in memory.
 
-    Rows are given as they are read, and the rest of the text is read behind them: an error anywhere
-    is raised, after the rows before it, and ends the iterator. Of a list of dicts nothing is kept
-    but the row that is read; of a dict of dicts its keys are; a list of scalars is one row.
+    The iterator returns each row as soon as it is read, and reads the rest of the text after the
+    last row. An error anywhere is raised after the rows before it and ends the iterator. For a list
+    of dicts, only the current row is kept in memory; for a dict of dicts also its keys. A list of
+    scalars counts as one row.
 
     Parameters
     ----------
     source : path-like, or a file open for reading
-        A path, whose file is closed behind the last row or with the iterator, or an object whose
-        `read(size)` gives at most so many characters or bytes; `read1(size)` of binary files.
+        A path, whose file is closed after the last row or with the iterator, or an object whose
+        `read(size)` returns at most so many characters or bytes; `read1(size)` is used for binary
+        files.
     path : str
-        The keys that lead from the root, through dicts, to the list or dict. None: the root. A path
-        through a dict of dicts that is written as a table holds the row that it leads through.
+        The keys that lead from the root, through dicts, to the list or dict; without keys, the
+        root. If a path leads through a dict of dicts that is written as a table, one whole row of
+        that table is held in memory.
     max_depth : int
         As in `loads`.
     max_row_size : int
-        How large a row may be with all that belongs to it, in bytes; another line, too.
+        The maximum size in bytes of a row with all its nested content, and of any other line.
 
     Returns
     -------
     iterator
-        Of the elements of a list, or of the items of a dict, as tuples of key and value.
+        An iterator over the elements of a list, or over the items of a dict as tuples of key and
+        value.
 
     Raises
     ------
     GcfError
-        From the iterator: as `loads`; `missing_section` when the path does not lead to a list or
+        Raised by the iterator: as `loads`; `missing_section` if the path does not lead to a list or
         dict; `limit_exceeded` for a row that is too large.
     OSError
         The file cannot be read.
@@ -210,7 +217,7 @@ def from_json(
     constant_columns: bool = False,
     max_depth: int = 128,
 ) -> str:
-    """Write the value of a JSON text as GCF text, without making objects of it.
+    """Convert JSON text to GCF text, without creating Python objects.
 
     Parameters
     ----------
@@ -222,13 +229,13 @@ def from_json(
     Returns
     -------
     str
-        What `dumps` gives for the value.
+        The text that `dumps` returns for the value.
 
     Raises
     ------
     GcfError
-        With `line` and `column` for what is no JSON (`invalid_line`, `duplicate_key`,
-        `invalid_surrogate`), with `path` for an integer beyond 64 bits (`out_of_range`).
+        With `line` and `column` for invalid JSON (`invalid_line`, `duplicate_key`,
+        `invalid_surrogate`), with `path` for an integer that exceeds 64 bits (`out_of_range`).
 
     Source: GCF 3.6 sections 2 to 7.
     """
@@ -240,21 +247,21 @@ def to_json(
     ensure_ascii: bool = False,
     max_depth: int = 128,
 ) -> str:
-    """Write the value of a GCF text as JSON text, without making objects of it.
+    """Convert GCF text to JSON text, without creating Python objects.
 
     Parameters
     ----------
     text : str, bytes, bytearray or memoryview
         A text of the generic profile.
     ensure_ascii : bool
-        Whether characters beyond ASCII are escaped.
+        Whether non-ASCII characters are escaped.
     max_depth : int
         As in `loads`.
 
     Returns
     -------
     str
-        JSON without white space; integers are exact, members keep their order.
+        JSON without white space; integers stay exact, members keep their order.
 
     Raises
     ------
@@ -266,27 +273,27 @@ def to_json(
 
 @final
 class KeyedSet(_Record):
-    """Rows of scalars that are known by one field, as a value to send and to compare.
+    """An immutable set of rows of scalars, identified by a key field.
 
-    Immutable. Sets are equal when name, key, fields and rows are, in whatever order the rows
-    are.
+    Two sets are equal if name, key, fields and rows are equal; the order of rows does not matter.
 
     Parameters
     ----------
     rows : iterable of dict
-        Each has every field: str, int, float, bool or None. 1.0 is kept as 1.
+        Rows with a value for every field: str, int, float, bool or None. 1.0 is stored as 1.
     key : str
-        The field that is the identity: unique and not None; printable ASCII without spaces.
+        The key field, whose values are the identities of the rows: unique and not None. Its name is
+        printable ASCII without spaces.
     fields : sequence of str, optional
-        The fields in their order; by default those of the first row. None may contain `>`.
+        The fields in order; by default those of the first row. A field must not contain `>`.
     name : str
-        What the rows are called.
+        The name of the set.
 
     Raises
     ------
     GcfError
-        `invalid_keyed_set`, naming row and field; `not_finite`, `out_of_range` for an int
-        beyond 64 bits, `invalid_surrogate`, `unsupported_type`.
+        `invalid_keyed_set` with row and field; `not_finite`, `out_of_range` for an int that exceeds
+        64 bits, `invalid_surrogate`, `unsupported_type`.
 
     Source: GCF 3.6 section 10a.
     """
@@ -301,48 +308,48 @@ class KeyedSet(_Record):
     ) -> KeyedSet: ...
     @property
     def name(self) -> str:
-        """What the rows are called."""
+        """The name of the set."""
 
     @property
     def key(self) -> str:
-        """The field that is the identity."""
+        """The key field."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields, in their order."""
+        """The fields, in order."""
 
     @property
     def rows(self) -> list[dict[str, _Scalar]]:
-        """The rows: new dicts."""
+        """The rows, as new dicts."""
 
     @property
     def root(self) -> str:
-        """The pack root, `sha256:` and 64 digits: the same for the same rows in any order."""
+        """The pack root, `sha256:` and 64 hexadecimal digits; it does not depend on the order of rows."""
 
     def encode(self, *, tool: str = "") -> str:
-        """Write the whole set.
+        """Encode the full set.
 
         Parameters
         ----------
         tool : str
-            Stands in the header unless it is empty; printable ASCII without spaces.
+            The tool for the header, printable ASCII without spaces; empty for none.
 
         Returns
         -------
         str
-            Text that `read_keyed` and `receive_keyed` read; `loads` reads it as an object with
-            one list.
+            Text for `read_keyed` and `receive_keyed`; `loads` decodes it as an object with one
+            list.
 
         Raises
         ------
         GcfError
-            `invalid_header_value` for the tool.
+            `invalid_header_value` for an invalid tool.
 
         Source: GCF 3.6 section 10a.1.
         """
 
     def delta(self, new: KeyedSet, /) -> KeyedDelta | None:
-        """Find what makes another set of this one.
+        """Compute the delta from this set to another one.
 
         Parameters
         ----------
@@ -352,29 +359,29 @@ class KeyedSet(_Record):
         Returns
         -------
         KeyedDelta or None
-            None when name, key or fields differ: then there is no delta.
+            The delta, or None if name, key or fields differ.
 
         Source: GCF 3.6 section 10a.2.
         """
 
     def apply(self, delta: KeyedDelta, /) -> KeyedSet:
-        """Make the changes of a delta: all, or none.
+        """Apply all changes of a delta and return the new set.
 
         Parameters
         ----------
         delta : KeyedDelta
-            A delta to this set.
+            A delta with this set as its base.
 
         Returns
         -------
         KeyedSet
-            The new set; this one stays as it is.
+            The new set; this set does not change.
 
         Raises
         ------
         GcfError
-            `base_mismatch`: it is for another set; `delta_invalid`: it contradicts this one;
-            `root_mismatch`: the result is not what it announces.
+            `base_mismatch` if the delta is for another set, `delta_invalid` if it contradicts this
+            set, `root_mismatch` if the result does not have the root in the delta.
 
         Source: GCF 3.6 section 10a.5.
         """
@@ -385,18 +392,19 @@ class KeyedSet(_Record):
 
 @final
 class KeyedDelta(_Record):
-    """What makes one keyed set of another: rows added, changed as a whole, removed.
+    """The changes from one keyed set to another: rows added, replaced and removed.
 
-    Immutable. `KeyedSet.delta` and `read_keyed_delta` make it; here it is made of its parts.
+    Immutable. `KeyedSet.delta` and `read_keyed_delta` return deltas; the constructor creates one
+    from its parts.
 
     Parameters
     ----------
     key : str
-        The field that is the identity.
+        The key field.
     base_root, new_root : str
         The pack roots of the two sets.
     fields : sequence of str
-        The fields in their order; may be empty when no row is added or changed.
+        The fields in order; may be empty if no row is added or changed.
     added, changed : iterable of dict
         Whole rows.
     removed : iterable of str, int, float or bool
@@ -405,7 +413,7 @@ class KeyedDelta(_Record):
     Raises
     ------
     GcfError
-        As `KeyedSet`, for the rows.
+        As for the rows of `KeyedSet`.
 
     Source: GCF 3.6 section 10a.2.
     """
@@ -423,52 +431,52 @@ class KeyedDelta(_Record):
     ) -> KeyedDelta: ...
     @property
     def key(self) -> str:
-        """The field that is the identity."""
+        """The key field."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields; none when no row is added or changed."""
+        """The fields; empty if no row is added or changed."""
 
     @property
     def base_root(self) -> str:
-        """The root of the set that it changes."""
+        """The root of the base set."""
 
     @property
     def new_root(self) -> str:
-        """The root of the set that it makes."""
+        """The root of the resulting set."""
 
     @property
     def added(self) -> list[dict[str, _Scalar]]:
-        """Rows of identities that the base lacks: new dicts."""
+        """The added rows, as new dicts."""
 
     @property
     def changed(self) -> list[dict[str, _Scalar]]:
-        """Whole rows that replace those of the base: new dicts."""
+        """The rows that replace rows of the base, as new dicts."""
 
     @property
     def removed(self) -> list[_Scalar]:
-        """Identities whose rows go: a new list."""
+        """The identities of the removed rows, as a new list."""
 
     def encode(self, *, tool: str = "", sizes: tuple[int, int] | None = None) -> str:
-        """Write the delta.
+        """Encode the delta.
 
         Parameters
         ----------
         tool : str
-            Stands in the header unless it is empty.
+            The tool for the header; empty for none.
         sizes : tuple of int, optional
-            The sizes of the delta and of the full set, as the sender counts them; the header
-            then says what part is saved, in whole per cent.
+            The sizes of the delta and of the full set, in any unit. If passed, the header contains
+            the saved part in whole per cent.
 
         Returns
         -------
         str
-            Text that `receive_keyed` and `read_keyed_delta` read.
+            Text for `receive_keyed` and `read_keyed_delta`.
 
         Raises
         ------
         GcfError
-            `invalid_header_value` for the tool or a root.
+            `invalid_header_value` for an invalid tool or root.
 
         Source: GCF 3.6 section 10a.2.
         """
@@ -478,14 +486,14 @@ class KeyedDelta(_Record):
 
 @final
 class KeyedSnapshots:
-    """Keeps the keyed sets that were sent last, to answer each peer with the least that it needs.
+    """Keeps the keyed sets sent last, to send each peer the shortest text that updates it.
 
     Thread-safe.
 
     Parameters
     ----------
     limit : int
-        How many sets are kept; the oldest goes first.
+        The number of sets to keep; the oldest is evicted first.
 
     Source: GCF 3.6 section 10a.4.
     """
@@ -500,59 +508,61 @@ class KeyedSnapshots:
         tool: str = "",
         count_tokens: Callable[[str], int] | None = None,
     ) -> str:
-        """Write a set for a peer, and keep it.
+        """Encode a set for a peer, and keep the set.
 
         Parameters
         ----------
         new : KeyedSet
-            The set as it is now.
+            The current set.
         peer_root : str, optional
-            The root of the set that the peer has. None, or a root that is not known here: the
-            whole set.
+            The root of the set that the peer has. If it is None or unknown, the full set is
+            encoded.
         tool : str
-            Stands in the header unless it is empty.
+            The tool for the header; empty for none.
         count_tokens : callable, optional
-            Is given a text and returns its size as an int. By default runs of letters and
-            digits and single signs are counted.
+            Returns the number of tokens of a str as an int. By default, runs of letters and digits
+            and other single characters are counted.
 
         Returns
         -------
         str
-            "Unchanged" when the peer has this set; a delta when it is smaller than 60 % of the
-            whole set; otherwise the whole set. `receive_keyed` reads it.
+            Text for `receive_keyed`: "unchanged" if the peer has this set; a delta if it is smaller
+            than 60 % of the full set; otherwise the full set.
 
         Raises
         ------
         GcfError
-            `invalid_header_value` for the tool.
+            `invalid_header_value` for an invalid tool.
 
         Source: GCF 3.6 section 10a.4.
         """
 
 @final
 class KeyedProducer:
-    """Sends each new set as what changed since the last, and sometimes whole.
+    """Encodes each new set as a delta to the last one, and from time to time in full.
 
-    For one peer that is given every text in turn. Thread-safe. A set of another name, key or
-    fields is sent whole.
+    For one peer that receives every text in order. A set with another name, key or fields is
+    encoded in full. Thread-safe.
 
     Parameters
     ----------
     base : KeyedSet
-        The first set; `full()` is its text.
+        The first set; `full()` returns its text.
     tool : str
-        Stands in the header of whole sets unless it is empty.
+        The tool for the header of full sets; empty for none.
     fixed_n : int, optional
-        Of so many texts one is whole; 15 by default, and where it is not positive.
+        The interval of full sets: one in so many texts is a full set. 15 by default and if it is
+        not positive.
     size_guard : bool
-        Instead: send the whole set when the deltas since the last one have as many bytes.
+        Whether to send a full set as soon as the deltas since the last full set have as many bytes,
+        instead of at a fixed interval.
 
     Raises
     ------
     GcfError
-        `invalid_header_value` for the tool.
+        `invalid_header_value` for an invalid tool.
     ValueError
-        Both `fixed_n` and `size_guard` are given.
+        Both `fixed_n` and `size_guard` are passed.
 
     Source: GCF 3.6 section 10a.6.
     """
@@ -568,81 +578,81 @@ class KeyedProducer:
     ) -> KeyedProducer: ...
     @property
     def last(self) -> KeyedSet:
-        """The last set, which the peer has."""
+        """The last set, which the peer now has."""
 
     def full(self) -> str:
-        """Write the last set as a whole: at the beginning, or when the peer asks for it.
+        """Encode the last set in full: at the beginning, or if the peer asks for it.
 
         Returns
         -------
         str
-            Text that `receive_keyed` reads.
+            Text for `receive_keyed`.
 
         Source: GCF 3.6 section 10a.1.
         """
 
     def push(self, new: KeyedSet, /) -> tuple[str, bool]:
-        """Write what to send for a new set.
+        """Encode a new set for the peer.
 
         Parameters
         ----------
         new : KeyedSet
-            The set as it is now.
+            The current set.
 
         Returns
         -------
         tuple of str and bool
-            The text, and whether it is the whole set.
+            The text, and whether it is the full set.
 
         Source: GCF 3.6 section 10a.6.
         """
 
 @final
 class StreamEncoder:
-    """Writes an object of scalars, lists and growing tables, each row as it comes.
+    """Writes an object of scalars, lists and tables, row by row.
 
-    Nothing is kept but counts and names, and the member keys of an open keyed map. Tables have no
-    count in their header; `close()` writes all of them at the end, and so does leaving a `with`
-    block, unless by an exception. Threads that share an encoder take turns.
+    Only counts and names, and the member keys of an open keyed map, are kept in memory. The headers
+    of tables contain no counts; `close()` writes all counts at the end, and so does leaving a
+    `with` block without an exception. Thread-safe.
 
     Parameters
     ----------
     target : file or callable
-        A file open for writing (a binary one is given bytes), or a function that takes a str.
+        A file open for writing (a binary file gets bytes), or a function that accepts a str.
 
     Raises
     ------
     GcfError
-        From every method, and then nothing is written: for a value that is no scalar, a row of
-        another width, a name, field or member key that is there twice, a field with `>`, a scalar
-        or list behind a table, anything after `close()`.
+        Raised by every method, without writing anything: for a value that is not a scalar, a row of
+        the wrong width, a duplicate name, field or member key, a field with `>`, a scalar or list
+        after a table, and any call after `close()`.
 
     Source: GCF 3.6 section 8.3.
     """
 
     def __new__(cls, target: _SupportsWrite | Callable[[str], object], /) -> StreamEncoder: ...
     def kv(self, key: str, value: _Scalar, /) -> None:
-        """Write a member that is a scalar; before all tables.
+        """Write a member that is a scalar; only before the first table.
 
         Parameters
         ----------
         key : str
-            Its name.
+            The key of the member.
         value : str, int, float, bool or None
-            Its value.
+            The value.
 
         Source: GCF 3.6 section 8.3.
         """
 
     def list(self, name: str, values: Iterable[_Scalar], /) -> None:
-        """Write a member that is a list of scalars; before all tables.
+        """Write a member that is a list of scalars; only before the first table.
 
         Parameters
         ----------
         name : str
-            Its name.
+            The key of the member.
         values : iterable of str, int, float, bool or None
-            Its elements.
+            The elements.
 
         Source: GCF 3.6 section 8.3.
         """
@@ -653,9 +663,9 @@ class StreamEncoder:
         Parameters
         ----------
         name : str
-            Its name.
+            The key of the member.
         fields : sequence of str
-            The keys of the dicts, in the order of the cells of `row`.
+            The keys of the dicts, in the order of the values of `row`.
 
         Source: GCF 3.6 section 8.3.
         """
@@ -666,11 +676,11 @@ class StreamEncoder:
         Parameters
         ----------
         name : str
-            Its name.
+            The key of the member.
         fields : sequence of str
-            The keys of the inner dicts. A row has the outer key before them.
+            The keys of the inner dicts. A row starts with the outer key.
         label : str
-            Stands for the outer key in the header; no data.
+            The name of the outer key in the header; it is not data.
 
         Source: GCF 3.6 section 8.3.
         """
@@ -681,7 +691,7 @@ class StreamEncoder:
         Parameters
         ----------
         values : iterable of str, int, float, bool, None or ...
-            One for each field, in their order; `...` where the row does not have the key.
+            One value for each field, in order; `...` if the row does not have the key.
 
         Source: GCF 3.6 section 8.3.
         """
@@ -693,7 +703,7 @@ class StreamEncoder:
         """
 
     def close(self) -> None:
-        """End the text, with the counts of its tables. Doing it again changes nothing.
+        """End the text with the counts of its tables. A second call does nothing.
 
         Source: GCF 3.6 section 8.3.
         """
@@ -712,14 +722,13 @@ def read_keyed(text: str | bytes | bytearray | memoryview, /) -> KeyedSet:
     Returns
     -------
     KeyedSet
-        The set. Its root is that of the header.
+        The set. Its root is checked against the header.
 
     Raises
     ------
     GcfError
-        With `line` and `column` where the text breaks a rule; `invalid_keyed_set` where the
-        header and the table disagree about the key, or an identity is there twice;
-        `root_mismatch`.
+        With `line` and `column` if the text is invalid; `invalid_keyed_set` if header and table
+        disagree about the key, or an identity is a duplicate; `root_mismatch`.
 
     Source: GCF 3.6 sections 10a.1 and 10a.7.
     """
@@ -735,13 +744,12 @@ def read_keyed_delta(text: str | bytes | bytearray | memoryview, /) -> KeyedDelt
     Returns
     -------
     KeyedDelta
-        The delta; `KeyedSet.apply` makes its changes.
+        The delta, for `KeyedSet.apply`.
 
     Raises
     ------
     GcfError
-        With `line` and `column` where the text breaks a rule; `malformed_delta`,
-        `delta_invalid`.
+        With `line` and `column` if the text is invalid; `malformed_delta`, `delta_invalid`.
 
     Source: GCF 3.6 section 10a.2.
     """
@@ -754,18 +762,18 @@ def receive_keyed(text: str | bytes | bytearray | memoryview, /, base: KeyedSet 
     text : str, bytes, bytearray or memoryview
         The text.
     base : KeyedSet or None
-        The set that is held, which stays as it is.
+        The current set of the receiver; it does not change.
 
     Returns
     -------
     KeyedSet
-        The set that the sender has.
+        The new set, equal to the sender's.
 
     Raises
     ------
     GcfError
-        `base_mismatch` when the text is about another set than `base`: ask for the full set.
-        Otherwise as `read_keyed`, `read_keyed_delta` and `KeyedSet.apply`.
+        `base_mismatch` if the text is not based on `base`: ask for the full set. Otherwise as
+        `read_keyed`, `read_keyed_delta` and `KeyedSet.apply`.
 
     Source: GCF 3.6 sections 10a.4 and 10a.5.
     """

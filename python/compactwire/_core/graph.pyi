@@ -28,12 +28,12 @@ __all__ = [
 
 @final
 class Components(_Record):
-    """What a score is made of.
+    """The components of a score.
 
     Parameters
     ----------
     blast_radius, confidence, recency, distance : float
-        Shares of the score.
+        The components: graph impact, confidence in the edges, recency and proximity.
 
     Source: wire codecs, "Symbol".
     """
@@ -48,37 +48,37 @@ class Components(_Record):
     ) -> Components: ...
     @property
     def blast_radius(self) -> float:
-        """How much hangs on the symbol."""
+        """How much depends on the symbol."""
     @property
     def confidence(self) -> float:
-        """How sure its edges are."""
+        """The confidence in the edges of the symbol."""
     @property
     def recency(self) -> float:
-        """How new it is."""
+        """How recent the symbol is."""
     @property
     def distance(self) -> float:
-        """How near it is."""
+        """How close the symbol is to the target."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
 @final
 class Location(_Record):
-    """Where a symbol is declared; lines and columns count from 1.
+    """The source location of a symbol; lines and columns count from 1.
 
     Parameters
     ----------
     file : str
         The file.
     line, column : int
-        Where it begins.
+        The start.
     end_line, end_column : int, optional
-        Where it ends; both or neither.
+        The end; both or neither.
 
     Raises
     ------
     ValueError
-        A number below 1, or half an end.
+        A number is below 1, or only one of `end_line` and `end_column` is passed.
 
     Source: GCF 3.6 section 6b.
     """
@@ -103,43 +103,44 @@ class Location(_Record):
         """The column, from 1."""
     @property
     def end_line(self) -> int | None:
-        """The last line; None where it is not known."""
+        """The last line; None if unknown."""
     @property
     def end_column(self) -> int | None:
-        """The column of the end; None where it is not known."""
+        """The column of the end; None if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
 @final
 class Symbol(_Record):
-    """A symbol of a program, and why it is in a payload.
+    """A symbol of a program, with its relevance to the request.
 
-    Immutable; equal when all fields are.
+    Immutable; equal if all fields are equal.
 
     Parameters
     ----------
     qualified_name : str
-        Its name, with its package.
+        The name, including the package.
     kind : str
-        function, type, method, interface, ... or any other word.
+        The kind: "function", "type", "method", "interface", ... or any other word.
     score : float
-        How relevant it is.
+        The relevance.
     provenance : str
-        How it is known: lsp_resolved, ast_inferred, ...
+        How the symbol was found: "lsp_resolved", "ast_inferred", ...
     distance : int
-        How many edges it is away from what was asked for: 0 target, 1 related, 2 and more extended.
+        The number of edges between the symbol and the target: 0 target, 1 related, 2 and more
+        extended.
     signature : str
-        Its signature; may be empty.
+        The signature; may be empty.
     components : Components or dict, optional
-        What the score is made of.
+        The components of the score.
     location : Location or dict, optional
-        Where it is declared.
+        The source location.
 
     Raises
     ------
     EncodeError
-        Text with a lone surrogate, an int beyond 64 bits.
+        A string has a lone surrogate, or an int exceeds 64 bits.
 
     Source: wire codecs, "Symbol".
     """
@@ -159,51 +160,51 @@ class Symbol(_Record):
     ) -> Symbol: ...
     @property
     def qualified_name(self) -> str:
-        """The name, with its package."""
+        """The name, including the package."""
     @property
     def kind(self) -> str:
-        """What kind of symbol."""
+        """The kind of the symbol."""
     @property
     def score(self) -> float:
-        """How relevant it is."""
+        """The relevance."""
     @property
     def provenance(self) -> str:
-        """How it is known."""
+        """How the symbol was found."""
     @property
     def distance(self) -> int:
-        """How many edges it is away."""
+        """The number of edges between the symbol and the target."""
     @property
     def signature(self) -> str:
-        """Its signature."""
+        """The signature; may be empty."""
     @property
     def components(self) -> Components:
-        """What the score is made of."""
+        """The components of the score."""
     @property
     def location(self) -> Location | None:
-        """Where it is declared, if that is known."""
+        """Where it is declared; None if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
 @final
 class Edge(_Record):
-    """A directed edge between two symbols of a payload, by their names.
+    """A directed edge between two symbols of a payload, given by their names.
 
-    Immutable; equal when all fields are.
+    Immutable; equal if all fields are equal.
 
     Parameters
     ----------
     source, target : str
-        The qualified names of its ends.
+        The qualified names of the symbols where the edge begins and ends.
     edge_type : str
-        calls, imports, implements, ...
+        The type: "calls", "imports", "implements", ...
     status : str
-        added, removed, unchanged in a difference; else empty.
+        "added", "removed" or "unchanged" in a difference; otherwise empty.
 
     Raises
     ------
     EncodeError
-        Text with a lone surrogate.
+        A string has a lone surrogate.
 
     Source: wire codecs, "Edge".
     """
@@ -212,34 +213,34 @@ class Edge(_Record):
     def __new__(cls, source: str, target: str, edge_type: str, status: str = "") -> Edge: ...
     @property
     def source(self) -> str:
-        """The name of where it begins."""
+        """The name of the symbol where the edge begins."""
     @property
     def target(self) -> str:
-        """The name of where it ends."""
+        """The name of the symbol where the edge ends."""
     @property
     def edge_type(self) -> str:
-        """What kind of edge."""
+        """The type of the edge."""
     @property
     def status(self) -> str:
-        """What a difference says of it."""
+        """The status in a difference; otherwise empty."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
 @final
 class Payload(_Record):
-    """What a tool answers with: symbols, and the edges between them.
+    """The result of a tool: symbols, and the edges between them.
 
-    Immutable; equal when all fields are.
+    Immutable; equal if all fields are equal.
 
     Parameters
     ----------
     tool : str
-        Who answers.
+        The tool that produced the payload.
     tokens_used, token_budget : int
-        How many tokens the context took, and might take.
+        The number of tokens that the context uses, and the number available.
     pack_root : str
-        The identity of the content, as `pack_root` makes it; may be empty.
+        The identity of the content, as returned by `pack_root`; may be empty.
     symbols : iterable of Symbol or dict
         The symbols.
     edges : iterable of Edge or dict
@@ -248,7 +249,7 @@ class Payload(_Record):
     Raises
     ------
     EncodeError
-        Text with a lone surrogate, an int beyond 64 bits.
+        A string has a lone surrogate, or an int exceeds 64 bits.
 
     Source: wire codecs, "Payload".
     """
@@ -264,13 +265,13 @@ class Payload(_Record):
     ) -> Payload: ...
     @property
     def tool(self) -> str:
-        """Who answers."""
+        """The tool that produced the payload."""
     @property
     def tokens_used(self) -> int:
-        """How many tokens the context took."""
+        """The number of tokens that the context uses."""
     @property
     def token_budget(self) -> int:
-        """How many it might take."""
+        """The number of tokens available."""
     @property
     def pack_root(self) -> str:
         """The identity of the content; may be empty."""
@@ -286,27 +287,28 @@ class Payload(_Record):
 
 @final
 class DeltaPayload(_Record):
-    """What changes one payload into another.
+    """The changes from one payload to another.
 
-    Immutable; equal when all fields are. A delta that was read knows no `full_tokens`.
+    Immutable; equal if all fields are equal. `full_tokens` is 0 in a decoded delta, because the
+    text does not contain it.
 
     Parameters
     ----------
     tool : str
-        Who answers.
+        The tool that produced the payload.
     base_root, new_root : str
-        The roots of what the peer has and will have.
+        The roots of the payloads before and after the delta.
     removed, added : iterable of Symbol or dict
-        Symbols that go, of which kind and name count, and symbols that come.
+        Removed symbols, identified by kind and name, and added symbols.
     removed_edges, added_edges : iterable of Edge or dict
-        Edges that go and come.
+        Removed and added edges.
     delta_tokens, full_tokens : int
-        Tokens of the delta and of the whole payload; 0 for unknown.
+        The number of tokens of the delta and of the whole payload; 0 if unknown.
 
     Raises
     ------
     EncodeError
-        Text with a lone surrogate, an int beyond 64 bits.
+        A string has a lone surrogate, or an int exceeds 64 bits.
 
     Source: wire codecs, "DeltaPayload".
     """
@@ -325,47 +327,47 @@ class DeltaPayload(_Record):
     ) -> DeltaPayload: ...
     @property
     def tool(self) -> str:
-        """Who answers."""
+        """The tool that produced the payload."""
     @property
     def base_root(self) -> str:
-        """The root of what the peer has."""
+        """The root of the payload before the delta."""
     @property
     def new_root(self) -> str:
-        """The root of what it will have."""
+        """The root of the payload after the delta."""
     @property
     def removed(self) -> tuple[Symbol, ...]:
-        """Symbols that go."""
+        """The removed symbols."""
     @property
     def added(self) -> tuple[Symbol, ...]:
-        """Symbols that come."""
+        """The added symbols."""
     @property
     def removed_edges(self) -> tuple[Edge, ...]:
-        """Edges that go."""
+        """The removed edges."""
     @property
     def added_edges(self) -> tuple[Edge, ...]:
-        """Edges that come."""
+        """The added edges."""
     @property
     def delta_tokens(self) -> int:
-        """Tokens of the delta; 0 for unknown."""
+        """The number of tokens of the delta; 0 if unknown."""
     @property
     def full_tokens(self) -> int:
-        """Tokens of the whole payload; 0 for unknown."""
+        """The number of tokens of the whole payload; 0 if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
 @final
 class Unchanged(_Record):
-    """What the peer has is still right.
+    """The message that the peer's snapshot is still current.
 
     Parameters
     ----------
     tool : str
-        Who answers.
+        The tool that produced the payload.
     pack_root : str
-        The root of what the peer has.
+        The root of the peer's snapshot.
     symbols : int
-        How many symbols that has.
+        The number of symbols of the snapshot.
 
     Source: GCF 3.6 section 10.
     """
@@ -373,39 +375,39 @@ class Unchanged(_Record):
     def __new__(cls, tool: str = "", pack_root: str = "", symbols: int = 0) -> Unchanged: ...
     @property
     def tool(self) -> str:
-        """Who answers."""
+        """The tool that produced the payload."""
     @property
     def pack_root(self) -> str:
-        """The root of what the peer has."""
+        """The root of the peer's snapshot."""
     @property
     def symbols(self) -> int:
-        """How many symbols that has."""
+        """The number of symbols of the snapshot."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
 @final
 class GraphStreamEncoder:
-    """Writes a graph symbol by symbol; its counts stand at the end.
+    """Writes a graph symbol by symbol, with the counts at the end.
 
-    Symbols come first, then edges; `close` ends the text, and so does a `with` block that does not
-    fail. A call that raises has written nothing.
+    Write all symbols first, then the edges. `close` ends the text, and so does leaving a `with`
+    block without an exception. A call that raises writes nothing.
 
     Parameters
     ----------
     write : callable
-        Is given each piece of the text, a str.
+        Called with each piece of the text, a str.
     tool : str
-        Who answers.
+        The tool that produced the payload.
     token_budget, tokens_used : int
         As in `Payload`.
     pack_root : str
-        The identity of the content, where it is known before.
+        The identity of the content, if it is known in advance.
     session : Session, optional
-        The session with the peer: symbols that it has are named by their ids, new ones take
-        theirs at once and count as delivered when the text ends.
+        The session with the peer. Symbols that the peer has are referred to by id; new symbols get
+        their ids immediately and count as delivered when the text ends.
     labeled_counts : bool
-        Whether the counts of the last line have labels.
+        Whether the last line labels the counts.
     dangling, allow_unicode, locations
         As in `encode`.
 
@@ -443,11 +445,11 @@ class GraphStreamEncoder:
         Raises
         ------
         GcfError
-            As `encode`; `invalid_line` behind the first edge or the end, and when the session was
-            reset meanwhile.
+            As `encode`; `invalid_line` after the first edge, after the end, or if the session was
+            reset in the meantime.
         """
     def write_edge(self, edge: Edge, /) -> None:
-        """Write an edge between symbols that were written.
+        """Write an edge between symbols already written.
 
         Parameters
         ----------
@@ -457,10 +459,10 @@ class GraphStreamEncoder:
         Raises
         ------
         GcfError
-            As `encode`; `invalid_line` behind the end.
+            As `encode`; `invalid_line` after the end.
         """
     def close(self) -> None:
-        """Write the locations and the last line; again, nothing."""
+        """Write the locations and the last line; a second call does nothing."""
     def __enter__(self) -> GraphStreamEncoder: ...
     def __exit__(self, kind: object, value: object, traceback: object, /) -> None: ...
 
@@ -472,19 +474,20 @@ def encode(
     allow_unicode: bool = False,
     locations: bool = True,
 ) -> str:
-    """Write a payload as text of the graph profile, for a language model to read.
+    """Encode a payload as text of the graph profile, which language models can read.
 
     Parameters
     ----------
     payload : Payload
-        The payload. Signatures and components have no place in this text, and scores have two
-        decimals: that is the format, not an error. GCB and JSON carry them.
+        The payload. The format does not contain signatures and components, and it rounds scores to
+        two decimals. GCB and JSON contain all of them.
     dangling : {"error", "drop"}
-        What happens to an edge whose end is not among the symbols.
+        Whether an edge whose source or target is not among the symbols is an error or is dropped.
     allow_unicode : bool
-        Whether names may be other than ASCII. Readers take them; the grammar forbids to write them.
+        Whether names may contain non-ASCII characters. Readers accept them, but the grammar does
+        not allow writers to use them.
     locations : bool
-        Whether locations are written. Readers of GCF before 3.6 refuse them.
+        Whether locations are written. Readers of GCF versions before 3.6 reject them.
 
     Returns
     -------
@@ -501,7 +504,7 @@ def encode(
     """
 
 def decode(text: str | bytes | bytearray | memoryview, /) -> Payload | DeltaPayload | Unchanged:
-    """Read a text of the graph profile.
+    """Decode a text of the graph profile.
 
     Parameters
     ----------
@@ -511,28 +514,29 @@ def decode(text: str | bytes | bytearray | memoryview, /) -> Payload | DeltaPayl
     Returns
     -------
     Payload, DeltaPayload or Unchanged
-        What the text says that it is.
+        The content, of the type that the header names.
 
     Raises
     ------
     GcfError
-        With `code`, `line` and `column`: the text breaks a rule, and which.
+        The text is invalid; `code`, `line` and `column` say why and where.
 
     Warns
     -----
     UserWarning
-        A group of a later version was skipped.
+        The text has an unknown group, which was skipped.
 
     Source: GCF 3.6 sections 9, 10 and 16.
     """
 
 def pack_root(payload: Payload, /) -> str:
-    """The identity of a graph, whatever the order of its symbols and edges.
+    """Compute the identity of a graph, which does not depend on the order of symbols and edges.
 
     Parameters
     ----------
     payload : Payload
-        Kinds, names, scores, provenances, distances and edges count; nothing else does.
+        The payload. The root depends on kinds, names, scores, provenances, distances and edges
+        only.
 
     Returns
     -------
@@ -542,13 +546,14 @@ def pack_root(payload: Payload, /) -> str:
     Raises
     ------
     GcfError
-        `dangling_edge` and `duplicate_symbol` for an edge whose end is no symbol, or more than one.
+        `dangling_edge` if a source or target of an edge is not a symbol, `duplicate_symbol` if it
+        is more than one.
 
     Source: GCF 3.6 section 10 (gcf-pack-root-v1).
     """
 
 def snapshot(payload: Payload, /) -> Payload:
-    """A payload as both sides of deltas hold it.
+    """Normalize a payload to the form on which deltas are based.
 
     Parameters
     ----------
@@ -558,7 +563,8 @@ def snapshot(payload: Payload, /) -> Payload:
     Returns
     -------
     Payload
-        Scores have the two decimals that a text shows, and `pack_root` is computed after that.
+        The payload with scores rounded to two decimals, as in a text, and with the `pack_root` of
+        the result.
 
     Raises
     ------
@@ -569,22 +575,22 @@ def snapshot(payload: Payload, /) -> Payload:
     """
 
 def diff(base: Payload, new: Payload, /) -> DeltaPayload:
-    """What changes one snapshot into another.
+    """Compute the delta from one snapshot to another.
 
     Parameters
     ----------
     base, new : Payload
-        Two payloads, as `snapshot` makes them.
+        Two payloads that `snapshot` returned.
 
     Returns
     -------
     DeltaPayload
-        A symbol whose score, provenance or distance changed goes and comes.
+        The delta. A symbol whose score, provenance or distance changed is both removed and added.
 
     Raises
     ------
     GcfError
-        As `pack_root`; `duplicate_symbol` where no delta can say the change.
+        As `pack_root`; `duplicate_symbol` if no delta can express the change.
 
     Source: GCF 3.6 section 10.
     """
@@ -592,12 +598,12 @@ def diff(base: Payload, new: Payload, /) -> DeltaPayload:
 def encode_delta(
     delta: DeltaPayload, /, *, allow_unicode: bool = False, locations: bool = True
 ) -> str:
-    """Write a delta as text.
+    """Encode a delta as text.
 
     Parameters
     ----------
     delta : DeltaPayload
-        The delta. `savings` is written where `full_tokens` is known.
+        The delta. `savings` is written if `full_tokens` is not 0.
     allow_unicode, locations : bool
         As in `encode`.
 
@@ -617,46 +623,47 @@ def encode_delta(
 def apply_delta(
     base: Payload, delta: DeltaPayload | str | bytes | bytearray | memoryview, /
 ) -> Payload:
-    """What a snapshot becomes by a delta; the snapshot itself does not change.
+    """Apply a delta to a snapshot and return the new snapshot.
 
     Parameters
     ----------
     base : Payload
-        What the delta is for.
+        The snapshot that the delta starts from; it is not changed.
     delta : DeltaPayload, str, bytes, bytearray or memoryview
         The delta, or its text.
 
     Returns
     -------
     Payload
-        The new snapshot, whose root was verified.
+        The new snapshot, with its root verified.
 
     Raises
     ------
     GcfError
-        `base_mismatch` for another base, `delta_invalid` for a change that the base does not allow,
-        `root_mismatch` for a result that is not what the delta says; for a text, as `decode`.
+        `base_mismatch` if the delta is for another base, `delta_invalid` if the delta contradicts
+        the base, `root_mismatch` if the result does not have the root in the delta; for a text, as
+        `decode`.
 
     Source: GCF 3.6 section 10.
     """
 
 def encode_unchanged(payload: Payload, /) -> str:
-    """Say that what the peer has is still right.
+    """Encode the message that the peer's snapshot is still current.
 
     Parameters
     ----------
     payload : Payload
-        What the peer has, with its `pack_root`.
+        The snapshot that the peer has, with its `pack_root`.
 
     Returns
     -------
     str
-        The text, one line.
+        The text: one line.
 
     Raises
     ------
     GcfError
-        `invalid_header_value`: no root, or a text that a header cannot hold.
+        `invalid_header_value`: the root is empty, or a header cannot contain a string.
 
     Source: GCF 3.6 section 10.
     """
@@ -672,28 +679,27 @@ def respond(
     allow_unicode: bool = False,
     locations: bool = True,
 ) -> tuple[Literal["unchanged", "delta", "full"], str, Payload]:
-    """Answer a peer with the least that it needs.
+    """Encode the shortest text that updates a peer.
 
     Parameters
     ----------
     payload : Payload
-        What the peer shall have.
+        The payload to send.
     peer_root : str, optional
-        The root of what it has, as it says.
+        The root of the peer's snapshot, as reported by the peer.
     snapshots : mapping of str to Payload, optional
-        Snapshots that were sent before, by their roots. The caller keeps them: add the one that is
-        returned.
+        Snapshots sent before, by root. The caller keeps them: add the returned snapshot.
     count_tokens : callable, optional
-        How many tokens a text has; by default the heuristic of `gcf.count_tokens`. A delta is sent
-        when it has fewer than 0.6 of the full text's.
+        Returns the number of tokens of a str; by default `gcf.count_tokens`. A delta is sent if it
+        has fewer than 0.6 times the tokens of the full text.
     dangling, allow_unicode, locations
         As in `encode`.
 
     Returns
     -------
     tuple of (str, str, Payload)
-        "unchanged", "delta" or "full", for what the text says; the text to send; the snapshot that
-        the peer then has.
+        The kind of the text ("unchanged", "delta" or "full"), the text to send, and the snapshot
+        that the peer will then have.
 
     Raises
     ------
@@ -704,7 +710,7 @@ def respond(
     """
 
 def count_tokens(text: str, /) -> int:
-    """How many tokens a text has, by a heuristic that needs no tokenizer.
+    """Estimate the number of tokens of a text without a tokenizer.
 
     Parameters
     ----------
@@ -714,8 +720,8 @@ def count_tokens(text: str, /) -> int:
     Returns
     -------
     int
-        Runs of ASCII letters, digits, "_" and "." count 1, and so does every other character but
-        space, tab and line ends. Punctuation weighs more than with a real tokenizer.
+        A run of ASCII letters, digits, "_" and "." counts 1, and so does every other character
+        except space, tab and line ends. Punctuation counts more than with a real tokenizer.
 
     Source: wire codecs, "Benchmark Harness".
     """

@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How many bytes are asked of a file at once.
 const CHUNK: usize = 1 << 16;
 
-/// The items of a compact text, one after the other; `iter_compact` makes it.
+/// An iterator over the items of a compact text, returned by `iter_compact`.
 ///
-/// As with a generator, asking for the next item while another thread, or the source itself, waits
-/// for one is a `ValueError`.
+/// As with a generator, calling `next` while another thread, or the source itself, is in `next`
+/// raises `ValueError`.
 ///
 /// Source: design section 10.
 #[pyclass(frozen, module = "compactwire.cad")]
@@ -200,34 +200,36 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
     Ok(PyTuple::new(py, [kind, value])?.into_any())
 }
 
-/// Read compact text of any size, node by node.
+/// Iterate over the nodes of a compact text of any size.
 ///
 /// Parameters
 /// ----------
 /// source : str, path-like, bytes, bytearray, memoryview, binary file or iterable of bytes or str
-///     A path, the text as bytes, a file (read to its end), or chunks, which may end anywhere, even
-///     in a character.
+///     A path, the text as bytes, a file (read to its end), or chunks, which may be split anywhere,
+///     even within a character.
 /// dialect : {"auto", "0.1", "0.2"}
 ///     The grammar, as in `from_compact`.
 /// max_line : int
-///     The longest line in bytes; 1 MiB by default.
+///     The maximum length of a line in bytes; 1 MiB by default.
 ///
 /// Returns
 /// -------
 /// CompactIterator
-///     Of `("node", {"id", "name", "op"})` for each node as soon as it is complete, and of
-///     `("end", rest)` with the document without its nodes. Lines `XF pointer json` come after all
-///     nodes and before the end as `("extra", {"pointer", "value"})`: what is put together has the
-///     value there. Whether the pointer leads anywhere is not looked at: the nodes are gone.
+///     An iterator over `("node", {"id", "name", "op"})` for each node as soon as it is complete,
+///     and finally `("end", rest)` with the document without its nodes. Lines `XF pointer json` are
+///     returned after all nodes and before the end as `("extra", {"pointer", "value"})`: set the
+///     value at the pointer in the assembled document. The pointer is not checked, because the
+///     nodes are no longer in memory.
 ///
 /// Raises
 /// ------
 /// CompactParseError
-///     While iterating, as `from_compact` raises it; the nodes before have been given.
+///     Raised by the iterator, as by `from_compact`, after the nodes before the error.
 ///
 /// Notes
 /// -----
-/// In memory are one line, one sketch, names, what is no node, and a byte or two for each node.
+/// The iterator holds in memory one line, one sketch, the names, everything but nodes, and one or
+/// two bytes per node.
 ///
 /// Source: CAD IR "Future Enhancements"; design section 10.
 #[pyfunction]

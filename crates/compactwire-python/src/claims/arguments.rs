@@ -1,4 +1,4 @@
-//! What Python passes to the producers: errors name the argument, and the place in it.
+//! Arguments of the producers; errors name the argument and the path in it.
 
 use super::super::args::lone_surrogate;
 use super::super::errors::invalid_path;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyMapping, PyString};
 use std::path::PathBuf;
 
-/// A path: `str` or path-like, and never `bytes`, which other systems than Unix could not take.
+/// A path: `str` or path-like, but not `bytes`, which are valid paths on Unix only.
 pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     let py = value.py();
     let expected = "a str or path-like";
@@ -27,14 +27,14 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     text.extract().map_err(|_| invalid_path(py, field, &lone_surrogate(text)))
 }
 
-/// A text, which has UTF-8.
+/// A string without lone surrogates.
 pub(super) fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
     let text = value.cast::<PyString>().map_err(|_| wrong(value, field, "a str"))?;
     let utf8 = text.to_str().map_err(|_| invalid_path(value.py(), field, &lone_surrogate(text)))?;
     Ok(utf8.to_owned())
 }
 
-/// A text that may be None.
+/// A string, or `None` if it was not passed.
 pub(super) fn optional_text(
     value: Option<&Bound<'_, PyAny>>,
     field: &str,
@@ -42,7 +42,7 @@ pub(super) fn optional_text(
     value.map(|value| text(value, field)).transpose()
 }
 
-/// What an iterable that is no text gives; what it raises is raised.
+/// An iterator over an iterable that is not a `str` or `bytes`.
 pub(super) fn iterate<'py>(
     value: &Bound<'py, PyAny>,
     field: &str,
@@ -55,7 +55,7 @@ pub(super) fn iterate<'py>(
     value.try_iter()
 }
 
-/// The entries of a mapping, copied, so that it may change meanwhile.
+/// The items of a mapping, copied, so that it may change while they are converted.
 pub(super) fn entries<'py>(
     value: &Bound<'py, PyAny>,
     field: &str,
@@ -68,7 +68,7 @@ pub(super) fn entries<'py>(
     mapping.items()?.iter().map(pair).collect()
 }
 
-/// A `TypeError` that says what an argument must be, and is.
+/// A `TypeError` with the expected and the actual type of an argument.
 #[cold]
 pub(super) fn wrong(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
     let found = value.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());

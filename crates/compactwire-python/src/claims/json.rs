@@ -1,4 +1,4 @@
-//! Canonical JSON and the small computations behind claims.
+//! Canonical JSON, Merkle roots and token estimates.
 
 use super::super::args::{Input, natural};
 use super::super::errors::Result;
@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyString};
 /// Parameters
 /// ----------
 /// hashes : iterable of str
-///     Each 64 lower-case hexadecimal digits, in the order of the chain.
+///     Hashes of 64 lower-case hexadecimal digits, in the order of the chain.
 ///
 /// Returns
 /// -------
@@ -24,7 +24,7 @@ use pyo3::types::{PyBytes, PyString};
 /// Raises
 /// ------
 /// TypeError, ValueError
-///     One is no hash, or there is none.
+///     An element is not a hash, or there are no hashes.
 ///
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
@@ -39,21 +39,21 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
-/// Write a value as a file of canonical JSON, with the line feed at its end.
+/// Write a value to a file as canonical JSON with a final line feed.
 ///
 /// Parameters
 /// ----------
 /// path : str or path-like
-///     The file. A regular file that is there is replaced as a whole; a link is not followed.
+///     The file. An existing regular file is replaced atomically; links are not followed.
 /// value : dict
-///     A claim, a trust policy, a Merkle attestation. Whether it would verify is not asked.
+///     A claim, a trust policy or a Merkle attestation. It is not verified.
 ///
 /// Raises
 /// ------
 /// EncodeError, TypeError
-///     `parse_json` could not read it back.
+///     The value has no JSON form that `parse_json` accepts.
 /// OSError
-///     It cannot be written, or something else than a regular file is in the way.
+///     The file cannot be written, or the path exists and is not a regular file.
 ///
 /// Source: Compression Claims section 3.1.
 #[pyfunction]
@@ -64,22 +64,22 @@ pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> R
     Ok(py.detach(|| claims::write_json(&file, &value))?)
 }
 
-/// Write a value as canonical JSON, without a line feed.
+/// Encode a value as canonical JSON, without a final line feed.
 ///
 /// Parameters
 /// ----------
 /// value : object
-///     What `json.dumps` takes, with `str` keys.
+///     A value that `json.dumps` accepts, with `str` keys.
 ///
 /// Returns
 /// -------
 /// bytes
-///     Those of `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
+///     The same bytes as those of `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
 ///
 /// Raises
 /// ------
 /// EncodeError, TypeError
-///     It has no JSON.
+///     The value has no JSON form.
 ///
 /// Source: Compression Claims section 3.1.
 #[pyfunction]
@@ -89,23 +89,23 @@ pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'
     Ok(PyBytes::new(value.py(), text.as_bytes()))
 }
 
-/// Read JSON as strictly as the verification does.
+/// Parse JSON as strictly as the verification does.
 ///
 /// Parameters
 /// ----------
 /// data : bytes or str
-///     One JSON document without duplicate members, lone surrogates, NaN, numbers beyond a double,
-///     a byte order mark; nested at most 128 deep, integers of at most 4300 digits.
+///     A JSON document without duplicate members, lone surrogates, NaN, numbers that exceed a
+///     double, or a byte order mark. Nesting is limited to 128 levels, integers to 4300 digits.
 ///
 /// Returns
 /// -------
 /// object
-///     Its value.
+///     The value of the document.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     It is not like that; the message says where.
+///     The document is invalid; the message says where.
 ///
 /// Source: Compression Claims section 3.1.
 #[pyfunction]
@@ -120,17 +120,17 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
     Ok(walk::object(py, &value?)?)
 }
 
-/// Say how many tokens a text of so many UTF-8 bytes is taken for: a quarter, half to even.
+/// Estimate the number of tokens of a text: a quarter of its bytes, rounded half to even.
 ///
 /// Parameters
 /// ----------
 /// size : int
-///     In bytes, from 0 to 2^63 - 1.
+///     The size of the text in UTF-8 bytes, from 0 to 2^63 - 1.
 ///
 /// Raises
 /// ------
 /// EncodeError, TypeError
-///     It is out of this range, or no int.
+///     The size is out of this range, or not an int.
 ///
 /// Source: Compression Claims section 7.1.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! `compactwire.claims.SigningKey`: the secret stays in the core, and copies of it are wiped.
+//! `compactwire.claims.SigningKey`: the secret stays in the core, and its copies are wiped.
 
 use super::super::errors::Result;
 use super::arguments::{path, wrong};
@@ -11,18 +11,18 @@ use zeroize::Zeroizing;
 
 /// A secret Ed25519 key, for signing.
 ///
-/// The secret is wiped when the object goes, and given away by `seed` and `save` only: not by
-/// `repr`, not in errors, and the object cannot be pickled or copied.
+/// The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
+/// errors do not, and the object cannot be pickled or copied.
 ///
 /// Parameters
 /// ----------
 /// seed : bytes
-///     The 32 bytes that the key is made of. The caller's own copy is the caller's to wipe.
+///     The 32 bytes of the secret. The caller is responsible for wiping its own copy.
 ///
 /// Raises
 /// ------
 /// TypeError, ValueError
-///     It is not bytes, or not 32 of them.
+///     The seed is not bytes, or not 32 bytes long.
 #[pyclass(frozen, module = "compactwire.claims")]
 pub(super) struct SigningKey(claims::SigningKey);
 
@@ -34,22 +34,21 @@ impl SigningKey {
         key_of(seed, "seed", "bytes").map(Self)
     }
 
-    /// Read a key from a file that `save` or `compactwire claim key` has written.
+    /// Read a key from a file that `save` or `compactwire claim key` wrote.
     ///
-    /// It must be a regular file, of which no more than 256 bytes are read. Its secret is never an
-    /// object of Python.
+    /// At most 256 bytes are read. The secret never becomes a Python object.
     ///
     /// Parameters
     /// ----------
     /// path : str or path-like
-    ///     A file of 64 hexadecimal digits, with white space around them or without.
+    ///     A regular file of 64 hexadecimal digits, optionally surrounded by white space.
     ///
     /// Raises
     /// ------
     /// EncodeError
-    ///     It is something else; the message shows nothing of it.
+    ///     The file contains something else; the message shows nothing of it.
     /// OSError
-    ///     It cannot be read.
+    ///     The file cannot be read.
     #[classmethod]
     #[pyo3(signature = (path, /))]
     fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
@@ -58,30 +57,30 @@ impl SigningKey {
         Ok(loaded.map(Self)?)
     }
 
-    /// Write the key to a new file, which on Unix its owner alone may read.
+    /// Write the key to a new file, which only its owner may read on Unix.
     ///
     /// Parameters
     /// ----------
     /// path : str or path-like
-    ///     The file. One that is there is never replaced: it may be the only copy of another key.
+    ///     The file. An existing file is never replaced: it may be the only copy of another key.
     ///
     /// Raises
     /// ------
     /// OSError
-    ///     There is a file of this name, or it cannot be written.
+    ///     The file exists, or it cannot be written.
     #[pyo3(signature = (path, /))]
     fn save(&self, path: &Bound<'_, PyAny>) -> Result<()> {
         let (py, file) = (path.py(), self::path(path, "path")?);
         Ok(py.detach(|| self.0.save(&file))?)
     }
 
-    /// The key by which others verify: 64 hexadecimal digits.
+    /// The public key for verification: 64 hexadecimal digits.
     #[getter]
     fn public_key(&self) -> String {
         self.0.public_key()
     }
 
-    /// The secret: 32 bytes, which Python keeps until nobody holds them and does not wipe.
+    /// Return the 32 bytes of the secret, which Python does not wipe when it frees them.
     fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &*self.0.seed())
     }
@@ -91,7 +90,7 @@ impl SigningKey {
     }
 }
 
-/// The key of a seed, of which no copy stays here.
+/// The key of a seed; leaves no copy of the seed behind.
 fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<claims::SigningKey> {
     let copy;
     let bytes = if let Ok(bytes) = seed.cast::<PyBytes>() {
@@ -116,7 +115,7 @@ fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<clai
     Ok(claims::SigningKey::new(&secret))
 }
 
-/// Calls `work` with a key, or with that of a seed.
+/// Calls `work` with a key or with the key of a seed.
 pub(super) fn with_key<T>(
     key: &Bound<'_, PyAny>,
     work: impl FnOnce(&claims::SigningKey) -> Result<T, claims::ProduceError>,
@@ -128,7 +127,7 @@ pub(super) fn with_key<T>(
     Ok(made?)
 }
 
-/// Make a new secret key from the system's randomness.
+/// Generate a secret key with the randomness of the operating system.
 #[pyfunction]
 pub(super) fn generate_key() -> Result<SigningKey> {
     Ok(claims::SigningKey::generate().map(SigningKey)?)

@@ -1,4 +1,4 @@
-//! Making what is verified: `compactwire.claims`.
+//! Producing bundles, receipts, claims and trust policies: `compactwire.claims`.
 
 use super::super::args::boolean;
 use super::super::errors::{Result, invalid_path};
@@ -12,22 +12,22 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
 
-/// Write a bundle: the texts as artifacts, and the manifest `bundle.json`.
+/// Write a bundle: artifacts with the texts of the items, and the manifest `bundle.json`.
 ///
-/// All of it is written, or nothing: an empty folder stays empty where an error is raised, and
-/// one that was made is removed. No link inside the folder is followed.
+/// The bundle is written completely or not at all: on an error, an existing folder stays empty and
+/// a new one is removed. Links inside the folder are not followed.
 ///
 /// Parameters
 /// ----------
 /// out_dir : str or path-like
-///     The folder, made if it is not there; one that is there must be empty.
+///     The folder. It is created if missing; an existing folder must be empty.
 /// run_id, job_id, message_id : str
-///     What the bundle belongs to. The names of the receipts begin with `run_id`, of 1 to 200
-///     characters without "/", "\\" and NUL.
+///     The ids of the run, job and message. `run_id` is the prefix of the names of receipts: 1 to
+///     200 characters without "/", backslash and NUL.
 /// items : iterable of Mapping
-///     Each with "kind" ("symbol" or "section"), "ref", "text" and perhaps "slice" (str or None).
-///     Line ends of the text become LF, and a last one is added. A symbol costs tokens only if
-///     its "ref" begins with "@".
+///     Mappings with "kind" ("symbol" or "section"), "ref", "text" and optionally "slice" (str or
+///     None). Line ends of the text become LF, and a final LF is added. A symbol counts tokens only
+///     if its "ref" begins with "@".
 ///
 /// Returns
 /// -------
@@ -37,11 +37,12 @@ use std::path::PathBuf;
 /// Raises
 /// ------
 /// EncodeError, TypeError
-///     Two items are the same, or an argument is not like that.
+///     Two items are identical, or an argument is invalid.
 /// ClaimRejected
-///     No verification would accept it: a slice of everything, an absolute path.
+///     Verification would reject the bundle, for example for a slice of everything or an absolute
+///     path.
 /// OSError
-///     The folder is not empty (FileExistsError), or a file cannot be written.
+///     The folder is not empty (`FileExistsError`), or a file cannot be written.
 ///
 /// Source: Compression Claims sections 2 and 3.
 #[pyfunction]
@@ -101,26 +102,26 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
     }
 }
 
-/// Make the receipt of a run of a bundle's steps.
+/// Create the receipt for a run of the steps of a bundle.
 ///
 /// Parameters
 /// ----------
 /// manifest : dict
 ///     The manifest of the bundle.
 /// parent : dict, optional
-///     The receipt before it; the first has none.
+///     The previous receipt; None for the first one.
 ///
 /// Returns
 /// -------
 /// dict
-///     The receipt, not signed.
+///     The unsigned receipt.
 ///
 /// Raises
 /// ------
 /// ClaimRejected
-///     The manifest or the parent would not verify, or the parent is of another run.
+///     Verification would reject the manifest or the parent, or the parent belongs to another run.
 /// EncodeError, TypeError
-///     An argument is no value of JSON, or the parent has no number to count on from.
+///     An argument has no JSON form, or the index of the parent has no successor.
 ///
 /// Source: Compression Claims section 3.5.
 #[pyfunction]
@@ -136,38 +137,38 @@ pub(super) fn make_receipt<'py>(
     Ok(dict(py, &made?)?)
 }
 
-/// Sign a receipt; its `receipt_hash` stays as it is.
+/// Sign a receipt without changing its `receipt_hash`.
 ///
-/// A receipt holds one signature in `attestation`, or several in `attestations`, each by another
-/// key: see `add`.
+/// A receipt has one signature in `attestation`, or several by different keys in `attestations`:
+/// see `add`.
 ///
 /// Parameters
 /// ----------
 /// receipt : dict
 ///     The receipt.
 /// key : SigningKey or bytes
-///     The key, or the 32 bytes of its seed.
+///     The key, or its seed of 32 bytes.
 /// validator_id : str, optional
-///     By which name the trust policy knows the key.
+///     The name of the key in the trust policy.
 /// build_id : str, optional
-///     What signed: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
+///     The build of the signer: "git:" and 7 to 40, or "file:" and 16 to 64 hexadecimal digits.
 /// scope : {"spec", "reference"}
-///     The bytes that are signed: without `receipt_hash` (the specification) or with it.
+///     The signed bytes: without `receipt_hash` (the specification) or with it.
 /// add : bool
-///     Keep the signatures of other keys, which must be good, for `receipt_quorum`. Without it, a
-///     signature takes the place of the one that is there.
+///     Whether to keep the signatures of other keys, which must be valid, for `receipt_quorum`.
+///     Otherwise the signature replaces an existing one.
 ///
 /// Returns
 /// -------
 /// dict
-///     The receipt with its attestation, or with all of them in their order.
+///     The receipt with its attestation, or with all attestations in order.
 ///
 /// Raises
 /// ------
 /// ClaimRejected
-///     The receipt, a name or a signature that stays would not verify.
+///     Verification would reject the receipt, a name, or a signature that is kept.
 /// EncodeError, TypeError, ValueError
-///     Several signatures would be lost without `add`, or an argument is not like that.
+///     Several signatures would be lost without `add`, or an argument is invalid.
 ///
 /// Source: Compression Claims section 3.3.
 #[pyfunction]
@@ -209,13 +210,13 @@ fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
     }
 }
 
-/// Write a receipt under the name by which it is found, `<run_id>_<receipt_index>.json`.
+/// Write a receipt to the file `<run_id>_<receipt_index>.json`.
 ///
 /// Parameters
 /// ----------
 /// folder : str or path-like
-///     The folder of the receipts, made if it is not there. A receipt that has this name already
-///     is replaced as a whole; a link is not followed.
+///     The folder of the receipts, created if missing. An existing file is replaced atomically;
+///     links are not followed.
 /// receipt : dict
 ///     The receipt.
 ///
@@ -227,9 +228,9 @@ fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
 /// Raises
 /// ------
 /// ClaimRejected, EncodeError, TypeError
-///     It, or a signature of it, would not verify, or it has no number.
+///     Verification would reject the receipt or one of its signatures, or the receipt has no index.
 /// OSError
-///     It cannot be written, or something else than a regular file is in the way.
+///     The file cannot be written, or the path exists and is not a regular file.
 ///
 /// Source: Compression Claims section 2.3.
 #[pyfunction]
@@ -261,7 +262,7 @@ impl<'py> IntoPyObject<'py> for PathString {
 /// Parameters
 /// ----------
 /// chain : iterable of dict
-///     All receipts of one run, in their order.
+///     All receipts of one run, in order.
 /// key, validator_id, build_id
 ///     As in `sign_receipt`.
 ///
@@ -273,10 +274,10 @@ impl<'py> IntoPyObject<'py> for PathString {
 /// Raises
 /// ------
 /// ClaimRejected
-///     A receipt would not verify, comes twice or does not follow the one before it; `path` says
-///     which, such as "chain[2]#/parent_receipt_hash".
+///     Verification would reject a receipt, or a receipt is a duplicate or does not follow the
+///     previous one; `path` says which, such as "chain[2]#/parent_receipt_hash".
 /// EncodeError, TypeError, ValueError
-///     There is none, or an argument is not like that.
+///     The chain is empty, or an argument is invalid.
 ///
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
@@ -298,9 +299,10 @@ pub(super) fn merkle_attestation<'py>(
     dict(chain.py(), &made?)
 }
 
-/// Say whether a Merkle attestation is signed by the key that it names.
+/// Check whether a Merkle attestation is signed by the key that it names.
 ///
-/// Whose key that is, and whether its root is that of any receipts, `verify_claim` says.
+/// Whether that key is trusted, and whether the root matches the receipts, is checked by
+/// `verify_claim`.
 ///
 /// Parameters
 /// ----------
@@ -310,12 +312,12 @@ pub(super) fn merkle_attestation<'py>(
 /// Returns
 /// -------
 /// bool
-///     Whether its signature is good.
+///     Whether the signature is valid.
 ///
 /// Raises
 /// ------
 /// ClaimRejected, EncodeError, TypeError
-///     It is no Merkle attestation.
+///     The argument is not a Merkle attestation.
 ///
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
@@ -326,19 +328,19 @@ pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> Result<
     Ok(verified?)
 }
 
-/// Claim what the artifacts of a bundle give.
+/// Create a claim with the metrics of the artifacts of a bundle.
 ///
 /// Parameters
 /// ----------
 /// manifest : dict
 ///     The manifest.
 /// bundle_dir : str or path-like
-///     The folder of the bundle, whose manifest and artifacts are read and checked.
+///     The folder of the bundle. Its manifest and artifacts are read and checked.
 /// components : Mapping of str to bool, optional
-///     Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim is about; all but "f3"
-///     unless given.
+///     Which of "vector_db_only", "symbol_lang", "f3" and "cas" the claim covers; by default all
+///     except "f3".
 /// notes : str, optional
-///     Anything; nobody verifies it.
+///     Any text; it is not verified.
 ///
 /// Returns
 /// -------
@@ -348,9 +350,10 @@ pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> Result<
 /// Raises
 /// ------
 /// ClaimRejected
-///     The folder holds another bundle than the manifest's, or no claim about it can be true.
+///     The folder contains another bundle than the manifest describes, or no claim about it can be
+///     true.
 /// EncodeError, TypeError
-///     An argument is not like that.
+///     An argument is invalid.
 ///
 /// Source: Compression Claims section 2.
 #[pyfunction]
@@ -385,13 +388,13 @@ fn component(name: &Bound<'_, PyAny>, included: &Bound<'_, PyAny>) -> PyResult<(
 const DEFAULT_COMPONENTS: [(&str, bool); 4] =
     [("vector_db_only", true), ("symbol_lang", true), ("f3", false), ("cas", true)];
 
-/// Make a trust policy: whose signatures count.
+/// Create a trust policy: the list of keys whose signatures are accepted.
 ///
 /// Parameters
 /// ----------
 /// entries : iterable of dict
-///     Each with "validator_id", "public_key" (64 hexadecimal digits), "schemes" (a list with
-///     "ed25519"), "scope" (of "RECEIPT" and "MERKLE"), "enabled" and perhaps "build_id".
+///     Entries with "validator_id", "public_key" (64 hexadecimal digits), "schemes" (a list with
+///     "ed25519"), "scope" (a list of "RECEIPT" and "MERKLE"), "enabled" and optionally "build_id".
 ///
 /// Returns
 /// -------
@@ -401,9 +404,9 @@ const DEFAULT_COMPONENTS: [(&str, bool); 4] =
 /// Raises
 /// ------
 /// ClaimRejected
-///     An entry is not like that, or an id or a key comes twice.
+///     An entry is invalid, or an id or key is a duplicate.
 /// EncodeError, TypeError
-///     An entry is no value of JSON.
+///     An entry has no JSON form.
 ///
 /// Source: Compression Claims section 3.4.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! `compactwire.ClaimReport` and what it holds.
+//! `compactwire.ClaimReport`, `Check` and `Problem`.
 
 use super::super::errors::claim_rejected;
 use super::super::walk;
@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyTuple, PyType};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The verdict over a compression claim.
+/// The result of verifying a compression claim.
 ///
-/// True in a condition exactly when `ok` is. A function of the inputs and options alone: it holds
-/// no time, host or absolute path, and `to_json` gives the same bytes wherever it is made.
+/// Its truth value is `ok`. The report depends only on the inputs and options: it contains no time,
+/// host or absolute path, and `to_json` returns the same bytes on every machine.
 ///
 /// Source: Compression Claims sections 5, 6 and 8.
 #[pyclass(frozen, extends = Frozen, module = "compactwire")]
@@ -28,7 +28,7 @@ impl ClaimReport {
         Self { core }
     }
 
-    /// A member of the report as the JSON has it.
+    /// A member of the JSON form of the report.
     fn member<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         walk::object(py, self.core.to_value().get(name).unwrap_or(&Value::Null))
     }
@@ -36,25 +36,25 @@ impl ClaimReport {
 
 #[pymethods]
 impl ClaimReport {
-    /// The version of the form of `to_dict` and `to_json`.
+    /// The version of the structure of `to_dict` and `to_json`.
     #[getter]
     fn report_version<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.member(py, "report_version")
     }
 
-    /// Whether every check that applies has passed.
+    /// Whether every applicable check passed.
     #[getter]
     fn ok(&self) -> bool {
         self.core.ok()
     }
 
-    /// 0: verified. 1: the claim is not true. 2: bad input. 3: a bug in this program.
+    /// 0: verified. 1: the claim is not true. 2: invalid input. 3: a bug in this program.
     #[getter]
     fn exit_code(&self) -> u8 {
         self.core.exit_code()
     }
 
-    /// Why the claim is refused; None if it is not.
+    /// The reason why the claim is rejected; None if it is not.
     #[getter]
     fn error(&self) -> Option<Problem> {
         self.core.problem.as_ref().map(|problem| Problem {
@@ -66,7 +66,7 @@ impl ClaimReport {
         })
     }
 
-    /// All checks, in their order.
+    /// All checks, in order.
     #[getter]
     fn checks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let checks = CHECKS.iter().zip(self.core.checks);
@@ -78,67 +78,67 @@ impl ClaimReport {
         )
     }
 
-    /// The id of the bundle, once it has been recomputed; None before.
+    /// The id of the bundle; None if it was not recomputed.
     #[getter]
     fn bundle_id(&self) -> Option<&str> {
         self.core.bundle_id.as_deref()
     }
 
-    /// The run of the bundle, once its id has been recomputed; None before.
+    /// The run of the bundle; None if the id of the bundle was not recomputed.
     #[getter]
     fn run_id(&self) -> Option<&str> {
         self.core.run_id.as_deref()
     }
 
-    /// The hash of the claim, once it has been recomputed; None before.
+    /// The hash of the claim; None if it was not recomputed.
     #[getter]
     fn claim_hash(&self) -> Option<&str> {
         self.core.claim_hash.as_deref()
     }
 
-    /// How many receipts the run has; None where nobody asked.
+    /// The number of receipts of the run; None if they were not checked.
     #[getter]
     fn receipt_count(&self) -> Option<u64> {
         self.core.receipt_count
     }
 
-    /// The Merkle root over the receipts, once their chain has been verified; None before.
+    /// The Merkle root over the receipts; None if their chain was not verified.
     #[getter]
     fn merkle_root(&self) -> Option<&str> {
         self.core.merkle_root.as_deref()
     }
 
-    /// What each signature of each receipt is over; None where nobody asked.
+    /// The scope of each signature of each receipt; None if signatures were not checked.
     ///
-    /// "spec" or "reference", or None for one that did not count.
+    /// "spec" or "reference", or None for a signature that was not counted.
     #[getter]
     fn signature_scopes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.member(py, "signature_scopes")
     }
 
-    /// What the artifacts give: tokens, bytes, `compression_ratio`; None until verified.
+    /// The metrics: tokens, bytes, `compression_ratio`; None if they were not verified.
     #[getter]
     fn computed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.member(py, "computed")
     }
 
-    /// Names of the claim's members that nothing can check, such as `notes`.
+    /// Names of the members of the claim that cannot be verified, such as `notes`.
     #[getter]
     fn unverified_claim_fields(&self) -> Vec<&'static str> {
         self.core.unverified_claim_fields.clone()
     }
 
-    /// The report as JSON objects: dict, list, str, int, float, bool and None.
+    /// Return the report as dict, list, str, int, float, bool and None.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         Ok(walk::object(py, &self.core.to_value())?.cast_into()?)
     }
 
-    /// The report as canonical JSON with a line feed at its end.
+    /// Return the report as canonical JSON with a final line feed.
     fn to_json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.core.to_json().as_bytes())
     }
 
-    /// Raise if the claim was refused.
+    /// Raise an exception if the claim was rejected.
     ///
     /// Raises
     /// ------
@@ -197,9 +197,9 @@ impl ClaimReport {
 pub(super) struct Check {
     /// The section and line of the specification's checklist, such as "5.3.1".
     id: String,
-    /// What became of it: "passed", "failed" or "skipped".
+    /// The result: "passed", "failed" or "skipped".
     status: String,
-    /// What has to be so, in words.
+    /// The condition that the check requires, in words.
     text: String,
 }
 
@@ -227,17 +227,17 @@ impl Check {
     }
 }
 
-/// Why a claim was refused.
+/// The reason why a claim was rejected.
 #[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Problem {
     /// The specification's error code, such as "METRIC_MISMATCH".
     code: String,
-    /// What is wrong, in one line.
+    /// The error message, one line.
     message: String,
     /// The specification's phase, such as "Metric".
     phase: String,
-    /// Which input, by its role: "claim.json", "receipts/...", an artifact; or None.
+    /// The input by its role: "claim.json", "receipts/...", an artifact; or None.
     path: Option<String>,
     /// The id of the check that failed.
     check: String,

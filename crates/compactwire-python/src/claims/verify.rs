@@ -9,62 +9,63 @@ use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How often Python is asked whether it wants to stop.
+/// The interval at which signals are checked and `progress` is called.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
-/// Verify a compression claim: recompute it from its artifacts, receipts and signatures.
+/// Verify a compression claim by recomputing it from its artifacts, receipts and signatures.
 ///
-/// Deterministic, offline, bounded and fail-closed: the report is `ok` only if every check that
-/// applies has passed. Bad input files never raise.
+/// Verification is deterministic, offline, bounded and fail-closed: the report is `ok` only if
+/// every applicable check passed. Invalid input files do not raise.
 ///
 /// Parameters
 /// ----------
 /// bundle : str or path-like
-///     The folder that holds `bundle.json` and `artifacts/`.
+///     The folder with `bundle.json` and `artifacts/`.
 /// receipts : str or path-like, optional
-///     The folder of the receipts, `<run_id>_*.json`.
+///     The folder with the receipts, `<run_id>_*.json`.
 /// claim : str or path-like
 ///     The claim, a JSON file.
 /// trust_policy : str or path-like, optional
-///     Whose signatures count, a JSON file.
+///     The keys whose signatures are accepted, a JSON file.
 /// merkle_attestation : str or path-like, optional
-///     A signature over all receipts, a JSON file.
+///     The signature over all receipts, a JSON file.
 /// require_verify_chain : bool
-///     The chain of receipts must verify. Every requirement below includes it.
+///     Whether the chain of receipts must verify. Every requirement below implies this one.
 /// require_attestation : bool
-///     Every receipt must carry a valid signature.
+///     Whether every receipt must have a valid signature.
 /// strict_trust : bool
-///     Every signature must be of an enabled validator of the trust policy, within its scope.
+///     Whether every signature must be by an enabled validator of the trust policy, within its
+///     scope.
 /// strict_identity : bool
-///     Its build must be that of the trust policy, too.
+///     Whether the build of the signer must also be that of the trust policy.
 /// require_merkle_attestation : bool
-///     The Merkle attestation must verify.
+///     Whether the Merkle attestation must verify.
 /// receipt_quorum : int, optional
-///     How many signatures of each receipt must be good, 1 or more; without it, all.
+///     The number of signatures of each receipt that must be valid, 1 or more; by default all.
 /// accept_reference_scope : bool
-///     Accept signatures that include `receipt_hash`, which some signers write.
+///     Whether signatures over bytes that include `receipt_hash` are accepted; some signers write
+///     them.
 /// bind_receipts : bool
-///     The chain must be about this bundle.
+///     Whether the chain of receipts must refer to this bundle.
 /// require_canonical : bool
-///     Every JSON file must be its canonical form, to the byte.
+///     Whether every JSON file must be byte for byte in canonical form.
 /// limits : Mapping of str to int
-///     What the inputs may cost: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1 MiB),
-///     `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts`
-///     (100,000), `max_artifact_bytes` (64 MiB), `max_total_bytes` (1 GiB), `max_receipts`
-///     (200,000).
+///     Limits on the inputs, with their defaults: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1
+///     MiB), `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts` (100,000),
+///     `max_artifact_bytes` (64 MiB), `max_total_bytes` (1 GiB), `max_receipts` (200,000).
 /// progress : callable, optional
-///     Is called now and then with "receipts" or "artifacts", how many are done and how many there
-///     are. What it raises ends the verification.
+///     Called at intervals with "receipts" or "artifacts", the number processed and the total. An
+///     exception that it raises ends the verification.
 ///
 /// Returns
 /// -------
 /// ClaimReport
-///     The verdict: true in a condition only if the claim is.
+///     The report; its truth value is whether the claim is verified.
 ///
 /// Raises
 /// ------
 /// TypeError, ValueError
-///     An option has the wrong type, does not exist or is out of range.
+///     An option has the wrong type, is unknown or is out of range.
 ///
 /// Source: Compression Claims sections 3 to 8.
 #[pyfunction]
@@ -143,7 +144,7 @@ pub(super) fn verify_claim(
     }
 }
 
-/// Asks Python now and then whether to go on.
+/// Checks signals and calls `progress` at intervals.
 struct Heart {
     progress: Option<Py<PyAny>>,
     last: Instant,
@@ -179,7 +180,7 @@ fn quorum(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     }
 }
 
-/// `limits=`: each a name that exists, with a number.
+/// `limits=`: a mapping of known names to numbers.
 fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
     let mut limits = Limits::default();
     let given = given
@@ -200,7 +201,7 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
     Ok(limits)
 }
 
-/// A natural number that is no `bool`; one beyond 64 bits is as good as the largest.
+/// A natural number but not a `bool`; numbers beyond 64 bits are clamped.
 fn whole(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     let negative = || PyValueError::new_err(format!("{name} must not be negative"));
     if value.is_instance_of::<PyBool>() || !value.is_instance_of::<PyInt>() {

@@ -1,4 +1,4 @@
-//! Keyed sets, deltas between them, and who sends which.
+//! Keyed sets, deltas between them, and the classes that choose which to send.
 
 use crate::args::{Input, lone_surrogate};
 use crate::errors::{self, Result};
@@ -13,27 +13,27 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of scalars that are known by one field, as a value to send and to compare.
+/// An immutable set of rows of scalars, identified by a key field.
 ///
-/// Immutable. Sets are equal when name, key, fields and rows are, in whatever order the rows
-/// are.
+/// Two sets are equal if name, key, fields and rows are equal; the order of rows does not matter.
 ///
 /// Parameters
 /// ----------
 /// rows : iterable of dict
-///     Each has every field: str, int, float, bool or None. 1.0 is kept as 1.
+///     Rows with a value for every field: str, int, float, bool or None. 1.0 is stored as 1.
 /// key : str
-///     The field that is the identity: unique and not None; printable ASCII without spaces.
+///     The key field, whose values are the identities of the rows: unique and not None. Its name is
+///     printable ASCII without spaces.
 /// fields : sequence of str, optional
-///     The fields in their order; by default those of the first row. None may contain `>`.
+///     The fields in order; by default those of the first row. A field must not contain `>`.
 /// name : str
-///     What the rows are called.
+///     The name of the set.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     `invalid_keyed_set`, naming row and field; `not_finite`, `out_of_range` for an int
-///     beyond 64 bits, `invalid_surrogate`, `unsupported_type`.
+///     `invalid_keyed_set` with row and field; `not_finite`, `out_of_range` for an int that exceeds
+///     64 bits, `invalid_surrogate`, `unsupported_type`.
 ///
 /// Source: GCF 3.6 section 10a.
 #[pyclass(name = "KeyedSet", module = "compactwire.gcf", frozen, extends = Record)]
@@ -69,53 +69,53 @@ impl KeyedSet {
         Ok(Self(Arc::new(set?)))
     }
 
-    /// What the rows are called.
+    /// The name of the set.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The field that is the identity.
+    /// The key field.
     #[getter]
     fn key(&self) -> &str {
         self.0.key()
     }
 
-    /// The fields, in their order.
+    /// The fields, in order.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.fields())
     }
 
-    /// The rows: new dicts.
+    /// The rows, as new dicts.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         write_rows(py, self.0.fields(), self.0.rows())
     }
 
-    /// The pack root, `sha256:` and 64 digits: the same for the same rows in any order.
+    /// The pack root, `sha256:` and 64 hexadecimal digits, independent of the order of rows.
     #[getter]
     fn root(&self) -> &str {
         self.0.root()
     }
 
-    /// Write the whole set.
+    /// Encode the full set.
     ///
     /// Parameters
     /// ----------
     /// tool : str
-    ///     Stands in the header unless it is empty; printable ASCII without spaces.
+    ///     The tool for the header, printable ASCII without spaces; empty for none.
     ///
     /// Returns
     /// -------
     /// str
-    ///     Text that `read_keyed` and `receive_keyed` read; `loads` reads it as an object with
-    ///     one list.
+    ///     Text for `read_keyed` and `receive_keyed`; `loads` decodes it as an object with one
+    ///     list.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     `invalid_header_value` for the tool.
+    ///     `invalid_header_value` for an invalid tool.
     ///
     /// Source: GCF 3.6 section 10a.1.
     #[pyo3(signature = (*, tool = ""))]
@@ -123,7 +123,7 @@ impl KeyedSet {
         Ok(make_str(py, &self.0.write(tool)?)?)
     }
 
-    /// Find what makes another set of this one.
+    /// Compute the delta from this set to another one.
     ///
     /// Parameters
     /// ----------
@@ -133,7 +133,7 @@ impl KeyedSet {
     /// Returns
     /// -------
     /// KeyedDelta or None
-    ///     None when name, key or fields differ: then there is no delta.
+    ///     The delta, or None if name, key or fields differ.
     ///
     /// Source: GCF 3.6 section 10a.2.
     #[pyo3(signature = (new, /))]
@@ -141,23 +141,23 @@ impl KeyedSet {
         py.detach(|| Delta::between(&self.0, &new.0)).map(KeyedDelta)
     }
 
-    /// Make the changes of a delta: all, or none.
+    /// Apply all changes of a delta and return the new set.
     ///
     /// Parameters
     /// ----------
     /// delta : KeyedDelta
-    ///     A delta to this set.
+    ///     A delta with this set as its base.
     ///
     /// Returns
     /// -------
     /// KeyedSet
-    ///     The new set; this one stays as it is.
+    ///     The new set; this set does not change.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     `base_mismatch`: it is for another set; `delta_invalid`: it contradicts this one;
-    ///     `root_mismatch`: the result is not what it announces.
+    ///     `base_mismatch` if the delta is for another set, `delta_invalid` if it contradicts this
+    ///     set, `root_mismatch` if the result does not have the root in the delta.
     ///
     /// Source: GCF 3.6 section 10a.5.
     #[pyo3(signature = (delta, /))]
@@ -188,18 +188,19 @@ impl KeyedSet {
     }
 }
 
-/// What makes one keyed set of another: rows added, changed as a whole, removed.
+/// The changes from one keyed set to another: rows added, replaced and removed.
 ///
-/// Immutable. `KeyedSet.delta` and `read_keyed_delta` make it; here it is made of its parts.
+/// Immutable. `KeyedSet.delta` and `read_keyed_delta` return deltas; the constructor creates one
+/// from its parts.
 ///
 /// Parameters
 /// ----------
 /// key : str
-///     The field that is the identity.
+///     The key field.
 /// base_root, new_root : str
 ///     The pack roots of the two sets.
 /// fields : sequence of str
-///     The fields in their order; may be empty when no row is added or changed.
+///     The fields in order; may be empty if no row is added or changed.
 /// added, changed : iterable of dict
 ///     Whole rows.
 /// removed : iterable of str, int, float or bool
@@ -208,7 +209,7 @@ impl KeyedSet {
 /// Raises
 /// ------
 /// GcfError
-///     As `KeyedSet`, for the rows.
+///     As for the rows of `KeyedSet`.
 ///
 /// Source: GCF 3.6 section 10a.2.
 #[pyclass(name = "KeyedDelta", module = "compactwire.gcf", frozen, extends = Record, eq)]
@@ -249,43 +250,43 @@ impl KeyedDelta {
         Ok(Self(made?))
     }
 
-    /// The field that is the identity.
+    /// The key field.
     #[getter]
     fn key(&self) -> &str {
         self.0.key()
     }
 
-    /// The fields; none when no row is added or changed.
+    /// The fields; empty if no row is added or changed.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.fields())
     }
 
-    /// The root of the set that it changes.
+    /// The root of the base set.
     #[getter]
     fn base_root(&self) -> &str {
         self.0.base_root()
     }
 
-    /// The root of the set that it makes.
+    /// The root of the resulting set.
     #[getter]
     fn new_root(&self) -> &str {
         self.0.new_root()
     }
 
-    /// Rows of identities that the base lacks: new dicts.
+    /// The added rows, as new dicts.
     #[getter]
     fn added<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         write_rows(py, self.0.fields(), self.0.added())
     }
 
-    /// Whole rows that replace those of the base: new dicts.
+    /// The rows that replace rows of the base, as new dicts.
     #[getter]
     fn changed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         write_rows(py, self.0.fields(), self.0.changed())
     }
 
-    /// Identities whose rows go: a new list.
+    /// The identities of the removed rows, as a new list.
     #[getter]
     fn removed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let made: Vec<_> =
@@ -293,25 +294,25 @@ impl KeyedDelta {
         PyList::new(py, made)
     }
 
-    /// Write the delta.
+    /// Encode the delta.
     ///
     /// Parameters
     /// ----------
     /// tool : str
-    ///     Stands in the header unless it is empty.
+    ///     The tool for the header; empty for none.
     /// sizes : tuple of int, optional
-    ///     The sizes of the delta and of the full set, as the sender counts them; the header
-    ///     then says what part is saved, in whole per cent.
+    ///     The sizes of the delta and of the full set, in any unit. If passed, the header contains
+    ///     the saved part in whole per cent.
     ///
     /// Returns
     /// -------
     /// str
-    ///     Text that `receive_keyed` and `read_keyed_delta` read.
+    ///     Text for `receive_keyed` and `read_keyed_delta`.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     `invalid_header_value` for the tool or a root.
+    ///     `invalid_header_value` for an invalid tool or root.
     ///
     /// Source: GCF 3.6 section 10a.2.
     #[pyo3(signature = (*, tool = "", sizes = None))]
@@ -337,24 +338,23 @@ impl KeyedDelta {
     }
 }
 
-/// Read the text of a whole keyed set.
+/// Decode the text of a full keyed set.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
-///     A full set, as `KeyedSet.encode` writes it.
+///     The text of a full set, as returned by `KeyedSet.encode`.
 ///
 /// Returns
 /// -------
 /// KeyedSet
-///     The set. Its root is that of the header.
+///     The set. Its root is checked against the header.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     With `line` and `column` where the text breaks a rule; `invalid_keyed_set` where the
-///     header and the table disagree about the key, or an identity is there twice;
-///     `root_mismatch`.
+///     With `line` and `column` if the text is invalid; `invalid_keyed_set` if header and table
+///     disagree about the key, or an identity is a duplicate; `root_mismatch`.
 ///
 /// Source: GCF 3.6 sections 10a.1 and 10a.7.
 #[pyfunction]
@@ -367,23 +367,22 @@ pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
     Ok(KeyedSet(Arc::new(made?)))
 }
 
-/// Read the text of a delta between keyed sets.
+/// Decode the text of a delta between keyed sets.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
-///     A delta, as `KeyedDelta.encode` writes it.
+///     The text of a delta, as returned by `KeyedDelta.encode`.
 ///
 /// Returns
 /// -------
 /// KeyedDelta
-///     The delta; `KeyedSet.apply` makes its changes.
+///     The delta, for `KeyedSet.apply`.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     With `line` and `column` where the text breaks a rule; `malformed_delta`,
-///     `delta_invalid`.
+///     With `line` and `column` if the text is invalid; `malformed_delta`, `delta_invalid`.
 ///
 /// Source: GCF 3.6 section 10a.2.
 #[pyfunction]
@@ -396,25 +395,25 @@ pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
     Ok(KeyedDelta(made?))
 }
 
-/// Read whatever was sent of a keyed set: the whole, a delta, or that nothing changed.
+/// Decode a full keyed set, a delta, or the message that nothing changed.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
 ///     The text.
 /// base : KeyedSet or None
-///     The set that is held, which stays as it is.
+///     The current set of the receiver; it does not change.
 ///
 /// Returns
 /// -------
 /// KeyedSet
-///     The set that the sender has.
+///     The new set, equal to the sender's.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     `base_mismatch` when the text is about another set than `base`: ask for the full set.
-///     Otherwise as `read_keyed`, `read_keyed_delta` and `KeyedSet.apply`.
+///     `base_mismatch` if the text is not based on `base`: ask for the full set. Otherwise as
+///     `read_keyed`, `read_keyed_delta` and `KeyedSet.apply`.
 ///
 /// Source: GCF 3.6 sections 10a.4 and 10a.5.
 #[pyfunction]
@@ -431,14 +430,14 @@ pub(crate) fn receive_keyed(
     Ok(KeyedSet(Arc::new(made?)))
 }
 
-/// Keeps the keyed sets that were sent last, to answer each peer with the least that it needs.
+/// Keeps the keyed sets sent last, to send each peer the shortest text that updates it.
 ///
 /// Thread-safe.
 ///
 /// Parameters
 /// ----------
 /// limit : int
-///     How many sets are kept; the oldest goes first.
+///     The number of sets to keep; the oldest is evicted first.
 ///
 /// Source: GCF 3.6 section 10a.4.
 #[pyclass(name = "KeyedSnapshots", module = "compactwire.gcf", frozen)]
@@ -452,31 +451,31 @@ impl KeyedSnapshots {
         Self(Mutex::new(Snapshots::new(limit)))
     }
 
-    /// Write a set for a peer, and keep it.
+    /// Encode a set for a peer, and keep the set.
     ///
     /// Parameters
     /// ----------
     /// new : KeyedSet
-    ///     The set as it is now.
+    ///     The current set.
     /// peer_root : str, optional
-    ///     The root of the set that the peer has. None, or a root that is not known here: the
-    ///     whole set.
+    ///     The root of the set that the peer has. If it is None or unknown, the full set is
+    ///     encoded.
     /// tool : str
-    ///     Stands in the header unless it is empty.
+    ///     The tool for the header; empty for none.
     /// count_tokens : callable, optional
-    ///     Is given a text and returns its size as an int. By default runs of letters and
-    ///     digits and single signs are counted.
+    ///     Returns the number of tokens of a str as an int. By default, runs of letters and digits
+    ///     and other single characters are counted.
     ///
     /// Returns
     /// -------
     /// str
-    ///     "Unchanged" when the peer has this set; a delta when it is smaller than 60 % of the
-    ///     whole set; otherwise the whole set. `receive_keyed` reads it.
+    ///     Text for `receive_keyed`: "unchanged" if the peer has this set; a delta if it is smaller
+    ///     than 60 % of the full set; otherwise the full set.
     ///
     /// Raises
     /// ------
     /// GcfError
-    ///     `invalid_header_value` for the tool.
+    ///     `invalid_header_value` for an invalid tool.
     ///
     /// Source: GCF 3.6 section 10a.4.
     #[pyo3(signature = (new, /, peer_root, *, tool = "", count_tokens = None))]
@@ -504,28 +503,30 @@ impl KeyedSnapshots {
     }
 }
 
-/// Sends each new set as what changed since the last, and sometimes whole.
+/// Encodes each new set as a delta to the last one, and from time to time in full.
 ///
-/// For one peer that is given every text in turn. Thread-safe. A set of another name, key or
-/// fields is sent whole.
+/// For one peer that receives every text in order. A set with another name, key or fields is
+/// encoded in full. Thread-safe.
 ///
 /// Parameters
 /// ----------
 /// base : KeyedSet
-///     The first set; `full()` is its text.
+///     The first set; `full()` returns its text.
 /// tool : str
-///     Stands in the header of whole sets unless it is empty.
+///     The tool for the header of full sets; empty for none.
 /// fixed_n : int, optional
-///     Of so many texts one is whole; 15 by default, and where it is not positive.
+///     The interval of full sets: one in so many texts is a full set. 15 by default and if it is
+///     not positive.
 /// size_guard : bool
-///     Instead: send the whole set when the deltas since the last one have as many bytes.
+///     Whether to send a full set as soon as the deltas since the last full set have as many bytes,
+///     instead of at a fixed interval.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     `invalid_header_value` for the tool.
+///     `invalid_header_value` for an invalid tool.
 /// ValueError
-///     Both `fixed_n` and `size_guard` are given.
+///     Both `fixed_n` and `size_guard` are passed.
 ///
 /// Source: GCF 3.6 section 10a.6.
 #[pyclass(name = "KeyedProducer", module = "compactwire.gcf", frozen)]
@@ -547,19 +548,19 @@ impl KeyedProducer {
         Ok(Self(Mutex::new(made?)))
     }
 
-    /// The last set, which the peer has.
+    /// The last set, which the peer now has.
     #[getter]
     fn last(&self, py: Python<'_>) -> KeyedSet {
         let producer = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         KeyedSet(Arc::clone(producer.last()))
     }
 
-    /// Write the last set as a whole: at the beginning, or when the peer asks for it.
+    /// Encode the last set in full: at the beginning, or if the peer asks for it.
     ///
     /// Returns
     /// -------
     /// str
-    ///     Text that `receive_keyed` reads.
+    ///     Text for `receive_keyed`.
     ///
     /// Source: GCF 3.6 section 10a.1.
     fn full<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
@@ -570,17 +571,17 @@ impl KeyedProducer {
         Ok(make_str(py, &made?)?)
     }
 
-    /// Write what to send for a new set.
+    /// Encode a new set for the peer.
     ///
     /// Parameters
     /// ----------
     /// new : KeyedSet
-    ///     The set as it is now.
+    ///     The current set.
     ///
     /// Returns
     /// -------
     /// tuple of str and bool
-    ///     The text, and whether it is the whole set.
+    ///     The text, and whether it is the full set.
     ///
     /// Source: GCF 3.6 section 10a.6.
     #[pyo3(signature = (new, /))]

@@ -1,4 +1,4 @@
-//! `gcf.dumps`, `gcf.loads` and their like.
+//! `gcf.dumps`, `gcf.loads` and related functions.
 
 mod keyed;
 mod objects;
@@ -53,35 +53,37 @@ fn limits(max_depth: usize) -> PyResult<Limits> {
     Err(PyValueError::new_err(format!("max_depth must be 1 to {deepest}, not {max_depth}")))
 }
 
-/// Write a value as GCF text.
+/// Encode a value as GCF text.
 ///
 /// Parameters
 /// ----------
 /// obj : dict, list, tuple, str, int, float, bool or None
-///     The value, as `json.dumps` takes it; keys are str.
+///     The value, as for `json.dumps`; keys are str.
 /// default : callable, optional
-///     Is given each object of another class and returns one to write in its place, or raises
-///     `TypeError`; as in `json.dumps`.
+///     Called with each object of another class; returns an object to write in its place, or raises
+///     `TypeError`, as in `json.dumps`.
 /// flatten : bool
-///     Whether objects with the same keys in every row of a table become columns `"a>b"`.
+///     Whether nested objects with the same keys in every row of a table are written as columns
+///     `"a>b"`.
 /// constant_columns : bool
-///     Whether a column with one value in all rows moves into the header. `loads` reads it, other
-///     readers of GCF 3.6 may not.
+///     Whether a column with the same value in all rows is written in the header. `loads` reads
+///     this, but other readers of GCF 3.6 may not.
 /// max_depth : int
-///     How deep containers may nest, at most 256.
+///     The maximum nesting of containers, at most 256.
 ///
 /// Returns
 /// -------
 /// str
-///     The canonical text: the same value always has the same. `loads` gives the value back, with
-///     the order of keys; only 1.0 comes back as 1, and rows in the order of their table's columns.
+///     The canonical text, which is the same for the same value. `loads` returns the value with its
+///     order of keys, except that 1.0 becomes 1, and that the keys of rows follow the columns of
+///     their table.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     With the path to the value, as `$.orders[3].total`: `not_finite`, `out_of_range` for an int
-///     beyond 64 bits, `invalid_surrogate`, `unsupported_type`, `limit_exceeded` for a value nested
-///     too deep or within itself.
+///     The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
+///     `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
+///     `limit_exceeded` for a value that is nested too deeply or contains itself.
 ///
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
@@ -123,14 +125,14 @@ fn encode(
     Ok(gcf::write(&builder.finish(), options))
 }
 
-/// Read GCF text.
+/// Decode GCF text.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
 ///     A text of the generic profile; bytes are UTF-8.
 /// max_depth : int
-///     How deep containers may nest, at most 256.
+///     The maximum nesting of containers, at most 256.
 ///
 /// Returns
 /// -------
@@ -140,7 +142,7 @@ fn encode(
 /// Raises
 /// ------
 /// GcfError
-///     With `code`, `line` and `column`: the text breaks a rule, and which.
+///     The text is invalid; `code`, `line` and `column` say why and where.
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
@@ -193,21 +195,22 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Write a value as GCF text to a file.
+/// Encode a value as GCF text and write it to a file.
 ///
 /// Parameters
 /// ----------
 /// obj : dict, list, tuple, str, int, float, bool or None
 ///     The value.
 /// file : path-like, or a file open for writing
-///     A path is written as UTF-8; a binary file is given bytes, any other object a str.
+///     A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
+///     of any other object a str.
 /// default, flatten, constant_columns, max_depth
 ///     As in `dumps`.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     As `dumps`; then nothing is written.
+///     As `dumps`; nothing is written.
 /// OSError
 ///     The file cannot be written.
 ///
@@ -237,12 +240,12 @@ pub(super) fn dump(
     write_to(file, &text)
 }
 
-/// Read GCF text from a file.
+/// Read a file and decode it as GCF text.
 ///
 /// Parameters
 /// ----------
 /// file : path-like, or a file open for reading
-///     A path, or an object whose `read()` gives str or bytes.
+///     A path, or an object whose `read()` returns str or bytes.
 /// max_depth : int
 ///     As in `loads`.
 ///
@@ -274,25 +277,25 @@ pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bo
     decode(py, text, limits)
 }
 
-/// Write the value of a JSON text as GCF text, without making objects of it.
+/// Convert JSON text to GCF text, without creating Python objects.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
-///     JSON (RFC 8259); integers are exact, members keep their order.
+///     JSON as in RFC 8259; integers stay exact, members keep their order.
 /// flatten, constant_columns, max_depth
 ///     As in `dumps`.
 ///
 /// Returns
 /// -------
 /// str
-///     What `dumps` gives for the value.
+///     The text that `dumps` returns for the value.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     With `line` and `column` for what is no JSON (`invalid_line`, `duplicate_key`,
-///     `invalid_surrogate`), with `path` for an integer beyond 64 bits (`out_of_range`).
+///     With `line` and `column` for invalid JSON (`invalid_line`, `duplicate_key`,
+///     `invalid_surrogate`), with `path` for an integer that exceeds 64 bits (`out_of_range`).
 ///
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
@@ -312,21 +315,21 @@ pub(super) fn from_json<'py>(
     Ok(make_str(py, &made?)?)
 }
 
-/// Write the value of a GCF text as JSON text, without making objects of it.
+/// Convert GCF text to JSON text, without creating Python objects.
 ///
 /// Parameters
 /// ----------
 /// text : str, bytes, bytearray or memoryview
 ///     A text of the generic profile.
 /// ensure_ascii : bool
-///     Whether characters beyond ASCII are escaped.
+///     Whether non-ASCII characters are escaped.
 /// max_depth : int
 ///     As in `loads`.
 ///
 /// Returns
 /// -------
 /// str
-///     JSON without white space; integers are exact, members keep their order.
+///     JSON without white space; integers stay exact, members keep their order.
 ///
 /// Raises
 /// ------

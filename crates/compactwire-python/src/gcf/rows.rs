@@ -1,4 +1,4 @@
-//! `gcf.iter_rows`: rows as they are read.
+//! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::objects::Objects;
 use super::{MAX_DEPTH, limits, path_of};
@@ -19,34 +19,38 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How much is read at a time, in bytes.
 const PIECE: usize = 1 << 16;
 
-/// Read the rows of one container of a GCF text, without holding the text.
+/// Iterate over the rows of one container of a GCF text, without holding the text in memory.
 ///
-/// Rows are given as they are read, and the rest of the text is read behind them: an error anywhere
-/// is raised, after the rows before it, and ends the iterator. Of a list of dicts nothing is kept
-/// but the row that is read; of a dict of dicts its keys are; a list of scalars is one row.
+/// The iterator returns each row as soon as it is read, and reads the rest of the text after the
+/// last row. An error anywhere is raised after the rows before it and ends the iterator. For a list
+/// of dicts, only the current row is kept in memory; for a dict of dicts also its keys. A list of
+/// scalars counts as one row.
 ///
 /// Parameters
 /// ----------
 /// source : path-like, or a file open for reading
-///     A path, whose file is closed behind the last row or with the iterator, or an object whose
-///     `read(size)` gives at most so many characters or bytes; `read1(size)` of binary files.
+///     A path, whose file is closed after the last row or with the iterator, or an object whose
+///     `read(size)` returns at most so many characters or bytes; `read1(size)` is used for binary
+///     files.
 /// path : str
-///     The keys that lead from the root, through dicts, to the list or dict. None: the root. A path
-///     through a dict of dicts that is written as a table holds the row that it leads through.
+///     The keys that lead from the root, through dicts, to the list or dict; without keys, the
+///     root. If a path leads through a dict of dicts that is written as a table, one whole row of
+///     that table is held in memory.
 /// max_depth : int
 ///     As in `loads`.
 /// max_row_size : int
-///     How large a row may be with all that belongs to it, in bytes; another line, too.
+///     The maximum size in bytes of a row with all its nested content, and of any other line.
 ///
 /// Returns
 /// -------
 /// iterator
-///     Of the elements of a list, or of the items of a dict, as tuples of key and value.
+///     An iterator over the elements of a list, or over the items of a dict as tuples of key and
+///     value.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     From the iterator: as `loads`; `missing_section` when the path does not lead to a list or
+///     Raised by the iterator: as `loads`; `missing_section` if the path does not lead to a list or
 ///     dict; `limit_exceeded` for a row that is too large.
 /// OSError
 ///     The file cannot be read.

@@ -1,4 +1,4 @@
-//! `gcf.StreamEncoder`: rows out as they come.
+//! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
 use crate::errors::Result;
@@ -11,23 +11,23 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyEllipsis;
 use std::sync::{Mutex, PoisonError};
 
-/// Writes an object of scalars, lists and growing tables, each row as it comes.
+/// Writes an object of scalars, lists and tables, row by row.
 ///
-/// Nothing is kept but counts and names, and the member keys of an open keyed map. Tables have no
-/// count in their header; `close()` writes all of them at the end, and so does leaving a `with`
-/// block, unless by an exception. Threads that share an encoder take turns.
+/// Only counts and names, and the member keys of an open keyed map, are kept in memory. The headers
+/// of tables contain no counts; `close()` writes all counts at the end, and so does leaving a
+/// `with` block without an exception. Thread-safe.
 ///
 /// Parameters
 /// ----------
 /// target : file or callable
-///     A file open for writing (a binary one is given bytes), or a function that takes a str.
+///     A file open for writing (a binary file gets bytes), or a function that accepts a str.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     From every method, and then nothing is written: for a value that is no scalar, a row of
-///     another width, a name, field or member key that is there twice, a field with `>`, a scalar
-///     or list behind a table, anything after `close()`.
+///     Raised by every method, without writing anything: for a value that is not a scalar, a row of
+///     the wrong width, a duplicate name, field or member key, a field with `>`, a scalar or list
+///     after a table, and any call after `close()`.
 ///
 /// Source: GCF 3.6 section 8.3.
 #[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
@@ -55,14 +55,14 @@ impl StreamEncoder {
         Ok(made)
     }
 
-    /// Write a member that is a scalar; before all tables.
+    /// Write a member that is a scalar; only before the first table.
     ///
     /// Parameters
     /// ----------
     /// key : str
-    ///     Its name.
+    ///     The key of the member.
     /// value : str, int, float, bool or None
-    ///     Its value.
+    ///     The value.
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (key, value, /))]
@@ -71,14 +71,14 @@ impl StreamEncoder {
         self.with(value.py(), |encoder| encoder.kv(key, &scalar))
     }
 
-    /// Write a member that is a list of scalars; before all tables.
+    /// Write a member that is a list of scalars; only before the first table.
     ///
     /// Parameters
     /// ----------
     /// name : str
-    ///     Its name.
+    ///     The key of the member.
     /// values : iterable of str, int, float, bool or None
-    ///     Its elements.
+    ///     The elements.
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, values, /))]
@@ -96,9 +96,9 @@ impl StreamEncoder {
     /// Parameters
     /// ----------
     /// name : str
-    ///     Its name.
+    ///     The key of the member.
     /// fields : sequence of str
-    ///     The keys of the dicts, in the order of the cells of `row`.
+    ///     The keys of the dicts, in the order of the values of `row`.
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, fields, /))]
@@ -112,11 +112,11 @@ impl StreamEncoder {
     /// Parameters
     /// ----------
     /// name : str
-    ///     Its name.
+    ///     The key of the member.
     /// fields : sequence of str
-    ///     The keys of the inner dicts. A row has the outer key before them.
+    ///     The keys of the inner dicts. A row starts with the outer key.
     /// label : str
-    ///     Stands for the outer key in the header; no data.
+    ///     The name of the outer key in the header; it is not data.
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, fields, /, *, label = "key"))]
@@ -136,7 +136,7 @@ impl StreamEncoder {
     /// Parameters
     /// ----------
     /// values : iterable of str, int, float, bool, None or ...
-    ///     One for each field, in their order; `...` where the row does not have the key.
+    ///     One value for each field, in order; `...` if the row does not have the key.
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (values, /))]
@@ -161,7 +161,7 @@ impl StreamEncoder {
         self.with(py, rows::StreamEncoder::end)
     }
 
-    /// End the text, with the counts of its tables. Doing it again changes nothing.
+    /// End the text with the counts of its tables. A second call does nothing.
     ///
     /// Source: GCF 3.6 section 8.3.
     fn close(&self, py: Python<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `gcf.encode`, `gcf.decode` and their like: graph payloads as text, deltas and streams.
+//! `gcf.encode`, `gcf.decode` and related functions: graph payloads as text, deltas and streams.
 
 mod stream;
 mod types;
@@ -34,20 +34,20 @@ pub(super) mod module {
     }
 }
 
-/// Text of a field; empty where there is none.
+/// The string of a field; empty if it was not passed.
 fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
     let Some(value) = value else { return Ok(graph::Text::default()) };
     Ok(args::utf8(args::text(value, field)?, field)?.into())
 }
 
-/// Text of a field that is mostly a word of the vocabulary, which takes no memory.
+/// The string of a field that usually holds a word of the vocabulary, which takes no memory.
 fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
     let Some(value) = value else { return Ok(graph::Text::default()) };
     let word = args::utf8(args::text(value, field)?, field)?;
     Ok(graph::Text::word(word))
 }
 
-/// Options that are the same wherever a payload is written.
+/// The options of all functions that write a payload.
 pub(super) fn options(
     dangling: &str,
     allow_unicode: bool,
@@ -68,19 +68,20 @@ fn dangling(name: &str) -> PyResult<Dangling> {
     }
 }
 
-/// Write a payload as text of the graph profile, for a language model to read.
+/// Encode a payload as text of the graph profile, which language models can read.
 ///
 /// Parameters
 /// ----------
 /// payload : Payload
-///     The payload. Signatures and components have no place in this text, and scores have two
-///     decimals: that is the format, not an error. GCB and JSON carry them.
+///     The payload. The format does not contain signatures and components, and it rounds scores to
+///     two decimals. GCB and JSON contain all of them.
 /// dangling : {"error", "drop"}
-///     What happens to an edge whose end is not among the symbols.
+///     Whether an edge whose source or target is not among the symbols is an error or is dropped.
 /// allow_unicode : bool
-///     Whether names may be other than ASCII. Readers take them; the grammar forbids to write them.
+///     Whether names may contain non-ASCII characters. Readers accept them, but the grammar does
+///     not allow writers to use them.
 /// locations : bool
-///     Whether locations are written. Readers of GCF before 3.6 refuse them.
+///     Whether locations are written. Readers of GCF versions before 3.6 reject them.
 ///
 /// Returns
 /// -------
@@ -109,7 +110,7 @@ pub(super) fn encode<'py>(
     Ok(super::make_str(py, &text?)?)
 }
 
-/// Read a text of the graph profile.
+/// Decode a text of the graph profile.
 ///
 /// Parameters
 /// ----------
@@ -119,17 +120,17 @@ pub(super) fn encode<'py>(
 /// Returns
 /// -------
 /// Payload, DeltaPayload or Unchanged
-///     What the text says that it is.
+///     The content, of the type that the header names.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     With `code`, `line` and `column`: the text breaks a rule, and which.
+///     The text is invalid; `code`, `line` and `column` say why and where.
 ///
 /// Warns
 /// -----
 /// UserWarning
-///     A group of a later version was skipped.
+///     The text has an unknown group, which was skipped.
 ///
 /// Source: GCF 3.6 sections 9, 10 and 16.
 #[pyfunction]
@@ -151,12 +152,13 @@ pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound
     })
 }
 
-/// The identity of a graph, whatever the order of its symbols and edges.
+/// Compute the identity of a graph, which does not depend on the order of symbols and edges.
 ///
 /// Parameters
 /// ----------
 /// payload : Payload
-///     Kinds, names, scores, provenances, distances and edges count; nothing else does.
+///     The payload. The root depends on kinds, names, scores, provenances, distances and edges
+///     only.
 ///
 /// Returns
 /// -------
@@ -166,7 +168,8 @@ pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound
 /// Raises
 /// ------
 /// GcfError
-///     `dangling_edge` and `duplicate_symbol` for an edge whose end is no symbol, or more than one.
+///     `dangling_edge` if a source or target of an edge is not a symbol, `duplicate_symbol` if it
+///     is more than one.
 ///
 /// Source: GCF 3.6 section 10 (gcf-pack-root-v1).
 #[pyfunction]
@@ -175,7 +178,7 @@ pub(super) fn pack_root(payload: &Payload) -> Result<String> {
     Ok(graph::pack_root(&payload.core)?)
 }
 
-/// A payload as both sides of deltas hold it.
+/// Normalize a payload to the form on which deltas are based.
 ///
 /// Parameters
 /// ----------
@@ -185,7 +188,8 @@ pub(super) fn pack_root(payload: &Payload) -> Result<String> {
 /// Returns
 /// -------
 /// Payload
-///     Scores have the two decimals that a text shows, and `pack_root` is computed after that.
+///     The payload with scores rounded to two decimals, as in a text, and with the `pack_root` of
+///     the result.
 ///
 /// Raises
 /// ------
@@ -200,22 +204,22 @@ pub(super) fn snapshot(payload: &Payload) -> Result<Payload> {
     Ok(snapshot.into())
 }
 
-/// What changes one snapshot into another.
+/// Compute the delta from one snapshot to another.
 ///
 /// Parameters
 /// ----------
 /// base, new : Payload
-///     Two payloads, as `snapshot` makes them.
+///     Two payloads that `snapshot` returned.
 ///
 /// Returns
 /// -------
 /// DeltaPayload
-///     A symbol whose score, provenance or distance changed goes and comes.
+///     The delta. A symbol whose score, provenance or distance changed is both removed and added.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     As `pack_root`; `duplicate_symbol` where no delta can say the change.
+///     As `pack_root`; `duplicate_symbol` if no delta can express the change.
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
@@ -225,12 +229,12 @@ pub(super) fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload> {
     Ok(DeltaPayload(delta))
 }
 
-/// Write a delta as text.
+/// Encode a delta as text.
 ///
 /// Parameters
 /// ----------
 /// delta : DeltaPayload
-///     The delta. `savings` is written where `full_tokens` is known.
+///     The delta. `savings` is written if `full_tokens` is not 0.
 /// allow_unicode, locations : bool
 ///     As in `encode`.
 ///
@@ -256,25 +260,26 @@ pub(super) fn encode_delta(
     Ok(graph::encode_delta(&delta.0, options)?)
 }
 
-/// What a snapshot becomes by a delta; the snapshot itself does not change.
+/// Apply a delta to a snapshot and return the new snapshot.
 ///
 /// Parameters
 /// ----------
 /// base : Payload
-///     What the delta is for.
+///     The snapshot that the delta starts from; it is not changed.
 /// delta : DeltaPayload, str, bytes, bytearray or memoryview
 ///     The delta, or its text.
 ///
 /// Returns
 /// -------
 /// Payload
-///     The new snapshot, whose root was verified.
+///     The new snapshot, with its root verified.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     `base_mismatch` for another base, `delta_invalid` for a change that the base does not allow,
-///     `root_mismatch` for a result that is not what the delta says; for a text, as `decode`.
+///     `base_mismatch` if the delta is for another base, `delta_invalid` if the delta contradicts
+///     the base, `root_mismatch` if the result does not have the root in the delta; for a text, as
+///     `decode`.
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
@@ -294,22 +299,22 @@ pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> Result<Pa
     Ok(applied.map(Into::into)?)
 }
 
-/// Say that what the peer has is still right.
+/// Encode the message that the peer's snapshot is still current.
 ///
 /// Parameters
 /// ----------
 /// payload : Payload
-///     What the peer has, with its `pack_root`.
+///     The snapshot that the peer has, with its `pack_root`.
 ///
 /// Returns
 /// -------
 /// str
-///     The text, one line.
+///     The text: one line.
 ///
 /// Raises
 /// ------
 /// GcfError
-///     `invalid_header_value`: no root, or a text that a header cannot hold.
+///     `invalid_header_value`: the root is empty, or a header cannot contain a string.
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
@@ -318,28 +323,27 @@ pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
     Ok(graph::encode_unchanged(&payload.core)?)
 }
 
-/// Answer a peer with the least that it needs.
+/// Encode the shortest text that updates a peer.
 ///
 /// Parameters
 /// ----------
 /// payload : Payload
-///     What the peer shall have.
+///     The payload to send.
 /// peer_root : str, optional
-///     The root of what it has, as it says.
+///     The root of the peer's snapshot, as reported by the peer.
 /// snapshots : mapping of str to Payload, optional
-///     Snapshots that were sent before, by their roots. The caller keeps them: add the one that is
-///     returned.
+///     Snapshots sent before, by root. The caller keeps them: add the returned snapshot.
 /// count_tokens : callable, optional
-///     How many tokens a text has; by default the heuristic of `gcf.count_tokens`. A delta is sent
-///     when it has fewer than 0.6 of the full text's.
+///     Returns the number of tokens of a str; by default `gcf.count_tokens`. A delta is sent if it
+///     has fewer than 0.6 times the tokens of the full text.
 /// dangling, allow_unicode, locations
 ///     As in `encode`.
 ///
 /// Returns
 /// -------
 /// tuple of (str, str, Payload)
-///     "unchanged", "delta" or "full", for what the text says; the text to send; the snapshot that
-///     the peer then has.
+///     The kind of the text ("unchanged", "delta" or "full"), the text to send, and the snapshot
+///     that the peer will then have.
 ///
 /// Raises
 /// ------
@@ -384,7 +388,7 @@ pub(super) fn respond<'py>(
     (answer.outcome.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
 }
 
-/// How many tokens a text has, by a heuristic that needs no tokenizer.
+/// Estimate the number of tokens of a text without a tokenizer.
 ///
 /// Parameters
 /// ----------
@@ -394,8 +398,8 @@ pub(super) fn respond<'py>(
 /// Returns
 /// -------
 /// int
-///     Runs of ASCII letters, digits, "_" and "." count 1, and so does every other character but
-///     space, tab and line ends. Punctuation weighs more than with a real tokenizer.
+///     A run of ASCII letters, digits, "_" and "." counts 1, and so does every other character
+///     except space, tab and line ends. Punctuation counts more than with a real tokenizer.
 ///
 /// Source: wire codecs, "Benchmark Harness".
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! `gcf.GraphStreamEncoder`: a graph, symbol by symbol.
+//! `gcf.GraphStreamEncoder`: writes a graph symbol by symbol.
 
 use super::text_of;
 use super::types::{Edge, Symbol};
@@ -11,26 +11,26 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::{Mutex, PoisonError};
 
-/// Writes a graph symbol by symbol; its counts stand at the end.
+/// Writes a graph symbol by symbol, with the counts at the end.
 ///
-/// Symbols come first, then edges; `close` ends the text, and so does a `with` block that does not
-/// fail. A call that raises has written nothing.
+/// Write all symbols first, then the edges. `close` ends the text, and so does leaving a `with`
+/// block without an exception. A call that raises writes nothing.
 ///
 /// Parameters
 /// ----------
 /// write : callable
-///     Is given each piece of the text, a str.
+///     Called with each piece of the text, a str.
 /// tool : str
-///     Who answers.
+///     The tool that produced the payload.
 /// token_budget, tokens_used : int
 ///     As in `Payload`.
 /// pack_root : str
-///     The identity of the content, where it is known before.
+///     The identity of the content, if it is known in advance.
 /// session : Session, optional
-///     The session with the peer: symbols that it has are named by their ids, new ones take
-///     theirs at once and count as delivered when the text ends.
+///     The session with the peer. Symbols that the peer has are referred to by id; new symbols get
+///     their ids immediately and count as delivered when the text ends.
 /// labeled_counts : bool
-///     Whether the counts of the last line have labels.
+///     Whether the last line labels the counts.
 /// dangling, allow_unicode, locations
 ///     As in `encode`.
 ///
@@ -104,14 +104,14 @@ impl GraphStreamEncoder {
     /// Raises
     /// ------
     /// GcfError
-    ///     As `encode`; `invalid_line` behind the first edge or the end, and when the session was
-    ///     reset meanwhile.
+    ///     As `encode`; `invalid_line` after the first edge, after the end, or if the session was
+    ///     reset in the meantime.
     #[pyo3(signature = (symbol, /))]
     fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> Result<()> {
         self.append(py, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
     }
 
-    /// Write an edge between symbols that were written.
+    /// Write an edge between symbols already written.
     ///
     /// Parameters
     /// ----------
@@ -121,13 +121,13 @@ impl GraphStreamEncoder {
     /// Raises
     /// ------
     /// GcfError
-    ///     As `encode`; `invalid_line` behind the end.
+    ///     As `encode`; `invalid_line` after the end.
     #[pyo3(signature = (edge, /))]
     fn write_edge(&self, py: Python<'_>, edge: &Edge) -> Result<()> {
         self.append(py, |encoder, _, out| encoder.edge(&edge.0, out))
     }
 
-    /// Write the locations and the last line; again, nothing.
+    /// Write the locations and the last line; a second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         Ok(self
             .append(py, |encoder, sent, out| encoder.close(sent.map(|sent| (sent, now())), out))?)

@@ -1,4 +1,4 @@
-//! What a score is made of, as a Python object.
+//! The components of a score, as a Python object.
 
 use super::{bits, number};
 use crate::record::{Names, Record, returned_by_value};
@@ -6,12 +6,12 @@ use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use std::hash::{Hash, Hasher};
 
-/// What a score is made of.
+/// The components of a score.
 ///
 /// Parameters
 /// ----------
 /// blast_radius, confidence, recency, distance : float
-///     Shares of the score.
+///     The components: graph impact, confidence in the edges, recency and proximity.
 ///
 /// Source: wire codecs, "Symbol".
 #[pyclass(frozen, extends = Record, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
@@ -55,25 +55,25 @@ impl Components {
         Ok(Self(values.into()))
     }
 
-    /// How much hangs on the symbol.
+    /// How much depends on the symbol.
     #[getter]
     fn blast_radius(&self) -> f64 {
         self.0.blast_radius
     }
 
-    /// How sure its edges are.
+    /// The confidence in the edges of the symbol.
     #[getter]
     fn confidence(&self) -> f64 {
         self.0.confidence
     }
 
-    /// How new it is.
+    /// How recent the symbol is.
     #[getter]
     fn recency(&self) -> f64 {
         self.0.recency
     }
 
-    /// How near it is.
+    /// How close the symbol is to the target.
     #[getter]
     fn distance(&self) -> f64 {
         self.0.distance

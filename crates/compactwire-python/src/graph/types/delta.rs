@@ -13,27 +13,28 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 
-/// What changes one payload into another.
+/// The changes from one payload to another.
 ///
-/// Immutable; equal when all fields are. A delta that was read knows no `full_tokens`.
+/// Immutable; equal if all fields are equal. `full_tokens` is 0 in a decoded delta, because the
+/// text does not contain it.
 ///
 /// Parameters
 /// ----------
 /// tool : str
-///     Who answers.
+///     The tool that produced the payload.
 /// base_root, new_root : str
-///     The roots of what the peer has and will have.
+///     The roots of the payloads before and after the delta.
 /// removed, added : iterable of Symbol or dict
-///     Symbols that go, of which kind and name count, and symbols that come.
+///     Removed symbols, identified by kind and name, and added symbols.
 /// removed_edges, added_edges : iterable of Edge or dict
-///     Edges that go and come.
+///     Removed and added edges.
 /// delta_tokens, full_tokens : int
-///     Tokens of the delta and of the whole payload; 0 for unknown.
+///     The number of tokens of the delta and of the whole payload; 0 if unknown.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     Text with a lone surrogate, an int beyond 64 bits.
+///     A string has a lone surrogate, or an int exceeds 64 bits.
 ///
 /// Source: wire codecs, "DeltaPayload".
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
@@ -103,55 +104,55 @@ impl DeltaPayload {
         }))
     }
 
-    /// Who answers.
+    /// The tool that produced the payload.
     #[getter]
     fn tool(&self) -> &str {
         &self.0.tool
     }
 
-    /// The root of what the peer has.
+    /// The root of the payload before the delta.
     #[getter]
     fn base_root(&self) -> &str {
         &self.0.base_root
     }
 
-    /// The root of what it will have.
+    /// The root of the payload after the delta.
     #[getter]
     fn new_root(&self) -> &str {
         &self.0.new_root
     }
 
-    /// Symbols that go.
+    /// The removed symbols.
     #[getter]
     fn removed(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         symbols_of(py, &self.0.removed)
     }
 
-    /// Symbols that come.
+    /// The added symbols.
     #[getter]
     fn added(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         symbols_of(py, &self.0.added)
     }
 
-    /// Edges that go.
+    /// The removed edges.
     #[getter]
     fn removed_edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         edges_of(py, &self.0.removed_edges)
     }
 
-    /// Edges that come.
+    /// The added edges.
     #[getter]
     fn added_edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         edges_of(py, &self.0.added_edges)
     }
 
-    /// Tokens of the delta; 0 for unknown.
+    /// The number of tokens of the delta; 0 if unknown.
     #[getter]
     fn delta_tokens(&self) -> i64 {
         self.0.delta_tokens
     }
 
-    /// Tokens of the whole payload; 0 for unknown.
+    /// The number of tokens of the whole payload; 0 if unknown.
     #[getter]
     fn full_tokens(&self) -> i64 {
         self.0.full_tokens

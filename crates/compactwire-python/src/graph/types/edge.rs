@@ -8,23 +8,23 @@ use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// A directed edge between two symbols of a payload, by their names.
+/// A directed edge between two symbols of a payload, given by their names.
 ///
-/// Immutable; equal when all fields are.
+/// Immutable; equal if all fields are equal.
 ///
 /// Parameters
 /// ----------
 /// source, target : str
-///     The qualified names of its ends.
+///     The qualified names of the symbols where the edge begins and ends.
 /// edge_type : str
-///     calls, imports, implements, ...
+///     The type: "calls", "imports", "implements", ...
 /// status : str
-///     added, removed, unchanged in a difference; else empty.
+///     "added", "removed" or "unchanged" in a difference; otherwise empty.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     Text with a lone surrogate.
+///     A string has a lone surrogate.
 ///
 /// Source: wire codecs, "Edge".
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
@@ -82,25 +82,25 @@ impl Edge {
         Ok(Self(Held::own(Self::of(fields)?)))
     }
 
-    /// The name of where it begins.
+    /// The name of the symbol where the edge begins.
     #[getter]
     fn source(&self) -> &str {
         &self.0.source
     }
 
-    /// The name of where it ends.
+    /// The name of the symbol where the edge ends.
     #[getter]
     fn target(&self) -> &str {
         &self.0.target
     }
 
-    /// What kind of edge.
+    /// The type of the edge.
     #[getter]
     fn edge_type(&self) -> &str {
         &self.0.edge_type
     }
 
-    /// What a difference says of it.
+    /// The status in a difference; otherwise empty.
     #[getter]
     fn status(&self) -> &str {
         &self.0.status

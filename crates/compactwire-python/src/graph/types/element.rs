@@ -1,7 +1,8 @@
-//! What payloads have many of: objects, or dicts with their fields, of which no object is made.
+//! The elements of a payload, passed as objects, or as dicts that are converted without creating
+//! objects.
 //!
-//! Invariant: a dict means what the class means that is called with it; where that is an error, the
-//! class says so.
+//! Invariant: a dict has the same meaning as calling the class with it. If that is an error, the
+//! class raises it.
 
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -10,30 +11,30 @@ use pyo3::pyclass::boolean_struct::True;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 
-/// The names of fields, as Python has them.
+/// The names of fields as Python strings.
 pub(super) type Names = PyOnceLock<Vec<Py<PyString>>>;
 
-/// A class with `N` fields, of which payloads have many.
+/// A class with `N` fields for the elements of a payload.
 pub(super) trait Element<const N: usize>: PyClass<Frozen = True> + Sync {
-    /// What it is in the core.
+    /// The corresponding type of the core.
     type Core;
 
-    /// Its fields, in the order of the constructor's parameters.
+    /// The fields, in the order of the constructor's parameters.
     const FIELDS: [&'static str; N];
-    /// How many of them, from the first on, have no default.
+    /// The number of fields at the beginning that have no default.
     const REQUIRED: usize;
 
-    /// Where [`Element::FIELDS`] are kept as Python has them.
+    /// [`Element::FIELDS`] as Python strings.
     fn names() -> &'static Names;
 
-    /// Of an object.
+    /// The core's value of an object.
     fn core(&self) -> Self::Core;
 
-    /// Of fields, of which those with a default may be missing.
+    /// The core's value for these fields; only fields with a default may be missing.
     fn of(fields: [Option<&Bound<'_, PyAny>>; N]) -> PyResult<Self::Core>;
 }
 
-/// An object of a class, or made of a dict with its fields.
+/// An object of the class, created if `object` is a dict of its fields.
 pub(super) fn element<'py, T: PyClass>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, T>> {
     if let Ok(element) = object.cast::<T>() {
         return Ok(element.clone());
@@ -69,7 +70,7 @@ pub(super) fn elements<T: Element<N>, const N: usize>(
     Ok(taken)
 }
 
-/// The element whose fields a dict has; `None` where one is missing or unknown.
+/// The element with the fields of a dict; `None` if a field is missing or unknown.
 fn of_dict<T: Element<N>, const N: usize>(dict: &Bound<'_, PyDict>) -> PyResult<Option<T::Core>> {
     let py = dict.py();
     let names = T::names()

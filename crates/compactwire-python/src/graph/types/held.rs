@@ -1,6 +1,6 @@
-//! What an object of a payload holds: the payload, of which it is a part.
+//! The content of `Symbol` and `Edge` objects: their own, or a part of a payload.
 //!
-//! Invariant: what is held never changes, and lives as long as anyone holds it.
+//! Invariant: the content never changes, and lives as long as any object refers to it.
 
 use compactwire::gcf::graph::{self, Linked};
 use pyo3::prelude::*;
@@ -9,11 +9,12 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A payload as Python counts its holders, which with a lock of the interpreter costs next to nothing.
+/// A payload with Python's reference count, which is cheaper than an atomic count under the
+/// interpreter's lock.
 #[pyclass(frozen, module = "compactwire.gcf")]
 pub(crate) struct Owner(Arc<Linked>);
 
-/// A value of its own, or a part of a payload, which lives as long then: nothing is copied.
+/// An owned value, or a reference to a part of a payload, which it keeps alive: nothing is copied.
 pub(crate) enum Held<T> {
     Own(Box<T>),
     Of(Py<Owner>, usize),
@@ -25,7 +26,7 @@ impl<T> Held<T> {
     }
 }
 
-/// What a payload has many of.
+/// A type of which a payload has a list.
 pub(crate) trait Part: Sized {
     fn of(payload: &graph::Payload) -> &[Self];
 }
@@ -42,7 +43,7 @@ impl Part for graph::Edge {
     }
 }
 
-/// A tuple of the parts of a payload.
+/// A tuple of objects, one for each part of a payload.
 pub(super) fn parts<T: Part, C>(
     py: Python<'_>,
     core: &Arc<Linked>,

@@ -1,4 +1,4 @@
-//! Where a symbol is declared, as a Python object.
+//! The source location of a symbol, as a Python object.
 
 use super::super::text_of;
 use crate::args::int64;
@@ -7,21 +7,21 @@ use compactwire::gcf::graph;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Where a symbol is declared; lines and columns count from 1.
+/// The source location of a symbol; lines and columns count from 1.
 ///
 /// Parameters
 /// ----------
 /// file : str
 ///     The file.
 /// line, column : int
-///     Where it begins.
+///     The start.
 /// end_line, end_column : int, optional
-///     Where it ends; both or neither.
+///     The end; both or neither.
 ///
 /// Raises
 /// ------
 /// ValueError
-///     A number below 1, or half an end.
+///     A number is below 1, or only one of `end_line` and `end_column` is passed.
 ///
 /// Source: GCF 3.6 section 6b.
 #[pyclass(frozen, extends = Record, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
@@ -85,13 +85,13 @@ impl Location {
         self.0.column
     }
 
-    /// The last line; None where it is not known.
+    /// The last line; None if unknown.
     #[getter]
     fn end_line(&self) -> Option<u64> {
         self.0.end.map(|(line, _)| line)
     }
 
-    /// The column of the end; None where it is not known.
+    /// The column of the end; None if unknown.
     #[getter]
     fn end_column(&self) -> Option<u64> {
         self.0.end.map(|(_, column)| column)

@@ -1,5 +1,5 @@
-//! The types of graph payloads: the core's, frozen, with Python's manners. A file for each, and here
-//! what they have in common.
+//! The classes of graph payloads: frozen wrappers of the core's types, one file each, and their
+//! shared functions.
 
 mod components;
 mod delta;
@@ -25,14 +25,14 @@ pub(crate) use payload::Payload;
 pub(crate) use symbol::Symbol;
 pub(crate) use unchanged::Unchanged;
 
-/// How pickle makes an object again: of all that it holds, as bytes.
+/// The result of `__reduce__`: a function, and the state as bytes.
 pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 pub(super) fn restored<T>(state: Result<T, StateError>) -> PyResult<T> {
     state.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A number of a field; 0 where there is none.
+/// The number of a field; 0 if it was not passed.
 pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<f64> {
     let Some(value) = value else { return Ok(0.0) };
     if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
@@ -40,13 +40,13 @@ pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<
         return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
     }
     if let Ok(int) = value.cast::<PyInt>() {
-        // As the largest int that a double holds; beyond, Python's own error says so.
+        // Python raises `OverflowError` for an int that exceeds a double.
         return int.call_method0(intern!(value.py(), "__float__"))?.extract();
     }
     value.extract()
 }
 
-/// Equal numbers have equal bits.
+/// The bits of a number for hashing: equal for 0.0 and -0.0.
 pub(super) fn bits(value: f64) -> u64 {
     (value + 0.0).to_bits()
 }

@@ -1,4 +1,4 @@
-//! A payload, as a Python object: its symbols and edges become objects when they are asked for.
+//! A payload, as a Python object; the objects of its symbols and edges are created on first access.
 
 use super::super::text_of;
 use super::edge::Edge;
@@ -16,18 +16,18 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// What a tool answers with: symbols, and the edges between them.
+/// The result of a tool: symbols, and the edges between them.
 ///
-/// Immutable; equal when all fields are.
+/// Immutable; equal if all fields are equal.
 ///
 /// Parameters
 /// ----------
 /// tool : str
-///     Who answers.
+///     The tool that produced the payload.
 /// tokens_used, token_budget : int
-///     How many tokens the context took, and might take.
+///     The number of tokens that the context uses, and the number available.
 /// pack_root : str
-///     The identity of the content, as `pack_root` makes it; may be empty.
+///     The identity of the content, as returned by `pack_root`; may be empty.
 /// symbols : iterable of Symbol or dict
 ///     The symbols.
 /// edges : iterable of Edge or dict
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// Raises
 /// ------
 /// EncodeError
-///     Text with a lone surrogate, an int beyond 64 bits.
+///     A string has a lone surrogate, or an int exceeds 64 bits.
 ///
 /// Source: wire codecs, "Payload".
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
@@ -112,19 +112,19 @@ impl Payload {
         Ok(core.into())
     }
 
-    /// Who answers.
+    /// The tool that produced the payload.
     #[getter]
     fn tool(&self) -> &str {
         &self.core.tool
     }
 
-    /// How many tokens the context took.
+    /// The number of tokens that the context uses.
     #[getter]
     fn tokens_used(&self) -> i64 {
         self.core.tokens_used
     }
 
-    /// How many it might take.
+    /// The number of tokens available.
     #[getter]
     fn token_budget(&self) -> i64 {
         self.core.token_budget

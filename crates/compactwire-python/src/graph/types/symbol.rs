@@ -13,33 +13,34 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
 
-/// A symbol of a program, and why it is in a payload.
+/// A symbol of a program, with its relevance to the request.
 ///
-/// Immutable; equal when all fields are.
+/// Immutable; equal if all fields are equal.
 ///
 /// Parameters
 /// ----------
 /// qualified_name : str
-///     Its name, with its package.
+///     The name, including the package.
 /// kind : str
-///     function, type, method, interface, ... or any other word.
+///     The kind: "function", "type", "method", "interface", ... or any other word.
 /// score : float
-///     How relevant it is.
+///     The relevance.
 /// provenance : str
-///     How it is known: lsp_resolved, ast_inferred, ...
+///     How the symbol was found: "lsp_resolved", "ast_inferred", ...
 /// distance : int
-///     How many edges it is away from what was asked for: 0 target, 1 related, 2 and more extended.
+///     The number of edges between the symbol and the target: 0 target, 1 related, 2 and more
+///     extended.
 /// signature : str
-///     Its signature; may be empty.
+///     The signature; may be empty.
 /// components : Components or dict, optional
-///     What the score is made of.
+///     The components of the score.
 /// location : Location or dict, optional
-///     Where it is declared.
+///     The source location.
 ///
 /// Raises
 /// ------
 /// EncodeError
-///     Text with a lone surrogate, an int beyond 64 bits.
+///     A string has a lone surrogate, or an int exceeds 64 bits.
 ///
 /// Source: wire codecs, "Symbol".
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
@@ -129,49 +130,49 @@ impl Symbol {
         Ok(Self(Held::own(Self::of(fields)?)))
     }
 
-    /// The name, with its package.
+    /// The name, including the package.
     #[getter]
     fn qualified_name(&self) -> &str {
         &self.0.qualified_name
     }
 
-    /// What kind of symbol.
+    /// The kind of the symbol.
     #[getter]
     fn kind(&self) -> &str {
         &self.0.kind
     }
 
-    /// How relevant it is.
+    /// The relevance.
     #[getter]
     fn score(&self) -> f64 {
         self.0.score
     }
 
-    /// How it is known.
+    /// How the symbol was found.
     #[getter]
     fn provenance(&self) -> &str {
         &self.0.provenance
     }
 
-    /// How many edges it is away.
+    /// The number of edges between the symbol and the target.
     #[getter]
     fn distance(&self) -> i64 {
         self.0.distance
     }
 
-    /// Its signature.
+    /// The signature; may be empty.
     #[getter]
     fn signature(&self) -> &str {
         &self.0.signature
     }
 
-    /// What the score is made of.
+    /// The components of the score.
     #[getter]
     fn components(&self) -> Components {
         Components(self.0.components)
     }
 
-    /// Where it is declared, if that is known.
+    /// Where it is declared; None if unknown.
     #[getter]
     fn location(&self) -> Option<Location> {
         self.0.location.as_deref().cloned().map(Location)

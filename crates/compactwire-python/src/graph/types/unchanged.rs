@@ -1,4 +1,4 @@
-//! That nothing changed, as a Python object.
+//! The message that nothing changed, as a Python object.
 
 use super::super::text_of;
 use crate::args::int64;
@@ -7,16 +7,16 @@ use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use std::hash::{Hash, Hasher};
 
-/// What the peer has is still right.
+/// The message that the peer's snapshot is still current.
 ///
 /// Parameters
 /// ----------
 /// tool : str
-///     Who answers.
+///     The tool that produced the payload.
 /// pack_root : str
-///     The root of what the peer has.
+///     The root of the peer's snapshot.
 /// symbols : int
-///     How many symbols that has.
+///     The number of symbols of the snapshot.
 ///
 /// Source: GCF 3.6 section 10.
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
@@ -52,19 +52,19 @@ impl Unchanged {
         }))
     }
 
-    /// Who answers.
+    /// The tool that produced the payload.
     #[getter]
     fn tool(&self) -> &str {
         &self.0.tool
     }
 
-    /// The root of what the peer has.
+    /// The root of the peer's snapshot.
     #[getter]
     fn pack_root(&self) -> &str {
         &self.0.pack_root
     }
 
-    /// How many symbols that has.
+    /// The number of symbols of the snapshot.
     #[getter]
     fn symbols(&self) -> i64 {
         self.0.symbols
