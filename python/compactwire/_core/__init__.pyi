@@ -137,7 +137,7 @@ class Response(_Record):
         """The format of a decoded response; None if it was not decoded."""
     @property
     def version(self) -> _Layout | None:
-        """The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None for a text format."""
+        """The MessagePack layout of a decoded response: 1, 2, 3 or "map"; None for text formats."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -470,7 +470,7 @@ class Dictionary(_Frozen):
         """The number of samples."""
     @property
     def time(self) -> str:
-        """The time of the training as written in the file; this package writes seconds since 1970."""
+        """The time of the training, as in the file; this package writes seconds since 1970."""
     @property
     def size(self) -> int:
         """The size in bytes, without the first line of the file."""
@@ -636,7 +636,7 @@ class Request(_Record):
 
 @final
 class Session:
-    """The state of one side of a connection, which lets each turn send only what is new. Thread-safe.
+    """The state of one side of a connection, so that each turn sends only what is new. Thread-safe.
 
     Each side has a session. It covers both directions: what this side has sent to the peer, and
     what it has received from the peer. Each direction holds 256 tools, 64 prompts and one context;
@@ -840,7 +840,7 @@ class Session:
         """
 
     def decode_keyed(self, text: str | bytes | bytearray | memoryview, /) -> KeyedSet:
-        """Read what the peer's `encode_keyed` gave.
+        """Decode the output of the peer's `encode_keyed`.
 
         Parameters
         ----------
@@ -865,7 +865,7 @@ class Session:
         """Treat the sent keyed sets as lost: the next set of each name is sent in full."""
 
     def forget(self, *ids: str) -> int:
-        """Forget that the peer has these references, so that the next request contains their content.
+        """Forget that the peer has these references, so that the next request has their content.
 
         Parameters
         ----------
@@ -958,6 +958,7 @@ class ToolCall(_Record):
         """The format of a decoded call; None if it was not decoded."""
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __deepcopy__(self, memo: Any) -> ToolCall: ...
 
 def _restore_tool_call(fields: tuple[Any, ...], format: str | None) -> ToolCall: ...
 def encode_tool_call(

@@ -131,9 +131,7 @@ class ClaimReport(_Frozen):
         """
     @property
     def computed(self) -> dict[str, int | float] | None:
-        """The metrics of the artifacts: tokens, bytes, `compression_ratio`; None if they were not
-        verified.
-        """
+        """The metrics: tokens, bytes, `compression_ratio`; None if they were not verified."""
     @property
     def unverified_claim_fields(self) -> list[str]:
         """Names of the members of the claim that cannot be verified, such as `notes`."""

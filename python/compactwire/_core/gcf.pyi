@@ -84,7 +84,7 @@ def dumps(
     """
 
 def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128) -> Any:
-    """Read GCF text.
+    """Decode GCF text.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def from_json(
     Parameters
     ----------
     text : str, bytes, bytearray or memoryview
-        JSON (RFC 8259); integers are exact, members keep their order.
+        JSON as in RFC 8259; integers stay exact, members keep their order.
     flatten, constant_columns, max_depth
         As in `dumps`.
 
@@ -324,7 +324,7 @@ class KeyedSet(_Record):
 
     @property
     def root(self) -> str:
-        """The pack root, `sha256:` and 64 hexadecimal digits; it does not depend on the order of rows."""
+        """The pack root, `sha256:` and 64 hexadecimal digits, independent of the order of rows."""
 
     def encode(self, *, tool: str = "") -> str:
         """Encode the full set.
@@ -712,12 +712,12 @@ class StreamEncoder:
     def __exit__(self, kind: object, error: object, trace: object, /) -> None: ...
 
 def read_keyed(text: str | bytes | bytearray | memoryview, /) -> KeyedSet:
-    """Read the text of a whole keyed set.
+    """Decode the text of a full keyed set.
 
     Parameters
     ----------
     text : str, bytes, bytearray or memoryview
-        A full set, as `KeyedSet.encode` writes it.
+        The text of a full set, as returned by `KeyedSet.encode`.
 
     Returns
     -------
@@ -734,12 +734,12 @@ def read_keyed(text: str | bytes | bytearray | memoryview, /) -> KeyedSet:
     """
 
 def read_keyed_delta(text: str | bytes | bytearray | memoryview, /) -> KeyedDelta:
-    """Read the text of a delta between keyed sets.
+    """Decode the text of a delta between keyed sets.
 
     Parameters
     ----------
     text : str, bytes, bytearray or memoryview
-        A delta, as `KeyedDelta.encode` writes it.
+        The text of a delta, as returned by `KeyedDelta.encode`.
 
     Returns
     -------
@@ -755,7 +755,7 @@ def read_keyed_delta(text: str | bytes | bytearray | memoryview, /) -> KeyedDelt
     """
 
 def receive_keyed(text: str | bytes | bytearray | memoryview, /, base: KeyedSet | None) -> KeyedSet:
-    """Read whatever was sent of a keyed set: the whole, a delta, or that nothing changed.
+    """Decode a full keyed set, a delta, or the message that nothing changed.
 
     Parameters
     ----------
