@@ -106,6 +106,10 @@ def make(
     return result
 
 
+def build(folder: Path | str, items: Any = ITEMS) -> dict[str, Any]:
+    return claims.build_bundle(folder, "run", "job", "message", items)
+
+
 def load(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
