@@ -1,8 +1,8 @@
-//! zlib, gzip and zstd over `flate2` and `zstd`, bounded and with reused contexts.
+//! zlib, gzip and zstd, with bounded output and reused contexts.
 //!
-//! Invariant: no function takes more memory for its output than the caller's bound, nor more than
-//! the compressed bytes can hold; a stream that ends early, or that something follows, is an error.
-//! Contexts are kept per thread, because making one costs more than compressing a short message.
+//! Invariant: no function allocates more for its output than the caller's limit, nor more than the
+//! compressed bytes can hold. A stream that ends early is an error, and so are bytes after a stream. Contexts
+//! are kept per thread, because creating one costs more than compressing a short message.
 
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
@@ -13,27 +13,27 @@ pub use zstd_safe::{CDict, DDict};
 /// Level of zlib and gzip (Compact Protocol v2, section 5).
 const DEFLATE_LEVEL: u32 = 4;
 
-/// Level of zstd, its own default: the next one takes half as long again for 1% less
+/// Level of zstd, its default: the next level takes 50% more time for 1% less
 /// (`benches/RESULTS.md`, "Compression levels").
 const ZSTD_LEVEL: i32 = 3;
 
-/// Most that deflate is given at once, in bytes.
+/// Maximum number of bytes passed to deflate in one call.
 const DEFLATE_PART: usize = 1 << 30;
 
 const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// What zstd says when the output buffer is too small.
+/// The error code of zstd for an output buffer that is too small.
 const ZSTD_OUTPUT_FULL: usize =
     (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
 
-/// The most that one zstd block can hold (RFC 8878, section 3.1.1.2.4), and the least it takes up.
+/// The maximum content of a zstd block (RFC 8878, section 3.1.1.2.4) and its minimum compressed size.
 const ZSTD_BLOCK: (u64, u64) = (128 << 10, 3);
 
 /// Why bytes could not be decompressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The bytes are not one whole valid stream.
+    /// The bytes are not one complete valid stream.
     #[error("{0}")]
     Failed(String),
     /// The output is larger than the caller allows.
@@ -55,7 +55,7 @@ thread_local! {
     static UNZSTD: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
 }
 
-/// Which stream some bytes begin.
+/// The container format of a deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// RFC 1950.
@@ -65,7 +65,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Tells them apart by the first two bytes; what is not gzip is taken for zlib.
+    /// Detects gzip by its first two bytes; everything else is taken for zlib.
     pub fn of(data: &[u8]) -> Self {
         if data.starts_with(&GZIP_MAGIC) { Self::Gzip } else { Self::Zlib }
     }
@@ -78,8 +78,8 @@ pub fn zlib(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Compresses into a gzip member: no name, no time, system Unix wherever it runs, so that the same
-/// bytes come out everywhere.
+/// Compresses into a gzip member without name and time, and with system Unix, so that the bytes are the same
+/// on every system.
 pub fn gzip(data: &[u8]) -> Vec<u8> {
     let mut out = vec![GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 3];
     DEFLATE.with_borrow_mut(|context| deflate(context, data, &mut out));
@@ -93,7 +93,7 @@ pub fn gzip(data: &[u8]) -> Vec<u8> {
 fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
     context.reset();
     loop {
-        // The library counts to 32 bits: a longer text goes in parts.
+        // The library counts in 32 bits, so that longer data is passed in parts.
         let left = &data[in_memory(context.total_in())..];
         let (part, flush) = match left.split_at_checked(DEFLATE_PART) {
             Some((part, rest)) if !rest.is_empty() => (part, FlushCompress::None),
@@ -111,7 +111,7 @@ fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
 /// Decompresses one zlib stream or gzip member to at most `limit` bytes.
 ///
 /// # Errors
-/// [`Error::TooLarge`] as soon as the limit is passed, [`Error::Failed`] for everything else.
+/// [`Error::TooLarge`] as soon as the output exceeds the limit, otherwise [`Error::Failed`].
 pub fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     match Stream::of(data) {
         Stream::Zlib => {
@@ -134,8 +134,8 @@ pub fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Inflates a zlib stream, or a bare one behind a header of this length: the output, and where the
-/// stream ends in `data`.
+/// Inflates a zlib stream, or a raw deflate stream after a header of the given length. Returns the output and
+/// the offset of the stream's end in `data`.
 fn inflate_stream(
     data: &[u8],
     header: Option<usize>,
@@ -146,7 +146,7 @@ fn inflate_stream(
     INFLATE.with_borrow_mut(|context| {
         context.reset(header.is_none());
         loop {
-            // One byte beyond the limit tells a stream that fits exactly from one that does not.
+            // One byte more than the limit shows whether the output exceeds it.
             let most = limit.saturating_add(1) - out.len();
             let more = most.min(out.len().max(data.len().saturating_mul(2)).max(256));
             reserve(&mut out, more)?;
@@ -203,7 +203,7 @@ fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
 /// at the dictionary's level and with its id.
 ///
 /// # Errors
-/// [`Error::Failed`] when zstd finds no memory.
+/// [`Error::Failed`] if zstd cannot allocate memory.
 pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Error> {
     match dictionary {
         None => zstd_at(data, ZSTD_LEVEL),
@@ -216,7 +216,7 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
 /// Compresses like [`zstd`] without a dictionary, at another level.
 ///
 /// # Errors
-/// [`Error::Failed`] when zstd finds no memory.
+/// [`Error::Failed`] if zstd cannot allocate memory.
 pub fn zstd_at(data: &[u8], level: i32) -> Result<Vec<u8>, Error> {
     zstd_with(data, |context, out| context.compress(out, data, level))
 }
@@ -233,8 +233,8 @@ fn zstd_with(
 /// Decompresses one zstd frame to at most `limit` bytes.
 ///
 /// # Errors
-/// [`Error::TooLarge`], before any memory is taken where the frame says its size;
-/// [`Error::Failed`] for everything else.
+/// [`Error::TooLarge`], before memory is allocated if the frame states its size; otherwise
+/// [`Error::Failed`].
 pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Result<Vec<u8>, Error> {
     let claimed = zstd_content_size(data)?;
     if claimed.is_some_and(|size| size > limit as u64) {
@@ -258,16 +258,16 @@ pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Resu
 /// The id of the dictionary that a zstd frame names; 0 for none.
 ///
 /// # Errors
-/// [`Error::Failed`] where no frame begins.
+/// [`Error::Failed`] if `data` does not begin with a frame.
 pub fn zstd_dictionary_id(data: &[u8]) -> Result<u32, Error> {
     zstd_content_size(data)?;
     Ok(zstd_safe::get_dict_id_from_frame(data).map_or(0, u32::from))
 }
 
-/// The content size that the header of a frame claims, if it does.
+/// The content size in the header of a frame, if the header has one.
 ///
 /// # Errors
-/// [`Error::Failed`] where no frame begins.
+/// [`Error::Failed`] if `data` does not begin with a frame.
 pub fn zstd_content_size(data: &[u8]) -> Result<Option<u64>, Error> {
     if !data.starts_with(&ZSTD_MAGIC) {
         return failed("not a zstd frame");
@@ -276,7 +276,7 @@ pub fn zstd_content_size(data: &[u8]) -> Result<Option<u64>, Error> {
         .map_err(|_| Error::Failed("zstd frame has no valid header".into()))
 }
 
-/// How much memory the output of a whole frame needs at most.
+/// The maximum size of a frame's output.
 fn zstd_capacity(data: &[u8], claimed: Option<u64>) -> Result<usize, Error> {
     let most = (data.len() as u64 / ZSTD_BLOCK.1).saturating_mul(ZSTD_BLOCK.0);
     match claimed {
@@ -284,7 +284,7 @@ fn zstd_capacity(data: &[u8], claimed: Option<u64>) -> Result<usize, Error> {
             failed(format!("{} bytes of zstd claim to hold {size}, more than they can", data.len()))
         }
         Some(size) => Ok(in_memory(size)),
-        // Written by a streaming compressor that did not know.
+        // A streaming compressor does not know the size when it writes the header.
         None => Ok(in_memory(zstd_safe::decompress_bound(data).map_err(zstd_error)?)),
     }
 }
@@ -293,15 +293,15 @@ fn zstd_error(code: usize) -> Error {
     Error::Failed(zstd_safe::get_error_name(code).into())
 }
 
-/// A count of bytes that are in memory, or that a limit keeps to what can be.
+/// A number of bytes that are in memory or bounded by a limit.
 fn in_memory(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Takes memory that a caller's limit allows, if there is any.
+/// Reserves memory; fails instead of aborting if there is none.
 fn reserve(out: &mut Vec<u8>, more: usize) -> Result<(), Error> {
     out.try_reserve_exact(more)
-        .map_err(|_| Error::Failed(format!("there is no memory for {more} bytes of output")))
+        .map_err(|_| Error::Failed(format!("cannot allocate {more} bytes for the output")))
 }
 
 fn expect_end(rest: usize) -> Result<(), Error> {

@@ -1,12 +1,12 @@
 //! What agents say to each other, made small, and proven small.
 //!
-//! This is the core of the Python package `compactwire`. It knows no Python: the binding is the crate
+//! This is the core of the Python package `compactwire`. It does not depend on Python: the binding is the crate
 //! `crates/compactwire-python`.
 //!
 //! | system | module |
 //! |---|---|
 //! | Compact Protocol v2 and v4: responses, dictionaries, deltas | [`compact`] |
-//! | Compact Protocol v2 part 2: what the peer has, and requests | [`session`] |
+//! | Compact Protocol v2 part 2: sessions with state that both peers share, requests | [`session`] |
 //! | CAD IR: vcad documents as JSON, compact text and bytes | [`cad`] |
 //! | compression claims: bundles, receipts, signatures | [`claims`] |
 //! | GCF: values and graphs as text for language models | [`gcf`] |

@@ -1,8 +1,8 @@
 //! Strict `MessagePack` reading, over the `rmp` crate; writing is `rmp::encode` into a [`Writer`].
 //!
-//! Invariant: every claimed length is compared with what is left before anything is taken for it,
-//! nothing is converted (a boolean is no integer, binary is no text), and every error carries the
-//! offset of the value that it is about.
+//! Invariant: every length is compared with the bytes that are left before memory is allocated for it. No
+//! type is converted to another (a boolean is not an integer, binary is not a string). Every error has the
+//! offset of the invalid value.
 
 use crate::limits::MAX_SKIPPED_DEPTH;
 use rmp::Marker;
@@ -13,7 +13,7 @@ pub use rmp::encode::ByteBuf as Writer;
 
 type RmpError = ValueReadError<rmp::decode::bytes::BytesReadError>;
 
-/// A value that is not what the format asks for.
+/// An invalid value, or one of an unexpected type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}, at offset {offset}")]
 pub struct Error {
@@ -26,17 +26,17 @@ pub struct Error {
 /// A value, or the head of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Head<'a> {
-    /// Nothing.
+    /// Nil.
     Nil,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
     /// An integer of 0 or more.
     Uint(u64),
-    /// A number, perhaps not finite.
+    /// A double, which may be infinite or NaN.
     Float(f64),
-    /// A text.
+    /// A string.
     Text(&'a str),
     /// An array of this many elements.
     Array(u32),
@@ -44,7 +44,7 @@ pub enum Head<'a> {
     Map(u32),
 }
 
-/// Reads values one after the other from a byte slice.
+/// Reads values from a byte slice.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     data: &'a [u8],
@@ -69,17 +69,17 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads the head of an array: how many elements follow.
+    /// Reads the head of an array. Returns its number of elements.
     pub fn array_len(&mut self) -> Result<u32, Error> {
         self.read("an array", rmp::decode::read_array_len)
     }
 
-    /// Reads the head of a map: how many pairs follow.
+    /// Reads the head of a map. Returns its number of pairs.
     pub fn map_len(&mut self) -> Result<u32, Error> {
         self.read("a map", rmp::decode::read_map_len)
     }
 
-    /// Reads an integer of 0 or more, in whatever width it is written.
+    /// Reads an integer of 0 or more, written in any width.
     pub fn uint(&mut self) -> Result<u64, Error> {
         let offset = self.offset;
         // Two layers: the outer error is about the value, the inner about its sign.
@@ -109,8 +109,8 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// Reads a value; of an array or a map its head, whose elements follow. Binary and extensions,
-    /// which JSON has not, are errors.
+    /// Reads a value, or the head of an array or map. Binary and extensions are errors, because JSON does not
+    /// have them.
     pub fn head(&mut self) -> Result<Head<'a>, Error> {
         let start = self.offset;
         let marker = Marker::from_u8(self.rest().first().copied().unwrap_or(0xC1));
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             Marker::U64 | Marker::I64 | Marker::F64 => 8,
             _ => {
                 let found = if self.rest().is_empty() { "the end" } else { name(marker) };
-                let message = format!("expected a value that JSON has, found {found}");
+                let message = format!("expected a JSON type, found {found}");
                 return Err(Error { message, offset: start });
             }
         };
@@ -155,9 +155,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Passes over one value of any type, nested at most [`MAX_SKIPPED_DEPTH`] deep.
+    /// Skips one value of any type that is nested at most [`MAX_SKIPPED_DEPTH`] deep.
     pub fn skip(&mut self) -> Result<(), Error> {
-        // How many values are still to come at each level; no recursion on what the input says.
+        // The number of values that are left at each level. No recursion, whatever the input says.
         let mut levels = vec![1u64];
         while let Some(left) = levels.last_mut() {
             let Some(less) = left.checked_sub(1) else {
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes over a value without its elements: how many values those are.
+    /// Skips a scalar or the head of a container. Returns the number of values inside.
     fn skip_head(&mut self) -> Result<u64, Error> {
         let start = self.offset;
         let marker = Marker::from_u8(self.take(1, start)?[0]);
@@ -349,7 +349,7 @@ mod tests {
             }
         }
         for (data, found) in [(&b"\xc4\0"[..], "binary"), (b"\xd4\x01\0", "an extension")] {
-            let message = format!("expected a value that JSON has, found {found}, at offset 0");
+            let message = format!("expected a JSON type, found {found}, at offset 0");
             assert_eq!(error(Reader::new(data).head()), message);
         }
     }

@@ -7,9 +7,9 @@
 //! 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-:+=^!/*?&<>()[]{}@%$#
 //! ```
 //!
-//! A last group of one to three bytes becomes two to four characters. [`encode`] is canonical and
-//! total; [`decode`] accepts exactly the texts whose every group is a number below 2^32, whatever
-//! the spare bits of a partial group are.
+//! A last group of one to three bytes becomes two to four characters. [`encode`] accepts all bytes and is
+//! canonical. [`decode`] accepts a text if each group is a number below 2^32; it ignores the spare bits of
+//! a partial group.
 //!
 //! ```
 //! use compactwire::base85;
@@ -23,11 +23,11 @@
 //! The specification's decoder wraps a group above 2^32 - 1 around and drops a single trailing
 //! character; both are errors here.
 //!
-//! # For who changes this file
-//! Four engines give the same answers: `avx512` and `avx2` (blocks, where the processor has them;
-//! `cargo bench --bench base85` says what they are worth), the scalar code below (the rest, and
+//! # Engines
+//! Four engines return the same results: `avx512` and `avx2` (blocks, where the processor has them;
+//! `cargo bench --bench base85` measures them), the scalar code below (the rest, and
 //! every other processor) and `naive` (tests only). An engine that meets an invalid group stops
-//! there; only `first_error` says what is wrong, so that all engines say the same.
+//! there; only `first_error` makes the error, so that it is the same for all engines.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -54,18 +54,18 @@ pub enum Error {
     Char {
         /// The character.
         char: char,
-        /// Where it stands.
+        /// Its position.
         position: usize,
     },
-    /// One character is left over behind the full groups; a last group has two to four.
+    /// One character is left over after the full groups. A last group has two to four.
     #[error(
         "Base85 text of {0} characters leaves one over: a last group has 2 to 4 (text cut off?)"
     )]
     Length(usize),
-    /// Five characters that mean a number above 2^32 - 1.
+    /// A group of five characters that stands for a number above 2^32 - 1.
     #[error("Base85 group at position {position} is above 2^32 - 1")]
     Value {
-        /// Where the group begins.
+        /// The position of the group's first character.
         position: usize,
     },
 }
@@ -89,7 +89,7 @@ pub fn encode(data: &[u8]) -> String {
     encode_prefixed("", data)
 }
 
-/// Encodes `data` behind `prefix`, in one allocation.
+/// Returns `prefix` followed by the encoding of `data`, in one allocation.
 pub(crate) fn encode_prefixed(prefix: &str, data: &[u8]) -> String {
     encode_with(Engine::best(), prefix, data)
 }
@@ -98,8 +98,8 @@ fn encode_with(engine: Engine, prefix: &str, data: &[u8]) -> String {
     let mut text = vec![0; prefix.len() + encoded_len(data.len())];
     text[..prefix.len()].copy_from_slice(prefix.as_bytes());
     encode_slice(engine, data, &mut text[prefix.len()..]);
-    // SAFETY: `prefix` is UTF-8 and every byte behind it was overwritten by an ASCII digit of
-    // ALPHABET. What checking it again would cost: `cargo bench`, base85/encode/checked.
+    // SAFETY: `prefix` is UTF-8 and every byte after it was overwritten by an ASCII digit of
+    // ALPHABET. The benchmark base85/encode/checked measures the cost of checking it again.
     unsafe { String::from_utf8_unchecked(text) }
 }
 

@@ -1,15 +1,15 @@
-//! JSON as RFC 8259 has it, without the freedoms that lose data or let two readers disagree.
+//! JSON of RFC 8259, without what loses data or is read differently by different readers.
 //!
-//! [`read`] tells a text to a [`Sink`], [`parse`] makes a [`Value`] of it; [`write`] is canonical:
-//! the same value always has the same bytes, those of Python's
+//! [`read`] emits a text's events to a [`Sink`], [`parse`] returns a [`Value`]. [`write`] is canonical: the
+//! same value always has the same bytes, those of Python's
 //! `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
 //!
-//! # Where this is stricter than RFC 8259 asks
-//! - A member name that comes twice in one object is an error, compared after unescaping.
+//! # Where we are stricter than RFC 8259
+//! - A duplicate key in one object is an error. Keys are compared after unescaping.
 //! - Integers are exact, however long (up to [`Limits::max_digits`]); a number with a fraction or an
 //!   exponent is a double, and one that rounds to infinity is an error.
-//! - Escaped surrogates come in pairs: a lone one is an error.
-//! - Containers nest at most [`Limits::max_depth`] deep, and no call nests with them.
+//! - A lone surrogate in an escape is an error.
+//! - Containers nest at most [`Limits::max_depth`] deep. No function recurses with them.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! The strict reader: a state machine over bytes, with a stack of its own.
+//! The strict reader: a state machine over bytes with an explicit stack.
 
 use crate::excerpt::excerpt;
 use crate::text::quoted;
@@ -8,15 +8,15 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::convert::Infallible;
 
-/// Up to this many members the names of an object are compared one by one.
+/// Up to this many members the keys of an object are kept in a list, then in a hash set.
 const FEW_MEMBERS: usize = 16;
 
-/// What a text may ask for.
+/// Limits on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep containers may nest; the outermost has depth 1.
+    /// Maximum depth of containers; the outermost has depth 1.
     pub max_depth: usize,
-    /// How many digits an integer may have. Python's own limit, too.
+    /// Maximum number of digits of an integer; the default is Python's.
     pub max_digits: usize,
 }
 
@@ -26,56 +26,56 @@ impl Default for Limits {
     }
 }
 
-/// What is wrong with a text, and where.
+/// Why a text is not valid JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}, at byte {offset}")]
 pub struct Error {
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
-    /// Offset in bytes from 0.
+    /// The offset in bytes, from 0.
     pub offset: usize,
 }
 
-/// What is wrong with a text.
+/// The kinds of problems in a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Something else stands where this was expected.
+    /// An unexpected token.
     #[error("expected {expected}, found {found}")]
     Syntax {
         /// What was expected.
         expected: &'static str,
-        /// What was found: an excerpt.
+        /// An excerpt of what was found.
         found: String,
     },
-    /// An escape that JSON has not.
-    #[error("{0} is no escape of JSON")]
+    /// An escape that JSON does not define.
+    #[error("invalid escape {0}")]
     Escape(String),
-    /// Half of a pair of surrogates.
-    #[error("the escape is a lone surrogate, no character")]
+    /// A surrogate without its other half.
+    #[error("the escape is a lone surrogate")]
     Surrogate,
-    /// A control character within a text.
-    #[error("a control character must be escaped: U+{0:04X}")]
+    /// A control character in a string.
+    #[error("unescaped control character U+{0:04X}")]
     Control(u8),
-    /// A member name that the object has already.
-    #[error("the object has {0} twice")]
+    /// A duplicate key in an object.
+    #[error("duplicate member {0}")]
     Duplicate(String),
-    /// Containers within containers.
+    /// Containers that nest too deep.
     #[error("nested more than {0} levels deep")]
     Depth(usize),
     /// An integer that is too long.
-    #[error("an integer of more than {0} digits")]
+    #[error("integer of more than {0} digits")]
     Digits(usize),
     /// A number beyond the largest double.
-    #[error("the number is too large for a double")]
+    #[error("number too large for a double")]
     Overflow,
 }
 
-/// Why a text was not told to its end.
+/// Why reading stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError<E> {
-    /// The text is at fault.
+    /// The text is not valid JSON.
     Json(Error),
-    /// The sink did not go on.
+    /// The sink returned an error.
     Sink(E),
 }
 
@@ -85,17 +85,17 @@ impl<E> From<Error> for ReadError<E> {
     }
 }
 
-/// The value that `text` is.
+/// Parses a text that is one JSON value.
 ///
 /// # Errors
-/// [`Error`]: the text is not JSON, or has more than one value.
+/// [`Error`]: the text is not valid JSON, or has something after the value.
 pub fn parse(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
     let (value, end) = parse_prefix(text, limits)?;
     expect_end(text, end, limits)?;
     Ok(value)
 }
 
-/// [`parse`] without copies: texts without escapes are parts of `text`.
+/// [`parse`] without copies: strings without escapes are borrowed from `text`.
 ///
 /// # Errors
 /// As [`parse`].
@@ -119,10 +119,10 @@ fn expect_end(text: &str, at: usize, limits: Limits) -> Result<(), Error> {
     if reader.at < text.len() { Err(reader.unexpected("the end of the text")) } else { Ok(()) }
 }
 
-/// The value that `text` begins with, and the offset of the first byte behind it.
+/// Parses the value at the start of `text`. Returns it and the offset of the first byte after it.
 ///
 /// # Errors
-/// [`Error`]: the text does not begin with JSON.
+/// [`Error`]: the text does not begin with a valid JSON value.
 pub fn parse_prefix(text: &str, limits: Limits) -> Result<(Value<'static>, usize), Error> {
     build(text, limits, Builder::default())
 }
@@ -137,26 +137,27 @@ fn build<'a>(
         Err(ReadError::Json(error)) => return Err(error),
         Err(ReadError::Sink(never)) => match never {},
     };
-    // The reader tells one whole value.
+    // The reader has emitted a complete value.
     Ok((builder.finish().unwrap_or(Value::Null), end))
 }
 
-/// Where the value that `text` begins with ends: the offset of the first byte behind it.
+/// Returns the offset of the first byte after the value at the start of `text`.
 ///
 /// # Errors
-/// [`Error`]: the text does not begin with JSON.
+/// [`Error`]: the text does not begin with a valid JSON value.
 pub fn skip(text: &str, limits: Limits) -> Result<usize, Error> {
-    match read(text, limits, &mut Nobody) {
+    match read(text, limits, &mut Discard) {
         Ok(end) => Ok(end),
         Err(ReadError::Json(error)) => Err(error),
         Err(ReadError::Sink(never)) => match never {},
     }
 }
 
-/// Tells the value that `text` begins with to `sink`; the offset of the first byte behind it.
+/// Emits the value at the start of `text` to `sink`. Returns the offset of the first byte after it.
 ///
 /// # Errors
-/// [`ReadError`]: the text does not begin with JSON, or the sink's own. The sink has been told a part.
+/// [`ReadError`]: the text does not begin with a valid JSON value, or the sink failed. The sink has received
+/// the events before the error.
 pub fn read<S: Sink>(
     text: &str,
     limits: Limits,
@@ -165,7 +166,7 @@ pub fn read<S: Sink>(
     let mut reader = Reader { text, at: 0, limits };
     let mut open: Vec<Open<'_>> = Vec::new();
     loop {
-        // A value is next, or, behind an opening bracket, perhaps the closing one.
+        // A value is next; after an opening bracket it can also be the closing one.
         reader.skip_blank();
         let start = reader.at;
         match reader.peek() {
@@ -185,7 +186,7 @@ pub fn read<S: Sink>(
             Some(b'{') => {
                 reader.at += 1;
                 sink.begin_object().map_err(ReadError::Sink)?;
-                open.push(Open::Object(Names::default()));
+                open.push(Open::Object(Keys::default()));
                 if !reader.eat_after_blank(b'}') {
                     reader.name(&mut open, sink)?;
                     continue;
@@ -195,7 +196,7 @@ pub fn read<S: Sink>(
             }
             _ => reader.scalar(sink)?,
         }
-        // Behind a value: the next one, or the ends of containers.
+        // After a value: the next one, or the end of containers.
         loop {
             match open.last() {
                 None => return Ok(reader.at),
@@ -220,10 +221,10 @@ pub fn read<S: Sink>(
     }
 }
 
-/// Is told a value and does nothing with it.
-struct Nobody;
+/// A sink that discards all events.
+struct Discard;
 
-impl Sink for Nobody {
+impl Sink for Discard {
     type Error = Infallible;
 
     fn null(&mut self) -> Result<(), Infallible> {
@@ -261,21 +262,21 @@ impl Sink for Nobody {
     }
 }
 
-/// A container that is not closed yet.
+/// An open container.
 enum Open<'a> {
     Array,
-    Object(Names<'a>),
+    Object(Keys<'a>),
 }
 
-/// The names that an object has so far.
+/// The keys that an object has so far.
 #[derive(Default)]
-struct Names<'a> {
+struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
     many: HashSet<Cow<'a, str>>,
 }
 
-impl<'a> Names<'a> {
-    /// Takes a name, unless it is there.
+impl<'a> Keys<'a> {
+    /// Adds a key. Returns whether it is new.
     fn insert(&mut self, name: Cow<'a, str>) -> bool {
         if !self.many.is_empty() {
             return self.many.insert(name);
@@ -338,7 +339,7 @@ impl<'a> Reader<'a> {
         Error { problem: Problem::Syntax { expected, found }, offset: self.at }
     }
 
-    /// Reads a member's name and the colon behind it.
+    /// Reads a member's key and the colon after it.
     fn name<S: Sink>(
         &mut self,
         open: &mut [Open<'a>],
@@ -347,7 +348,7 @@ impl<'a> Reader<'a> {
         self.skip_blank();
         let start = self.at;
         if self.peek() != Some(b'"') {
-            return Err(self.unexpected("a member's name in quotes").into());
+            return Err(self.unexpected("a quoted member name").into());
         }
         let name = self.quoted()?;
         sink.key(&name).map_err(ReadError::Sink)?;
@@ -361,7 +362,7 @@ impl<'a> Reader<'a> {
     }
 
     fn scalar<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
-        let told = match self.peek() {
+        let result = match self.peek() {
             Some(b'"') => sink.string(&self.quoted()?),
             Some(b'-' | b'0'..=b'9') => return self.number(sink),
             _ if self.word("null") => sink.null(),
@@ -369,7 +370,7 @@ impl<'a> Reader<'a> {
             _ if self.word("false") => sink.bool(false),
             _ => return Err(self.unexpected("a JSON value").into()),
         };
-        told.map_err(ReadError::Sink)
+        result.map_err(ReadError::Sink)
     }
 
     fn word(&mut self, word: &str) -> bool {
@@ -404,7 +405,7 @@ impl<'a> Reader<'a> {
             self.digits()?;
         }
         let token = &self.text[start..self.at];
-        let told = if !whole {
+        let result = if !whole {
             match token.parse::<f64>() {
                 Ok(value) if value.is_finite() => sink.float(value),
                 _ => return Err(self.problem(start, Problem::Overflow).into()),
@@ -416,7 +417,7 @@ impl<'a> Reader<'a> {
         } else {
             sink.big_int(token)
         };
-        told.map_err(ReadError::Sink)
+        result.map_err(ReadError::Sink)
     }
 
     /// Reads a quoted string, whose opening quote is next.
@@ -458,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_value_is_read() {
+    fn all_types_of_values_are_read() {
         let text = r#" { "a" : [ 1 , -0, -0.0, 1e2, 18446744073709551616, "\u00e9\ud83d\ude00\/" ],
             "b":{}, "c":[], "d":null,"e":true,"f":false,"":"" } "#;
         let mut out = String::new();
@@ -468,36 +469,36 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_behind_its_value() {
+    fn prefix_ends_after_its_value() {
         for (text, end) in [("{}|D|", 2), ("1|2", 1), (r#""|"|"#, 3), ("null", 4), (" [1] x", 4)] {
             assert_eq!(parse_prefix(text, Limits::default()).unwrap().1, end);
         }
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn errors_name_the_problem_and_its_offset() {
         for (text, message) in [
             ("", "expected a JSON value, found the end of the text, at byte 0"),
             ("[1,]", "expected a JSON value, found \"]\", at byte 3"),
             ("[1 2]", "expected ',' or ']', found \"2]\", at byte 3"),
             ("{\"a\" 1}", "expected ':', found \"1}\", at byte 5"),
-            ("{a:1}", "expected a member's name in quotes, found \"a:1}\", at byte 1"),
-            ("{\"a\":1,}", "expected a member's name in quotes, found \"}\", at byte 7"),
-            ("{\"a\":1,\"\\u0061\":2}", "the object has \"a\" twice, at byte 7"),
+            ("{a:1}", "expected a quoted member name, found \"a:1}\", at byte 1"),
+            ("{\"a\":1,}", "expected a quoted member name, found \"}\", at byte 7"),
+            ("{\"a\":1,\"\\u0061\":2}", "duplicate member \"a\", at byte 7"),
             ("1 2", "expected the end of the text, found \"2\", at byte 2"),
             ("01", "expected the end of the text, found \"1\", at byte 1"),
             ("1.", "expected a digit, found the end of the text, at byte 2"),
             ("-", "expected a digit, found the end of the text, at byte 1"),
             ("1e", "expected a digit, found the end of the text, at byte 2"),
-            ("1e400", "the number is too large for a double, at byte 0"),
+            ("1e400", "number too large for a double, at byte 0"),
             ("NaN", "expected a JSON value, found \"NaN\", at byte 0"),
             ("\"a", "expected the closing quote of a string, found the end of the text, at byte 2"),
-            ("\"\n\"", "a control character must be escaped: U+000A, at byte 1"),
-            ("\"\\x\"", "\"\\\\x\\\"\" is no escape of JSON, at byte 1"),
-            ("\"\\u12g4\"", "\"\\\\u12g4\" is no escape of JSON, at byte 1"),
-            ("\"\\ud800\"", "the escape is a lone surrogate, no character, at byte 1"),
-            ("\"\\udc00\"", "the escape is a lone surrogate, no character, at byte 1"),
-            ("\"\\ud800\\u0041\"", "the escape is a lone surrogate, no character, at byte 1"),
+            ("\"\n\"", "unescaped control character U+000A, at byte 1"),
+            ("\"\\x\"", "invalid escape \"\\\\x\\\"\", at byte 1"),
+            ("\"\\u12g4\"", "invalid escape \"\\\\u12g4\", at byte 1"),
+            ("\"\\ud800\"", "the escape is a lone surrogate, at byte 1"),
+            ("\"\\udc00\"", "the escape is a lone surrogate, at byte 1"),
+            ("\"\\ud800\\u0041\"", "the escape is a lone surrogate, at byte 1"),
             ("\u{feff}1", "expected a JSON value, found \"\\u{feff}1\", at byte 0"),
         ] {
             assert_eq!(parsed(text).unwrap_err().to_string(), message, "{text}");
@@ -505,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold() {
+    fn limits_are_enforced() {
         let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
         assert!(parsed(&nested(128)).is_ok());
         assert_eq!(parsed(&nested(129)).unwrap_err().problem, Problem::Depth(128));
@@ -523,7 +524,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_judged_as_the_library_judges_it(text in "[\\[\\]{}:,\"\\\\ua0-9eE.+\\- truefalsn]{0,24}") {
+        fn texts_are_accepted_as_by_serde_json(text in "[\\[\\]{}:,\"\\\\ua0-9eE.+\\- truefalsn]{0,24}") {
             let theirs = serde_json::from_str::<serde_json::Value>(&text);
             match parsed(&text) {
                 Ok(_) => prop_assert!(theirs.is_ok(), "{}", text),

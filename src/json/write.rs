@@ -1,4 +1,4 @@
-//! The canonical text of a value: members sorted, no white space, one spelling for every number.
+//! The canonical text of a value: members sorted, no white space, one form for every number.
 
 use crate::text::decimal::{Decimal, Exponent};
 use crate::text::quoted::{self, Escape};
@@ -6,12 +6,12 @@ use crate::value::Value;
 use std::borrow::Cow;
 use std::{slice, vec};
 
-/// Appends the canonical text of `value`: members in the order of their names' code points.
+/// Appends the canonical text of `value`: members sorted by the code points of their keys.
 pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, true, out);
 }
 
-/// Appends the text of `value` as [`write`] does, but with the members in their own order.
+/// Appends the text of `value` as [`write`] does, but keeps the order of members.
 pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, false, out);
 }
@@ -19,7 +19,7 @@ pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
 /// The members of an object, as a [`Value`] holds them.
 type Member<'a> = (Cow<'a, str>, Value<'a>);
 
-/// What is still to be written of a container.
+/// The part of a container that is not written yet.
 enum Rest<'v, 'a> {
     Elements(slice::Iter<'v, Value<'a>>),
     Members(slice::Iter<'v, Member<'a>>),
@@ -50,7 +50,7 @@ impl<'v, 'a> Rest<'v, 'a> {
     }
 }
 
-/// With a stack of its own: values nest as deep as whoever made them allowed.
+/// Uses an explicit stack, because nothing bounds the depth of a value.
 fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
     let mut open = Vec::new();
     loop {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_spelled_as_python_does() {
+    fn numbers_are_written_as_by_python() {
         for (value, text) in [
             (1.0, "1.0"),
             (0.1, "0.1"),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_sorted_by_code_point_and_text_is_escaped() {
+    fn members_are_sorted_and_strings_are_escaped() {
         let value = Value::Object(vec![
             ("\u{10000}".into(), Value::Int(1)),
             ("\u{ff5e}".into(), Value::Array(vec![Value::Null, Value::Bool(true)])),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_takes_no_stack() {
+    fn deep_value_is_written_without_recursion() {
         let deep = (0..1_000_000).fold(Value::Int(0), |value, level| match level % 2 {
             0 => Value::Array(vec![value]),
             _ => Value::Object(vec![("a".into(), value)]),
@@ -176,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_reads_back_as_itself(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
+        fn written_number_is_read_back(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
             prop_assert_eq!(float(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
         }
 

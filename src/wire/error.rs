@@ -1,72 +1,72 @@
-//! Why a payload could not be written, or bytes not be read: one [`Code`], a place, a sentence.
+//! Errors of the wire codecs: a [`Code`], a message and a [`Place`].
 
 use crate::text::codes::codes;
 use std::fmt;
 
 codes! {
-    /// The bytes end within a field, or before what they count.
+    /// The bytes end within a field, or before the counted symbols and edges.
     Truncated = "gcb_truncated",
     /// The bytes do not begin with `GCB1`.
     BadMagic = "gcb_bad_magic",
-    /// Another version than 1.
+    /// The version is not 1.
     BadVersion = "gcb_bad_version",
     /// A number that is too long, too large or not in its shortest form.
     BadVarint = "gcb_bad_varint",
     /// A count that is negative, or above 2^63 - 1.
     CountRange = "gcb_count_range",
-    /// An edge to a symbol that is not there.
+    /// An edge to a missing symbol.
     EdgeIndex = "gcb_edge_index",
-    /// A kind that has no id, or an id that is no kind.
+    /// A kind without an id, or an unknown id of a kind.
     UnknownKind = "gcb_unknown_kind",
-    /// The same for a provenance.
+    /// A provenance without an id, or an unknown id.
     UnknownProvenance = "gcb_unknown_provenance",
-    /// The same for the type of an edge.
+    /// An edge type without an id, or an unknown id.
     UnknownEdgeType = "gcb_unknown_edge_type",
-    /// The same for the status of an edge.
+    /// An edge status without an id, or an unknown id.
     UnknownStatus = "gcb_unknown_status",
-    /// The layout has no place for a root.
+    /// The payload has a root, which the layout cannot carry.
     PackRoot = "gcb_pack_root",
-    /// The layout has no place for a location.
+    /// A symbol has a location, which the layout cannot carry.
     Location = "gcb_location",
     /// A distance beyond one byte.
     DistanceRange = "gcb_distance_range",
-    /// A number that binary32 does not give back.
+    /// A number that binary32 cannot represent.
     Precision = "gcb_precision",
     /// NaN, an infinity, or a number beyond binary32.
     NotFinite = "gcb_not_finite",
-    /// An edge names two symbols.
+    /// An end of an edge has the name of two symbols.
     DuplicateSymbol = "gcb_duplicate_symbol",
-    /// An edge names no symbol.
+    /// An end of an edge is not a symbol.
     DanglingEdge = "gcb_dangling_edge",
-    /// Bytes behind the last edge.
+    /// Bytes after the last edge.
     TrailingData = "gcb_trailing_data",
-    /// A text is not UTF-8.
+    /// A string or the text is not UTF-8.
     InvalidUtf8 = "invalid_utf8",
-    /// NaN or an infinity, which JSON has not.
+    /// NaN or an infinity, which JSON cannot represent.
     JsonNotFinite = "not_finite",
-    /// The text is no JSON.
+    /// The text is not valid JSON.
     InvalidJson = "invalid_json",
     /// A member of the wrong type.
     InvalidMember = "invalid_member",
 }
 
-/// Where something stands.
+/// The place of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In what is read: an offset in bytes from 0.
+    /// An offset in the input, in bytes from 0.
     Offset(usize),
-    /// In a payload: `$.symbols[3].kind`.
+    /// A path in a payload, as `$.symbols[3].kind`.
     Path(String),
 }
 
-/// Why a payload could not be written, or bytes not be read.
+/// Why a payload could not be written or read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What kind of error.
+    /// The kind of error.
     pub code: Code,
-    /// What is wrong and what to do.
+    /// What is wrong and how to correct it.
     pub message: String,
-    /// Where.
+    /// The place.
     pub place: Place,
 }
 

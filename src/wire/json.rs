@@ -1,11 +1,10 @@
-//! JSON for people: every member of a payload, one a line.
+//! A payload as JSON with one member per line.
 //!
-//! Members stand in the order of the specification. Left out when empty: `pack_root`, `signature`,
-//! `edges`, `status`, and `location`. Integral numbers have no `.0`; below 10^-6 and from 10^21 on they
-//! have an exponent.
+//! Members have the order of the specification. `pack_root`, `signature`, `edges`, `status` and `location` are
+//! omitted if empty. Integral numbers have no `.0`. Numbers below 10^-6 and from 10^21 on have an exponent.
 //!
 //! # Where we differ
-//! Nothing is lost: `pack_root` and `status`, which the original's reader drops, are read.
+//! The reader keeps `pack_root` and `status`, which the original's reader drops.
 
 use super::error::{Code, Error};
 use crate::gcf::graph::{Components, Edge, Location, Payload, Symbol, Text};
@@ -13,12 +12,12 @@ use crate::json::{self, Escape, Limits, write_string};
 use crate::text::decimal::{Decimal, Exponent};
 use crate::value::Value;
 
-/// How a payload is written.
+/// Options of the writer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether there is no white space.
+    /// Omits white space.
     pub compact: bool,
-    /// Whether `<`, `>`, `&`, U+2028 and U+2029 are escaped too, as the original codec does.
+    /// Also escapes `<`, `>`, `&`, U+2028 and U+2029, as the original codec does.
     pub html_escape: bool,
 }
 
@@ -38,7 +37,7 @@ struct Writer {
     out: String,
     style: Style,
     depth: usize,
-    /// Whether nothing stands in the innermost container yet.
+    /// Whether the innermost container is empty so far.
     first: bool,
 }
 
@@ -133,7 +132,7 @@ impl Writer {
         self.first = false;
     }
 
-    /// A member or element begins.
+    /// Starts a member or element.
     fn next(&mut self) {
         if !self.first {
             self.out.push(',');
@@ -194,7 +193,7 @@ impl Writer {
         path: impl FnOnce() -> String,
     ) -> Result<(), Error> {
         if !value.is_finite() {
-            let message = format!("{value} is no number of JSON");
+            let message = format!("{value} is not a JSON number");
             return Err(Error::of(Code::JsonNotFinite, path(), message));
         }
         self.key(name);
@@ -218,11 +217,10 @@ fn write_number(value: f64, out: &mut String) {
     }
 }
 
-/// Reads a payload. Members that are missing or null are empty or 0, members that are unknown are
-/// ignored.
+/// Reads a payload. A missing or null member is empty or 0. Unknown members are ignored.
 ///
 /// # Errors
-/// `invalid_json` with the offset, `invalid_member` with the path to what has the wrong type.
+/// `invalid_json` with the offset, `invalid_member` with the path to the member of the wrong type.
 pub fn decode(text: &str) -> Result<Payload, Error> {
     let value = json::parse(text, Limits::default())
         .map_err(|error| Error::at(Code::InvalidJson, error.offset, error.problem.to_string()))?;
@@ -269,22 +267,23 @@ fn read_symbol(symbol: Member<'_>) -> Result<Symbol, Error> {
         distance: symbol.int("distance")?,
         signature: symbol.text("signature")?,
         components: values.into(),
-        location: location.is_there().then(|| read_location(location)).transpose()?.map(Box::new),
+        location: location.is_present().then(|| read_location(location)).transpose()?.map(Box::new),
     })
 }
 
 fn read_location(location: Member<'_>) -> Result<Location, Error> {
     let location = location.object()?;
     let number = |name| -> Result<Option<u64>, Error> {
-        if !location.get(name).is_there() {
+        if !location.get(name).is_present() {
             return Ok(None);
         }
         match u64::try_from(location.int(name)?) {
             Ok(number) if number > 0 => Ok(Some(number)),
-            _ => Err(location.get(name).wrong("a number from 1 on")),
+            _ => Err(location.get(name).expected("a number from 1 on")),
         }
     };
-    let needed = |name| number(name)?.ok_or_else(|| location.get(name).wrong("a number from 1 on"));
+    let needed =
+        |name| number(name)?.ok_or_else(|| location.get(name).expected("a number from 1 on"));
     Ok(Location {
         file: location.text("file")?,
         line: needed("line")?,
@@ -292,7 +291,7 @@ fn read_location(location: Member<'_>) -> Result<Location, Error> {
         end: match (number("end_line")?, number("end_column")?) {
             (Some(line), Some(column)) => Some((line, column)),
             (None, None) => None,
-            _ => return Err(location.wrong("end_line and end_column, or neither")),
+            _ => return Err(location.expected("end_line and end_column, or neither")),
         },
     })
 }
@@ -307,7 +306,7 @@ fn read_edge(edge: Member<'_>) -> Result<Edge, Error> {
     })
 }
 
-/// A value that is perhaps there, and the way to it.
+/// A member that may be missing, and its path.
 #[derive(Clone, Copy)]
 struct Member<'v> {
     value: Option<&'v Value<'v>>,
@@ -324,12 +323,12 @@ enum Path<'v> {
 }
 
 impl<'v> Member<'v> {
-    fn is_there(&self) -> bool {
+    fn is_present(&self) -> bool {
         !matches!(self.value, None | Some(Value::Null))
     }
 
     #[cold]
-    fn wrong(&self, expected: &str) -> Error {
+    fn expected(&self, expected: &str) -> Error {
         let path = match self.path {
             Path::Root => "$".to_owned(),
             Path::Of(name) => format!("$.{name}"),
@@ -341,13 +340,13 @@ impl<'v> Member<'v> {
         Error::of(Code::InvalidMember, path, format!("expected {expected}, found {found}"))
     }
 
-    /// Itself, if it is an object or not there; not there, it has no members.
+    /// The member as an object. A missing object has no members; the root and elements must be present.
     fn object(self) -> Result<Self, Error> {
         let root = matches!(self.path, Path::Root | Path::Element(..));
         match self.value {
             Some(Value::Object(_)) => Ok(self),
             None | Some(Value::Null) if !root => Ok(Self { value: None, ..self }),
-            _ => Err(self.wrong("an object")),
+            _ => Err(self.expected("an object")),
         }
     }
 
@@ -367,7 +366,7 @@ impl<'v> Member<'v> {
         match member.value {
             None | Some(Value::Null) => Ok(Text::default()),
             Some(Value::String(text)) => Ok((&**text).into()),
-            _ => Err(member.wrong("a string")),
+            _ => Err(member.expected("a string")),
         }
     }
 
@@ -376,7 +375,7 @@ impl<'v> Member<'v> {
         match member.value {
             None | Some(Value::Null) => Ok(0),
             Some(Value::Int(value)) => Ok(*value),
-            _ => Err(member.wrong("an integer of 64 bits")),
+            _ => Err(member.expected("an integer of 64 bits")),
         }
     }
 
@@ -389,9 +388,9 @@ impl<'v> Member<'v> {
             Some(Value::Int(value)) => Ok(*value as f64),
             Some(Value::BigInt(digits)) => match digits.parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(member.wrong("a number that a double holds")),
+                _ => Err(member.expected("a number that a double holds")),
             },
-            _ => Err(member.wrong("a number")),
+            _ => Err(member.expected("a number")),
         }
     }
 
@@ -404,7 +403,7 @@ impl<'v> Member<'v> {
         let elements = match member.value {
             None | Some(Value::Null) => return Ok(Vec::new()),
             Some(Value::Array(elements)) => elements,
-            _ => return Err(member.wrong("an array")),
+            _ => return Err(member.expected("an array")),
         };
         let member = |(i, value)| Member { value: Some(value), path: Path::Element(name, i) };
         elements.iter().enumerate().map(|element| read(member(element))).collect()
@@ -417,7 +416,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn numbers_are_as_short_as_they_go() {
+    fn numbers_have_their_shortest_form() {
         for (value, expected) in [
             (0.0, "0"),
             (1.0, "1"),
@@ -437,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_payload_is_read_back() {
         let payload = Payload {
             tool: "t<>".into(),
             tokens_used: -1,
@@ -467,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_type_is_named_by_its_path() {
+    fn wrong_type_is_reported_with_its_path() {
         for (text, path) in [
             ("[]", "$"),
             (r#"{"tool":1}"#, "$.tool"),
@@ -487,7 +486,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_is_read_back(bits: u64) {
+        fn written_number_is_read_back(bits: u64) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
             let mut out = String::new();

@@ -1,12 +1,12 @@
-//! Graph payloads for machines and people: GCB, binary and small, and JSON, readable by everyone.
+//! Wire codecs for graph payloads: GCB (binary) and JSON.
 //!
-//! The text for language models is [`crate::gcf::graph`]. What a payload is, it defines; here are two
-//! more ways to write one, which also carry signatures and components.
+//! [`crate::gcf::graph`] defines payloads and their text for language models. The two codecs here also carry
+//! signatures and components.
 //!
 //! | codec | form | for |
 //! |---|---|---|
 //! | [`gcb`] | bytes | processes, caches |
-//! | [`json`] | text | people, tools that know nothing else |
+//! | [`json`] | text | people, tools that only read JSON |
 //!
 //! ```
 //! use compactwire::gcf::graph::{Payload, Symbol};
@@ -22,9 +22,9 @@
 //! ```
 //!
 //! # Invariants
-//! - What is read back is what was written, or writing is an error that names what the format cannot
-//!   carry; a caller who gives something up says what ([`gcb::Lossy`]).
-//! - A length or count is compared with the bytes that are there before memory is taken for it.
+//! - A payload is read back as it was written. What the format cannot carry is an error when writing, unless
+//!   the caller allows its loss ([`gcb::Lossy`]).
+//! - A length or count is compared with the bytes that are left before memory is allocated for it.
 //!
 //! Source: wire codecs, "Binary Wire Layout".
 

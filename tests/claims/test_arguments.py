@@ -153,12 +153,12 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
         (
             lambda: claims.sign_receipt({**receipt, Sly("run_id"): "run"}, SEED),
             cw.ClaimRejected,
-            'INVALID_RECEIPT_SCHEMA: the object has "run_id" twice',
+            'INVALID_RECEIPT_SCHEMA: duplicate member "run_id"',
         ),
         (
             lambda: claims.write_json(tmp_path / "x", {Sly("a"): 1, Sly("a"): 2}),
             cw.EncodeError,
-            'value: the object has "a" twice',
+            'value: duplicate member "a"',
         ),
         (
             lambda: claims.make_claim(manifest, made.bundle, notes="x" * (17 << 20)),

@@ -1,6 +1,6 @@
-//! The reader: all texts become parts of one.
+//! The reader: all strings become slices of one shared text.
 //!
-//! Invariant: no memory is taken for more than the bytes that are left can hold.
+//! Invariant: memory is allocated only for what the bytes that are left can hold.
 
 use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
@@ -17,17 +17,17 @@ const SMALLEST_EDGE: u64 = 4;
 /// Reads a payload.
 ///
 /// # Errors
-/// With the offset of what is wrong. Memory is never more than a small multiple of the input.
+/// The bytes are not GCB; the error has an offset. Memory is at most a small multiple of the input.
 pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     if bytes.len() <= MAGIC.len() {
-        let message = format!("{} bytes are no GCB, which begins with GCB1", bytes.len());
+        let message = format!("{} bytes are not GCB, which begins with GCB1", bytes.len());
         return Err(Error::at(Code::Truncated, bytes.len(), message));
     }
     if !bytes.starts_with(MAGIC) {
         return Err(Error::at(Code::BadMagic, 0, "the bytes do not begin with GCB1"));
     }
     if bytes[MAGIC.len()] != VERSION {
-        let message = format!("version {} is unknown; 1 is known", bytes[MAGIC.len()]);
+        let message = format!("unknown version {}, expected 1", bytes[MAGIC.len()]);
         return Err(Error::at(Code::BadVersion, MAGIC.len(), message));
     }
     let mut reader = Reader { at: MAGIC.len() + 1, ..Reader::new(bytes, options) };
@@ -44,7 +44,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
         );
         return Err(Error::at(Code::Truncated, reader.at, message));
     }
-    // As many as the bytes can hold.
+    // The check above bounds the count by the input.
     let capacity = usize::try_from(symbol_count).unwrap_or(0);
     let (mut symbols, mut places) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
     for _ in 0..symbol_count {
@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
         symbols.push(symbol);
         places.push(texts);
     }
-    // All texts are parts of one, which takes one allocation.
+    // All strings are slices of one text, which is one allocation.
     let texts = std::mem::take(&mut reader.texts);
     let whole = Whole::new(&texts, true);
     for (symbol, [name, signature]) in symbols.iter_mut().zip(places) {
@@ -61,13 +61,13 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     }
     let edges = reader.edges(edge_count, &symbols, &whole)?;
     if reader.at < bytes.len() {
-        let message = format!("{} bytes are left over", bytes.len() - reader.at);
+        let message = format!("{} bytes after the last edge", bytes.len() - reader.at);
         return Err(Error::at(Code::TrailingData, reader.at, message));
     }
     Ok(Payload { tool, tokens_used, token_budget, pack_root: Text::default(), symbols, edges })
 }
 
-/// Names that more than one symbol has, if that is `asked`.
+/// The names that more than one symbol has, if `asked`; otherwise none.
 fn shared_names(symbols: &[Symbol], asked: bool) -> HashSet<&str> {
     let mut names = HashSet::new();
     let asked = if asked { symbols } else { &[] };
@@ -79,7 +79,7 @@ struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
     options: DecodeOptions,
-    /// Names and signatures, one behind the other.
+    /// Names and signatures, concatenated.
     texts: String,
 }
 
@@ -88,7 +88,7 @@ impl<'b> Reader<'b> {
         Self { bytes, at: 0, options, texts: String::new() }
     }
 
-    /// A symbol, and where among the texts its name and its signature stand.
+    /// Reads a symbol. Returns it and the ranges of its name and signature in `texts`.
     fn symbol(&mut self) -> Result<(Symbol, [Range<usize>; 2]), Error> {
         let name = self.kept_text()?;
         let mut symbol = Symbol {
@@ -104,7 +104,7 @@ impl<'b> Reader<'b> {
     }
 
     fn components(&mut self) -> Result<Components, Error> {
-        // Mostly there are none.
+        // The common case: all four are 0.
         const NONE: &[u8] = &[0; 16];
         if self.bytes[self.at..].starts_with(NONE) {
             self.at += NONE.len();
@@ -196,7 +196,7 @@ impl<'b> Reader<'b> {
         let bytes = self.take(usize::try_from(length).unwrap_or(usize::MAX))?;
         std::str::from_utf8(bytes).map_err(|error| {
             let at = at + error.valid_up_to();
-            Error::at(Code::InvalidUtf8, at, "a text is not UTF-8")
+            Error::at(Code::InvalidUtf8, at, "a string is not UTF-8")
         })
     }
 
@@ -234,7 +234,7 @@ impl<'b> Reader<'b> {
 
     #[cold]
     fn truncated(&self, length: usize, left: usize) -> Error {
-        let message = format!("{length} bytes are needed, {left} are left");
+        let message = format!("expected {length} bytes, found {left}");
         Error::at(Code::Truncated, self.at, message)
     }
 }
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_one_form() {
+    fn integers_have_one_form() {
         let read = |bytes: &[u8]| {
             let mut reader = Reader::new(bytes, DecodeOptions::default());
             reader.varint().map_err(|error| error.code)

@@ -1,4 +1,4 @@
-//! The writer: what the layout cannot carry is an error that names it.
+//! The writer. What the layout cannot carry is an error.
 
 use super::super::error::{Code, Error};
 use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
@@ -11,10 +11,10 @@ use hashbrown::{HashMap, HashSet};
 /// Writes a payload.
 ///
 /// # Errors
-/// What the layout cannot carry, with the path to it.
+/// The payload has something that the layout cannot carry; the error has its path.
 pub fn encode(payload: &Payload, lossy: Lossy) -> Result<Vec<u8>, Error> {
     if !payload.pack_root.is_empty() && !lossy.pack_root {
-        let message = "GCB has no place for a root; give up pack_root";
+        let message = "GCB cannot carry a root; allow its loss with pack_root";
         return Err(Error::of(Code::PackRoot, "$.pack_root", message));
     }
     let edges = Writer::ends(payload, lossy)?;
@@ -43,7 +43,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// The edges that are written: which, and the positions of source and target.
+    /// The edges to write: their index, and the positions of source and target.
     fn ends(payload: &Payload, lossy: Lossy) -> Result<Vec<(usize, u64, u64)>, Error> {
         if payload.edges.is_empty() {
             return Ok(Vec::new());

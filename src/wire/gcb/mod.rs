@@ -1,16 +1,16 @@
-//! GCB: a payload as bytes, positions instead of names, words as numbers (version 1).
+//! GCB version 1: a payload as bytes. Edges refer to symbols by position, words are numeric ids.
 //!
 //! ```text
 //! GCB1 01  tool tokens_used token_budget symbols edges
 //! symbol:  qualified_name kind:u8 score:f32 provenance:u8 distance:u8 signature 4 * f32
 //! edge:    source target type:u8 status:u8
 //! ```
-//! A text is its length in bytes and UTF-8; lengths, counts and positions are LEB128; f32 is
+//! A string is its length in bytes followed by UTF-8. Lengths, counts and positions are LEB128, f32 is
 //! little-endian. Symbols and edges keep their order.
 //!
 //! # What it cannot carry
-//! A root, locations, words without an id, distances beyond one byte, more than some seven digits, an
-//! edge whose end is no symbol or two. Each is an error that names it, unless [`Lossy`] gives it up.
+//! A root, locations, words without an id, distances above 255, numbers that binary32 cannot represent, edges
+//! with an end that is not a symbol or has the name of two. Each is an error, unless [`Lossy`] allows its loss.
 
 mod decode;
 mod encode;
@@ -21,52 +21,52 @@ pub use encode::encode;
 const MAGIC: &[u8; 4] = b"GCB1";
 const VERSION: u8 = 1;
 
-/// What a caller gives up; by default, nothing.
+/// The losses that a caller allows; none by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "a set of losses")]
 pub struct Lossy {
     /// Words without an id are written as 0, and read as empty.
     pub ids: bool,
-    /// The root is left out.
+    /// The root is omitted.
     pub pack_root: bool,
-    /// Locations are left out.
+    /// Locations are omitted.
     pub location: bool,
-    /// Of a distance, the lowest byte is written.
+    /// Only the lowest byte of a distance is written.
     pub distance: bool,
     /// Numbers are rounded to binary32.
     pub precision: bool,
-    /// An edge that names two symbols goes to the last.
+    /// An end that has the name of several symbols refers to the last of them.
     pub duplicates: bool,
-    /// What happens to an edge that names no symbol.
+    /// What happens to an edge with an end that is not a symbol.
     pub dangling: Dangling,
 }
 
-/// What happens to an edge that names no symbol.
+/// What happens to an edge with an end that is not a symbol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dangling {
-    /// `gcb_dangling_edge`.
+    /// It is an error, `gcb_dangling_edge`.
     #[default]
     Refuse,
-    /// It is left out.
+    /// It is omitted.
     Drop,
-    /// It goes to the first symbol, as the original codec writes it.
+    /// The end refers to the first symbol, as in the original codec.
     Zero,
 }
 
-/// How bytes are read.
+/// Options of the reader.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// Whether numbers are the widened binary32, not the shortest decimal that rounds to it.
+    /// Returns numbers as widened binary32, not as the shortest decimal that rounds to it.
     pub raw_float32: bool,
-    /// Whether an id without a word is read as `unknown_N`.
+    /// Reads an unknown id as `unknown_N`.
     pub unknown_ids: bool,
-    /// Whether an edge may go to a symbol whose name another has: which one is then lost.
+    /// Accepts an edge to a symbol whose name another symbol has; which of them it was is lost.
     pub duplicates: bool,
 }
 
 /// The shortest decimal that rounds to this binary32, as a double.
 fn shortest(narrow: f32) -> f64 {
-    // 1.5 * 2^52: added to a small number it leaves no bits for a fraction.
+    // 1.5 * 2^52: added to a small number there are no bits left for a fraction.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let rounded = (f64::from(narrow) * 100.0 + WHOLE - WHOLE) / 100.0;
     // Two decimals, as scores mostly have: up to six digits, they are the shortest.
