@@ -1,0 +1,233 @@
+"""``compactwire verify``: output, notes, and exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire.cli import main
+from tests.strategies.claims import make
+from tests.strategies.commands import run
+
+
+def test_the_exit_code_is_that_of_the_report(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    bundle, receipts, claim = made.bundle, tmp_path / "receipts", made.claim
+    assert run("verify", bundle, receipts, claim).returncode == 0
+    assert run("verify", bundle, claim).returncode == 2
+    assert run("verify", bundle, claim, "--no-require-verify-chain").returncode == 0
+    assert run("verify", bundle, receipts, claim, "--require-attestation").returncode == 1
+    assert run("verify", tmp_path, receipts, claim).returncode == 2
+    assert run("verify", bundle, receipts, claim, "--limit", "max_depth=1").returncode == 2
+    for usage in (
+        ("--unknown",),
+        ("--receipt-quorum", "0"),
+        ("--limit", "max_depht=1"),
+        ("--limit", "max_depth=-1"),
+    ):
+        assert run("verify", bundle, receipts, claim, *usage).returncode == 2
+    report = run("verify", bundle, receipts, claim, "--json")
+    assert report.stdout == made.verify().to_json()
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("encoding", "first"), [("utf-8", "✓ 5.1.1"), ("ascii", "ok   5.1.1"), ("cp1252", "ok   5.1.1")]
+)
+def test_a_terminal_gets_symbols_that_it_can_show(
+    encoding: str, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(tmp_path, signed=False)
+    terminal = Terminal(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["verify", str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]) == 0
+    terminal.flush()
+    written = terminal.buffer
+    assert isinstance(written, io.BytesIO)
+    assert written.getvalue().decode(encoding).startswith(first)
+
+
+PATIENT = """
+import sys, time
+import compactwire as cw
+from compactwire.cli import main
+
+verify = cw.verify_claim
+
+def slow(*paths, progress, **options):
+    if progress:
+        progress("receipts", 1, 4)
+        sys.stderr.write("soon ")
+        time.sleep(1.1)
+        progress("receipts", 2, 4)
+    return verify(*paths, **options)
+
+cw.verify_claim = slow
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_a_progress_bar_is_shown_on_a_terminal_after_a_second(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    command = [sys.executable, "-c", PATIENT, "verify", *paths]
+    terminal, end = os.openpty()
+    try:
+        watched = subprocess.run(command, stdout=subprocess.PIPE, stderr=end, check=False)
+        seen = os.read(terminal, 4096).decode()
+    finally:
+        os.close(terminal)
+        os.close(end)
+    assert watched.returncode == 0
+    assert seen == f"soon \r[{'#' * 15}{'.' * 15}] 2 of 4 receipts \r\x1b[K"
+    piped = subprocess.run(command, capture_output=True, check=False)
+    assert (piped.returncode, piped.stderr, piped.stdout) == (0, b"", watched.stdout)
+
+
+def test_control_characters_of_an_input_are_escaped(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    made.claim.write_bytes(b'{"\x1b[2J": "\x07"}')
+    shown = run("verify", made.bundle, tmp_path / "receipts", made.claim)
+    assert shown.returncode == 2
+    assert b"\x1b" not in shown.stdout
+    assert b"\x07" not in shown.stdout
+
+
+ASK = "--trust-policy FILE --strict-trust"
+OWN = "checked against their own key only, not against a policy"
+UNSIGNED = f"  signatures: not checked; {ASK} asks for them"
+MERKLE = "--require-merkle-attestation"
+UNROOTED = (
+    "  Merkle root: not attested, so the last receipts may be missing;"
+    f" --merkle-attestation FILE {MERKLE} asks for it"
+)
+CHAIN = "  receipts: 3 in a chain that names this bundle"
+REACHES: dict[str, list[str]] = {
+    "": [CHAIN, UNSIGNED, UNROOTED],
+    "--no-require-verify-chain": [
+        "  receipts: not checked (--no-require-verify-chain)", UNSIGNED, UNROOTED,
+    ],
+    "--no-bind-receipts": [
+        "  receipts: 3, perhaps of other bundles (--no-bind-receipts)", UNSIGNED, UNROOTED,
+    ],
+    "--trust-policy policy.json": [
+        CHAIN,
+        "  signatures: not checked; --strict-trust asks for them",
+        "  trust policy: checked for its form only; --strict-trust asks for what it says",
+        UNROOTED,
+    ],
+    "--require-attestation": [
+        CHAIN, f"  signatures: all of each receipt {OWN}; {ASK} asks whose they are", UNROOTED,
+    ],
+    "--receipt-quorum 1": [
+        CHAIN,
+        f"  signatures: 1 or more of each receipt {OWN}; {ASK} asks whose they are",
+        UNROOTED,
+    ],
+    "--trust-policy policy.json --strict-trust": [
+        CHAIN,
+        "  signatures: all of each receipt by validators of the trust policy;"
+        " their builds were not compared",
+        UNROOTED,
+    ],
+    "--merkle-attestation merkle.json": [
+        CHAIN,
+        UNSIGNED,
+        "  Merkle root: given, and not checked, so the last receipts may be missing;"
+        f" {MERKLE} asks for it",
+    ],
+    f"--merkle-attestation merkle.json {MERKLE}": [
+        CHAIN,
+        UNSIGNED,
+        f"  Merkle root: signed by its own key only, not against a policy; {ASK} asks whose",
+    ],
+    f"--merkle-attestation merkle.json {MERKLE} --trust-policy policy.json --strict-identity": [
+        CHAIN,
+        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", REACHES)
+def test_a_verdict_names_what_was_not_checked(
+    options: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "bundle", "receipts", "claim.json", *options.split()]) == 0
+    _, _, verdict = capsys.readouterr().out.partition("VERIFIED: ")
+    assert verdict.splitlines()[1:] == REACHES[options]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.parametrize("style", [[], ["--json"]])
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-", ">/dev/full 2>/dev/full", ">&- 2>&-"])
+def test_output_that_cannot_be_written_is_an_error(
+    redirect: str, style: list[str], tmp_path: Path
+) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    command = [sys.executable, "-m", "compactwire", "verify", *paths, *style]
+    shell = ["sh", "-c", f'"$@" {redirect}', "sh", *command]
+    child = subprocess.run(shell, capture_output=True, check=False)
+    assert child.returncode == 3
+    assert b"Traceback" not in child.stderr
+    if "2>" not in redirect:
+        assert child.stderr.startswith(b"compactwire: error: ")
+
+
+def test_a_closed_pipe_is_an_error(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    paths = [str(made.bundle), str(tmp_path / "receipts"), str(made.claim)]
+    if os.name != "posix":
+        pytest.skip("needs pipes that break")
+    shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash"]
+    slow = "import sys, time; time.sleep(0.5); from compactwire.cli import main; sys.exit(main())"
+    done = subprocess.run([*shell, sys.executable, "-c", slow, "verify", *paths], check=False)
+    assert done.returncode == 141
+
+
+def test_an_internal_error_is_not_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("no room\x1b[2J")
+
+    monkeypatch.setattr("compactwire.verify_claim", fail)
+    monkeypatch.setattr("compactwire.cli.verify.drop_stdout", lambda: None)
+    assert main(["verify", "bundle", "claim.json"]) == 3
+    assert capsys.readouterr().err == "compactwire: error: no room\\x1b[2J\n"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
+def test_an_endless_file_is_not_read_forever(tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    key = tmp_path / "key"
+    with key.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, message in [
+        ("/dev/zero", b"/dev/zero: a key is in a regular file"),
+        (key, b"key: a key is 64 hexadecimal digits, not more than 256 bytes"),
+    ]:
+        failed = run("claim", "sign", tmp_path / "out", "--key", path)
+        assert failed.returncode == 1
+        assert message in failed.stderr
+    failed = run(
+        *("claim", "new", "--symbol", "@a=/dev/zero", "--run-id", "r", "-o"), tmp_path / "n"
+    )
+    assert failed.returncode == 1
+    assert b"/dev/zero: larger than 67,108,864 bytes" in failed.stderr
