@@ -8,8 +8,8 @@ mod common;
 use common::{cases, string};
 use compactwire::compact::delta::{self, ApplyOptions, DeltaStream};
 use compactwire::compact::{
-    Choice, DecodeOptions, Description, Dictionary, EncodeOptions, Format, Layout, Named, Protocol,
-    Response, ToolCall, decode, detect, encode, encode_tool_call, open, read_tool_call,
+    Choice, DecodeOptions, Description, Dictionary, EncodeOptions, Format, Layout, NamedDictionary,
+    Protocol, Response, ToolCall, decode, detect, encode, encode_tool_call, open, read_tool_call,
 };
 use compactwire::value::Value;
 use serde_json::Value as Json;
@@ -102,7 +102,7 @@ fn a_dictionary_of_the_caller_is_found_by_its_id() {
     };
     let wire = encode(&response, &options).unwrap();
     assert!(decode(&wire, &DecodeOptions::default()).is_err());
-    let named = [Named { name: "items", dictionary: &dictionary }];
+    let named = [NamedDictionary { name: "items", dictionary: &dictionary }];
     let known = DecodeOptions { dictionaries: &named, ..DecodeOptions::default() };
     assert_eq!(decode(&wire, &known).unwrap().response, response);
 }

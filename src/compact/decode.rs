@@ -28,7 +28,7 @@ const CONTAINER_MAGIC: &[u8; 4] = b"ZDCT";
 
 /// A dictionary and its name. The name is needed for old containers, whose frames have no id.
 #[derive(Clone, Copy)]
-pub struct Named<'d> {
+pub struct NamedDictionary<'d> {
     /// The name, usually the content type.
     pub name: &'d str,
     /// The dictionary.
@@ -41,7 +41,7 @@ pub struct DecodeOptions<'d> {
     /// The largest decompressed size in bytes.
     pub max_size: usize,
     /// The dictionaries to search before the built-in one.
-    pub dictionaries: &'d [Named<'d>],
+    pub dictionaries: &'d [NamedDictionary<'d>],
 }
 
 impl Default for DecodeOptions<'_> {
@@ -135,13 +135,15 @@ pub fn open<'a>(wire: &'a str, options: &DecodeOptions<'_>) -> Result<Opened<'a>
     let body = match format.encoding() {
         Encoding::Verbose => Body::Verbose(payload),
         Encoding::Dsl => Body::Dsl(payload),
-        Encoding::Message(transport) => Body::Message(unwrap(payload, transport, options)?),
+        Encoding::Message(transport) => {
+            Body::Message(decode_transport(payload, transport, options)?)
+        }
     };
     Ok(Opened { format, body })
 }
 
 /// Decodes the payload of a `MessagePack` format to the message.
-fn unwrap(
+fn decode_transport(
     payload: &str,
     transport: Transport,
     options: &DecodeOptions<'_>,

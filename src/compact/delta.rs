@@ -81,7 +81,19 @@ pub fn encode(old: &str, new: &str) -> String {
     if old == new {
         return "D|+|".into();
     }
-    shortest(&candidates(old, new))
+    let candidates = Candidates::new(old, new);
+    let mut shortest = candidates.shortest().to_string();
+    for delta in candidates.iter() {
+        // Compression is skipped if it cannot win: most deltas add little to a long conversation.
+        let least = ZLIB_MIN_LEN + delta.len() / ZLIB_MAX_RATIO;
+        if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
+            let packed = packed(&delta.to_string());
+            if packed.len() < shortest.len() {
+                shortest = packed;
+            }
+        }
+    }
+    shortest
 }
 
 /// A delta from `old` to `new` for the list of deltas in a request. It does not contain `|D|`, which
@@ -93,40 +105,39 @@ pub fn encode(old: &str, new: &str) -> String {
 /// compressed as a whole.
 #[cfg(feature = "session")]
 pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> String {
-    let plain = match added {
-        _ if old.is_empty() => vec![Plain { op: "F", position: None, text: new }],
-        Some(added) => vec![Plain::addition(added)],
-        None => candidates(old, new),
+    let delta = match added {
+        _ if old.is_empty() => Plain::full(new).to_string(),
+        Some(added) => Plain::addition(added).to_string(),
+        None => Candidates::new(old, new).shortest().to_string(),
     };
-    let delta = shortest_plain(&plain);
     if delta.contains("|D|") { packed(&delta) } else { delta }
 }
 
 /// All uncompressed deltas from `old` to `new`.
-fn candidates<'a>(old: &str, new: &'a str) -> Vec<Plain<'a>> {
-    let mut plain = vec![Plain { op: "F", position: None, text: new }];
-    plain.extend(new.strip_prefix(old).map(Plain::addition));
-    plain.extend(replacement(old, new));
-    plain
+struct Candidates<'a> {
+    full: Plain<'a>,
+    addition: Option<Plain<'a>>,
+    replacement: Option<Plain<'a>>,
 }
 
-fn shortest_plain(plain: &[Plain<'_>]) -> String {
-    plain.iter().min_by_key(|delta| delta.len()).map(Plain::to_string).unwrap_or_default()
-}
-
-fn shortest(plain: &[Plain<'_>]) -> String {
-    let mut shortest = shortest_plain(plain);
-    for delta in plain {
-        // Compression is skipped if it cannot win: most deltas add little to a long conversation.
-        let least = ZLIB_MIN_LEN + delta.len() / ZLIB_MAX_RATIO;
-        if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
-            let packed = packed(&delta.to_string());
-            if packed.len() < shortest.len() {
-                shortest = packed;
-            }
+impl<'a> Candidates<'a> {
+    fn new(old: &str, new: &'a str) -> Self {
+        Self {
+            full: Plain::full(new),
+            addition: new.strip_prefix(old).map(Plain::addition),
+            replacement: replacement(old, new),
         }
     }
-    shortest
+
+    /// The more readable first.
+    fn iter(&self) -> impl Iterator<Item = &Plain<'a>> {
+        [&self.full].into_iter().chain(&self.addition).chain(&self.replacement)
+    }
+
+    fn shortest(&self) -> &Plain<'a> {
+        self.iter()
+            .fold(&self.full, |best, delta| if delta.len() < best.len() { delta } else { best })
+    }
 }
 
 fn packed(delta: &str) -> String {
@@ -141,6 +152,10 @@ struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
+    fn full(text: &'a str) -> Self {
+        Self { op: "F", position: None, text }
+    }
+
     fn addition(text: &'a str) -> Self {
         Self { op: "+", position: None, text }
     }

@@ -76,11 +76,11 @@ fn write_message(
 ) -> Result<String, EncodeError> {
     let protocol = options.protocol;
     let layout = options.layout.unwrap_or(Layout::default_for(transport, protocol));
-    wrap(&layout::write(response, layout, protocol)?, transport, options)
+    encode_transport(&layout::write(response, layout, protocol)?, transport, options)
 }
 
 /// Encodes a `MessagePack` message as text, prefix included.
-pub(super) fn wrap(
+pub(super) fn encode_transport(
     message: &[u8],
     transport: Transport,
     options: &EncodeOptions<'_>,

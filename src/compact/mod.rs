@@ -53,7 +53,9 @@ mod verbose;
 
 pub use crate::compression::Stream;
 pub use crate::msgpack::Error as MsgpackError;
-pub use decode::{Compression, DecodeOptions, Named, Opened, decode, expected_size, open, raw};
+pub use decode::{
+    Compression, DecodeOptions, NamedDictionary, Opened, decode, expected_size, open, raw,
+};
 pub use detect::detect;
 pub use dictionary::{DEFAULT_SIZE, Description, Dictionary, sample};
 pub use encode::{Choice, EncodeOptions, encode};

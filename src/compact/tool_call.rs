@@ -47,7 +47,7 @@ pub fn encode_tool_call(
     call: &ToolCall<'_>,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
-    let write_message = |transport| encode::wrap(&map(call)?, transport, options);
+    let write_message = |transport| encode::encode_transport(&map(call)?, transport, options);
     let write = |format: Format| match format.encoding() {
         Encoding::Verbose => Ok(verbose(call)),
         Encoding::Dsl => {

@@ -62,7 +62,8 @@ impl Context {
             return Ok(self.append(added));
         }
         // The text is not copied if the first edit replaces it.
-        let mut text = if edits[0].is_whole() { String::new() } else { self.text.clone() };
+        let replaces = edits.first().is_some_and(Edit::is_whole);
+        let mut text = if replaces { String::new() } else { self.text.clone() };
         for edit in edits {
             edit.apply(&mut text, Replace::Overwrite)?;
         }

@@ -83,9 +83,9 @@ impl Session {
     fn plan(&self, request: &Outgoing<'_>, style: Style) -> Result<Plan, EncodeError> {
         json::validate(request.args, json::Limits::default())
             .map_err(|error| invalid("args", error))?;
-        let tools = Contents::new("tool", &self.sent.tools, &request.tools, style.references)?;
+        let tools = Contents::new(Kind::Tool, &self.sent.tools, &request.tools, style.references)?;
         let prompts = Contents::new(
-            "system",
+            Kind::Prompt,
             &self.sent.prompts,
             request.system.as_slice(),
             style.references,
@@ -93,8 +93,8 @@ impl Session {
         for (field, table) in [("tool", &tools.table), ("system", &prompts.table)] {
             self.check_size(field, table.size())?;
         }
-        let mut frames = tools.frames("TOOL", "def");
-        frames.extend(prompts.frames("SYS", "full"));
+        let mut frames = tools.frames();
+        frames.extend(prompts.frames());
         let (mut next, mut delta) = (None, None);
         if let Some(context) = request.context {
             self.check_size("context", context.len())?;
@@ -151,8 +151,53 @@ struct Plan {
     plain: usize,
 }
 
+/// A kind of contents.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Tool,
+    Prompt,
+}
+
+impl Kind {
+    /// The field of [`EncodeError`].
+    fn field(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "system",
+        }
+    }
+
+    /// The frame that defines a content.
+    fn definition(self, content: &str) -> String {
+        match self {
+            Self::Tool => format!("TOOL|def|{content}"),
+            Self::Prompt => format!("SYS|full|{content}"),
+        }
+    }
+
+    /// The frame that refers to an id.
+    fn reference(self, id: &str) -> String {
+        match self {
+            Self::Tool => format!("TOOL|ref|{id}"),
+            Self::Prompt => format!("SYS|ref|{id}"),
+        }
+    }
+
+    /// Checks a content and returns its length as a JSON value.
+    fn json_len(self, content: &str) -> Result<usize, EncodeError> {
+        match self {
+            Self::Tool => {
+                frames::check_tool(content).map_err(|error| invalid(self.field(), error))?;
+                Ok(content.len())
+            }
+            Self::Prompt => Ok(json_len(content) + 2),
+        }
+    }
+}
+
 /// The tools or the prompts of a request.
 struct Contents {
+    kind: Kind,
     /// The table after the peer has read the frames.
     table: Definitions,
     /// The definitions in the order of the request, and whether the request must define each.
@@ -162,7 +207,7 @@ struct Contents {
 
 impl Contents {
     fn new(
-        field: &'static str,
+        kind: Kind,
         known: &Definitions,
         contents: &[&str],
         references: bool,
@@ -170,7 +215,8 @@ impl Contents {
         let limit = known.limit();
         if contents.len() > limit {
             let found = contents.len();
-            return Err(invalid(field, format!("expected at most {limit}, found {found}")));
+            let message = format!("expected at most {limit}, found {found}");
+            return Err(invalid(kind.field(), message));
         }
         let mut unknown: BTreeSet<_> =
             (0..contents.len()).filter(|&i| known.find(contents[i]).is_none()).collect();
@@ -179,24 +225,24 @@ impl Contents {
         // A definition may evict a content that the same request uses, which is then defined again.
         loop {
             let mut table = known.clone();
-            let evicted = replay(field, &mut table, contents, &unknown, references)?;
+            let evicted = replay(kind, &mut table, contents, &unknown, references)?;
             if evicted.is_empty() {
                 let used = contents.iter().enumerate();
                 let used = used.filter_map(|(i, content)| {
                     let id = table.find(content)?.id.clone();
                     Some((table.touch(&id)?, unknown.contains(&i)))
                 });
-                return Ok(Self { used: used.collect(), table, references });
+                return Ok(Self { kind, used: used.collect(), table, references });
             }
             unknown.extend(evicted);
         }
     }
 
-    /// The frames before the request: `kind|how|content` or `kind|ref|id`.
-    fn frames(&self, kind: &str, how: &str) -> Vec<String> {
+    /// The frames before the request: definitions and references.
+    fn frames(&self) -> Vec<String> {
         let frames = self.used.iter().filter_map(|(definition, new)| match new {
-            true => Some(format!("{kind}|{how}|{}", definition.content)),
-            false if self.references => Some(format!("{kind}|ref|{}", definition.id)),
+            true => Some(self.kind.definition(&definition.content)),
+            false if self.references => Some(self.kind.reference(&definition.id)),
             false => None,
         });
         frames.collect()
@@ -206,7 +252,7 @@ impl Contents {
 /// Updates the table as the peer will when it reads the frames. Returns the indices of the contents
 /// that are then missing.
 fn replay(
-    field: &'static str,
+    kind: Kind,
     table: &mut Definitions,
     contents: &[&str],
     unknown: &BTreeSet<usize>,
@@ -214,13 +260,7 @@ fn replay(
 ) -> Result<Vec<usize>, EncodeError> {
     for (i, content) in contents.iter().enumerate() {
         if unknown.contains(&i) {
-            let len = if field == "tool" {
-                frames::check_tool(content).map_err(|error| invalid(field, error))?;
-                content.len()
-            } else {
-                json_len(content) + 2
-            };
-            table.define(content, len, []);
+            table.define(content, kind.json_len(content)?, []);
         } else if references && let Some(id) = table.find(content).map(|found| found.id.clone()) {
             table.touch(&id);
         }

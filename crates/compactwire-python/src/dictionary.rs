@@ -4,7 +4,7 @@ use super::args::{self, Input, Size};
 use super::errors::{Result, os_error};
 use super::record::{Frozen, returned_by_value};
 use super::response::Response;
-use compactwire::compact::{self, DEFAULT_SIZE, Description, Named};
+use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
@@ -272,10 +272,10 @@ impl<'py> Given<'py> {
         Ok(Self(given))
     }
 
-    pub(super) fn named(&self) -> Vec<Named<'_>> {
+    pub(super) fn named(&self) -> Vec<NamedDictionary<'_>> {
         self.0
             .iter()
-            .map(|given| Named { name: &given.get().name, dictionary: &given.get().core })
+            .map(|given| NamedDictionary { name: &given.get().name, dictionary: &given.get().core })
             .collect()
     }
 }
