@@ -1,12 +1,12 @@
-//! The JSON object: v2 section 1.
+//! The verbose format, a JSON object: v2 section 1.
 //!
 //! ```json
 //! {"model":"gemini","returncode":0,"response":"Hello","reasoning_effort":"medium","ultrathink":false}
 //! ```
 //!
-//! `status` and `tokens` are ours, written only where they say more than `returncode` does; a reader
-//! that does not know them loses nothing that the format ever had. Unknown members are passed over,
-//! a member that stands twice is an error.
+//! `status` and `tokens` are our extension. They are written only if `returncode` does not imply them, so
+//! a reader that ignores them still gets all that the specification defines. Unknown members are
+//! ignored. A duplicate member is an error.
 
 use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status, is_model_code, model_code};
@@ -52,20 +52,20 @@ pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<Strin
         .map_err(|error| EncodeError { field: "response", message: error.to_string() })
 }
 
-/// The members of a verbose message, wherever they come from.
+/// The members of a verbose message.
 #[derive(Debug, Clone, Default)]
 pub struct Members<'a> {
-    /// The model's name or code.
+    /// The name or code of the model.
     pub model: Cow<'a, str>,
-    /// 0 for success, anything else for failure.
+    /// The return code: 0 for success, any other value for failure.
     pub returncode: i64,
     /// The answer.
     pub response: Cow<'a, str>,
-    /// How hard the model was asked to think.
+    /// The reasoning effort asked of the model.
     pub reasoning_effort: Option<Cow<'a, str>>,
-    /// Whether extended thinking was on.
+    /// Whether extended thinking was enabled.
     pub ultrathink: Option<bool>,
-    /// The status code, where it says more than the return code.
+    /// The status code, if the return code does not imply it.
     pub status: Option<Cow<'a, str>>,
     /// The token count.
     pub tokens: u64,
@@ -85,7 +85,8 @@ impl<'a> TryFrom<Members<'a>> for Response<'a> {
             })?,
         };
         if tokens > MAX_TOKENS {
-            return Err(DecodeError::InvalidFormat(format!("tokens {tokens} is above 2^63 - 1")));
+            let message = format!("expected a token count of 0 to 2^63 - 1, found {tokens}");
+            return Err(DecodeError::InvalidFormat(message));
         }
         let (model, model_name) = if name.is_empty() || is_model_code(&name) {
             (name, None)
@@ -105,9 +106,9 @@ impl<'a> TryFrom<Members<'a>> for Response<'a> {
     }
 }
 
-/// Reads a whole message.
+/// Parses a complete message.
 pub(super) fn read(text: &str) -> Result<Response<'_>, DecodeError> {
-    let invalid = |error| DecodeError::InvalidFormat(format!("not a verbose message: {error}"));
+    let invalid = |error| DecodeError::InvalidFormat(format!("invalid verbose message: {error}"));
     let read: Read<'_> = serde_json::from_str(text).map_err(invalid)?;
     Response::try_from(Members {
         model: read.model.ok_or(DecodeError::MissingField("model"))?,
@@ -120,8 +121,8 @@ pub(super) fn read(text: &str) -> Result<Response<'_>, DecodeError> {
     })
 }
 
-/// The members of a message as they are found. `null` is the absence of the two optional ones, and
-/// an error for the others.
+/// The members found in a message. `null` counts as a missing member for `reasoning_effort` and
+/// `ultrathink`, and is an error for the others.
 #[derive(Default)]
 struct Read<'a> {
     model: Option<Cow<'a, str>>,
@@ -154,10 +155,11 @@ impl<'de> Visitor<'de> for ReadVisitor {
         let mut seen: Vec<Cow<'de, str>> = Vec::new();
         while let Some(Text(key)) = map.next_key()? {
             if seen.len() == MAX_MAP_KEYS as usize {
-                return Err(A::Error::custom(format!("more than {MAX_MAP_KEYS} members")));
+                let message = format!("expected at most {MAX_MAP_KEYS} members, found more");
+                return Err(A::Error::custom(message));
             }
             if seen.contains(&key) {
-                return Err(A::Error::custom(format!("member {} stands twice", excerpt(&key))));
+                return Err(A::Error::custom(format!("duplicate member {}", excerpt(&key))));
             }
             match &*key {
                 "model" => read.model = Some(text(&mut map)?),
@@ -171,12 +173,14 @@ impl<'de> Visitor<'de> for ReadVisitor {
                 "status" => read.status = Some(text(&mut map)?),
                 "tokens" => {
                     let tokens = parsed::<A, i64>(&key, "an integer", &mut map)?;
-                    let negative = |_| A::Error::custom(format!("tokens: {tokens} is negative"));
+                    let negative =
+                        |_| A::Error::custom(format!("tokens: expected a count, found {tokens}"));
                     read.tokens = Some(tokens.try_into().map_err(negative)?);
                 }
                 _ if depth(map.next_value::<&RawValue>()?.get()) > MAX_SKIPPED_DEPTH => {
                     let key = excerpt(&key);
-                    let message = format!("member {key} is above {MAX_SKIPPED_DEPTH} levels deep");
+                    let message =
+                        format!("member {key} is nested more than {MAX_SKIPPED_DEPTH} levels deep");
                     return Err(A::Error::custom(message));
                 }
                 _ => {}
@@ -187,7 +191,7 @@ impl<'de> Visitor<'de> for ReadVisitor {
     }
 }
 
-/// Text that borrows from the input where it holds no escape.
+/// A string that borrows from the input if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -195,8 +199,8 @@ fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>, A::Error> 
     Ok(map.next_value::<Text<'_>>()?.0)
 }
 
-/// A value from its JSON text: a number as it is written, because JSON has one kind of number and
-/// this format two; and an error that quotes no more of the text than it should.
+/// Parses a value from its JSON text. `serde_json` would reject `-0` as an integer, and its errors would
+/// quote the whole value.
 fn parsed<'de, A: MapAccess<'de>, T: FromStr>(
     key: &str,
     expected: &str,
@@ -227,7 +231,7 @@ fn boolean<'de, A: MapAccess<'de>>(key: &str, map: &mut A) -> Result<Option<bool
     parsed(key, "true, false or null", map).map(|Nullable(on)| on)
 }
 
-/// How deep the arrays and objects of a JSON text nest; the text is known to be valid.
+/// The nesting depth of a valid JSON text.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0);
     let (mut in_text, mut escaped) = (false, false);
@@ -253,14 +257,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_without_escapes_is_borrowed() {
+    fn a_string_without_escapes_is_borrowed() {
         let response = read(r#"{"model":"C45","returncode":0,"response":"plain"}"#).unwrap();
         assert!(matches!(response.result, Cow::Borrowed("plain")));
         assert_eq!((&*response.model, response.model_name), ("C45", None));
     }
 
     #[test]
-    fn status_and_tokens_are_written_only_where_they_say_more() {
+    fn status_and_tokens_are_written_only_if_the_return_code_does_not_imply_them() {
         let base = Response { model: "G3".into(), ..Response::new("x") };
         for (response, tail) in [
             (base.clone(), "\"returncode\":0,\"response\":\"x\"}"),
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_means_another_model_is_refused() {
+    fn a_model_name_of_another_model_is_rejected() {
         let response = Response {
             model: "C45".into(),
             model_name: Some("claude-opus".into()),
@@ -299,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn wrong_members_are_refused() {
+    fn invalid_members_are_rejected() {
         for (text, message) in [
             (r#"{"model":null,"returncode":0,"response":"x"}"#, "invalid type: null"),
             (
                 r#"{"model":"m","returncode":0,"response":"x","tokens":-1}"#,
-                "tokens: -1 is negative",
+                "tokens: expected a count, found -1",
             ),
             (
                 r#"{"model":"m","returncode":0,"response":"x","status":"WELL"}"#,
@@ -321,7 +325,7 @@ mod tests {
             assert!(error.contains(message), "{text}: {error}");
         }
         let double = r#"{"model":"m","x":0,"returncode":0,"x":0,"response":"x"}"#;
-        assert!(read(double).unwrap_err().to_string().contains(r#"member "x" stands twice"#));
+        assert!(read(double).unwrap_err().to_string().contains(r#"duplicate member "x""#));
         let nested = |levels| {
             let (open, close) = ("[".repeat(levels), "]".repeat(levels));
             format!(r#"{{"model":"m","returncode":0,"response":"x","x":{open}"[\"["{close}}}"#)
