@@ -1,7 +1,7 @@
 //! The content of artifacts: design section 5B.
 //!
-//! Invariant: the one reading of a file gives its hash, the verdict on its text and its length, so
-//! that all three are about the same bytes.
+//! Invariant: a file is read once; its hash, the check of its text and its length come from the
+//! same bytes.
 
 use super::bundle::{Artifact, segments};
 use super::canonical::Hash;
@@ -9,7 +9,7 @@ use super::error::{Code, Failure, cut};
 use super::files::{Folder, ReadProblem, Refusal};
 use sha2::{Digest, Sha256};
 
-/// Reads an artifact; the length of its content, without the line feeds at its end.
+/// Reads and checks an artifact. Returns the length of its content without trailing line feeds.
 pub(super) fn verify(folder: &Folder, artifact: &Artifact) -> Result<u64, Failure> {
     let fail = |code, message: &str| Err(Failure::new(code, message).at(cut(&artifact.path)));
     let mismatch = |message| fail(Code::ArtifactHashMismatch, message);
@@ -21,7 +21,7 @@ pub(super) fn verify(folder: &Folder, artifact: &Artifact) -> Result<u64, Failur
         Err(Refusal::Link) => {
             return fail(Code::ForbiddenField, "the artifact, or a folder to it, is a link");
         }
-        Err(Refusal::Missing) => return mismatch("the artifact is no regular file"),
+        Err(Refusal::Missing) => return mismatch("the artifact is not a regular file"),
         Err(Refusal::Unreadable) => return mismatch("the artifact cannot be read"),
     };
     if file.size != artifact.bytes {
@@ -38,12 +38,12 @@ pub(super) fn verify(folder: &Folder, artifact: &Artifact) -> Result<u64, Failur
     text.finish(artifact.sha256).or_else(mismatch)
 }
 
-/// A text as it is read.
+/// The state of a text that is being read.
 #[derive(Default)]
 struct Text {
     hash: Sha256,
     size: u64,
-    /// How many line feeds are last.
+    /// The number of trailing line feeds so far.
     line_feeds: u64,
     carriage_return: bool,
     utf8: Utf8,
@@ -59,7 +59,7 @@ impl Text {
         self.utf8.push(piece);
     }
 
-    /// The length of the content, if the text is what its hash says and what a text must be.
+    /// The length of the content, if the text matches its hash and is valid.
     fn finish(self, expected: Hash) -> Result<u64, &'static str> {
         if Hash(self.hash.finalize().into()) != expected {
             Err("the artifact has another SHA-256")
@@ -75,11 +75,11 @@ impl Text {
     }
 }
 
-/// Whether pieces make UTF-8, where a character may be cut by the end of a piece.
+/// Validates UTF-8 that arrives in pieces; a piece may end within a character.
 #[derive(Default)]
 struct Utf8 {
     broken: bool,
-    /// The beginning of a character, of which the rest is in the next piece.
+    /// The first bytes of a character that continues in the next piece.
     cut: Vec<u8>,
 }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_ends_with_a_line_feed_and_has_no_carriage_return() {
+    fn text_must_end_with_line_feed_and_have_no_carriage_return() {
         assert_eq!(pieced(&[b"\n"]), Ok(0));
         assert_eq!(pieced(&[b"a\n", b"\n", b"\n\n"]), Ok(1));
         assert_eq!(pieced(&["é\u{feff}\0\t\n".as_bytes()]), Ok(7));
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_are_judged_as_the_whole(
+        fn pieces_give_the_same_result_as_the_whole(
             bytes in proptest::collection::vec(prop_oneof![
                 Just(b'\n'), Just(b'a'), Just(0xc3), Just(0xa9), Just(0xf0), Just(0x9f),
                 Just(0x92), Just(0xa9), Just(0xed), Just(0xa0), Just(b'\r')

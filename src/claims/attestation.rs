@@ -1,8 +1,8 @@
-//! Signatures: what is signed and which signatures are good. Design section 7.
+//! Signatures: which of them are valid. Design section 7.
 //!
-//! Invariant: of every receipt, message and key there is at most one encoding of a good signature,
-//! and all careful implementations agree on it: keys and points of small order, keys that are not
-//! encoded canonically and scalars beyond the group's order are refused.
+//! Invariant: strict verification (`verify_strict` of ed25519-dalek). Keys and points of small
+//! order, keys that are not encoded canonically, and scalars beyond the group's order are refused,
+//! so that all strict implementations agree on every signature.
 
 use super::error::Failure;
 use super::fields;
@@ -14,7 +14,7 @@ use ed25519_dalek::{Signature, Verifier as _, VerifyingKey};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The scope in which the attestation's signature of a receipt is good; `None` if in none.
+/// The scope in which the attestation's signature of a receipt is valid; `None` if in none.
 pub(super) fn verify_receipt(
     form: &Form,
     attestation: &Value<'_>,
@@ -36,16 +36,16 @@ pub(super) fn verify_receipt(
     Ok(scopes.iter().find(good).copied())
 }
 
-/// The keys that receipts name again and again, decoded once. Safe for all threads.
+/// A cache of decoded keys, shared by threads: receipts name the same keys many times.
 #[derive(Default)]
 pub(super) struct Keys(Mutex<HashMap<[u8; 32], Option<Key>>>);
 
-/// How many keys are remembered; whoever has more gets them decoded each time.
+/// The capacity of the cache; further keys are decoded each time.
 const MAX_KEYS: usize = 1024;
 
 impl Keys {
     fn get(&self, bytes: [u8; 32]) -> Option<Key> {
-        // An entry is inserted whole or not at all.
+        // A poisoned lock is safe here: each insertion is complete or absent.
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = known().get(&bytes) {
             return *key;
@@ -64,26 +64,27 @@ impl Keys {
 pub(super) struct Key(VerifyingKey);
 
 impl Key {
-    /// `None` for what is no point, not encoded canonically, or of small order.
+    /// `None` if the bytes are not a point, not encoded canonically, or of small order.
     pub(super) fn new(bytes: [u8; 32]) -> Option<Self> {
-        // The library decodes a y of the field's order or above, which others refuse.
+        // The library accepts a y of the field's order or above, which others refuse.
         if !is_canonical(bytes) {
             return None;
         }
         VerifyingKey::from_bytes(&bytes).ok().filter(|key| !key.is_weak()).map(Self)
     }
 
-    /// Whether the signature is good: the verdict of `verify_strict`, in less time.
+    /// Whether the signature is valid: the same result as `verify_strict`, in less time.
     ///
-    /// `verify` computes R and compares its encoding, which is the canonical one. So a good R is of
-    /// small order exactly if it is one of [`SMALL_ORDER`], and need not be decoded for that.
+    /// `verify` computes R and compares it with the signature's bytes, so that a valid R is encoded
+    /// canonically. Comparing these bytes with [`SMALL_ORDER`] therefore finds every R of small
+    /// order without decoding it.
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let small = SMALL_ORDER.iter().any(|point| signature.starts_with(point));
         !small && self.0.verify(message, &Signature::from_bytes(signature)).is_ok()
     }
 }
 
-/// The canonical encodings of the eight points of small order, without and with the sign of x.
+/// The canonical encodings of the eight points of small order.
 const SMALL_ORDER: [[u8; 32]; 8] = {
     const FOURTH: [u8; 32] = [0; 32];
     const FIRST: [u8; 32] = with(0, 1, FOURTH);
@@ -115,7 +116,7 @@ const fn with(at: usize, byte: u8, mut point: [u8; 32]) -> [u8; 32] {
     point
 }
 
-/// Whether y is below 2^255 - 19, the sign of x aside. Little end first.
+/// Whether y (little-endian, without the sign bit of x) is below 2^255 - 19.
 fn is_canonical(mut bytes: [u8; 32]) -> bool {
     bytes[31] &= 0x7f;
     let high = bytes[31] == 0x7f && bytes[1..31].iter().all(|byte| *byte == 0xff);
@@ -130,7 +131,7 @@ mod tests {
     use ed25519_dalek::{Signer as _, SigningKey};
     use sha2::{Digest as _, Sha512};
 
-    /// The order of the group, little end first.
+    /// The order of the group, little-endian.
     const ORDER: [u8; 32] = [
         0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde,
         0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_signature_is_good_for_one_message_and_one_key() {
+    fn valid_signature_verifies_only_its_message_and_key() {
         let (key, signature) = signed();
         let good = Key::new(key).unwrap();
         assert!(good.verifies(b"message", &signature));
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_of_a_signature_breaks_it() {
+    fn signature_with_a_flipped_bit_is_refused() {
         let (key, signature) = signed();
         let key = Key::new(key).unwrap();
         for bit in 0..512 {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_beyond_the_order_is_refused() {
+    fn scalar_beyond_the_group_order_is_refused() {
         let (key, mut signature) = signed();
         let mut carry = 0u16;
         for (byte, add) in signature[32..].iter_mut().zip(ORDER) {
@@ -199,8 +200,8 @@ mod tests {
         }
     }
 
-    /// A key that is `a` times the base point plus a point of small order, and a signature with an R
-    /// of `r` times the base point plus another: its equation holds where the two cancel out.
+    /// A key that is `a` times the base point plus a point of small order, and a signature with an
+    /// R of `r` times the base point plus another: its equation holds where the two cancel out.
     fn crafted(
         a: Scalar,
         r: Scalar,
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_that_of_strict_verification_whatever_the_orders() {
+    fn result_equals_strict_verification_for_all_torsion() {
         let (mut good, mut only_lax) = (0, 0);
         for round in 0..64_u64 {
             let message = round.to_le_bytes();
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_points_of_small_order_are_all_there() {
+    fn small_order_table_is_complete() {
         let mut known = SMALL_ORDER;
         let mut all = EIGHT_TORSION.map(|point| point.compress().0);
         known.sort_unstable();
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_not_encoded_canonically_are_refused() {
+    fn non_canonical_keys_are_refused() {
         let mut refused = 0;
         for low in 0xed..=0xff_u8 {
             for sign in [0x7f, 0xff] {

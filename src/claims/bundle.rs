@@ -1,23 +1,23 @@
 //! The manifest of a bundle: design section 5.
 //!
-//! A manifest is read whole, judged by its schema and its order, and kept as the facts that later
-//! checks are about. It is never trusted before those checks: `bundle_id` is what it says,
-//! `computed_id` what it is.
+//! A manifest is parsed, validated against its schema and for its order, and reduced to the facts
+//! that later checks need. Declared values are kept apart from computed ones: `bundle_id` is
+//! declared, `computed_id` is computed, and a check compares them.
 
 use super::canonical::{Change, Hash, Members, changed};
 use super::error::{Code, Failure, cut, quoted};
 use super::fields;
 use super::options::Limits;
-use super::schema::Misfit;
+use super::schema::Violation;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::slice;
 
-/// The manifest's place in a report.
+/// The name of the manifest in a report's `path`.
 pub(super) const BUNDLE: &str = "bundle.json";
 
-/// Member names that say when or where something ran.
+/// Member names that reveal when or where something ran.
 const FORBIDDEN_NAMES: [&str; 12] = [
     "timestamp",
     "created_at",
@@ -33,14 +33,14 @@ const FORBIDDEN_NAMES: [&str; 12] = [
     "locale",
 ];
 
-/// What a step reads, and what an artifact is a piece of.
+/// A source: what a step reads, and what an artifact is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Symbol,
     Section,
 }
 
-/// A piece of text that was sent.
+/// An artifact: a piece of text that was sent.
 #[derive(Debug)]
 pub(super) struct Artifact {
     pub(super) id: String,
@@ -52,10 +52,10 @@ pub(super) struct Artifact {
     pub(super) bytes: u64,
 }
 
-/// What a step reads: the kind, the reference, the slice.
+/// A source by kind, reference and slice.
 type Read = (Kind, String, Option<String>);
 
-/// What a manifest says.
+/// The facts of a manifest.
 #[derive(Debug)]
 pub(super) struct Manifest {
     pub(super) bundle_id: Hash,
@@ -68,19 +68,22 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Takes a value that matches the schema; the order and the limits are judged here.
-    pub(super) fn new(value: &Value<'_>, limits: &Limits) -> Result<Result<Self, Misfit>, Failure> {
+    /// Creates it from a value that matches the schema, and checks order and limits.
+    pub(super) fn new(
+        value: &Value<'_>,
+        limits: &Limits,
+    ) -> Result<Result<Self, Violation>, Failure> {
         let (steps, artifacts) =
             (fields::array(value, "steps")?, fields::array(value, "artifacts")?);
-        if let Err(misfit) = check_counts(steps.len(), artifacts.len(), limits) {
-            return Ok(Err(misfit));
+        if let Err(violation) = check_counts(steps.len(), artifacts.len(), limits) {
+            return Ok(Err(violation));
         }
         let artifacts = artifacts.iter().map(Artifact::new).collect::<Result<Vec<_>, _>>()?;
         let order = check_steps(steps)?
             .and_then(|()| check_artifacts(&artifacts, limits))
             .and_then(|()| check_inputs(value));
-        if let Err(misfit) = order {
-            return Ok(Err(misfit));
+        if let Err(violation) = order {
+            return Ok(Err(violation));
         }
         let reads = steps.iter().filter_map(|step| read(step).transpose());
         Ok(Ok(Self {
@@ -94,12 +97,13 @@ impl Manifest {
         }))
     }
 
-    /// The root hash of its artifacts.
+    /// The root hash, computed from the listed artifacts.
     pub(super) fn computed_root(&self) -> Hash {
         root_hash(self.artifacts.iter().map(|artifact| (artifact.id.as_str(), artifact.sha256)))
     }
 
-    /// The first artifact path that could lead elsewhere, or that systems read differently.
+    /// Refuses the first artifact path that could lead outside the bundle, or that systems
+    /// interpret differently.
     pub(super) fn check_paths(&self) -> Result<(), Failure> {
         match self.artifacts.iter().find(|artifact| segments(&artifact.path).is_none()) {
             None => Ok(()),
@@ -114,7 +118,7 @@ impl Manifest {
         }
     }
 
-    /// The first artifact that is a slice of everything.
+    /// Refuses the first artifact whose slice selects everything.
     pub(super) fn check_slices(&self) -> Result<(), Failure> {
         let all = |artifact: &&Artifact| artifact.slice.as_deref().is_some_and(is_all);
         self.artifacts.iter().find(all).map_or(Ok(()), |artifact| {
@@ -123,7 +127,7 @@ impl Manifest {
         })
     }
 
-    /// The first artifact that no step reads.
+    /// Refuses the first artifact that no step reads.
     pub(super) fn check_bounds(&self) -> Result<(), Failure> {
         let unbounded = |artifact: &&Artifact| {
             let Artifact { kind, reference, slice, .. } = artifact;
@@ -135,7 +139,7 @@ impl Manifest {
         })
     }
 
-    /// The first member that says when or where something ran.
+    /// Refuses the first member that reveals when or where something ran.
     pub(super) fn check_forbidden(&self) -> Result<(), Failure> {
         self.forbidden.clone().map_or(Ok(()), Err)
     }
@@ -162,7 +166,7 @@ impl Artifact {
 pub(super) fn bundle_id(manifest: &Value<'_>) -> Result<Hash, Failure> {
     let members = |value: &Value<'_>, name: &str| match value {
         Value::Object(_) => Ok(()),
-        _ => Err(Failure::internal(&format!("{name} is no object"))),
+        _ => Err(Failure::internal(&format!("{name} is not an object"))),
     };
     let hashes = fields::member(manifest, "hashes")?;
     members(manifest, BUNDLE)?;
@@ -189,11 +193,11 @@ pub(super) fn root_hash<'a>(artifacts: impl Iterator<Item = (&'a str, Hash)>) ->
     if lines.is_empty() { Hash::of("\n") } else { Hash::of(lines.concat()) }
 }
 
-/// The names that lead to an artifact; `None` for a path that could lead elsewhere.
+/// The path segments of an artifact; `None` if the path could lead outside the bundle.
 pub(super) fn segments(path: &str) -> Option<Vec<&str>> {
     let plain = |char: char| char >= ' ' && !matches!(char, '\u{7f}' | '\\' | ':');
     let segments: Vec<&str> = path.split('/').collect();
-    // An empty segment, "." and ".." all end so, or are empty.
+    // This covers "." and ".." and empty segments.
     let named = |segment: &&str| !segment.is_empty() && !segment.ends_with(['.', ' ']);
     let good = path.chars().all(plain)
         && segments.len() >= 2
@@ -202,73 +206,74 @@ pub(super) fn segments(path: &str) -> Option<Vec<&str>> {
     good.then_some(segments)
 }
 
-/// Whether a slice takes everything.
+/// Whether a slice selects everything.
 pub(super) fn is_all(slice: &str) -> bool {
     let blank = |char| matches!(char, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r');
     slice.trim_matches(blank).eq_ignore_ascii_case("all")
 }
 
-fn check_counts(steps: usize, artifacts: usize, limits: &Limits) -> Result<(), Misfit> {
+fn check_counts(steps: usize, artifacts: usize, limits: &Limits) -> Result<(), Violation> {
     for (count, limit, name) in
         [(steps, limits.max_steps, "steps"), (artifacts, limits.max_artifacts, "artifacts")]
     {
         if count as u64 > limit {
-            return Err(Misfit::at(format!("more than {limit} {name}"), format!("/{name}")));
+            return Err(Violation::at(format!("more than {limit} {name}"), format!("/{name}")));
         }
     }
     Ok(())
 }
 
-/// Steps are strictly ascending by number and id, and no id comes twice.
-fn check_steps(steps: &[Value<'_>]) -> Result<Result<(), Misfit>, Failure> {
+/// Checks that steps ascend strictly by number and id, without duplicate ids.
+fn check_steps(steps: &[Value<'_>]) -> Result<Result<(), Violation>, Failure> {
     let key = |step| {
         Ok::<_, Failure>((fields::natural(step, "ordinal")?, fields::text(step, "step_id")?))
     };
     let keys = steps.iter().map(key).collect::<Result<Vec<_>, _>>()?;
     if let Some(at) = first_unsorted(&keys) {
         let message = "steps must be ordered by ordinal and step_id";
-        return Ok(Err(Misfit::at(message, format!("/steps/{at}"))));
+        return Ok(Err(Violation::at(message, format!("/steps/{at}"))));
     }
     let mut seen = HashSet::new();
     let twice = keys.iter().position(|(_, id)| !seen.insert(*id));
     Ok(twice.map_or(Ok(()), |at| {
-        Err(Misfit::at("two steps have this step_id", format!("/steps/{at}/step_id")))
+        Err(Violation::at("two steps have this step_id", format!("/steps/{at}/step_id")))
     }))
 }
 
-/// Artifacts are strictly ascending by id, no path comes twice, and their sizes are bounded.
-fn check_artifacts(artifacts: &[Artifact], limits: &Limits) -> Result<(), Misfit> {
+/// Checks that artifacts ascend strictly by id, without duplicate paths, and within the size
+/// limits.
+fn check_artifacts(artifacts: &[Artifact], limits: &Limits) -> Result<(), Violation> {
     let ids: Vec<&str> = artifacts.iter().map(|artifact| artifact.id.as_str()).collect();
     if let Some(at) = first_unsorted(&ids) {
         let message = "artifacts must be ordered by artifact_id, each once";
-        return Err(Misfit::at(message, format!("/artifacts/{at}")));
+        return Err(Violation::at(message, format!("/artifacts/{at}")));
     }
     let (mut paths, mut total) = (HashSet::new(), 0u64);
     for (at, artifact) in artifacts.iter().enumerate() {
         if !paths.insert(artifact.path.to_ascii_lowercase()) {
             let message = "two artifacts have this path, perhaps in other letter case";
-            return Err(Misfit::at(message, format!("/artifacts/{at}/path")));
+            return Err(Violation::at(message, format!("/artifacts/{at}/path")));
         }
         total = total.saturating_add(artifact.bytes);
         let limit = limits.max_artifact_bytes;
         if artifact.bytes > limit {
             let message = format!("the artifact is larger than {limit} bytes");
-            return Err(Misfit::at(message, format!("/artifacts/{at}/bytes")));
+            return Err(Violation::at(message, format!("/artifacts/{at}/bytes")));
         }
     }
     if total > limits.max_total_bytes {
         let message = format!("all artifacts are larger than {} bytes", limits.max_total_bytes);
-        return Err(Misfit::at(message, "/artifacts"));
+        return Err(Violation::at(message, "/artifacts"));
     }
     Ok(())
 }
 
-fn check_inputs(manifest: &Value<'_>) -> Result<(), Misfit> {
+fn check_inputs(manifest: &Value<'_>) -> Result<(), Violation> {
     for name in ["symbols", "files", "slices"] {
         let list = manifest.get("inputs").and_then(|inputs| inputs.get(name));
         let Some(list) = list.and_then(Value::as_array) else { continue };
         if !list.is_sorted_by_key(|entry| entry.as_str().unwrap_or_default()) {
-            return Err(Misfit::at("the list must be sorted", format!("/inputs/{name}")));
+            return Err(Violation::at("the list must be sorted", format!("/inputs/{name}")));
         }
     }
     Ok(())
@@ -278,7 +283,7 @@ fn first_unsorted<T: PartialOrd>(keys: &[T]) -> Option<usize> {
     keys.windows(2).position(|pair| pair[0] >= pair[1]).map(|at| at + 1)
 }
 
-/// What a step reads; `None` if it names nothing.
+/// The source that a step reads; `None` if the step names none.
 fn read(step: &Value<'_>) -> Result<Option<Read>, Failure> {
     let (kind, name) = match fields::text(step, "op")? {
         "READ_SYMBOL" => (Kind::Symbol, "symbol_id"),
@@ -294,7 +299,7 @@ fn read(step: &Value<'_>) -> Result<Option<Read>, Failure> {
     Ok(reference?.map(|reference| (kind, reference.to_owned(), slice.map(str::to_owned))))
 }
 
-/// The first forbidden name or absolute path, in the order of the file.
+/// The first forbidden member name or absolute path, in document order.
 fn forbidden(manifest: &Value<'_>) -> Option<Failure> {
     enum Rest<'v, 'a> {
         Elements(slice::Iter<'v, Value<'a>>),
@@ -329,7 +334,7 @@ fn is_forbidden(name: &str) -> bool {
     FORBIDDEN_NAMES.iter().any(|forbidden| name.eq_ignore_ascii_case(forbidden))
 }
 
-/// Whether a text is a path that starts at a root, of any system.
+/// Whether a string is an absolute path on any operating system.
 pub(super) fn is_absolute(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes {
@@ -344,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_goes_down_from_artifacts() {
+    fn artifact_path_must_stay_below_artifacts() {
         for good in
             ["artifacts/a", "artifacts/a/b.txt", "artifacts/.hidden", "artifacts/ a", "artifacts/é"]
         {
@@ -378,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_all_in_any_case_between_blanks() {
+    fn all_slice_ignores_case_and_blanks() {
         for all in ["ALL", "all", " \t\n\u{b}\u{c}\rAlL "] {
             assert!(is_all(all), "{all:?}");
         }
@@ -389,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn absolute_paths_of_all_systems_are_seen() {
+    fn absolute_paths_of_all_systems_are_found() {
         for path in
             ["/", "/etc", "\\\\host", "C:", "c:/x", "Z:\\x", "file://x", "FILE:///", "~/x", "~\\x"]
         {

@@ -1,7 +1,7 @@
 //! Canonical JSON and what is hashed of it: design sections 2 and 3.
 //!
-//! Invariant: two values that are equal have one canonical text, and a hash is over that text, never
-//! over the bytes of a file: white space and the order of members change no hash.
+//! Invariant: equal values have the same canonical text, and hashes cover that text, not the bytes
+//! of a file, so that white space and member order do not affect them.
 
 use crate::json::{self, Escape};
 use crate::text::hex;
@@ -13,7 +13,7 @@ use std::fmt;
 /// The members of an object, as a [`Value`] holds them.
 pub(super) type Members<'a> = [(Cow<'a, str>, Value<'a>)];
 
-/// The canonical text of a value, with the line feed that ends every file.
+/// The canonical text of a value, with a final line feed, as in every file.
 pub(super) fn canon_lf(value: &Value<'_>) -> String {
     let mut out = canon(value);
     out.push('\n');
@@ -27,20 +27,20 @@ pub(super) fn canon(value: &Value<'_>) -> String {
     out
 }
 
-/// Room for a receipt or a claim with a few steps, in bytes.
+/// Initial capacity in bytes: enough for a receipt or claim with a few steps.
 const USUAL_SIZE: usize = 2 << 10;
 
-/// What becomes of a member in [`changed`].
+/// How [`changed`] treats a member.
 pub(super) enum Change<'a> {
-    /// It stays.
+    /// Keep it.
     Keep,
-    /// It is left out.
+    /// Leave it out.
     Drop,
-    /// It gets this canonical text as its value.
+    /// Replace its value by this canonical text.
     Set(&'a str),
 }
 
-/// The canonical text of an object of which some members are changed.
+/// The canonical text of an object with some members changed.
 pub(super) fn changed<'a>(members: &Members<'_>, change: impl Fn(&str) -> Change<'a>) -> String {
     let mut sorted: Vec<_> = members.iter().collect();
     sorted.sort_unstable_by_key(|(name, _)| name);
@@ -65,7 +65,7 @@ pub(super) fn changed<'a>(members: &Members<'_>, change: impl Fn(&str) -> Change
     out
 }
 
-/// A SHA-256.
+/// A SHA-256 hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Hash(pub(super) [u8; 32]);
 
@@ -74,7 +74,7 @@ impl Hash {
         Self(Sha256::digest(data).into())
     }
 
-    /// Reads 64 lower-case hexadecimal digits.
+    /// Parses 64 lower-case hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         hex::decode_lower(text.as_bytes()).map(Self)
     }

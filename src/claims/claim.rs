@@ -3,32 +3,32 @@
 use super::canonical::{Change, Hash, changed};
 use super::error::Failure;
 use super::fields;
-use super::schema::Misfit;
+use super::schema::Violation;
 use crate::value::Value;
 
-/// A kind of compression that a claim is about.
+/// A component of a claim: one kind of compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Component {
-    /// The specification's name for it.
+    /// Its name in the specification.
     pub(super) name: &'static str,
-    /// The member that holds its tokens.
+    /// The member with its token count.
     pub(super) member: &'static str,
     pub(super) included: bool,
-    /// The tokens that are claimed, whether included or not.
+    /// The claimed token count, included or not.
     pub(super) tokens: Option<u64>,
 }
 
-/// The names of the components that can be computed, and the members of their tokens.
+/// The components that can be computed: name, and member with the token count.
 pub(super) const COMPONENTS: [(&str, &str); 3] = [
     ("vector_db_only", "vector_db_tokens"),
     ("symbol_lang", "symbol_lang_tokens"),
     ("cas", "cas_tokens"),
 ];
 
-/// Members that say something which nothing here can check.
+/// Members of a claim that cannot be verified.
 pub(super) const UNVERIFIED: [&str; 2] = ["notes", "task_performance"];
 
-/// What a claim says.
+/// The facts of a claim.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) hash: Hash,
@@ -46,16 +46,16 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Takes a value that matches the schema; names and the hash are judged here.
-    pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Misfit>, Failure> {
+    /// Creates it from a value that matches the schema, and checks names and hash.
+    pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Violation>, Failure> {
         let metrics = fields::member(value, "reported_metrics")?;
         let mut included = Vec::new();
         let mut seen = Vec::new();
         for component in fields::array(value, "components")? {
             let name = fields::text(component, "name")?;
             if seen.contains(&name) {
-                let message = format!("the component {name} comes twice");
-                return Ok(Err(Misfit::at(message, "/components")));
+                let message = format!("duplicate component {name}");
+                return Ok(Err(Violation::at(message, "/components")));
             }
             seen.push(name);
             if fields::boolean(component, "included")? {
@@ -65,7 +65,7 @@ impl Claim {
         let hash = claim_hash(value)?;
         if fields::hash(value, "claim_hash")? != hash {
             let message = format!("the claim is not what its claim_hash says; it has {hash}");
-            return Ok(Err(Misfit::at(message, "/claim_hash")));
+            return Ok(Err(Violation::at(message, "/claim_hash")));
         }
         let mut components = [Component { name: "", member: "", included: false, tokens: None }; 3];
         for (component, (name, member)) in components.iter_mut().zip(COMPONENTS) {
@@ -97,15 +97,16 @@ impl Claim {
 fn ratio(value: &Value<'_>) -> Result<f64, Failure> {
     match value {
         Value::Float(value) => Ok(*value),
-        // The only integer above 0 and not above 1.
+        // The schema requires 0 < ratio <= 1, so that an integer can only be 1.
         Value::Int(1) => Ok(1.0),
         _ => Err(Failure::internal("the schema lets compression_ratio be something else")),
     }
 }
 
-/// The hash of a claim without the member that holds it.
+/// The hash of a claim, computed without its `claim_hash` member.
 pub(super) fn claim_hash(claim: &Value<'_>) -> Result<Hash, Failure> {
-    let members = claim.as_object().ok_or_else(|| Failure::internal("the claim is no object"))?;
+    let members =
+        claim.as_object().ok_or_else(|| Failure::internal("the claim is not an object"))?;
     let mut text = changed(members, |name| match name {
         "claim_hash" => Change::Drop,
         _ => Change::Keep,

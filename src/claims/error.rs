@@ -1,11 +1,11 @@
-//! Why a claim is refused: the codes of the specification, section 6.
+//! Errors: the codes of the specification (section 6) for refused claims, and those of producers.
 //!
-//! A code fixes its phase and its exit code, so that no place can combine them otherwise.
+//! Each code has a fixed phase and exit code.
 
 use crate::excerpt::excerpt;
 use std::path::{Path, PathBuf};
 
-/// How many code points of the input a report's `path` may show.
+/// The maximum length of a report's `path`, in code points.
 const PATH_CHARS: usize = 100;
 
 macro_rules! codes {
@@ -30,7 +30,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $phase,)* }
             }
 
-            /// 1 for a claim that is not true, 2 for input that cannot be judged, 3 for a bug.
+            /// 1 for a false claim, 2 for input that cannot be verified, 3 for a bug.
             pub fn exit_code(self) -> u8 {
                 match self { $(Self::$variant => $exit,)* }
             }
@@ -41,31 +41,31 @@ macro_rules! codes {
 codes! {
     /// The bundle's folder or its manifest is missing.
     BundleNotFound "BUNDLE_NOT_FOUND" "Input" 2,
-    /// The manifest is not what its schema says.
+    /// The manifest does not match its schema.
     InvalidBundleSchema "INVALID_BUNDLE_SCHEMA" "Schema" 2,
-    /// The claim is not what its schema says.
+    /// The claim does not match its schema.
     InvalidClaimSchema "INVALID_CLAIM_SCHEMA" "Schema" 2,
-    /// A receipt is not what its schema says.
+    /// A receipt does not match its schema.
     InvalidReceiptSchema "INVALID_RECEIPT_SCHEMA" "Schema" 2,
-    /// The trust policy is not what its schema says.
+    /// The trust policy does not match its schema.
     InvalidTrustPolicySchema "INVALID_TRUST_POLICY_SCHEMA" "Schema" 2,
-    /// The bundle is not the one that is named.
+    /// The bundle's id differs from the computed or claimed one.
     BundleIdMismatch "BUNDLE_ID_MISMATCH" "Bundle" 1,
-    /// The list of artifacts is not the one that is named.
+    /// The root hash differs from that of the listed artifacts.
     RootHashMismatch "ROOT_HASH_MISMATCH" "Bundle" 1,
-    /// An artifact is not the one that is named.
+    /// An artifact's content does not match its hash.
     ArtifactHashMismatch "ARTIFACT_HASH_MISMATCH" "Bundle" 1,
-    /// An artifact is a slice of everything.
+    /// The slice of an artifact selects everything.
     ForbiddenAllSlice "FORBIDDEN_ALL_SLICE" "Bundle" 1,
     /// No step reads an artifact.
     UnboundedArtifact "UNBOUNDED_ARTIFACT" "Bundle" 1,
-    /// The manifest holds a time, a place or a path that it may not.
+    /// The manifest contains a time, host or absolute path.
     ForbiddenField "FORBIDDEN_FIELD" "Bundle" 1,
-    /// A receipt does not follow the one before it.
+    /// A receipt does not name the hash of the one before it.
     ReceiptChainBroken "RECEIPT_CHAIN_BROKEN" "Receipt" 1,
-    /// A receipt is not what its hash says.
+    /// A receipt does not match its hash.
     ReceiptHashMismatch "RECEIPT_HASH_MISMATCH" "Receipt" 1,
-    /// The numbers of the receipts are not 0, 1, 2 and so on.
+    /// The indices of the receipts are not 0, 1, 2 and so on.
     ReceiptIndexGap "RECEIPT_INDEX_GAP" "Receipt" 1,
     /// Receipts are required and there are none.
     MissingReceipts "MISSING_RECEIPTS" "Receipt" 2,
@@ -75,34 +75,34 @@ codes! {
     AttestationInvalid "ATTESTATION_INVALID" "Attestation" 1,
     /// The trust policy does not know the signer.
     ValidatorNotFound "VALIDATOR_NOT_FOUND" "Trust" 1,
-    /// The trust policy has switched the signer off.
+    /// The signer is disabled in the trust policy.
     ValidatorDisabled "VALIDATOR_DISABLED" "Trust" 1,
-    /// The trust policy does not let the signer sign this.
+    /// The trust policy does not allow the signer to sign this kind of file.
     ScopeMismatch "SCOPE_MISMATCH" "Trust" 1,
-    /// The signer's build is not the one of the trust policy.
+    /// The signer's build differs from the one in the trust policy.
     BuildIdMismatch "BUILD_ID_MISMATCH" "Trust" 1,
     /// The Merkle root is not that of the receipts.
     MerkleRootMismatch "MERKLE_ROOT_MISMATCH" "Merkle" 1,
     /// The Merkle attestation does not verify, or is about other receipts.
     MerkleAttestationInvalid "MERKLE_ATTESTATION_INVALID" "Merkle" 1,
-    /// The claim is about something that cannot be computed yet.
+    /// The claim includes a component that cannot be computed.
     NotImplemented "NOT_IMPLEMENTED" "Metric" 1,
-    /// A metric is not what the artifacts give.
+    /// A claimed metric differs from the computed one.
     MetricMismatch "METRIC_MISMATCH" "Metric" 1,
-    /// A component or a count is not what the artifacts give.
+    /// A claimed component or count differs from the computed one.
     ComponentMismatch "COMPONENT_MISMATCH" "Metric" 1,
     /// A bug in this program; no input reaches it.
     InternalError "INTERNAL_ERROR" "System" 3,
 }
 
-/// The first reason why a claim is refused.
+/// Why a claim is refused: the first check that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The specification's code.
     pub code: Code,
-    /// One line of English, a function of the inputs alone.
+    /// One line of English that depends on the inputs only.
     pub message: String,
-    /// Which input, by its role: never where it lies on the disk.
+    /// The input, by role and JSON Pointer; never its location on disk.
     pub path: Option<String>,
 }
 
@@ -115,36 +115,36 @@ impl Failure {
         Self { path: Some(path.into()), ..self }
     }
 
-    /// What was checked before is not so: a bug.
+    /// An internal inconsistency: a bug in this program.
     #[cold]
     pub(super) fn internal(what: &str) -> Self {
         Self::new(Code::InternalError, format!("internal error: {what}"))
     }
 }
 
-/// Why a producer refuses to write what no verification would accept, or cannot write it.
+/// Why a producer fails: the result would not verify, or cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ProduceError {
-    /// An argument that no verification would accept.
+    /// An argument whose result would not verify.
     #[error("{field}: {message}")]
     Argument {
-        /// Which argument.
+        /// The argument.
         field: &'static str,
         /// Why, and what to do.
         message: String,
     },
-    /// A manifest, receipt or claim that is given does not verify.
+    /// A given manifest, receipt or claim does not verify.
     #[error("{}", .0.message)]
     Refused(Failure),
-    /// The system has no randomness for a key.
-    #[error("the system has no randomness to make a key of")]
+    /// The system provides no randomness for a key.
+    #[error("the system provides no randomness for a new key")]
     Randomness,
-    /// Something stands where a file or folder should be written.
+    /// Something else exists where a file or folder should be written.
     #[error("{}: {message}", excerpt(&path.to_string_lossy()))]
     Occupied {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What, and what to do.
+        /// What exists there, and what to do.
         message: String,
     },
     /// A file cannot be written or read.
@@ -177,15 +177,15 @@ impl ProduceError {
     }
 }
 
-/// A path of the input as a report shows it, cut where it is long.
+/// A path for a report, cut to its maximum length.
 pub(super) fn cut(path: &str) -> &str {
     path.char_indices().nth(PATH_CHARS).map_or(path, |(end, _)| &path[..end])
 }
 
-/// A text of the input on one line, which no terminal takes for a command: what is not to be seen, or
-/// changes the direction of what follows, is escaped.
+/// A string of the input on one line, safe for a terminal: control, invisible and
+/// direction-changing characters are escaped.
 pub fn one_line(text: &str) -> String {
-    // Debug escapes quotes and backslashes too, which are harmless here.
+    // `escape_debug` also escapes quotes and backslashes, which are harmless here.
     let escape = |char: char| match char {
         '"' | '\'' | '\\' => char.to_string(),
         _ => char.escape_debug().to_string(),
@@ -193,7 +193,7 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// The place of artifact `path`, or of another text of the input.
+/// A string of the input, quoted and cut for a message.
 pub(super) fn quoted(text: &str) -> String {
     excerpt(text)
 }
@@ -203,7 +203,7 @@ mod tests {
     use super::one_line;
 
     #[test]
-    fn nothing_unseen_and_no_new_line_is_left() {
+    fn one_line_escapes_control_and_invisible_characters() {
         let hostile = "a\x1b[2J\r\n\u{9b}\u{202e}\u{2066}\u{2028}\u{200b}\0\u{feff}";
         let shown = one_line(hostile);
         assert!(shown.is_ascii() && !shown.contains(|char: char| char.is_control()), "{shown}");

@@ -1,6 +1,7 @@
-//! Members of a value whose schema has been checked: what the schema promises is there.
+//! Typed members of a value that has passed its schema.
 //!
-//! A promise that is not kept is a bug and ends as `INTERNAL_ERROR`, never as a wrong verdict.
+//! A member that contradicts the schema is a bug and ends as `INTERNAL_ERROR`, never as a wrong
+//! verdict.
 
 use super::canonical::Hash;
 use super::error::Failure;
@@ -21,7 +22,7 @@ pub(super) fn text<'v>(value: &'v Value<'_>, name: &str) -> Result<&'v str> {
     member(value, name)?.as_str().ok_or_else(|| broken(name))
 }
 
-/// A text that may be absent, or null.
+/// A string that may be absent or null.
 pub(super) fn optional_text<'v>(value: &'v Value<'_>, name: &str) -> Result<Option<&'v str>> {
     match value.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -44,7 +45,7 @@ pub(super) fn natural(value: &Value<'_>, name: &str) -> Result<u64> {
     optional_natural(value, name)?.ok_or_else(|| broken(name))
 }
 
-/// A natural number that may be absent, or null.
+/// A non-negative integer that may be absent or null.
 pub(super) fn optional_natural(value: &Value<'_>, name: &str) -> Result<Option<u64>> {
     match value.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -57,7 +58,7 @@ pub(super) fn hash(value: &Value<'_>, name: &str) -> Result<Hash> {
     Hash::parse(text(value, name)?).ok_or_else(|| broken(name))
 }
 
-/// A hash that may be absent, or null.
+/// A hash that may be absent or null.
 pub(super) fn optional_hash(value: &Value<'_>, name: &str) -> Result<Option<Hash>> {
     let Some(text) = optional_text(value, name)? else { return Ok(None) };
     Hash::parse(text).map(Some).ok_or_else(|| broken(name))

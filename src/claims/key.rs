@@ -1,7 +1,8 @@
-//! Secret Ed25519 keys, and the files that keep them.
+//! Secret Ed25519 keys and their files.
 //!
-//! Invariant: a secret is in no message and no `Debug`, and every copy that is made here is wiped. A
-//! key file holds the seed as 64 hexadecimal digits and a line feed; on Unix its owner alone reads it.
+//! Invariant: no message and no `Debug` output contains a secret, and every copy made here is
+//! wiped. A key file holds the seed as 64 hexadecimal digits and a line feed; on Unix only its
+//! owner can read it.
 
 use super::error::ProduceError;
 use super::signer::Signer;
@@ -15,19 +16,19 @@ use zeroize::Zeroizing;
 
 type Result<T> = std::result::Result<T, ProduceError>;
 
-/// How many bytes a key file may have: its digits, and some white space.
+/// The maximum size of a key file in bytes: its digits and some white space.
 const MAX_FILE: usize = 256;
 
 /// A secret Ed25519 key.
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
 impl SigningKey {
-    /// The key of a seed.
+    /// Creates the key of a seed.
     pub fn new(seed: &[u8; 32]) -> Self {
         Self(ed25519_dalek::SigningKey::from_bytes(seed))
     }
 
-    /// A new key, from the system's randomness.
+    /// Generates a key from the system's randomness.
     ///
     /// # Errors
     /// [`ProduceError::Randomness`]: the system has none.
@@ -37,15 +38,15 @@ impl SigningKey {
         Ok(Self::new(&seed))
     }
 
-    /// Reads a key file, a regular one, of which it reads 256 bytes at most.
+    /// Reads a key file. It must be a regular file; at most 256 bytes are read.
     ///
     /// # Errors
-    /// [`ProduceError::Io`]: it cannot be read; [`ProduceError::Argument`]: it is no key file. The
-    /// message shows nothing of it: it may be most of a secret.
+    /// [`ProduceError::Io`]: it cannot be read; [`ProduceError::Argument`]: it is not a key file.
+    /// The message shows none of its content, which may be most of a secret.
     pub fn load(path: &Path) -> Result<Self> {
         let mut bytes = Zeroizing::new([0; MAX_FILE + 1]);
         let failed = |error| ProduceError::io(path, error);
-        // Whoever waits for the other end of a FIFO in here cannot be interrupted.
+        // Opening a FIFO would block without a way to interrupt it.
         if !path.metadata().map_err(failed)?.is_file() {
             return Err(ProduceError::argument("path", "a key is in a regular file, not in this"));
         }
@@ -64,10 +65,10 @@ impl SigningKey {
         Ok(Self::new(&seed))
     }
 
-    /// Writes a key file, never in the place of another file; on Unix for its owner alone.
+    /// Writes a key file. Never overwrites a file; on Unix only the owner can read it.
     ///
     /// # Errors
-    /// [`ProduceError::Io`]: there is a file, or it cannot be written.
+    /// [`ProduceError::Io`]: the file exists already, or cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let seed = self.seed();
         let mut text = Zeroizing::new([b'\n'; 65]);
@@ -83,18 +84,18 @@ impl SigningKey {
         let failed = |error| ProduceError::io(path, error);
         let mut file = options.open(path).map_err(failed)?;
         file.write_all(text.as_ref()).map_err(|error| {
-            // Half a key is worth nothing, and would be in the way of the next.
+            // An incomplete key file is useless and would block the next attempt.
             let _gone = fs::remove_file(path);
             failed(error)
         })
     }
 
-    /// The secret itself, to be kept.
+    /// The secret seed.
     pub fn seed(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.0.to_bytes())
     }
 
-    /// The key by which others verify, as hexadecimal digits.
+    /// The public key, as hexadecimal digits.
     pub fn public_key(&self) -> String {
         hex::encode(self.0.verifying_key().as_bytes())
     }
@@ -118,7 +119,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Reads until the buffer is full or the file ends; how many bytes that were.
+/// Reads until the buffer is full or the file ends. Returns the number of bytes read.
 fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut size = 0;
     while size < buffer.len() {
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_kept_in_a_file_that_nothing_replaces() {
+    fn key_file_is_never_replaced() {
         let name = format!("compactwire-key-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let key = SigningKey::new(&[0xa9; 32]);

@@ -1,4 +1,4 @@
-//! Values, made of their parts.
+//! Constructors of JSON values.
 
 use super::canonical::Hash;
 use crate::value::Value;
@@ -14,7 +14,7 @@ pub(super) fn text(text: &str) -> Value<'static> {
 }
 
 pub(super) fn number(number: u64) -> Value<'static> {
-    // Every number of a report is far below; a larger one keeps its digits.
+    // Numbers in reports are far smaller; a larger one would keep its digits.
     i64::try_from(number).map_or_else(|_| Value::BigInt(number.to_string().into()), Value::Int)
 }
 

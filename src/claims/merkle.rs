@@ -1,4 +1,4 @@
-//! One root for a chain of receipts, and its attestation: design section 9.
+//! The Merkle root of a chain of receipts, and its attestation: design section 9.
 
 use super::attestation::Key;
 use super::bundle::Manifest;
@@ -11,10 +11,11 @@ use crate::text::hex;
 use crate::value::Value;
 use sha2::{Digest, Sha256};
 
-/// The attestation's place in a report.
+/// The name of the attestation in a report's `path`.
 pub(super) const ATTESTATION: &str = "merkle_attestation.json";
 
-/// The root over hashes, level by level; the last of an odd number counts twice. `None` over none.
+/// The Merkle root of hashes; on each level, an unpaired last hash is paired with itself. `None` if
+/// there are none.
 pub(super) fn root(mut level: Vec<Hash>) -> Option<Hash> {
     while level.len() > 1 {
         level = level.chunks(2).map(|pair| node(pair[0], pair[pair.len() - 1])).collect();
@@ -26,7 +27,7 @@ fn node(left: Hash, right: Hash) -> Hash {
     Hash(Sha256::new().chain_update(left.0).chain_update(right.0).finalize().into())
 }
 
-/// The bytes that are signed.
+/// The signed bytes.
 pub(super) fn message(root: Hash, signer: &Signer) -> Vec<u8> {
     let text = |text: &Option<Box<str>>| text.as_deref().unwrap_or_default().as_bytes().to_vec();
     [
@@ -42,7 +43,7 @@ pub(super) fn message(root: Hash, signer: &Signer) -> Vec<u8> {
     .concat()
 }
 
-/// What an attestation says.
+/// The facts of an attestation.
 #[derive(Debug)]
 pub(super) struct Attestation {
     pub(super) signer: Signer,
@@ -56,7 +57,7 @@ pub(super) struct Attestation {
 }
 
 impl Attestation {
-    /// Takes a value that matches the schema.
+    /// Creates it from a value that matches the schema.
     pub(super) fn new(value: &Value<'_>) -> Result<Self, Failure> {
         let optional =
             |name| Ok::<_, Failure>(fields::optional_text(value, name)?.map(str::to_owned));
@@ -102,7 +103,7 @@ impl Attestation {
         Err(invalid("the chain ends with another receipt", "/receipt_chain_head_hash"))
     }
 
-    /// Whether it says which run, job or bundle it is about.
+    /// Whether it names the run, job or bundle.
     pub(super) fn names_subject(&self) -> bool {
         self.run_id.is_some() || self.job_id.is_some() || self.bundle_id.is_some()
     }
@@ -137,14 +138,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_receipt_is_its_own_root_and_none_has_none() {
+    fn root_of_one_receipt_is_its_hash_and_of_none_is_none() {
         let hash = Hash::of("a");
         assert_eq!(root(vec![hash]), Some(hash));
         assert_eq!(root(vec![]), None);
     }
 
     #[test]
-    fn an_odd_node_is_paired_with_itself_on_every_level() {
+    fn unpaired_node_is_paired_with_itself_on_every_level() {
         let leaves: Vec<Hash> = (0..5).map(|leaf| Hash::of([leaf])).collect();
         let lonely = node(leaves[4], leaves[4]);
         let pairs = node(node(leaves[0], leaves[1]), node(leaves[2], leaves[3]));

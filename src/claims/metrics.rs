@@ -1,26 +1,26 @@
-//! What the artifacts give, and what the claim says: design section 10.
+//! Metrics computed from the artifacts, and their comparison with the claim: design section 10.
 //!
-//! Invariant: metrics come from artifacts whose bytes were verified, and from nothing else.
+//! Invariant: metrics are computed only from artifacts whose bytes were verified.
 
 use super::bundle::{Artifact, Kind};
 use super::claim::Claim;
 use super::error::{Code, Failure};
 
-/// How far a claimed ratio may be from the computed one, absolutely.
+/// The tolerance between claimed and computed ratio, absolute.
 const RATIO_TOLERANCE: f64 = 1e-9;
 
-/// Tokens of the hash of an artifact, and of the JSON that maps it.
+/// The token cost of an artifact's hash and its entry in the JSON map.
 const CAS_TOKENS: u64 = estimate(64) + 10;
 
-/// The claim's place in a report.
+/// The name of the claim in a report's `path`.
 pub(super) const CLAIM: &str = "claim.json";
 
-/// What the artifacts give.
+/// The computed metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Computed {
-    /// How many artifacts there are.
+    /// The number of artifacts.
     pub artifact_count: u64,
-    /// Their size in bytes.
+    /// Their total size in bytes.
     pub total_bytes: u64,
     /// Tokens of the full text.
     pub vector_db_tokens: u64,
@@ -31,7 +31,7 @@ pub struct Computed {
 }
 
 impl Computed {
-    /// Takes the artifacts and the length of the content of each.
+    /// Computes the metrics from the artifacts and the length of each content.
     pub(super) fn new(artifacts: &[Artifact], contents: &[u64]) -> Self {
         let pairs = || artifacts.iter().zip(contents.iter().copied());
         Self {
@@ -106,7 +106,7 @@ pub(super) fn check_ratio(claim: &Claim, computed: &Computed) -> Result<(), Fail
     let ratio = computed.compression_ratio();
     if !computed.claimable() {
         let message = format!(
-            "{} of {} tokens is no compression that a claim can be about",
+            "{} of {} tokens is not a reduction that a claim can state",
             computed.compressed_tokens(),
             computed.uncompressed_tokens()
         );
@@ -155,7 +155,7 @@ pub(super) fn check_unexpected(claim: &Claim) -> Result<(), Failure> {
         .map(|component| component.member)
         .or(claim.has_f3_tokens.then_some("f3_tokens"));
     unexpected.map_or(Ok(()), |member| {
-        Err(mismatch(member, "the claim gives it, and does not include the component"))
+        Err(mismatch(member, "the claim has this member, but does not include its component"))
     })
 }
 

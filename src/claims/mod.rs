@@ -1,31 +1,33 @@
-//! Compression claims: is it true that these symbols compressed that context so far?
+//! Compression claims: verifies how much a context was compressed.
 //!
-//! [`verify`] recomputes a claim from hashed artifacts, a chain of signed receipts and a trust policy,
-//! and accepts nothing that it has not checked. It is deterministic, offline and bounded, and it fails
-//! closed: a [`Report`] is `ok` only if each of [`CHECKS`] that applies has passed.
+//! [`verify`] recomputes a claim from hashed artifacts, a chain of signed receipts and a trust
+//! policy, and accepts nothing that it has not checked. It is deterministic, offline and bounded,
+//! and it fails closed: a [`Report`] is `ok` only if each of [`CHECKS`] that applies has passed.
 //!
-//! | file | says | checked by |
+//! | file | content | checked against |
 //! |---|---|---|
-//! | `bundle.json` | which artifacts were sent, and by which steps | its own hash, the claim, the receipts |
+//! | `bundle.json` | the artifacts that were sent, and the steps that read them | its own hash, the claim, the receipts |
 //! | `artifacts/...` | the text | its SHA-256 in the manifest |
-//! | `<run_id>_*.json` | what a step of the run was about | the chain of their hashes, signatures |
-//! | trust policy | whose signatures count | the caller, who chose it |
+//! | `<run_id>_*.json` | receipts: one per step of the run | the chain of their hashes, signatures |
+//! | trust policy | the accepted signers | nothing: the caller chooses it |
 //! | Merkle attestation | all receipts of the run | its root, its signature |
-//! | claim | how much smaller it became | all of the above |
+//! | claim | the claimed savings | all of the above |
 //!
-//! # Rooms
-//! `verify` is the list of checks, in order, and `steps` what each does. `options` and `report` are what goes in and comes out,
-//! `error` the codes. `files` reads, `schema` parses and judges the form, `canonical` writes what is
-//! hashed. `bundle` and `artifacts`, `claim`, `receipt`, `attestation`, `policy`, `merkle` and
-//! `metrics` each know one subject; `parallel` does the same work on many of them. `produce` makes
-//! what is verified, `key` keeps what it is signed with.
+//! # Modules
+//! `verify` lists the checks in order, and `steps` implements them. `options` are the inputs,
+//! `report` and `report_json` the result, `error` the codes. `files` opens and reads files,
+//! `schema` parses and validates them, `canonical` writes the text that is hashed. `bundle`,
+//! `artifacts`, `claim`, `receipt`, `attestation` (with `signer` and `signed`), `policy`, `merkle`
+//! and `metrics` have one subject each; `parallel` runs a function on many items. `produce` creates
+//! what `verify` checks, and `key` holds signing keys.
 //!
 //! # Where we differ
-//! The specification contradicts itself in places. A hash is over the canonical form, with the final
-//! line feed for receipts, claims and signatures, without it for `bundle_id`. A signature is over the
-//! receipt without `receipt_hash`; one over the receipt with it counts unless that is switched off.
-//! A trusted `validator_id` counts only with the key that the policy has for it. Receipts must be about
-//! the bundle. Links, carriage returns, duplicate members and unexpected metrics are refused.
+//! The specification contradicts itself in places. A hash covers the canonical form, with the final
+//! line feed for receipts, claims and signatures, without it for `bundle_id`. A signature covers
+//! the receipt without `receipt_hash`; one that includes it is accepted unless an option forbids
+//! that. A trusted `validator_id` is accepted only with the key that the policy lists for it.
+//! Receipts must be about the bundle. Links, carriage returns, duplicate members and unexpected
+//! metrics are refused.
 
 mod artifacts;
 mod attestation;

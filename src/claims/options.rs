@@ -1,4 +1,4 @@
-//! What is verified, and how strictly: design section 1, limits of section 16A.
+//! Inputs, options and limits of a verification: design sections 1 and 16A.
 
 use crate::json;
 use std::path::Path;
@@ -18,14 +18,14 @@ pub struct Inputs<'a> {
     pub merkle_attestation: Option<&'a Path>,
 }
 
-/// How far a verification is.
+/// The progress of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// What is counted: "receipts" or "artifacts".
     pub what: &'static str,
-    /// How many are done.
+    /// The number done.
     pub done: usize,
-    /// How many there are.
+    /// The total number.
     pub total: usize,
 }
 
@@ -43,15 +43,15 @@ pub struct Options {
     pub strict_identity: bool,
     /// The Merkle attestation must verify.
     pub require_merkle_attestation: bool,
-    /// How many attestations of each receipt must be good; without it, all.
+    /// How many attestations of each receipt must be valid; `None` requires all.
     pub receipt_quorum: Option<u64>,
-    /// Signatures over the receipt with its hash count, too.
+    /// Accept signatures over the receipt with its hash, too.
     pub accept_reference_scope: bool,
     /// The chain must be about this bundle.
     pub bind_receipts: bool,
-    /// Every JSON file must be its canonical form, to the byte.
+    /// Every JSON file must be in canonical form, byte for byte.
     pub require_canonical: bool,
-    /// What the inputs may cost.
+    /// Limits on the inputs.
     pub limits: Limits,
 }
 
@@ -91,7 +91,7 @@ impl Options {
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident = $default:expr;)*) => {
-        /// What the inputs may cost.
+        /// Limits on the inputs.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
             $($(#[$doc])* pub $name: u64,)*

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_in_order_and_the_first_error_wins() {
+    fn results_keep_order_and_first_error_wins() {
         let items: Vec<usize> = (0..10_000).collect();
         let double = |item: &usize| Ok::<_, usize>(item * 2);
         let doubled = try_map(&items, &mut |_| (), double).unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_item_is_worked_on_once() {
+    fn every_item_is_processed_once() {
         let items: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
         let add = |item: &AtomicUsize| Ok::<_, ()>(item.fetch_add(1, Ordering::Relaxed));
         try_map(&items, &mut |_| (), add).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_arrives() {
+    fn panic_reaches_the_caller() {
         let items: Vec<usize> = (0..1000).collect();
         let result = std::panic::catch_unwind(|| {
             try_map(&items, &mut |_| (), |item| {

@@ -5,7 +5,7 @@
 
 use super::error::{Code, Failure, quoted};
 use super::fields;
-use super::schema::Misfit;
+use super::schema::Violation;
 use super::signer::Signer;
 use crate::text::hex;
 use crate::value::Value;
@@ -54,7 +54,7 @@ pub(super) struct Policy {
 
 impl Policy {
     /// Takes a value that matches the schema; duplicates are judged here.
-    pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Misfit>, Failure> {
+    pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Violation>, Failure> {
         let mut policy = Self::default();
         for (at, entry) in fields::array(value, "allow")?.iter().enumerate() {
             let public_key = hex::decode(fields::text(entry, "public_key")?.as_bytes())
@@ -69,11 +69,11 @@ impl Policy {
             let id = fields::text(entry, "validator_id")?.to_owned();
             if policy.by_id.insert(id, at).is_some() {
                 let pointer = format!("/allow/{at}/validator_id");
-                return Ok(Err(Misfit::at("two entries have this validator_id", pointer)));
+                return Ok(Err(Violation::at("two entries have this validator_id", pointer)));
             }
             if policy.by_key.insert(public_key, at).is_some() {
                 let pointer = format!("/allow/{at}/public_key");
-                return Ok(Err(Misfit::at("two entries have this public_key", pointer)));
+                return Ok(Err(Violation::at("two entries have this public_key", pointer)));
             }
         }
         Ok(Ok(policy))

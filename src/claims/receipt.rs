@@ -1,8 +1,8 @@
 //! Receipts and their chain: design section 6, attestations of a receipt 7D.
 //!
-//! A receipt is read, judged by its schema, hashed, and its signatures are checked, all at once; what
-//! stays are a few facts. So memory does not grow with what receipts contain, and the work is done on
-//! all processors. The checks look at these facts in their order later.
+//! Reading a receipt parses and validates it, hashes it and verifies its signatures in one go, in
+//! parallel, and keeps only a few facts, so that memory does not grow with the content of receipts.
+//! The checks evaluate these facts in order afterwards.
 
 use super::attestation::{Keys, verify_receipt};
 use super::canonical::Hash;
@@ -10,16 +10,16 @@ use super::error::{Code, Failure, cut};
 use super::fields;
 use super::files::{Folder, Refusal};
 use super::options::Options;
-use super::schema::{self, Document, Misfit};
+use super::schema::{self, Document, Violation};
 use super::signed::Form;
 use super::signer::{Scope, Signer};
 use crate::value::Value;
 use std::collections::HashSet;
 
-/// What a receipt says, and what it is.
+/// The declared and computed facts of a receipt.
 #[derive(Debug)]
 pub(super) struct Receipt {
-    /// Its place in a report.
+    /// Its name in a report's `path`.
     pub(super) path: Box<str>,
     pub(super) job_id: Box<str>,
     pub(super) bundle_id: Hash,
@@ -35,7 +35,8 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Attested {
     pub(super) signer: Signer,
-    /// In which scope the signature is good; `None` also where nobody has to know.
+    /// The scope in which the signature is valid; `None` also where it was not verified because it
+    /// cannot matter.
     pub(super) scope: Option<Scope>,
 }
 
@@ -45,7 +46,7 @@ impl Receipt {
     }
 }
 
-/// The names of the files in `folder` that may be receipts of the run, in ascending order.
+/// The names of files in `folder` that may be receipts of the run, ascending.
 pub(super) fn discover(folder: &Folder, run_id: &str, limit: u64) -> Result<Vec<String>, Failure> {
     let prefix = format!("{run_id}_");
     let (mut names, mut count) = (Vec::new(), 0u64);
@@ -82,11 +83,11 @@ pub(super) struct Reader<'a> {
 pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, Failure> {
     let Reader { folder, run_id, options, keys } = reader;
     let path = format!("receipts/{}", cut(name));
-    let invalid = |misfit: Misfit| invalid(&path, misfit);
+    let invalid = |violation: Violation| invalid(&path, violation);
     let file = folder.open_file(&[name]).map_err(|refusal| {
-        invalid(Misfit::new(match refusal {
+        invalid(Violation::new(match refusal {
             Refusal::Link => "the receipt is a link",
-            Refusal::Missing => "the receipt is no regular file",
+            Refusal::Missing => "the receipt is not a regular file",
             Refusal::Unreadable => "the receipt cannot be read",
         }))
     })?;
@@ -94,7 +95,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, F
     let bytes = schema::read(file, limit).map_err(invalid)?;
     let document = schema::parse(&bytes, options).map_err(invalid)?;
     match document.value.get("run_id").and_then(Value::as_str) {
-        None => return Err(invalid(Misfit::new("the receipt has no run_id"))),
+        None => return Err(invalid(Violation::new("the receipt has no run_id"))),
         Some(found) if found != *run_id => return Ok(None),
         Some(_) => {}
     }
@@ -102,7 +103,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, F
     facts(&document, &path, options, keys).map(Some)
 }
 
-fn invalid(path: &str, Misfit { message, pointer }: Misfit) -> Failure {
+fn invalid(path: &str, Violation { message, pointer }: Violation) -> Failure {
     let place = if pointer.is_empty() { path.into() } else { format!("{path}#{}", cut(&pointer)) };
     Failure::new(Code::InvalidReceiptSchema, message).at(place)
 }
@@ -115,8 +116,9 @@ fn facts(
     keys: &Keys,
 ) -> Result<Receipt, Failure> {
     let value = &document.value;
-    let members = value.as_object().ok_or_else(|| Failure::internal("a receipt is no object"))?;
-    let attestations = attestations(value)?.map_err(|misfit| invalid(path, misfit))?;
+    let members =
+        value.as_object().ok_or_else(|| Failure::internal("a receipt is not an object"))?;
+    let attestations = attestations(value)?.map_err(|violation| invalid(path, violation))?;
     let form = Form::new(members, document.size);
     let mut receipt = Receipt {
         path: path.into(),
@@ -129,8 +131,8 @@ fn facts(
         index: fields::optional_natural(value, "receipt_index")?,
         attestations: Vec::with_capacity(attestations.len()),
     };
-    // A signature costs much more than the rest, so that none is verified that cannot matter: of
-    // a receipt that the check of its hash will refuse, or behind the one that ends the verification.
+    // Verifying a signature is the most expensive step, so skip those that cannot matter: of a
+    // receipt whose hash is wrong, or after the one that ends the verification.
     let mut wanted = options.attestations() && receipt.hash == receipt.computed_hash;
     for attestation in attestations {
         let signer = Signer::new(attestation)?;
@@ -145,10 +147,10 @@ fn facts(
     Ok(receipt)
 }
 
-/// The attestations of a receipt, whose order and keys are judged here.
+/// The attestations of a receipt; checks their order and keys.
 pub(super) fn attestations<'v, 'a>(
     receipt: &'v Value<'a>,
-) -> Result<Result<Vec<&'v Value<'a>>, Misfit>, Failure> {
+) -> Result<Result<Vec<&'v Value<'a>>, Violation>, Failure> {
     let single = fields::member(receipt, "attestation")?;
     let several = match receipt.get("attestations") {
         None | Some(Value::Null) => {
@@ -159,7 +161,7 @@ pub(super) fn attestations<'v, 'a>(
     };
     if !matches!(single, Value::Null) {
         let message = "attestation must be null where there are attestations";
-        return Ok(Err(Misfit::at(message, "/attestation")));
+        return Ok(Err(Violation::at(message, "/attestation")));
     }
     let mut keys = Vec::with_capacity(several.len());
     for attestation in several {
@@ -170,16 +172,16 @@ pub(super) fn attestations<'v, 'a>(
     }
     if !keys.windows(2).all(|pair| pair[0] < pair[1]) {
         let message = "attestations must be ordered by validator_id, public_key and build_id";
-        return Ok(Err(Misfit::at(message, "/attestations")));
+        return Ok(Err(Violation::at(message, "/attestations")));
     }
     let mut seen = HashSet::new();
     if !keys.iter().all(|(_, public_key, _)| seen.insert(public_key)) {
-        return Ok(Err(Misfit::at("two attestations have one public_key", "/attestations")));
+        return Ok(Err(Violation::at("two attestations have one public_key", "/attestations")));
     }
     Ok(Ok(several.iter().collect()))
 }
 
-/// Check 5.4.2: sorts the receipts, if they have one order.
+/// Check 5.4.2: sorts the receipts, if their order is unique.
 pub(super) fn order(receipts: &mut [Receipt]) -> Result<(), Failure> {
     let mut hashes = HashSet::new();
     if let Some(twice) = receipts.iter().find(|receipt| !hashes.insert(receipt.hash)) {
@@ -219,7 +221,7 @@ pub(super) fn check_links(receipts: &[Receipt]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Check 5.4.4: each receipt is what its hash says.
+/// Check 5.4.4: each receipt matches its hash.
 pub(super) fn check_hashes(receipts: &[Receipt]) -> Result<(), Failure> {
     let wrong = receipts.iter().find(|receipt| receipt.hash != receipt.computed_hash);
     wrong.map_or(Ok(()), |receipt| {
@@ -231,7 +233,7 @@ pub(super) fn check_hashes(receipts: &[Receipt]) -> Result<(), Failure> {
     })
 }
 
-/// Check 5.4.5: numbers count from 0.
+/// Check 5.4.5: indices count from 0.
 pub(super) fn check_indices(receipts: &[Receipt]) -> Result<(), Failure> {
     for (receipt, expected) in receipts.iter().zip(0..) {
         if receipt.index.is_some_and(|index| index != expected) {

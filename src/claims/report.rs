@@ -1,26 +1,26 @@
-//! The verdict: design section 13.
+//! The report of a verification: design section 13.
 //!
-//! Invariant: a report is a function of the inputs and the options. It holds no time, no host and no
-//! place on the disk, and its canonical JSON is the same to the byte wherever it is made.
+//! Invariant: a report depends on the inputs and the options only. It contains no time, host or
+//! location on disk, so that its canonical JSON has the same bytes on every machine.
 
 use super::error::{Code, Failure, one_line};
 use super::metrics::Computed;
 use super::signer::Scope;
 
-/// How many checks a verification has.
+/// The number of checks.
 pub const CHECK_COUNT: usize = 44;
 
-/// How many characters a message has at most.
+/// The maximum length of a message, in characters.
 const MESSAGE_CHARS: usize = 300;
 
-/// What became of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// It has passed.
+    /// The check passed.
     Passed,
-    /// It has failed, and ended the verification.
+    /// The check failed and ended the verification.
     Failed,
-    /// It does not apply, or comes after the one that failed.
+    /// The check does not apply, or follows the one that failed.
     Skipped,
 }
 
@@ -40,16 +40,16 @@ impl Status {
 /// Why a claim was refused, and by which check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The code, the message, the input.
+    /// Code, message and input.
     pub failure: Failure,
-    /// The check, an index of [`CHECKS`](super::CHECKS).
+    /// The check, as an index into [`CHECKS`](super::CHECKS).
     pub check: usize,
 }
 
-/// The verdict over a claim.
+/// The result of verifying a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Why the claim is refused; `None` if it is true.
+    /// Why the claim is refused; `None` if it is accepted.
     pub problem: Option<Problem>,
     /// The id of the bundle, once it has been recomputed.
     pub bundle_id: Option<String>,
@@ -57,17 +57,17 @@ pub struct Report {
     pub run_id: Option<String>,
     /// The hash of the claim, once it has been recomputed.
     pub claim_hash: Option<String>,
-    /// How many receipts the run has.
+    /// The number of receipts of the run.
     pub receipt_count: Option<u64>,
-    /// The Merkle root over a chain that has been verified.
+    /// The Merkle root of the verified chain.
     pub merkle_root: Option<String>,
-    /// The scope of each signature of each receipt; `None` where one did not count.
+    /// The scope of each signature of each receipt; `None` where a signature did not count.
     pub signature_scopes: Option<Vec<Vec<Option<Scope>>>>,
-    /// What the artifacts give.
+    /// The metrics computed from the artifacts.
     pub computed: Option<Computed>,
-    /// Members of the claim that nothing here can check.
+    /// Members of the claim that cannot be verified.
     pub unverified_claim_fields: Vec<&'static str>,
-    /// What became of each of [`CHECKS`](super::CHECKS).
+    /// The outcome of each of [`CHECKS`](super::CHECKS).
     pub checks: [Status; CHECK_COUNT],
 }
 
@@ -94,7 +94,7 @@ impl Report {
         self.problem.is_none()
     }
 
-    /// 0 for a claim that is true, otherwise that of the code.
+    /// 0 if the claim is accepted, otherwise the exit code of the error code.
     pub fn exit_code(&self) -> u8 {
         self.problem.as_ref().map_or(0, |problem| problem.failure.code.exit_code())
     }
@@ -106,12 +106,12 @@ impl Report {
     }
 }
 
-/// A message as reports have it: one line that can be seen, of bounded length.
+/// A message for a report: one line, printable, of bounded length.
 pub(super) fn message(text: &str) -> String {
     one_line(text).chars().take(MESSAGE_CHARS).collect()
 }
 
-/// The report of a bug that was caught.
+/// The failure for a caught internal error.
 pub(super) fn bug() -> Failure {
     Failure::new(Code::InternalError, "internal error: please report it with the inputs")
 }

@@ -15,29 +15,30 @@ use crate::value::Value;
 
 const VERSION: &str = "1.0.0";
 
-/// The checks that are made all together, if the chain is asked for.
+/// The checks of the receipt chain, which run together or not at all.
 const CHAIN: [&str; 6] = ["5.1.2", "5.4.1", "5.4.2", "5.4.3", "5.4.4", "5.4.5"];
 
-/// Whether there are options or inputs with which a check does not apply.
+/// Whether a check is skipped with some options or inputs.
 fn is_optional(check: &str) -> bool {
     matches!(check, "5.1.2" | "5.1.3" | "5.2.3" | "5.2.4")
         || ["5.4.", "5.5.", "5.6."].into_iter().any(|section| check.starts_with(section))
 }
 
 impl Report {
-    /// The report as canonical JSON, with the line feed at its end.
+    /// The report as canonical JSON with a final line feed.
     pub fn to_json(&self) -> String {
         canon_lf(&self.to_value())
     }
 
-    /// The report that this is the JSON of; `None` if no verification could have made it.
+    /// Parses a report; `None` if no verification could have produced it.
     pub fn from_json(json: &[u8]) -> Option<Self> {
         let value = json::parse(std::str::from_utf8(json).ok()?, json::Limits::default()).ok()?;
         let report = Self::from_value(&value).ok()?;
         (report.to_json().as_bytes() == json && report.is_consistent()).then_some(report)
     }
 
-    /// Whether checks, error and findings fit together: section 13 says when each finding is there.
+    /// Whether checks, error and results are consistent: section 13 defines when each result is
+    /// present.
     fn is_consistent(&self) -> bool {
         let end = self.problem.as_ref().map_or(CHECKS.len(), |problem| problem.check);
         let passed = |id| {
@@ -65,7 +66,7 @@ impl Report {
             && self.computed.is_some() == passed("5.7.2")
     }
 
-    /// Whether the checks before the `end` have not failed, the one there has, and none was made after.
+    /// Whether no check before `end` failed, the one at `end` failed, and none ran after it.
     fn checks_fit(&self, end: usize) -> bool {
         let (before, after) = self.checks.split_at(end);
         let before = || CHECKS.iter().zip(before);
@@ -115,7 +116,7 @@ impl Report {
         Ok(report)
     }
 
-    /// The report as a value, the members in the order of their names.
+    /// The report as a JSON value, members sorted by name.
     pub fn to_value(&self) -> Value<'static> {
         let checks = CHECKS.iter().zip(self.checks).map(|(check, status)| {
             object([("id", text(check.id)), ("status", text(status.name()))])
@@ -174,7 +175,7 @@ impl Computed {
         })
     }
 
-    /// The metrics as a value, the members in the order of their names.
+    /// The metrics as a JSON value, members sorted by name.
     pub fn to_value(&self) -> Value<'static> {
         object([
             ("artifact_count", number(self.artifact_count)),

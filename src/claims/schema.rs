@@ -1,7 +1,7 @@
-//! The JSON Schemas of the five files, and the reading of a file up to its schema: design section 4.
+//! Parsing the five files and validating them against their JSON Schemas: design section 4.
 //!
-//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: what a
-//! schema calls an integer is written as one; `30.0` is a number and no integer.
+//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: an
+//! integer of a schema must be written as one; `30.0` is a number but not an integer.
 
 use super::canonical::canon_lf;
 use super::files::{Content, ReadProblem};
@@ -14,11 +14,11 @@ use jsonschema::{JsonType, Validator};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Above this size of a file, in bytes, a message does not say which rule of the schema is broken:
-/// finding out copies the offending part.
+/// For files larger than this, in bytes, a message does not name the violated schema rule, because
+/// finding it copies the offending part.
 const MAX_EXPLAINED: usize = 1 << 20;
 
-/// The form that a file must have.
+/// The schema of a file.
 pub(super) struct Schema(LazyLock<Result<Validator<Own>, String>>);
 
 macro_rules! schema {
@@ -40,14 +40,14 @@ fn compile(text: &str) -> Result<Validator<Own>, String> {
     jsonschema::options_for::<Own>().build(&schema).map_err(|error| error.to_string())
 }
 
-/// What is wrong with a document: a message, and a JSON Pointer to the place, if there is one.
+/// A violation: a message, and a JSON Pointer to the place if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct Violation {
     pub(super) message: String,
     pub(super) pointer: String,
 }
 
-impl Misfit {
+impl Violation {
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), pointer: String::new() }
     }
@@ -57,19 +57,19 @@ impl Misfit {
     }
 }
 
-/// The bytes of a file of at most `limit` of them.
-pub(super) fn read(file: Content, limit: u64) -> Result<Vec<u8>, Misfit> {
+/// Reads a file of at most `limit` bytes.
+pub(super) fn read(file: Content, limit: u64) -> Result<Vec<u8>, Violation> {
     file.read(limit).map_err(|problem| match problem {
-        ReadProblem::Unreadable => Misfit::new("the file cannot be read"),
-        ReadProblem::TooLarge => Misfit::new(format!("the file is larger than {limit} bytes")),
-        ReadProblem::NoMemory => Misfit::new("the file does not fit into memory"),
+        ReadProblem::Unreadable => Violation::new("the file cannot be read"),
+        ReadProblem::TooLarge => Violation::new(format!("the file is larger than {limit} bytes")),
+        ReadProblem::NoMemory => Violation::new("the file does not fit into memory"),
     })
 }
 
-/// What a file says, before anybody has judged it.
+/// A parsed file, not validated yet.
 pub(super) struct Document<'a> {
     pub(super) value: Value<'a>,
-    /// In bytes.
+    /// The file's size in bytes.
     pub(super) size: usize,
 }
 
@@ -84,18 +84,18 @@ impl<'a> Document<'a> {
         std::mem::replace(&mut self.value, Value::Null)
     }
 
-    pub(super) fn check(&self, schema: &Schema) -> Result<(), Misfit> {
+    pub(super) fn check(&self, schema: &Schema) -> Result<(), Violation> {
         schema.check(&self.value, self.size)
     }
 }
 
-/// The value of the bytes of a file.
-pub(super) fn parse<'a>(bytes: &'a [u8], options: &Options) -> Result<Document<'a>, Misfit> {
+/// Parses the bytes of a file.
+pub(super) fn parse<'a>(bytes: &'a [u8], options: &Options) -> Result<Document<'a>, Violation> {
     parse_with(bytes, options, json::parse_borrowed)
 }
 
-/// [`parse`], for a value that outlives the bytes.
-pub(super) fn parse_owned(bytes: &[u8], options: &Options) -> Result<Document<'static>, Misfit> {
+/// Like [`parse`], for a value that outlives the bytes.
+pub(super) fn parse_owned(bytes: &[u8], options: &Options) -> Result<Document<'static>, Violation> {
     parse_with(bytes, options, json::parse)
 }
 
@@ -103,40 +103,41 @@ fn parse_with<'a, 'v>(
     bytes: &'a [u8],
     options: &Options,
     parse: impl FnOnce(&'a str, json::Limits) -> Result<Value<'v>, json::Error>,
-) -> Result<Document<'v>, Misfit> {
-    let text = simdutf8::compat::from_utf8(bytes)
-        .map_err(|error| Misfit::new(format!("not UTF-8 from byte {} on", error.valid_up_to())))?;
+) -> Result<Document<'v>, Violation> {
+    let text = simdutf8::compat::from_utf8(bytes).map_err(|error| {
+        Violation::new(format!("not UTF-8 from byte {} on", error.valid_up_to()))
+    })?;
     let value =
-        parse(text, options.limits.json()).map_err(|error| Misfit::new(error.to_string()))?;
+        parse(text, options.limits.json()).map_err(|error| Violation::new(error.to_string()))?;
     let document = Document { value, size: bytes.len() };
     if options.require_canonical && canon_lf(&document.value) != text {
-        return Err(Misfit::new("the file is not in canonical form"));
+        return Err(Violation::new("the file is not in canonical form"));
     }
     Ok(document)
 }
 
 impl Schema {
-    /// Checks a value that was read from `size` bytes.
-    pub(super) fn check(&self, value: &Value<'_>, size: usize) -> Result<(), Misfit> {
+    /// Validates a value that was parsed from `size` bytes.
+    pub(super) fn check(&self, value: &Value<'_>, size: usize) -> Result<(), Violation> {
         let validator = match &*self.0 {
             Ok(validator) => validator,
-            Err(error) => return Err(Misfit::new(format!("internal error: {error}"))),
+            Err(error) => return Err(Violation::new(format!("internal error: {error}"))),
         };
         if validator.is_valid(value) {
             return Ok(());
         }
         if size > MAX_EXPLAINED {
-            return Err(Misfit::new("the file does not match its schema"));
+            return Err(Violation::new("the file does not match its schema"));
         }
         let Err(error) = validator.validate(value) else {
-            return Err(Misfit::new("the file does not match its schema"));
+            return Err(Violation::new("the file does not match its schema"));
         };
         let pointer = error.instance_path().to_string();
-        Err(Misfit { message: explanation(value, &pointer, error.kind().keyword()), pointer })
+        Err(Violation { message: explanation(value, &pointer, error.kind().keyword()), pointer })
     }
 }
 
-/// Says which rule is broken, in words that show little of the input.
+/// Describes the violated rule, showing little of the input.
 fn explanation(value: &Value<'_>, pointer: &str, keyword: &str) -> String {
     let found = match lookup(value, pointer) {
         Some(Value::String(text)) => excerpt(text),
@@ -156,7 +157,7 @@ fn lookup<'v, 'a>(value: &'v Value<'a>, pointer: &str) -> Option<&'v Value<'a>> 
     })
 }
 
-/// [`Value`] as the validator reads it.
+/// Adapts [`Value`] to the validator.
 struct Own;
 
 impl Json for Own {
@@ -164,7 +165,7 @@ impl Json for Own {
     type PreparedKey = String;
     type StringBuffer = ();
 
-    /// A lookup goes through the members.
+    /// Lookup is linear in the number of members.
     const KEYS_PER_LOOKUP: usize = 8;
 
     fn prepare_key(key: &str) -> String {
@@ -247,9 +248,8 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
     }
 }
 
-/// The value as the validator's errors hold it, of which nothing but the place is shown: the longest
-/// integers have about as many digits as a double, and what is within more containers than a schema
-/// looks into is left out.
+/// The value as the validator's errors hold it. Messages show only its place, so that long integers
+/// are shortened, and containers deeper than any schema looks are left out.
 fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
     let Some(depth) = depth.checked_sub(1) else { return serde_json::Value::Null };
     match value {
@@ -268,7 +268,7 @@ fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
     }
 }
 
-/// How many levels of containers a schema looks into, and some to spare.
+/// More levels of containers than any schema looks into.
 const SCHEMA_DEPTH: usize = 12;
 
 impl<'a> Object<'a, Own> for &'a [(Cow<'a, str>, Value<'a>)] {
@@ -380,14 +380,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_the_validator_expects() {
+    fn values_match_the_validator_interface() {
         let document = jsonschema::json::conformance::document().to_string();
         let value = json::parse(&document, json::Limits::default()).unwrap();
         jsonschema::json::conformance::assert_conformance::<Own>(&&value);
     }
 
     #[test]
-    fn an_integer_is_written_as_one() {
+    fn integer_must_be_written_as_integer() {
         let integer = r#"{"type":"integer","minimum":0,"maximum":9007199254740991}"#;
         for (text, whole) in [
             ("0", true),
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_about_the_whole_text() {
+    fn pattern_matches_the_whole_string() {
         let pattern = r#"{"pattern":"^[0-9a-f]{4}$"}"#;
         assert!(checked(pattern, r#""00ff""#));
         for text in [r#""00ff\n""#, r#""\n00ff""#, r#""00FF""#, r#""00ff\u2028""#] {
@@ -431,11 +431,11 @@ mod tests {
     }
 
     #[test]
-    fn a_misfit_names_the_place_and_the_rule() {
+    fn violation_names_the_place_and_the_rule() {
         let value =
             json::parse(r#"{"policy_version":"1.0.0","allow":[7]}"#, json::Limits::default());
-        let misfit = TRUST_POLICY.check(&value.unwrap(), 10).unwrap_err();
-        assert_eq!(misfit.pointer, "/allow/0");
-        assert_eq!(misfit.message, "a number breaks the rule \"type\" of the schema");
+        let violation = TRUST_POLICY.check(&value.unwrap(), 10).unwrap_err();
+        assert_eq!(violation.pointer, "/allow/0");
+        assert_eq!(violation.message, "a number breaks the rule \"type\" of the schema");
     }
 }

@@ -1,7 +1,8 @@
-//! What of a receipt is hashed, and what is signed: design sections 6C and 7B.
+//! The bytes of a receipt that are hashed and signed: design sections 6C and 7B.
 //!
-//! All of these texts are the receipt in canonical form, but for two members. So it is written once,
-//! and the texts are put together of its parts: a receipt may have 64 signatures, each over all of it.
+//! Each of these byte strings is the receipt's canonical text except for two members. The text is
+//! written once and the others are assembled from its parts, because a receipt may have 64
+//! signatures, each over all of it.
 
 use super::canonical::{Hash, Members, canon};
 use super::signer::{SCHEME, Scope, Signer};
@@ -11,17 +12,17 @@ use crate::value::Value;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// A receipt in canonical form, with `attestation` null and without an array `attestations`.
+/// The canonical text of a receipt with `attestation` set to null and without `attestations`.
 pub(super) struct Form {
     text: String,
-    /// Where the null is.
+    /// The range of that null.
     attestation: Range<usize>,
-    /// Where the member `receipt_hash` is, with the comma before it.
+    /// The range of the member `receipt_hash`, with the comma before it.
     hash: Range<usize>,
 }
 
 impl Form {
-    /// Takes a receipt that matches its schema, and was read from `size` bytes.
+    /// Writes a receipt that matches its schema and was parsed from `size` bytes.
     pub(super) fn new(receipt: &Members<'_>, size: usize) -> Self {
         let mut sorted: Vec<_> = receipt.iter().collect();
         sorted.sort_unstable_by_key(|(name, _)| name);
@@ -49,14 +50,14 @@ impl Form {
         Self { text, attestation, hash }
     }
 
-    /// The hash of the receipt: without itself and without attestations, which may come and go.
+    /// The hash of the receipt, which covers neither itself nor the attestations.
     pub(super) fn receipt_hash(&self) -> Hash {
         let Range { start, end } = self.hash.clone();
         let hash = Sha256::new().chain_update(&self.text[..start]).chain_update(&self.text[end..]);
         Hash(hash.finalize().into())
     }
 
-    /// The bytes that `signer` signs.
+    /// The bytes that `signer` signs in a scope.
     pub(super) fn message(&self, signer: &Signer, scope: Scope) -> Vec<u8> {
         let hash = match scope {
             Scope::Spec => self.hash.clone(),
@@ -72,7 +73,7 @@ impl Form {
     }
 }
 
-/// The attestation as it is signed: without its signature.
+/// The attestation with an empty signature, as it is signed.
 fn unsigned(signer: &Signer) -> String {
     let public_key = signer.public_key.map_or_else(String::new, |key| hex::encode(&key));
     let members = [
@@ -104,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_make_what_rewriting_the_receipt_makes(
+        fn assembled_bytes_equal_the_rewritten_receipt(
             members in Just(vec![
                 r#""run_id":"r\u007f""#,
                 r#""attestation":{"signature":"x"}"#,

@@ -8,12 +8,12 @@ use crate::value::Value;
 /// The only signature scheme.
 pub(super) const SCHEME: &str = "ed25519";
 
-/// Which bytes of a receipt a signature is over.
+/// The bytes of a receipt that a signature covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Without `receipt_hash`: the specification's.
+    /// Without `receipt_hash`, as the specification says.
     Spec,
-    /// With `receipt_hash`: the reference validator's.
+    /// With `receipt_hash`, as the reference validator does.
     Reference,
 }
 
@@ -27,12 +27,12 @@ impl Scope {
     }
 }
 
-/// Who an attestation says has signed.
+/// The signer that an attestation names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Signer {
     pub(super) validator_id: Option<Box<str>>,
     pub(super) build_id: Option<Box<str>>,
-    /// `None` for what is no key.
+    /// `None` if it is not a key.
     pub(super) public_key: Option<[u8; 32]>,
 }
 

@@ -1,4 +1,4 @@
-//! What each check does: reads, finds, and leaves for those behind it.
+//! The checks: each reads or compares, and stores its result for later checks.
 //!
 //! One function for each line of [`CHECKS`](super::verify::CHECKS) that is more than one call.
 
@@ -16,14 +16,14 @@ use super::parallel;
 use super::policy::{Policy, Signs};
 use super::receipt::{self, Attested, Receipt};
 use super::report::{Report, bug};
-use super::schema::{self, Document, Misfit, Schema};
+use super::schema::{self, Document, Schema, Violation};
 use super::signer::Scope;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 type Outcome = Result<(), Failure>;
 
-/// What a verification has read so far, and what it has found.
+/// The state of a verification: what was read and computed so far.
 pub(super) struct Run<'a> {
     pub(super) inputs: &'a Inputs<'a>,
     pub(super) options: &'a Options,
@@ -50,12 +50,12 @@ pub(super) struct Run<'a> {
 pub(super) fn find_bundle(run: &mut Run<'_>) -> Outcome {
     let missing = |message| Err(Failure::new(Code::BundleNotFound, message).at(BUNDLE));
     let Some(folder) = Folder::open(run.inputs.bundle) else {
-        return missing("the bundle is no folder");
+        return missing("the bundle is not a folder");
     };
     match folder.kind(BUNDLE) {
         Some(Kind::File) => {}
         Some(Kind::Link) => return missing("bundle.json is a link"),
-        Some(Kind::Folder | Kind::Other) => return missing("bundle.json is no regular file"),
+        Some(Kind::Folder | Kind::Other) => return missing("bundle.json is not a regular file"),
         None => return missing("the bundle has no bundle.json"),
     }
     run.bundle_file = Some(folder.open_file(&[BUNDLE]));
@@ -68,19 +68,19 @@ pub(super) fn find_receipts(run: &mut Run<'_>) -> Outcome {
         return Ok(());
     }
     let message = match run.inputs.receipts {
-        None => "receipts are required, and no folder of receipts is given",
-        Some(_) => "receipts are required, and their folder does not exist",
+        None => "receipts are required, but no folder of receipts was given",
+        Some(_) => "receipts are required, but their folder does not exist",
     };
     Err(Failure::new(Code::MissingReceipts, message).at("receipts"))
 }
 
 pub(super) fn find_policy(run: &mut Run<'_>) -> Outcome {
-    let missing = |message| Err(invalid_policy(Misfit::new(message)));
+    let missing = |message| Err(invalid_policy(Violation::new(message)));
     let Some(path) = run.inputs.trust_policy else {
-        return missing("a trust policy is required, and none is given");
+        return missing("a trust policy is required, but none was given");
     };
     match files::open(path) {
-        Err(Refusal::Missing | Refusal::Link) => missing("the trust policy is no regular file"),
+        Err(Refusal::Missing | Refusal::Link) => missing("the trust policy is not a regular file"),
         found @ (Ok(_) | Err(Refusal::Unreadable)) => {
             run.policy_file = Some(found);
             Ok(())
@@ -155,11 +155,11 @@ pub(super) fn check_bundle_id(run: &mut Run<'_>) -> Outcome {
 
 pub(super) fn check_root_hash(run: &mut Run<'_>) -> Outcome {
     let manifest = run.manifest()?;
-    let (said, computed) = (manifest.root_hash, manifest.computed_root());
-    if said == computed {
+    let (declared, computed) = (manifest.root_hash, manifest.computed_root());
+    if declared == computed {
         return Ok(());
     }
-    let message = format!("the artifacts have the root hash {computed}, not {said}");
+    let message = format!("the artifacts have the root hash {computed}, not {declared}");
     Err(Failure::new(Code::RootHashMismatch, message).at("bundle.json#/hashes/root_hash"))
 }
 
@@ -192,7 +192,7 @@ pub(super) fn check_subject(run: &mut Run<'_>) -> Outcome {
 
 pub(super) fn check_receipts(run: &mut Run<'_>) -> Outcome {
     if run.receipts.is_empty() {
-        let message = "receipts are required, and the run has none";
+        let message = "receipts are required, but the run has none";
         return Err(Failure::new(Code::MissingReceipts, message).at("receipts"));
     }
     run.report.receipt_count = Some(run.receipts.len() as u64);
@@ -278,15 +278,16 @@ pub(super) fn read_merkle(run: &mut Run<'_>) -> Outcome {
     let missing =
         |message| Err(Failure::new(Code::AttestationMissing, message).at(merkle::ATTESTATION));
     let Some(path) = run.inputs.merkle_attestation else {
-        return missing("a Merkle attestation is required, and none is given");
+        return missing("a Merkle attestation is required, but none was given");
     };
     let file = match files::open(path) {
         Err(Refusal::Missing | Refusal::Link) => {
-            return missing("the Merkle attestation is no regular file");
+            return missing("the Merkle attestation is not a regular file");
         }
         found @ (Ok(_) | Err(Refusal::Unreadable)) => found,
     };
-    let invalid = |misfit| located(Code::MerkleAttestationInvalid, merkle::ATTESTATION, misfit);
+    let invalid =
+        |violation| located(Code::MerkleAttestationInvalid, merkle::ATTESTATION, violation);
     let bytes = run.content(file).map_err(invalid)?;
     let document = run.document(&bytes, &schema::MERKLE_ATTESTATION).map_err(invalid)?;
     run.merkle = Some(merkle::Attestation::new(&document.value)?);
@@ -294,11 +295,11 @@ pub(super) fn read_merkle(run: &mut Run<'_>) -> Outcome {
 }
 
 pub(super) fn check_merkle_root(run: &mut Run<'_>) -> Outcome {
-    let (said, computed) = (run.merkle()?.root, run.chain_root()?);
-    if said == computed {
+    let (declared, computed) = (run.merkle()?.root, run.chain_root()?);
+    if declared == computed {
         return Ok(());
     }
-    let message = format!("the receipts have the Merkle root {computed}, not {said}");
+    let message = format!("the receipts have the Merkle root {computed}, not {declared}");
     let path = format!("{}#/merkle_root", merkle::ATTESTATION);
     Err(Failure::new(Code::MerkleRootMismatch, message).at(path))
 }
@@ -354,29 +355,29 @@ pub(super) fn check_compressed(run: &mut Run<'_>) -> Outcome {
     metrics::check_equal("compressed_tokens", claimed, computed)
 }
 
-// What checks share --------------------------------------------------------------------------------
+// Shared by the checks --------------------------------------------------------------------------------
 
-fn located(code: Code, file: &str, Misfit { message, pointer }: Misfit) -> Failure {
+fn located(code: Code, file: &str, Violation { message, pointer }: Violation) -> Failure {
     let path = if pointer.is_empty() { file.into() } else { format!("{file}#{}", cut(&pointer)) };
     Failure::new(code, message).at(path)
 }
 
-fn invalid_claim(misfit: Misfit) -> Failure {
-    located(Code::InvalidClaimSchema, CLAIM, misfit)
+fn invalid_claim(violation: Violation) -> Failure {
+    located(Code::InvalidClaimSchema, CLAIM, violation)
 }
 
-fn invalid_bundle(misfit: Misfit) -> Failure {
-    located(Code::InvalidBundleSchema, BUNDLE, misfit)
+fn invalid_bundle(violation: Violation) -> Failure {
+    located(Code::InvalidBundleSchema, BUNDLE, violation)
 }
 
-fn invalid_policy(misfit: Misfit) -> Failure {
-    located(Code::InvalidTrustPolicySchema, "trust_policy.json", misfit)
+fn invalid_policy(violation: Violation) -> Failure {
+    located(Code::InvalidTrustPolicySchema, "trust_policy.json", violation)
 }
 
-fn refused(refusal: Refusal) -> Misfit {
-    Misfit::new(match refusal {
+fn refused(refusal: Refusal) -> Violation {
+    Violation::new(match refusal {
         Refusal::Link => "the file is a link",
-        Refusal::Missing => "there is no regular file",
+        Refusal::Missing => "there is not a regular file",
         Refusal::Unreadable => "the file cannot be read",
     })
 }
@@ -433,7 +434,7 @@ impl<'a> Run<'a> {
         self.merkle_root.ok_or_else(bug)
     }
 
-    /// Tells the Merkle root, once the whole chain is verified.
+    /// Sets the Merkle root in the report once the whole chain is verified.
     fn publish_root(&mut self) {
         let hashes = self.receipts.iter().map(|receipt| receipt.hash).collect();
         self.merkle_root = merkle::root(hashes);
@@ -441,18 +442,18 @@ impl<'a> Run<'a> {
     }
 
     /// The bytes of a JSON file.
-    fn content(&self, file: Result<Content, Refusal>) -> Result<Vec<u8>, Misfit> {
+    fn content(&self, file: Result<Content, Refusal>) -> Result<Vec<u8>, Violation> {
         schema::read(file.map_err(refused)?, self.options.limits.max_json_bytes)
     }
 
-    /// What a file says that matches its schema.
-    fn document<'b>(&self, bytes: &'b [u8], schema: &Schema) -> Result<Document<'b>, Misfit> {
+    /// Parses a file and validates it against its schema.
+    fn document<'b>(&self, bytes: &'b [u8], schema: &Schema) -> Result<Document<'b>, Violation> {
         let document = schema::parse(bytes, self.options)?;
         document.check(schema)?;
         Ok(document)
     }
 
-    /// The same work on each of many items, which the caller can watch and stop.
+    /// Applies a function to many items in parallel, reporting progress; the caller can stop it.
     fn each<T: Sync, R: Send>(
         &mut self,
         what: &'static str,
@@ -470,7 +471,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// A check of each attestation of each receipt, in the order of the chain.
+    /// Applies a check to each attestation of each receipt, in the order of the chain.
     fn each_attestation(&self, check: impl Fn(&Policy, &Attested) -> Outcome) -> Outcome {
         let nobody = Policy::default();
         let policy = if self.options.strict() { self.policy()? } else { &nobody };

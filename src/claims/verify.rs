@@ -1,8 +1,8 @@
 //! The verification: 44 checks in one order. Design section 11.
 //!
-//! [`CHECKS`] is the whole story: it is run from top to bottom, and the first check that fails ends it.
-//! Invariant: a report is `ok` only if every check whose condition holds has passed. A check reads
-//! what those before it have found; what is not there then is a bug, and a bug is a failure.
+//! [`CHECKS`] is the complete verification: the checks run from top to bottom, and the first
+//! failure ends it. Invariant: a report is `ok` only if every check that applies has passed. A
+//! check uses results of earlier ones; a missing result is a bug, and fails the verification.
 
 use super::error::Failure;
 use super::merkle;
@@ -19,9 +19,9 @@ type Outcome = Result<(), Failure>;
 
 /// One line of the specification's checklist (section 5).
 pub struct Check {
-    /// The section and the line; those beyond the specification's lines are ours.
+    /// Section and line; lines beyond those of the specification are ours.
     pub id: &'static str,
-    /// What has to be so.
+    /// The condition that must hold.
     pub text: &'static str,
     applies: fn(&Run<'_>) -> bool,
     run: fn(&mut Run<'_>) -> Outcome,
@@ -36,7 +36,7 @@ const fn check(
     Check { id, text, applies, run }
 }
 
-/// All checks, in their order.
+/// All checks, in order.
 #[rustfmt::skip]
 pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.1.1", "the bundle exists and has a bundle.json", always, steps::find_bundle),
@@ -92,8 +92,8 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.8.5", "no metric is unexpected", always, |run| metrics::check_unexpected(run.claim()?)),
 ];
 
-/// Verifies a claim. `progress` hears of receipts and artifacts and may stop the verification, which
-/// then has no verdict.
+/// Verifies a claim. `progress` is called for receipts and artifacts; if it breaks, the
+/// verification stops and returns `None`.
 pub fn verify(
     inputs: &Inputs<'_>,
     options: &Options,

@@ -1,10 +1,10 @@
-//! Files as they are judged: opened once, looked at before they are trusted, read to a bound.
+//! Opening and reading files that are not trusted: once, without links, up to a limit.
 //!
-//! Invariant: nothing below a [`Folder`] is reached through a link, what is read is what was looked
-//! at, and nothing but a regular file is opened. On Unix every step goes from an open folder to its
-//! entry, so that nobody can swap a part of the path in between. Elsewhere paths are looked at step by
-//! step, and somebody who changes folders meanwhile can win a race; the hashes are still those of
-//! the bytes that were read.
+//! Invariant: below a [`Folder`], no link is followed, only regular files are opened, and the file
+//! that was inspected is the one that is read. On Unix, each path segment is opened relative to its
+//! open parent, so that no part of the path can be replaced in between. On other systems paths are
+//! inspected segment by segment, which leaves a race for an attacker who changes folders meanwhile;
+//! the hashes still cover the bytes that were read.
 
 #[cfg(not(unix))]
 mod portable;
@@ -22,10 +22,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// How much of an artifact is in memory at a time, in bytes.
+/// The size of the read buffer for artifacts, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// What an entry of a folder is.
+/// The kind of a folder's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -37,15 +37,15 @@ pub(super) enum Kind {
 /// Why an entry is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It, or a folder on the way, is a link.
+    /// The entry or a parent folder is a link.
     Link,
-    /// It, or a folder on the way, is not there, or is something else.
+    /// The entry or a parent folder is missing, or of another kind.
     Missing,
-    /// It is a regular file that cannot be opened.
+    /// The entry is a regular file that cannot be opened.
     Unreadable,
 }
 
-/// A regular file, open.
+/// An open regular file.
 #[derive(Debug)]
 pub(super) struct Content {
     file: File,
@@ -53,16 +53,16 @@ pub(super) struct Content {
     pub(super) size: u64,
 }
 
-/// Why the content of a file is not there.
+/// Why the content of a file cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadProblem {
     Unreadable,
     TooLarge,
-    /// It is within its limit, and memory does not hold it.
+    /// The content is within the limit, but memory for it cannot be allocated.
     NoMemory,
 }
 
-/// A file that the caller named; links are followed, because the caller chose them.
+/// Opens a file that the caller named. Links are followed, because the caller chose the path.
 pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
     match path.metadata() {
         Ok(found) if found.is_file() => system::open(path),
@@ -71,7 +71,7 @@ pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
 }
 
 impl Content {
-    /// Takes an open file whose type has been seen before; sees it again, now that it cannot change.
+    /// Takes an open file, and checks its type again now that it cannot be replaced any more.
     fn new(file: File) -> Result<Self, Refusal> {
         let found = file.metadata().map_err(|_| Refusal::Unreadable)?;
         if !found.is_file() {
@@ -80,12 +80,12 @@ impl Content {
         Ok(Self { file, size: found.len() })
     }
 
-    /// All of it, if it has at most `limit` bytes.
+    /// The whole content, if it has at most `limit` bytes.
     pub(super) fn read(self, limit: u64) -> Result<Vec<u8>, ReadProblem> {
         if self.size > limit {
             return Err(ReadProblem::TooLarge);
         }
-        // A sparse file can have any size.
+        // The size is not trusted for allocation: a sparse file can have any size.
         let mut bytes = Vec::new();
         let room = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
         let reserved = room.map(|room| bytes.try_reserve_exact(room));
@@ -98,7 +98,7 @@ impl Content {
         Ok(bytes)
     }
 
-    /// Exactly `size` bytes, piece by piece.
+    /// Passes exactly `size` bytes to the callback, piece by piece.
     pub(super) fn pieces(
         mut self,
         size: u64,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A folder of its own, removed at the end.
+    /// A temporary folder, removed at the end.
     struct Scratch(std::path::PathBuf);
 
     impl Scratch {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_to_its_bound() {
+    fn file_is_read_up_to_its_limit() {
         let scratch = Scratch::new("bound");
         let folder = Folder::open(&scratch.0).unwrap();
         let open = || folder.open_file(&["inside", "deeper", "file"]).unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grew_since_it_was_opened_is_refused() {
+    fn file_that_grew_after_opening_is_refused() {
         let scratch = Scratch::new("grew");
         let folder = Folder::open(&scratch.0).unwrap();
         let open = || folder.open_file(&["inside", "deeper", "file"]).unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_refused() {
+    fn only_regular_files_are_opened() {
         let scratch = Scratch::new("kinds");
         let folder = Folder::open(&scratch.0).unwrap();
         for missing in
@@ -207,7 +207,7 @@ mod tests {
         {
             assert_eq!(folder.open_file(link).err(), Some(Refusal::Link), "{link:?}");
         }
-        // The caller's own choice.
+        // The caller chose this path.
         assert!(Folder::open(&scratch.0.join("inside/link")).is_some());
         assert!(open(&scratch.0.join("inside/deeper/link")).is_ok());
         assert_eq!(open(&scratch.0.join("dangling")).err(), Some(Refusal::Missing));

@@ -1,4 +1,4 @@
-//! By paths, where the system has no way from an open folder to its entries.
+//! Access by paths, for systems that cannot open a file relative to an open folder.
 
 use super::{Content, Kind, Refusal};
 use std::fs::File;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 pub(in super::super) struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder at `path`, through links; `None` if there is none.
+    /// The folder at `path`, following links; `None` if there is none.
     pub(in super::super) fn open(path: &Path) -> Option<Self> {
         path.is_dir().then(|| Self(path.to_owned()))
     }
 
-    /// What the entry `name` is; `None` if there is none.
+    /// The kind of the entry `name`; `None` if there is none.
     pub(in super::super) fn kind(&self, name: &str) -> Option<Kind> {
         kind(&self.0.join(name))
     }
 
-    /// The regular file at the end of `segments`, each an entry of the one before.
+    /// Opens the regular file at `segments`, each an entry of the one before.
     pub(in super::super) fn open_file(&self, segments: &[&str]) -> Result<Content, Refusal> {
         let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
         let mut path = self.0.clone();
@@ -32,7 +32,8 @@ impl Folder {
         open(&path)
     }
 
-    /// Calls `take` with each entry's name that is UTF-8, in no order; `None` if it cannot be listed.
+    /// Calls `take` with the name of each entry, if it is UTF-8, in any order; `None` if the folder
+    /// cannot be listed.
     pub(in super::super) fn names(&self, mut take: impl FnMut(&str)) -> Option<()> {
         for entry in self.0.read_dir().ok()? {
             if let Some(name) = entry.ok()?.file_name().to_str() {
@@ -43,7 +44,7 @@ impl Folder {
     }
 }
 
-/// A file at a path which has been looked at.
+/// Opens the file at a path that has been inspected.
 pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
     Content::new(File::open(path).map_err(|_| Refusal::Unreadable)?)
 }

@@ -1,4 +1,4 @@
-//! From an open folder to its entries, by file descriptors.
+//! Access relative to open folders, by file descriptors.
 
 use super::{Content, Kind, Refusal};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
@@ -6,34 +6,34 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// Never waits for the other end of a FIFO, never becomes anybody's terminal.
+/// Flags that avoid blocking on a FIFO and acquiring a controlling terminal.
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 const LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// To go through a folder needs no right to list it.
+/// Flags to traverse a folder, which need no permission to list it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const THROUGH: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const THROUGH: OFlags = LIST;
 
-/// A folder, open.
+/// An open folder.
 #[derive(Debug)]
 pub(in super::super) struct Folder(OwnedFd);
 
 impl Folder {
-    /// The folder at `path`, through links; `None` if there is none.
+    /// The folder at `path`, following links; `None` if there is none.
     pub(in super::super) fn open(path: &Path) -> Option<Self> {
         openat(CWD, path, THROUGH, Mode::empty()).ok().map(Self)
     }
 
-    /// What the entry `name` is; `None` if there is none.
+    /// The kind of the entry `name`; `None` if there is none.
     pub(in super::super) fn kind(&self, name: &str) -> Option<Kind> {
         kind(self.0.as_fd(), name)
     }
 
-    /// The regular file at the end of `segments`, each an entry of the one before.
+    /// Opens the regular file at `segments`, each an entry of the one before.
     pub(in super::super) fn open_file(&self, segments: &[&str]) -> Result<Content, Refusal> {
         let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
         let mut folder: Option<OwnedFd> = None;
@@ -56,7 +56,8 @@ impl Folder {
         Content::new(File::from(file.map_err(|_| Refusal::Unreadable)?))
     }
 
-    /// Calls `take` with each entry's name that is UTF-8, in no order; `None` if it cannot be listed.
+    /// Calls `take` with the name of each entry, if it is UTF-8, in any order; `None` if the folder
+    /// cannot be listed.
     pub(in super::super) fn names(&self, mut take: impl FnMut(&str)) -> Option<()> {
         let folder = openat(&self.0, c".", LIST, Mode::empty()).ok()?;
         for entry in Dir::new(folder).ok()? {
@@ -69,7 +70,7 @@ impl Folder {
     }
 }
 
-/// A file at a path of the caller, which has been looked at.
+/// Opens the file at a path of the caller that has been inspected.
 pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
     let file = openat(CWD, path, FILE, Mode::empty()).map_err(|_| Refusal::Unreadable)?;
     Content::new(File::from(file))

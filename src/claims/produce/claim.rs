@@ -1,4 +1,4 @@
-//! Claims about bundles, and the policies of those who judge them.
+//! Producing claims and trust policies.
 
 use super::{Result, judge, judge_manifest, refused, set};
 use crate::claims::artifacts;
@@ -15,11 +15,12 @@ use crate::claims::schema;
 use crate::value::Value;
 use std::path::Path;
 
-/// Claims what the artifacts in `folder` give. `components` are names and whether they are included.
+/// Creates the claim for the artifacts in `folder`. `components` are names and whether each is
+/// included.
 ///
 /// # Errors
-/// [`ProduceError`](super::ProduceError): the folder holds another bundle than the manifest's, or no
-/// claim about it can be true.
+/// [`ProduceError`](super::ProduceError): the folder holds a different bundle from the manifest's,
+/// or no claim about it can verify.
 pub fn make_claim(
     manifest: &Value<'static>,
     folder: &Path,
@@ -28,7 +29,7 @@ pub fn make_claim(
 ) -> Result<Value<'static>> {
     let judged = judge_manifest(manifest, "manifest")?;
     let opened = Folder::open(folder)
-        .ok_or_else(|| Failure::new(Code::BundleNotFound, "the bundle is no folder"))?;
+        .ok_or_else(|| Failure::new(Code::BundleNotFound, "the bundle is not a folder"))?;
     check_present(manifest, &opened)?;
     let contents = judged.artifacts.iter().map(|artifact| artifacts::verify(&opened, artifact));
     let contents = contents.collect::<std::result::Result<Vec<_>, _>>()?;
@@ -45,7 +46,7 @@ pub fn make_claim(
         object([("name", text(name)), ("included", Value::Bool(*included))])
     });
     let Value::Object(mut metrics) = computed.to_value() else {
-        return Err(Failure::internal("metrics are no object").into());
+        return Err(Failure::internal("metrics are not an object").into());
     };
     metrics.retain(|(name, _)| {
         COMPONENTS.iter().all(|(component, member)| name != member || included(component))
@@ -64,16 +65,16 @@ pub fn make_claim(
     set(&mut claim, "claim_hash", hash(computed));
     let code = Code::InvalidClaimSchema;
     judge(&claim, "claim", &schema::CLAIM, code, Limits::default().max_json_bytes)?;
-    Claim::new(&claim)?.map_err(|misfit| refused(code, "claim", misfit))?;
+    Claim::new(&claim)?.map_err(|violation| refused(code, "claim", violation))?;
     Ok(claim)
 }
 
-/// Whether the folder's own manifest is this one: a claim about another would be false.
+/// Checks that the folder's manifest is this one: a claim about another would be false.
 fn check_present(manifest: &Value<'static>, folder: &Folder) -> Result<()> {
     let (options, missing) = (Options::default(), "the folder has no bundle.json");
     let file = folder.open_file(&[BUNDLE]);
     let file = file.map_err(|_| Failure::new(Code::BundleNotFound, missing).at(BUNDLE))?;
-    let invalid = |misfit| refused(Code::InvalidBundleSchema, BUNDLE, misfit);
+    let invalid = |violation| refused(Code::InvalidBundleSchema, BUNDLE, violation);
     let bytes = schema::read(file, options.limits.max_json_bytes).map_err(invalid)?;
     let found = schema::parse(&bytes, &options).map_err(invalid)?;
     if canon(&found.value) == canon(manifest) {
@@ -83,7 +84,7 @@ fn check_present(manifest: &Value<'static>, folder: &Folder) -> Result<()> {
     Err(Failure::new(Code::BundleIdMismatch, message).at(BUNDLE).into())
 }
 
-/// Why no claim about these numbers can be true, and what to do where something can be done.
+/// Why no claim with these numbers can verify, and what to do about it.
 fn not_claimable(computed: &Computed) -> Failure {
     let (compressed, whole) = (computed.compressed_tokens(), computed.uncompressed_tokens());
     let hint = if whole == 0 {
@@ -93,20 +94,19 @@ fn not_claimable(computed: &Computed) -> Failure {
     } else {
         "the names of the symbols are longer than their texts"
     };
-    let message = format!(
-        "{compressed} of {whole} tokens is no compression that a claim can be about: {hint}"
-    );
+    let message =
+        format!("{compressed} of {whole} tokens is not a reduction that a claim can state: {hint}");
     Failure::new(Code::MetricMismatch, message)
 }
 
-/// A trust policy of these entries.
+/// Creates a trust policy from entries.
 ///
 /// # Errors
-/// [`ProduceError`](super::ProduceError): an entry is not what the schema says, or comes twice.
+/// [`ProduceError`](super::ProduceError): an entry does not match the schema, or is a duplicate.
 pub fn make_trust_policy(entries: Vec<Value<'static>>) -> Result<Value<'static>> {
     let policy = object([("policy_version", text("1.0.0")), ("allow", Value::Array(entries))]);
     let code = Code::InvalidTrustPolicySchema;
     judge(&policy, "policy", &schema::TRUST_POLICY, code, Limits::default().max_json_bytes)?;
-    Policy::new(&policy)?.map_err(|misfit| refused(code, "policy", misfit))?;
+    Policy::new(&policy)?.map_err(|violation| refused(code, "policy", violation))?;
     Ok(policy)
 }

@@ -1,12 +1,12 @@
-//! Making what [`verify`](super::verify) verifies: design section 15.
+//! Producing the files that [`verify`](super::verify) checks: design section 15.
 //!
-//! What is made is a function of the arguments, without clock or randomness. Invariant: what is given
-//! away verifies with the strictest options and the default limits, and what cannot is refused, with
-//! the name of the argument that is to blame: `manifest#/steps/0`, `chain[2]`. So everything, given or
-//! made, is read back from its canonical text and judged by the checks of the verification itself.
+//! The output depends on the arguments only, not on clock or randomness. Invariant: the output
+//! verifies with the strictest options and the default limits; otherwise the producer fails and
+//! names the argument to blame: `manifest#/steps/0`, `chain[2]`. To ensure this, everything given
+//! or produced is read back from its canonical text and checked by the verification's own checks.
 //!
-//! `bundle` writes texts, `receipts` makes, signs and chains receipts, `claim` claims and says whose
-//! signatures count, `output` writes files that nobody can turn aside.
+//! `bundle` writes bundles, `receipts` creates, signs and chains receipts, `claim` creates claims
+//! and trust policies, `output` writes files safely.
 
 mod bundle;
 mod claim;
@@ -24,32 +24,33 @@ use super::bundle::Manifest;
 use super::canonical::{canon, canon_lf};
 use super::error::{Code, Failure, ProduceError};
 use super::options::{Limits, Options};
-use super::schema::{self, Misfit, Schema};
+use super::schema::{self, Schema, Violation};
 use crate::value::Value;
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, ProduceError>;
 
-/// Writes a value as canonical JSON with a line feed at its end, in the place of a regular file or of
-/// none.
+/// Writes a value as canonical JSON with a final line feed. Replaces a regular file if there is
+/// one.
 ///
 /// # Errors
-/// [`ProduceError`]: [`parse_json`] could not read it, something else is in the way, or it cannot be
-/// written.
+/// [`ProduceError`]: [`parse_json`] could not read it, something other than a regular file exists
+/// there, or it cannot be written.
 pub fn write_json(path: &Path, value: &Value<'static>) -> Result<()> {
     let text = canon_lf(value);
     let read = schema::parse(text.as_bytes(), &Options::default());
-    read.map_err(|misfit| ProduceError::argument("value", misfit.message))?;
+    read.map_err(|violation| ProduceError::argument("value", violation.message))?;
     output::replace(path, &text)
 }
 
-/// The value of strict JSON, as the verification reads it.
+/// Parses strict JSON, as the verification does.
 ///
 /// # Errors
-/// [`ProduceError::Argument`]: it is not JSON, or what two readers could read differently.
+/// [`ProduceError::Argument`]: it is not JSON, or two readers could interpret it differently.
 pub fn parse_json(bytes: &[u8]) -> Result<Value<'static>> {
     let document = schema::parse_owned(bytes, &Options::default());
-    let document = document.map_err(|misfit| ProduceError::argument("data", misfit.message))?;
+    let document =
+        document.map_err(|violation| ProduceError::argument("data", violation.message))?;
     Ok(document.into_value())
 }
 
@@ -58,11 +59,12 @@ pub fn canonical_json(value: &Value<'static>) -> String {
     canon(value)
 }
 
-// Judging ------------------------------------------------------------------------------------------
+// Checks ------------------------------------------------------------------------------------------
 
-/// Judges a value by its text, as a verification would a file of at most `limit` bytes.
+/// Checks a value by its canonical text, as a verification would check a file of at most `limit`
+/// bytes.
 ///
-/// A value that has no such text, because a name comes twice or a number is too long, is refused.
+/// Refuses a value that has no such text: a duplicate name, a number that is too long.
 fn judge(
     value: &Value<'static>,
     role: &str,
@@ -73,15 +75,15 @@ fn judge(
     let text = canon_lf(value);
     let judged = if text.len() as u64 > limit {
         let size = text.len();
-        Err(Misfit::new(format!("it takes {size} bytes, and a verification reads {limit}")))
+        Err(Violation::new(format!("it takes {size} bytes, and a verification reads {limit}")))
     } else {
-        // As large as what is explained: the value is in memory already.
+        // No size limit on explanations: the value is in memory already.
         schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value, 0))
     };
-    judged.map_err(|misfit| refused(code, role, misfit).into())
+    judged.map_err(|violation| refused(code, role, violation).into())
 }
 
-fn refused(code: Code, role: &str, Misfit { message, pointer }: Misfit) -> Failure {
+fn refused(code: Code, role: &str, Violation { message, pointer }: Violation) -> Failure {
     let mark = if pointer.is_empty() { "" } else { "#" };
     Failure::new(code, message).at(format!("{role}{mark}{pointer}"))
 }
@@ -89,7 +91,8 @@ fn refused(code: Code, role: &str, Misfit { message, pointer }: Misfit) -> Failu
 fn judge_manifest(manifest: &Value<'static>, role: &str) -> Result<Manifest> {
     let (code, limits) = (Code::InvalidBundleSchema, Limits::default());
     judge(manifest, role, &schema::BUNDLE, code, limits.max_json_bytes)?;
-    let judged = Manifest::new(manifest, &limits)?.map_err(|misfit| refused(code, role, misfit))?;
+    let judged =
+        Manifest::new(manifest, &limits)?.map_err(|violation| refused(code, role, violation))?;
     if judged.bundle_id != judged.computed_id {
         let message = format!("the manifest has the id {}", judged.computed_id);
         return Err(Failure::new(Code::BundleIdMismatch, message).at(role).into());

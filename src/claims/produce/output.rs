@@ -1,8 +1,8 @@
-//! Writing files that nobody can turn aside: no link is followed, nothing is left half written.
+//! Writing files atomically and without following links.
 //!
-//! Invariant: a name holds the whole file or what it held before, because everything is written under
-//! another name first, one that did not exist, and then renamed. A folder gets its last entry, the one
-//! that makes it what it is, last.
+//! Invariant: a path holds the complete new file or its previous content, because files are written
+//! under a new temporary name and then renamed. In a folder, the file that identifies it is written
+//! last.
 
 use super::Result;
 use crate::claims::error::ProduceError;
@@ -10,7 +10,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file, in the place of a regular file or of none.
+/// Writes a file. Replaces a regular file if there is one.
 pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
     let failed = |error| ProduceError::io(path, error);
     let before = match path.symlink_metadata() {
@@ -37,8 +37,8 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Fills a folder, which is made if it is not there and must be empty: a folder `inner` of files, each
-/// a path that begins with it and a text, and then the file `last`.
+/// Fills a folder, which is created if missing and must be empty: first the folder `inner` with
+/// files, each given as a path that begins with it and a text, then the file `last`.
 pub(super) fn fill(
     folder: &Path,
     inner: &str,
@@ -81,7 +81,8 @@ fn fill_existing(
     outcome
 }
 
-/// Does work in a folder, which is made with those above it; where the work fails, they are removed.
+/// Runs a function in a folder, created with its missing parents; on failure, removes what was
+/// created.
 pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
@@ -90,7 +91,7 @@ pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Resu
         .and_then(|()| work());
     if outcome.is_err() {
         for folder in made {
-            // What somebody else has put there meanwhile stays.
+            // Keep what another process has put there meanwhile.
             let _gone = fs::remove_dir(folder);
         }
     }
@@ -102,7 +103,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// A folder in which nobody else can plant anything, where the system knows of others.
+/// Creates a folder that only its owner can write to, where the system has such permissions.
 fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -110,7 +111,7 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// A name that nothing has, and that no receipt could have.
+/// An unused name that no receipt could have.
 fn fresh_name() -> Result<String> {
     let number = getrandom::u64().map_err(|_| ProduceError::Randomness)?;
     Ok(format!(".compactwire-{number:016x}.tmp"))
@@ -122,7 +123,7 @@ mod tests {
     use std::env::temp_dir;
     use std::path::PathBuf;
 
-    /// A folder of its own, removed at the end.
+    /// A temporary folder, removed at the end.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_and_nothing_else_stays() {
+    fn file_is_replaced_atomically_without_leftovers() {
         let scratch = Scratch::new("replace");
         let path = scratch.0.join("file");
         for text in ["first", "second"] {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_not_replaced() {
+    fn only_regular_files_are_replaced() {
         let scratch = Scratch::new("occupied");
         fs::create_dir(scratch.0.join("folder")).unwrap();
         let refused = |name: &str| {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_filled_whole_or_not_at_all() {
+    fn folder_is_filled_completely_or_not_at_all() {
         let scratch = Scratch::new("fill");
         let good = [("inner/a".to_owned(), "a".to_owned())];
         fill(&scratch.0.join("new/deep"), "inner", &good, ("last", "z")).unwrap();

@@ -1,4 +1,4 @@
-//! Receipts: made one after the other, signed by one key or several, chained and written.
+//! Producing receipts: creating, signing, chaining and writing them.
 
 use super::{Result, judge, judge_manifest, output, refused, set};
 use crate::claims::attestation::{Keys, verify_receipt};
@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 
 type Checked<T> = std::result::Result<T, Failure>;
 
-/// Makes the receipt of a run of the manifest's steps, which follows `parent`.
+/// Creates the receipt of a run of the manifest's steps that follows `parent`.
 ///
 /// # Errors
-/// [`ProduceError`]: the manifest or the parent would not verify, or is of another run.
+/// [`ProduceError`]: the manifest or the parent would not verify, or belongs to another run.
 pub fn make_receipt(
     manifest: &Value<'static>,
     parent: Option<&Value<'static>>,
@@ -83,7 +83,7 @@ fn members<const N: usize>(
     Ok(found)
 }
 
-/// The hash of a parent, and the number of the receipt that follows it.
+/// The hash of a parent, and the index of the receipt that follows it.
 fn follow(parent: &Value<'static>, manifest: &Value<'static>, root: Hash) -> Result<(Hash, u64)> {
     judge_receipt(parent, "parent")?;
     check_signatures(parent, "parent")?;
@@ -110,21 +110,21 @@ fn follow(parent: &Value<'static>, manifest: &Value<'static>, root: Hash) -> Res
 /// How a receipt is signed.
 #[derive(Debug, Clone, Copy)]
 pub struct Signing<'a> {
-    /// By which name the trust policy knows the key.
+    /// The name of the key in the trust policy.
     pub validator_id: Option<&'a str>,
-    /// What signed.
+    /// The build that signs.
     pub build_id: Option<&'a str>,
-    /// Which bytes are signed.
+    /// The bytes that the signature covers.
     pub scope: Scope,
-    /// Whether the signatures of other keys stay.
+    /// Whether to keep the signatures of other keys.
     pub add: bool,
 }
 
-/// Signs a receipt; its `receipt_hash` stays.
+/// Signs a receipt; its `receipt_hash` does not change.
 ///
 /// # Errors
-/// [`ProduceError`]: the receipt would not verify, or its other signatures would not, or are several
-/// and would be lost.
+/// [`ProduceError`]: the receipt or its other signatures would not verify, or several signatures
+/// would be lost.
 pub fn sign_receipt(
     receipt: &Value<'static>,
     key: &SigningKey,
@@ -155,7 +155,7 @@ pub fn sign_receipt(
     Ok(signed)
 }
 
-/// A receipt with these attestations: one alone, or several in the order of section 7D.
+/// A receipt with these attestations: a single one, or several in the order of section 7D.
 fn with_attestations(
     mut receipt: Value<'static>,
     mut all: Vec<Value<'static>>,
@@ -178,7 +178,7 @@ fn with_attestations(
     Ok(receipt)
 }
 
-/// By what attestations are ordered.
+/// The sort key of attestations.
 fn rank(attestation: &Value<'_>) -> (String, String, String) {
     let text = |name| attestation.get(name).and_then(Value::as_str).unwrap_or_default();
     let key = text("public_key").to_ascii_lowercase();
@@ -202,10 +202,10 @@ pub(super) fn attestation(
     given.map(|(name, value)| (name.into(), text(value))).collect()
 }
 
-/// Writes a receipt to a folder, under the name by which it is found; gives its path.
+/// Writes a receipt to a folder under its standard name. Returns the path.
 ///
 /// # Errors
-/// [`ProduceError`]: it would not verify, has no number, or cannot be written.
+/// [`ProduceError`]: it would not verify, has no index, or cannot be written.
 pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf> {
     judge_file(receipt)?;
     check_signatures(receipt, "receipt")?;
@@ -224,10 +224,10 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf>
     Ok(path)
 }
 
-/// Whether a Merkle attestation is signed by the key that it names.
+/// Whether the signature of a Merkle attestation is valid for the key it names.
 ///
 /// # Errors
-/// [`ProduceError`]: it is no Merkle attestation.
+/// [`ProduceError`]: it is not a Merkle attestation.
 pub fn verify_merkle_signature(attestation: &Value<'static>) -> Result<bool> {
     let (code, limit) = (Code::MerkleAttestationInvalid, Limits::default().max_json_bytes);
     judge(attestation, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
@@ -237,7 +237,8 @@ pub fn verify_merkle_signature(attestation: &Value<'static>) -> Result<bool> {
 /// Signs the Merkle root of a chain of receipts.
 ///
 /// # Errors
-/// [`ProduceError`]: there is no receipt, one would not verify, or they are no chain of one run.
+/// [`ProduceError`]: there is no receipt, one would not verify, or they do not form a chain of one
+/// run.
 pub fn merkle_attestation(
     chain: &[Value<'static>],
     key: &SigningKey,
@@ -266,13 +267,13 @@ pub fn merkle_attestation(
     Ok(made)
 }
 
-/// The Merkle root over hashes, as hexadecimal digits; `None` for what is no hash, or none at all.
+/// The Merkle root of hashes in hexadecimal digits; `None` if one is not a hash, or there are none.
 pub fn merkle_root(hashes: &[String]) -> Option<String> {
     let hashes = hashes.iter().map(|hash| Hash::parse(hash)).collect::<Option<Vec<_>>>()?;
     merkle::root(hashes).map(|root| root.to_string())
 }
 
-/// Section 7A: what the names of a signer look like. The schema says it too, less plainly.
+/// The form of a signer's names (section 7A). The schema requires it too; this message is clearer.
 fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -> Checked<()> {
     if validator_id.is_some_and(|id| id.is_empty() || id.chars().count() > 256) {
         return Err(Failure::new(code, "it has 1 to 256 characters").at("validator_id"));
@@ -292,14 +293,14 @@ fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -
     Err(Failure::new(code, message).at("build_id"))
 }
 
-// Judging ------------------------------------------------------------------------------------------
+// Checks ------------------------------------------------------------------------------------------
 
-/// A receipt that could be one of a chain that verifies, in a file that this module writes.
+/// Checks that a receipt could be part of a chain that verifies, in a file that this module writes.
 fn judge_file(receipt: &Value<'static>) -> Result<()> {
     judge_sized(receipt, "receipt", Limits::default().max_receipt_bytes)
 }
 
-/// A receipt that could be one of a chain that verifies. One that is given may be in a file that is
+/// Checks that a receipt could be part of a chain that verifies. The file of a given receipt may be
 /// smaller than its canonical form, in which é takes six bytes.
 fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
     judge_sized(receipt, role, u64::MAX)
@@ -308,7 +309,7 @@ fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
 fn judge_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
     let code = Code::InvalidReceiptSchema;
     judge(receipt, role, &schema::RECEIPT, code, limit)?;
-    receipt::attestations(receipt)?.map_err(|misfit| refused(code, role, misfit))?;
+    receipt::attestations(receipt)?.map_err(|violation| refused(code, role, violation))?;
     let computed = form(receipt).receipt_hash();
     if computed != fields::hash(receipt, "receipt_hash")? {
         let message = format!("the receipt has the hash {computed}");
@@ -326,12 +327,12 @@ fn judge_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
     }
 }
 
-/// What of a receipt is hashed and signed.
+/// The parts of a receipt that are hashed and signed.
 fn form(receipt: &Value<'static>) -> Form {
     Form::new(receipt.as_object().unwrap_or(&[]), 0)
 }
 
-/// The attestations of a receipt, and where they stand.
+/// The attestations of a receipt with their places.
 fn attestations<'r>(receipt: &'r Value<'static>) -> Vec<(String, &'r Value<'static>)> {
     match (receipt.get("attestations"), receipt.get("attestation")) {
         (Some(Value::Array(several)), _) => {
@@ -343,7 +344,7 @@ fn attestations<'r>(receipt: &'r Value<'static>) -> Vec<(String, &'r Value<'stat
     }
 }
 
-/// Whether every signature that a receipt carries is good, by the key that it names.
+/// Checks that every signature of a receipt is valid for the key it names.
 fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
     let (form, keys) = (form(receipt), Keys::default());
     for (pointer, attestation) in attestations(receipt) {
@@ -357,7 +358,7 @@ fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
     Ok(())
 }
 
-/// The hashes of receipts that are one chain of one run, in their order.
+/// The hashes of receipts in order, if they form one chain of one run.
 fn judge_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
     let (mut receipts, mut roots) = (Vec::with_capacity(chain.len()), HashMap::new());
     for (at, value) in chain.iter().enumerate() {
@@ -386,7 +387,7 @@ fn judge_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
     Ok(given)
 }
 
-/// What the checks of a chain look at.
+/// The facts that the checks of a chain need.
 fn facts(value: &Value<'static>, role: &str) -> Checked<Receipt> {
     let hash = fields::hash(value, "receipt_hash")?;
     Ok(Receipt {
