@@ -21,7 +21,6 @@ from nacl.signing import VerifyKey
 
 import compactwire as cw
 from compactwire import claims
-from tests.claims.test_vectors import summary
 from tests.reference import claims as reference
 from tests.strategies.claims import (
     BUILD,
@@ -33,6 +32,7 @@ from tests.strategies.claims import (
     entry,
     load,
     make,
+    summary,
 )
 
 SIGNED = ["receipts", "bundle", "claim.json"]

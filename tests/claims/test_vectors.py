@@ -11,6 +11,7 @@ import pytest
 
 import compactwire as cw
 from tests.reference import claims as reference
+from tests.strategies.claims import summary
 from tests.vectors import OWN, load_lines
 
 Case = dict[str, Any]
@@ -41,15 +42,6 @@ def verify_by_reference(case: Case, folder: Path) -> dict[str, Any]:
     paths = {name: path and folder / path for name, path in case["inputs"].items()}
     positional = [paths.pop(name) for name in ("bundle", "receipts", "claim")]
     return reference.verify(*positional, **paths, **case["options"])
-
-
-def summary(report: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a report that both verifiers must agree on: everything except messages."""
-    error, checks = report["error"], report["checks"]
-    if not isinstance(checks, str):
-        checks = "".join(check["status"][0] for check in checks)
-    error = error and (error["code"], error["check"])
-    return {**report, "error": error, "checks": checks}
 
 
 def check(case: Case, folder: Path) -> None:

@@ -12,9 +12,8 @@ import random
 from typing import Any
 
 from compactwire import gcf
-from tests.gcf.test_differential import same
 from tests.reference import gcf as reference
-from tests.strategies.gcf import DOUBLES, HARD_NAMES, HARD_TEXTS, NAMES, NUMBERS
+from tests.strategies.gcf import DOUBLES, HARD_NAMES, HARD_TEXTS, NAMES, NUMBERS, same
 
 
 class Values:

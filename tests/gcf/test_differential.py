@@ -24,30 +24,11 @@ import gcf as peer
 from compactwire import gcf
 from tests.reference import gcf as reference
 from tests.reference import gcf_writer
-from tests.strategies.gcf import NAMES, scalars, values
+from tests.strategies.gcf import NAMES, same, scalars, values
 from tests.strategies.outcomes import result_or_error
 
 PEER_HAS_CONSTANTS = tuple(int(part) for part in version("gcf-python").split(".")[:2]) >= (2, 8)
 OPTIONS: list[dict[str, bool]] = [{}, {"flatten": False}, {"constant_columns": True}]
-
-
-def same(left: Any, right: Any, *, order: bool = True) -> bool:
-    """Whether two values are equal in type, order of members and numeric value."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right
-    if isinstance(left, dict) and isinstance(right, dict):
-        if order and list(left) != list(right):
-            return False
-        return left.keys() == right.keys() and all(
-            same(left[key], right[key], order=order) for key in left
-        )
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(
-            same(a, b, order=order) for a, b in zip(left, right, strict=True)
-        )
-    return type(left) is type(right) and bool(left == right)
 
 
 @given(values)

@@ -116,3 +116,12 @@ def load(path: Path) -> Any:
 
 def code(report: cw.ClaimReport) -> str | None:
     return report.error and report.error.code
+
+
+def summary(report: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a report that both verifiers must agree on: everything except messages."""
+    error, checks = report["error"], report["checks"]
+    if not isinstance(checks, str):
+        checks = "".join(check["status"][0] for check in checks)
+    error = error and (error["code"], error["check"])
+    return {**report, "error": error, "checks": checks}

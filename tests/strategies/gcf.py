@@ -81,3 +81,22 @@ def result_or_error(work: Callable[[], Any]) -> Any:
         return work()
     except GcfError as error:
         return error
+
+
+def same(left: Any, right: Any, *, order: bool = True) -> bool:
+    """Whether two values are equal in type, order of members and numeric value."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    if isinstance(left, dict) and isinstance(right, dict):
+        if order and list(left) != list(right):
+            return False
+        return left.keys() == right.keys() and all(
+            same(left[key], right[key], order=order) for key in left
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(
+            same(a, b, order=order) for a, b in zip(left, right, strict=True)
+        )
+    return type(left) is type(right) and bool(left == right)
