@@ -80,7 +80,7 @@ pub(crate) fn iter_rows(
     Ok(RowIterator { reader: Mutex::new(State::Waiting(reader)) })
 }
 
-/// Gives rows as they are read.
+/// Returns each row as soon as it is read.
 #[pyclass(name = "_RowIterator", module = "compactwire.gcf", frozen)]
 pub(crate) struct RowIterator {
     reader: Mutex<State>,

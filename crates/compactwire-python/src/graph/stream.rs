@@ -145,7 +145,7 @@ impl GraphStreamEncoder {
         value: &Bound<'_, PyAny>,
         traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        // What failed is no whole text, and must not look like one.
+        // After an exception the text is incomplete, and must not look complete.
         let _ = (value, traceback);
         if kind.is_none() { self.close(py) } else { Ok(()) }
     }

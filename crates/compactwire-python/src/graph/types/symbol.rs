@@ -172,7 +172,7 @@ impl Symbol {
         Components(self.0.components)
     }
 
-    /// Where it is declared; None if unknown.
+    /// The source location; None if unknown.
     #[getter]
     fn location(&self) -> Option<Location> {
         self.0.location.as_deref().cloned().map(Location)
