@@ -1,7 +1,7 @@
-//! What follows a name: the head of an array or keyed table, and its body.
+//! Arrays and keyed tables: the head, `[2]{a,b}`, and the body below it.
 //!
-//! The head alone says what the body is; it is never looked at to find out (with one exception,
-//! named in [`Decoder::body`]). GCF 3.6 sections 6 to 8.
+//! The head alone determines the form of the body, with one exception ([`Decoder::counted_body`]). GCF
+//! 3.6 sections 6 to 8.
 
 use super::columns::TableColumns;
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
@@ -16,22 +16,22 @@ use crate::gcf::syntax::scalar::skip_blanks;
 use crate::walk::Columns;
 use std::sync::Arc;
 
-/// What the head of a block announces.
+/// A parsed head.
 pub(crate) enum ArrayHead<N> {
-    /// `[2]: a,b`: elements from `start` on.
+    /// `[2]: a,b`: a list whose elements begin at `start`.
     List { count: Count, start: usize },
-    /// `[2]{a,b}`: rows.
+    /// `[2]{a,b}`: a table.
     Table { count: Count, table: SharedColumns<N> },
-    /// `[2:]{key,a}`: rows that begin with a key.
+    /// `[2:]{key,a}`: a keyed table.
     Keyed { count: Count, table: SharedColumns<N> },
-    /// `[2]`: items, or rows of columns that were declared before.
+    /// `[2]`: an expanded array, or a table whose columns an earlier row has declared.
     CountOnly { count: Count },
 }
 
 impl<'t, S: Columns> Decoder<'t, '_, S> {
-    /// What follows a name, from its bracket at `at` on; the body stands at `depth`. `declared` are
-    /// columns that a row above has declared under the name. Gives the columns of a plain table that
-    /// is declared here.
+    /// Reads an array or keyed table from its bracket at `at` on; its body is indented by `depth`.
+    /// `declared` are the columns that an earlier row has declared for the same name. Returns the columns
+    /// of a table that is not keyed, so that later rows can share them.
     pub(crate) fn array(
         &mut self,
         at: usize,
@@ -51,21 +51,21 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(None)
     }
 
-    /// Reads the head of a block, from its bracket at `at` on.
+    /// Parses the head whose bracket is at `at`.
     pub(crate) fn head(&mut self, at: usize, end: usize) -> DecodeResult<S, ArrayHead<S::Name>> {
-        let (count, behind) = read_count(self.text, at, end)?;
+        let (count, after) = read_count(self.text, at, end)?;
         let bytes = &self.text.as_bytes()[..end];
-        match bytes.get(behind) {
-            Some(b'{') => self.head_with_fields(count, behind, end),
+        match bytes.get(after) {
+            Some(b'{') => self.head_with_fields(count, after, end),
             _ if count.keyed => {
-                let message = "a keyed table declares its fields in braces";
-                Err(Fault::new(Code::InvalidLine, behind, message).into())
+                let message = "expected the fields of a keyed table in braces";
+                Err(Fault::new(Code::InvalidLine, after, message).into())
             }
-            Some(b':') => Ok(ArrayHead::List { count, start: behind + 1 }),
-            _ if skip_blanks(bytes, behind) == end => Ok(ArrayHead::CountOnly { count }),
+            Some(b':') => Ok(ArrayHead::List { count, start: after + 1 }),
+            _ if skip_blanks(bytes, after) == end => Ok(ArrayHead::CountOnly { count }),
             _ => {
-                let message = "behind a count stand a colon, fields in braces, or nothing";
-                Err(Fault::new(Code::InvalidLine, behind, message).into())
+                let message = "expected :, {fields} or the end of the line after the count";
+                Err(Fault::new(Code::InvalidLine, after, message).into())
             }
         }
     }
@@ -76,44 +76,45 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         at: usize,
         end: usize,
     ) -> DecodeResult<S, ArrayHead<S::Name>> {
-        let (mut fields, behind) = read_fields(self.text, at, end)?;
-        let rest = skip_blanks(&self.text.as_bytes()[..end], behind);
+        let (mut fields, after) = read_fields(self.text, at, end)?;
+        let rest = skip_blanks(&self.text.as_bytes()[..end], after);
         if rest < end {
             let grouped = self.text[rest..end].starts_with("group=");
             let (code, message) = if grouped {
-                (Code::UnsupportedExtension, "group= is a draft that is not read")
+                (Code::UnsupportedExtension, "group= is a draft extension and not supported")
             } else {
-                (Code::TrailingCharacters, "text behind the declaration")
+                (Code::TrailingCharacters, "unexpected characters after the field declaration")
             };
             return Err(Fault::new(code, rest, message).into());
         }
         if fields.iter().filter(|field| field.identity).count() > 1 {
-            let message = "only one field is the identity";
+            let message = "only one field can be the identity, @";
             return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
         }
         if !count.keyed {
             let constant = fields.iter().all(|field| field.constant.is_some());
             if constant {
-                let message = "all columns are constant; rows need one of their own";
+                let message = "at least one column must not be constant";
                 return Err(Fault::new(Code::NoBareColumn, at, message).into());
             }
             return Ok(ArrayHead::Table { count, table: self.columns(fields)? });
         }
         if fields.iter().any(|field| field.constant.is_some()) {
-            let message = "a keyed table has no constant columns";
+            let message = "a keyed table cannot have constant columns";
             return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
         }
         if fields.len() < 2 {
-            let message = "a keyed table declares at least two fields";
+            let message = "a keyed table needs at least two fields";
             return Err(Fault::new(Code::TooFewFields, at, message).into());
         }
         if count.value == Some(0) {
-            let message = "a keyed table with a zero count; an empty object has no table";
+            let message = "a keyed table cannot have a zero count; an empty object is a section";
             return Err(Fault::new(Code::ZeroCount, count.at, message).into());
         }
         let label = fields.remove(0);
         if fields.iter().any(|field| field.name == label.name) {
-            let message = format!("the label {} is also a field", excerpt(&label.name));
+            let message =
+                format!("the label {} of the key column is also a field", excerpt(&label.name));
             return Err(Fault::new(Code::DuplicateFieldName, label.at, message).into());
         }
         Ok(ArrayHead::Keyed { count, table: self.columns(fields)? })
@@ -121,15 +122,16 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 
     fn columns(&mut self, fields: Vec<Field<'t>>) -> DecodeResult<S, SharedColumns<S::Name>> {
         let sink = &mut *self.sink;
-        let room = self.limits.max_depth.saturating_sub(self.depth);
-        TableColumns::new(fields, room, &mut |name| sink.name(name).map_err(Failure::Sink))
+        let max_depth = self.limits.max_depth.saturating_sub(self.depth);
+        TableColumns::new(fields, max_depth, &mut |name| sink.name(name).map_err(Failure::Sink))
             .map(Arc::new)
     }
 
-    /// A body whose header is nothing but a count: items, or rows of declared columns.
+    /// Reads a body whose head is only a count: an expanded array, or the rows of a shared schema.
     ///
-    /// The specification forbids to look at the body, and leaves its encoder no other way to write
-    /// an expanded array where columns are declared: there, a first line that is an item decides.
+    /// The specification says that the head alone determines the form, but its encoder writes the same
+    /// head for both where a shared schema is declared. There, the first line decides: it is an expanded
+    /// array if that line is an element.
     fn counted_body(
         &mut self,
         count: Count,
@@ -137,31 +139,31 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         declared: Option<SharedColumns<S::Name>>,
     ) -> DecodeResult<S> {
         match declared {
-            Some(table) if count.value != Some(0) && !self.is_item(depth) => {
+            Some(table) if count.value != Some(0) && !self.is_element(depth) => {
                 self.rows(count, &table, depth)
             }
-            _ => self.items(count, depth),
+            _ => self.elements(count, depth),
         }
     }
 
-    fn is_item(&self, depth: usize) -> bool {
+    fn is_element(&self, depth: usize) -> bool {
         let Some(line) = self.lines.peek().filter(|line| line.indent == depth) else {
             return false;
         };
         let text = self.lines.str(line);
-        split_row_id(text).is_some_and(|(_, behind)| {
-            let form = &text[behind..];
-            form.starts_with('=') || form.starts_with('[') || form.starts_with("{}")
+        split_row_id(text).is_some_and(|(_, after)| {
+            let value = &text[after..];
+            value.starts_with('=') || value.starts_with('[') || value.starts_with("{}")
         })
     }
 
-    fn items(&mut self, count: Count, depth: usize) -> DecodeResult<S> {
+    fn elements(&mut self, count: Count, depth: usize) -> DecodeResult<S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
         emit!(self.sink.begin_array());
         let mut found = 0;
-        while let Some((line, form)) = self.next_item(count, found, depth)? {
-            self.item(line, form, depth + 2)?;
+        while let Some((line, value)) = self.next_element(count, found, depth)? {
+            self.element(line, value, depth + 2)?;
             found += 1;
         }
         emit!(self.sink.end_array());
@@ -171,30 +173,30 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(())
     }
 
-    /// The next line, if it is an item, and where its form begins.
-    pub(crate) fn next_item(
+    /// The next line, if it is an element of an expanded array, and the offset of its value.
+    pub(crate) fn next_element(
         &self,
         count: Count,
         found: u64,
         depth: usize,
     ) -> DecodeResult<S, Option<(Line, usize)>> {
         let Some(line) = self.next_row(count, found, depth)? else { return Ok(None) };
-        let Some((id, form)) = split_row_id(self.lines.str(line)) else { return Ok(None) };
+        let Some((id, value)) = split_row_id(self.lines.str(line)) else { return Ok(None) };
         if !is_index(id, found) {
-            return self.fail(Code::InvalidItemId, line, "the id of an item is its index");
+            return self.fail(Code::InvalidItemId, line, "the id of an element must be its index");
         }
-        Ok(Some((line, line.start + form)))
+        Ok(Some((line, line.start + value)))
     }
 
-    /// Reads the item in `line`, whose form begins at `at`; its body stands at `depth`.
-    pub(crate) fn item(&mut self, line: Line, at: usize, depth: usize) -> DecodeResult<S> {
+    /// Reads the element in `line` whose value begins at `at`; its body is indented by `depth`.
+    pub(crate) fn element(&mut self, line: Line, at: usize, depth: usize) -> DecodeResult<S> {
         self.advance()?;
         let bytes = &self.text.as_bytes()[..line.end];
         match bytes.get(at) {
             Some(b'=') => self.scalar(at + 1, line.end),
             Some(b'[') => self.array(at, line.end, depth, None).map(drop),
             _ if self.is_empty_braces(at, line.end) => self.object(depth),
-            _ => self.fail(Code::InvalidLine, line, "an item is =scalar, {} or a bracket"),
+            _ => self.fail(Code::InvalidLine, line, "expected =scalar, {} or [count] after the id"),
         }
     }
 
@@ -205,7 +207,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 
     // Tables
 
-    /// The next line, if it is a row.
+    /// The next line, if it is a row or an element.
     pub(crate) fn next_row(
         &self,
         count: Count,

@@ -1,6 +1,6 @@
-//! A declaration, ready to read rows with: which cell is which member, and which cells one object.
+//! The columns of a table, prepared for reading rows: which cells make up which member.
 //!
-//! Columns `"a>b"`, `"a>c"` are the leaves of a member `a` (GCF 3.6 section 7.4.6).
+//! Flattened columns `"a>b"`, `"a>c"` are the leaves of one member `a` (GCF 3.6 section 7.4.6).
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
@@ -9,20 +9,20 @@ use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
 use std::borrow::Cow;
 
-/// The columns of a table. `N` is a key that the sink knows.
+/// The columns of a table. `N` is a key prepared by the sink.
 pub(crate) struct TableColumns<N> {
-    /// Members of a row in their order.
+    /// The members of a row in their order.
     pub members: Vec<Member<N>>,
-    /// Nodes of all paths; a member points to its first.
+    /// The nodes of all flattened members; [`Source::Path`] is the index of a member's root.
     pub paths: Vec<PathNode<N>>,
-    /// How many cells a row has, without that of a keyed table's label.
+    /// The number of cells of a row, without the key of a keyed table.
     pub width: usize,
-    /// All members are cells, each its own.
+    /// Whether each member has one cell of its own.
     pub plain: bool,
-    /// The names of cells that may hold a marker, in the order of members.
-    names: NameIndex<'static>,
-    /// For each of those names, its member.
-    named: Vec<usize>,
+    /// The names of the members with a cell of their own, which may hold an attachment marker.
+    cell_names: NameIndex<'static>,
+    /// The member of each of those names.
+    cell_members: Vec<usize>,
 }
 
 pub(crate) struct Member<N> {
@@ -31,19 +31,22 @@ pub(crate) struct Member<N> {
     pub source: Source,
 }
 
-/// Where a member's value comes from.
+/// Where the value of a member comes from.
 pub(crate) enum Source {
+    /// A cell.
     Cell(usize),
+    /// A constant column.
     Constant(Token<'static>),
+    /// Flattened columns, with the index of their root node.
     Path(usize),
 }
 
-/// A member of a path's object: a leaf, or an object of other nodes.
+/// A node of a flattened member: a leaf, or an object of other nodes.
 pub(crate) struct PathNode<N> {
     pub key: N,
     pub name: String,
     pub value: PathValue,
-    /// All cells below.
+    /// The cells of all leaves below.
     pub cells: Vec<usize>,
 }
 
@@ -53,28 +56,28 @@ pub(crate) enum PathValue {
 }
 
 impl<N> TableColumns<N> {
-    /// Makes columns of declared fields; `known` tells a key to the sink.
+    /// Prepares declared fields. `prepare` has the sink prepare a key.
     pub(crate) fn new<E: From<Box<Fault>>>(
         fields: Vec<Field<'_>>,
         max_depth: usize,
-        known: &mut impl FnMut(&str) -> Result<N, E>,
+        prepare: &mut impl FnMut(&str) -> Result<N, E>,
     ) -> Result<Self, E> {
         let mut columns = Self {
             members: Vec::with_capacity(fields.len()),
             paths: Vec::new(),
             width: 0,
             plain: true,
-            names: NameIndex::new(),
-            named: Vec::new(),
+            cell_names: NameIndex::new(),
+            cell_members: Vec::new(),
         };
-        // The first segments of members: a path may not begin with another member's name.
-        let mut firsts = NameIndex::new();
+        // The names of members. For a flattened member it is the first segment of its paths.
+        let mut member_names = NameIndex::new();
         let mut declared = NameIndex::new();
         for field in fields {
             if !declared.add(field.name.clone()) {
                 return Err(duplicate(&field));
             }
-            columns.add(field, &mut firsts, max_depth, known)?;
+            columns.add(field, &mut member_names, max_depth, prepare)?;
         }
         Ok(columns)
     }
@@ -82,9 +85,9 @@ impl<N> TableColumns<N> {
     fn add<'t, E: From<Box<Fault>>>(
         &mut self,
         field: Field<'t>,
-        firsts: &mut NameIndex<'t>,
+        member_names: &mut NameIndex<'t>,
         max_depth: usize,
-        known: &mut impl FnMut(&str) -> Result<N, E>,
+        prepare: &mut impl FnMut(&str) -> Result<N, E>,
     ) -> Result<(), E> {
         let cell = self.width;
         if field.constant.is_none() {
@@ -95,37 +98,37 @@ impl<N> TableColumns<N> {
             self.plain = false;
             let depth = field.name.split('>').count();
             if depth >= max_depth {
-                let message = format!("a path of more than {max_depth} segments");
+                let message = format!("a path has {max_depth} or more segments, nested too deep");
                 return Err(Fault::new(Code::LimitExceeded, field.at, message).into());
             }
             let first = field.name.split('>').next().unwrap_or_default().to_owned();
-            let root = if let Some(member) = firsts.find(&first) {
+            let root = if let Some(member) = member_names.find(&first) {
                 let Source::Path(root) = self.members[member].source else {
                     return Err(duplicate(&field));
                 };
                 root
             } else {
-                let key = known(&first)?;
-                let node = self.node(&first, known)?;
+                let key = prepare(&first)?;
+                let node = self.node(&first, prepare)?;
                 let source = Source::Path(node);
                 self.members.push(Member { name: first.clone(), key, source });
-                firsts.add(first.into());
+                member_names.add(first.into());
                 node
             };
-            return self.add_path(&field, root, cell, known);
+            return self.add_path(&field, root, cell, prepare);
         }
-        if !firsts.add(field.name.clone()) {
+        if !member_names.add(field.name.clone()) {
             return Err(duplicate(&field));
         }
         let source = if let Some(token) = field.constant {
             self.plain = false;
             Source::Constant(token.into_owned())
         } else {
-            self.named.push(self.members.len());
-            self.names.add(Cow::Owned(field.name.clone().into_owned()));
+            self.cell_members.push(self.members.len());
+            self.cell_names.add(Cow::Owned(field.name.clone().into_owned()));
             Source::Cell(cell)
         };
-        let key = known(&field.name)?;
+        let key = prepare(&field.name)?;
         self.members.push(Member { name: field.name.into_owned(), key, source });
         Ok(())
     }
@@ -133,9 +136,9 @@ impl<N> TableColumns<N> {
     fn node<E>(
         &mut self,
         name: &str,
-        known: &mut impl FnMut(&str) -> Result<N, E>,
+        prepare: &mut impl FnMut(&str) -> Result<N, E>,
     ) -> Result<usize, E> {
-        let (key, name) = (known(name)?, name.to_owned());
+        let (key, name) = (prepare(name)?, name.to_owned());
         let value = PathValue::Object(Vec::new());
         self.paths.push(PathNode { key, name, value, cells: Vec::new() });
         Ok(self.paths.len() - 1)
@@ -146,7 +149,7 @@ impl<N> TableColumns<N> {
         field: &Field<'_>,
         root: usize,
         cell: usize,
-        known: &mut impl FnMut(&str) -> Result<N, E>,
+        prepare: &mut impl FnMut(&str) -> Result<N, E>,
     ) -> Result<(), E> {
         let mut at = root;
         self.paths[root].cells.push(cell);
@@ -158,7 +161,7 @@ impl<N> TableColumns<N> {
             let child = if let Some(child) = found {
                 child
             } else {
-                let child = self.node(segment, known)?;
+                let child = self.node(segment, prepare)?;
                 if let PathValue::Object(children) = &mut self.paths[at].value {
                     children.push(child);
                 }
@@ -176,12 +179,12 @@ impl<N> TableColumns<N> {
         }
     }
 
-    /// The member whose cell has this name and may hold a marker.
+    /// The member with a cell of its own and this name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.names.find(name).map(|named| self.named[named])
+        self.cell_names.find(name).map(|index| self.cell_members[index])
     }
 
-    /// The cell of a member, if it has one of its own.
+    /// The cell of a member that has one of its own.
     pub(crate) fn cell(&self, member: usize) -> Option<usize> {
         match self.members[member].source {
             Source::Cell(cell) => Some(cell),
@@ -190,14 +193,14 @@ impl<N> TableColumns<N> {
     }
 }
 
-/// A name of several segments, none of them empty.
+/// Whether a name has several segments, none of them empty.
 pub(crate) fn is_path(name: &str) -> bool {
     name.contains('>') && name.split('>').all(|segment| !segment.is_empty())
 }
 
 #[cold]
 fn duplicate<E: From<Box<Fault>>>(field: &Field<'_>) -> E {
-    let message =
-        format!("the field {} is declared twice, or is also a path", excerpt(&field.name));
+    let name = excerpt(&field.name);
+    let message = format!("duplicate field {name}, or a field and a path have the same name");
     Fault::new(Code::DuplicateFieldName, field.at, message).into()
 }

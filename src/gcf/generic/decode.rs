@@ -1,6 +1,7 @@
-//! The reader: one descent over the lines of a text, told to a sink as it goes.
+//! The decoder: a recursive descent over the lines of a text that emits events to a sink.
 //!
-//! Nothing is told twice, nothing is kept but open tables. GCF 3.6 sections 3 to 8 and 16.
+//! Each event is emitted once. The decoder keeps only the columns and cells of open tables. GCF 3.6
+//! sections 3 to 8 and 16.
 
 use super::columns::TableColumns;
 use crate::excerpt::excerpt;
@@ -18,32 +19,32 @@ use crate::walk::Columns;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Why a text was not told to its end.
+/// Why [`read`] failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError<E> {
-    /// The text is at fault.
+    /// The text is invalid.
     Text(Error),
-    /// The sink did not go on.
+    /// The sink returned an error.
     Sink(E),
 }
 
-/// Tells the value of a text of the generic profile to `sink`.
+/// Parses a text of the generic profile and emits its value to `sink`.
 ///
 /// # Errors
-/// With line and column and one of the codes of the specification.
+/// An invalid text, with line and column, or the error of the sink.
 pub fn read<S: Columns>(
     text: &str,
     limits: Limits,
     sink: &mut S,
 ) -> Result<(), ReadError<S::Error>> {
     let mut decoder = Decoder::new(text, limits, sink);
-    decoder.root().map_err(|stop| match stop {
+    decoder.root().map_err(|failure| match failure {
         Failure::Fault(fault) => ReadError::Text(fault.locate(text)),
         Failure::Sink(error) => ReadError::Sink(error),
     })
 }
 
-/// The value of a text of the generic profile.
+/// Decodes a text of the generic profile.
 ///
 /// # Errors
 /// As [`read`].
@@ -56,8 +57,8 @@ pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
     }
 }
 
-/// The JSON text of the value that a text of the generic profile holds: members keep their order,
-/// integers all digits; a double has the shortest digits that read back as the same.
+/// Converts a text of the generic profile to JSON. Members keep their order, integers all digits; a
+/// double is written with the fewest digits that parse as the same double.
 ///
 /// # Errors
 /// As [`read`].
@@ -70,10 +71,10 @@ pub fn to_json(text: &str, limits: Limits, escape: Escape) -> Result<String, Err
     }
 }
 
-/// The text of bytes.
+/// Checks that bytes are UTF-8.
 ///
 /// # Errors
-/// `invalid_utf8`, with the place of the first byte that is none.
+/// `invalid_utf8`, with the place of the first invalid byte.
 pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     simdutf8::basic::from_utf8(bytes).or_else(|_| match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),
@@ -85,7 +86,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     })
 }
 
-/// Why the descent stops.
+/// Why decoding stops: like [`ReadError`], with the error still located by offset.
 pub(crate) enum Failure<E> {
     Fault(Box<Fault>),
     Sink(E),
@@ -99,58 +100,59 @@ impl<E> From<Box<Fault>> for Failure<E> {
 
 pub(crate) type DecodeResult<S, T = ()> = Result<T, Failure<<S as crate::walk::Sink>::Error>>;
 
-/// The columns of a table, for a sink that knows keys as `N`.
+/// The columns of a table, shared by its rows. `N` is a key prepared by the sink.
 pub(crate) type SharedColumns<N> = Arc<TableColumns<N>>;
 
+/// The state of decoding.
 pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub lines: Lines<'t>,
     pub text: &'t str,
     pub sink: &'s mut S,
     pub limits: Limits,
-    /// Open containers.
+    /// The number of open containers.
     pub depth: usize,
-    /// What came before this text, in bytes.
+    /// The offset of `text` in the whole text, when it is read in pieces.
     pub base: usize,
-    /// Where each count stands that was left to the end, and what it is.
+    /// The deferred counts `[?]`: the offset of each in the whole text, and the number found.
     pub deferred: Vec<(usize, u64)>,
-    /// Cells of the rows that are open.
+    /// The cells of all open rows.
     pub cells: Vec<Token<'t>>,
     /// What ended with the line before.
     pub preceding: Preceding,
 }
 
-/// What ended just before the next line, for the sake of what to call a line too many.
+/// What ended just before the next line; it decides the error code of an unexpected line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preceding {
     Nothing,
-    /// A body whose items were counted.
+    /// The rows or elements of an array or keyed table.
     CountedBody,
     /// The attachments of a row.
     Attachments,
 }
 
-/// What the root of a text is.
+/// The kind of the root value.
 pub(crate) enum Root {
     Scalar(Line),
-    /// An array or a keyed table, headed by this line.
+    /// An array or a keyed table, with the line of its head.
     Array(Line),
     Object,
 }
 
-/// What the value of a member is, and where it begins.
+/// The form of a member's value, with the offset at which the value begins.
 #[derive(Clone, Copy)]
 pub(crate) enum MemberForm {
     Scalar(usize),
     List(usize),
     Section,
     Array(usize),
-    /// None of these.
-    Unknown,
+    /// An invalid form.
+    Invalid,
 }
 
-pub(crate) const DUPLICATE_MEMBER: &str = "the object has this member already";
+pub(crate) const DUPLICATE_MEMBER: &str = "duplicate member";
 
-/// Tells the sink.
+/// Calls the sink and converts its error.
 macro_rules! emit {
     ($call:expr) => {
         $call.map_err(Failure::Sink)?
@@ -180,7 +182,11 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
                 self.scalar(line.start + 1, line.end)?;
                 match self.lines.peek() {
                     None => Ok(()),
-                    Some(line) => self.fail(Code::TrailingCharacters, line, "a scalar is all"),
+                    Some(line) => self.fail(
+                        Code::TrailingCharacters,
+                        line,
+                        "unexpected line after the scalar",
+                    ),
                 }
             }
             Root::Array(line) => {
@@ -195,7 +201,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         }
     }
 
-    /// Reads the header; says what the root is.
+    /// Reads the header and determines the kind of the root.
     pub(crate) fn begin(&mut self) -> DecodeResult<S, Root> {
         let header = Header::read(&mut self.lines)?;
         check_generic(&header)?;
@@ -207,12 +213,15 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         })
     }
 
-    /// Reads what may stand behind a root; one whose items are `counted` has no member behind it.
+    /// Reads the end of the text after the root. After a `counted` root, an array or keyed table, only
+    /// the summary line is valid.
     pub(crate) fn end(&mut self, counted: bool) -> DecodeResult<S> {
         match self.lines.peek() {
-            Some(line) if counted && !self.is_trailer(line) => {
-                self.fail(Code::CountMismatch, line, "a line behind the counted items")
-            }
+            Some(line) if counted && !self.is_trailer(line) => self.fail(
+                Code::CountMismatch,
+                line,
+                "unexpected line after the declared number of items",
+            ),
             _ => self.trailer(),
         }
     }
@@ -232,12 +241,13 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         line.indent == 0 && self.starts(line, "##!")
     }
 
-    /// Whether a line ends a body whose lines stand at `depth`.
+    /// Whether a line ends a body whose lines are indented by `depth`.
     pub(crate) fn ends(&self, line: Line, depth: usize) -> bool {
         line.indent < depth
             || line.indent == depth && (self.starts(line, "## ") || self.starts(line, "##!"))
     }
 
+    /// Fails at a line; the message shows the line.
     #[cold]
     pub(crate) fn fail<T, R: From<Box<Fault>>>(
         &self,
@@ -249,13 +259,13 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         Err(Fault::new(code, line.start, format!("{message}: {shown}")).into())
     }
 
-    /// A line that is deeper than its container.
+    /// Fails at a line that is deeper than its container.
     #[cold]
     pub(crate) fn unexpected_indent<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
         if self.preceding == Preceding::Attachments {
-            self.fail(Code::CountMismatch, line, "a line behind what was attached")
+            self.fail(Code::CountMismatch, line, "unexpected line after the attachment")
         } else {
-            self.fail(Code::InvalidIndent, line, "a line deeper than what it stands in")
+            self.fail(Code::InvalidIndent, line, "line is indented deeper than its container")
         }
     }
 
@@ -274,13 +284,14 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.depth -= 1;
     }
 
-    pub(crate) fn here(&self) -> usize {
+    /// The offset of the next line.
+    pub(crate) fn offset(&self) -> usize {
         self.lines.peek().map_or(self.text.len(), |line| line.start)
     }
 
-    /// An object whose members stand at `depth`.
+    /// Reads an object whose members are indented by `depth`.
     pub(crate) fn object(&mut self, depth: usize) -> DecodeResult<S> {
-        self.enter(self.here())?;
+        self.enter(self.offset())?;
         emit!(self.sink.begin_object());
         let mut names = NameIndex::new();
         while let Some(line) = self.lines.peek() {
@@ -306,31 +317,31 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.member_value(line, depth, form)
     }
 
-    /// Reads the name of a member; says what its value is.
+    /// Reads the key of a member and determines the form of its value.
     pub(crate) fn member_head(&self, line: Line) -> DecodeResult<S, (Cow<'t, str>, MemberForm)> {
         let section = self.starts(line, "## ");
         let start = if section { line.start + 3 } else { line.start };
         let bytes = &self.text.as_bytes()[..line.end];
-        let Some((name, behind)) = string::read_key(self.text, start, line.end)? else {
-            return self.no_member(line);
+        let Some((name, after)) = string::read_key(self.text, start, line.end)? else {
+            return self.invalid_member(line);
         };
-        let form = match bytes.get(behind) {
-            Some(b'=') if !section => MemberForm::Scalar(behind + 1),
-            Some(b'[') if !section => MemberForm::List(behind),
-            _ if !section => return self.no_member(line),
+        let form = match bytes.get(after) {
+            Some(b'=') if !section => MemberForm::Scalar(after + 1),
+            Some(b'[') if !section => MemberForm::List(after),
+            _ if !section => return self.invalid_member(line),
             _ => {
-                let rest = skip_blanks(bytes, behind);
+                let rest = skip_blanks(bytes, after);
                 match bytes.get(rest) {
                     None => MemberForm::Section,
-                    Some(b'[') if rest > behind => MemberForm::Array(rest),
-                    Some(_) => MemberForm::Unknown,
+                    Some(b'[') if rest > after => MemberForm::Array(rest),
+                    Some(_) => MemberForm::Invalid,
                 }
             }
         };
         Ok((name, form))
     }
 
-    /// Reads the value of a member whose head is in `line`.
+    /// Reads the value of a member whose key is in `line`.
     pub(crate) fn member_value(
         &mut self,
         line: Line,
@@ -343,36 +354,48 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             MemberForm::List(at) => self.member_list(at, line),
             MemberForm::Section => self.object(depth + 2),
             MemberForm::Array(at) => self.array(at, line.end, depth, None).map(drop),
-            MemberForm::Unknown => self.fail(Code::InvalidLine, line, "a section is ## and a name"),
+            MemberForm::Invalid => self.fail(Code::InvalidLine, line, "expected ## name"),
         }
     }
 
-    /// `name[2]: a,b`
+    /// Reads the list of `name[2]: a,b`.
     fn member_list(&mut self, at: usize, line: Line) -> DecodeResult<S> {
-        let (count, behind) = read_count(self.text, at, line.end)?;
-        if count.keyed || self.text.as_bytes()[..line.end].get(behind) != Some(&b':') {
-            return self.fail(Code::InvalidLine, line, "a list is name[count]: and its elements");
+        let (count, after) = read_count(self.text, at, line.end)?;
+        if count.keyed || self.text.as_bytes()[..line.end].get(after) != Some(&b':') {
+            return self.fail(Code::InvalidLine, line, "expected a list, name[count]: elements");
         }
-        self.list(count, behind + 1, line.end)
+        self.list(count, after + 1, line.end)
     }
 
     #[cold]
-    fn no_member<T>(&self, line: Line) -> DecodeResult<S, T> {
+    fn invalid_member<T>(&self, line: Line) -> DecodeResult<S, T> {
         let text = self.lines.str(line);
         if self.preceding != Preceding::CountedBody {
-            self.fail(Code::InvalidLine, line, "neither a member nor a section")
+            self.fail(
+                Code::InvalidLine,
+                line,
+                "expected a member, name=value, or a section, ## name",
+            )
         } else if text.starts_with('.') {
-            self.fail(Code::OrphanAttachment, line, "an attachment that no row asks for")
+            self.fail(Code::OrphanAttachment, line, "attachment without a row that refers to it")
         } else if has_several_cells(text) {
-            self.fail(Code::OrphanInlineAttachment, line, "a line of cells that no row asks for")
+            self.fail(
+                Code::OrphanInlineAttachment,
+                line,
+                "inline values without a row that refers to them",
+            )
         } else {
-            self.fail(Code::CountMismatch, line, "a line behind the counted items")
+            self.fail(
+                Code::CountMismatch,
+                line,
+                "unexpected line after the declared number of items",
+            )
         }
     }
 
     // Scalars
 
-    /// The scalar from `start` to `end`.
+    /// Reads the scalar from `start` to `end`.
     pub(crate) fn scalar(&mut self, start: usize, end: usize) -> DecodeResult<S> {
         let (token, _) = scalar::read(self.text, start, end, b'\n')?;
         self.emit_token(&token, start)
@@ -386,16 +409,22 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             Token::Bool(value) => emit!(self.sink.bool(*value)),
             Token::Null => emit!(self.sink.null()),
             Token::Missing => {
-                return Err(Fault::new(Code::InvalidMissing, at, "~ stands only in a table").into());
+                return Err(Fault::new(
+                    Code::InvalidMissing,
+                    at,
+                    "~ is valid only in a table cell",
+                )
+                .into());
             }
             Token::Marker | Token::InlineSchema(_) => {
-                let message = "^ stands only in a cell of a table that is no path";
+                let message = "^ is valid only in a table cell, and not in a flattened column";
                 return Err(Fault::new(Code::InvalidAttachmentMarker, at, message).into());
             }
         }
         Ok(())
     }
 
+    /// Reads the elements of a list, from `start` to `end`.
     pub(crate) fn list(&mut self, count: Count, start: usize, end: usize) -> DecodeResult<S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
@@ -422,6 +451,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     // Counts
 
+    /// Registers a count if it is deferred; returns its index in `deferred`.
     pub(crate) fn defer(&mut self, count: Count) -> Option<usize> {
         count.value.is_none().then(|| {
             self.deferred.push((self.base + count.at, 0));
@@ -429,6 +459,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         })
     }
 
+    /// Records the number found if the count is deferred, otherwise compares it with the declared one.
     pub(crate) fn check_count(
         &mut self,
         count: Count,
@@ -447,7 +478,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         }
     }
 
-    /// `##! summary counts=3,2`, if it is there; nothing may follow.
+    /// Reads the summary line, `##! summary counts=3,2`, if there is one. Nothing may follow it.
     pub(crate) fn trailer(&mut self) -> DecodeResult<S> {
         let Some(line) = self.lines.peek() else { return Ok(()) };
         if line.indent > 0 {
@@ -458,7 +489,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         if words.next().is_none_or(|(_, word)| word != "##!")
             || words.next_if(|(_, word)| *word == "summary").is_none()
         {
-            return self.fail(Code::InvalidLine, line, "neither a member nor ##! summary");
+            return self.fail(Code::InvalidLine, line, "expected a member or ##! summary");
         }
         for (at, (name, value)) in header::pairs(words, line.start)? {
             if name == "counts" {
@@ -468,12 +499,14 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.advance()?;
         match self.lines.peek() {
             None => Ok(()),
-            Some(line) => self.fail(Code::TrailingCharacters, line, "the summary is the last line"),
+            Some(line) => {
+                self.fail(Code::TrailingCharacters, line, "unexpected line after the summary")
+            }
         }
     }
 
     fn check_trailer(&mut self, at: usize, counts: &str) -> Read<()> {
-        // Attachments may have been read out of their order.
+        // Attachments may have been read out of order.
         self.deferred.sort_unstable();
         let mut deferred = self.deferred.iter();
         let equal = counts.split(',').all(|count| {
@@ -485,7 +518,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         }
         let found: Vec<_> = self.deferred.iter().map(|(_, count)| count.to_string()).collect();
         let message = format!(
-            "the summary counts {}, the text has {}",
+            "the summary declares the counts {}, found {}",
             excerpt(counts),
             excerpt(&found.join(","))
         );
@@ -493,10 +526,10 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 }
 
-/// What is wrong with a count.
+/// The error message for a wrong count.
 #[cold]
 pub(crate) fn count_mismatch_message(declared: u64, found: u64) -> String {
-    format!("{declared} items are declared, {found} follow")
+    format!("expected {declared} items, found {found}")
 }
 
 fn has_several_cells(text: &str) -> bool {
@@ -508,11 +541,12 @@ fn has_several_cells(text: &str) -> bool {
 
 fn check_generic(header: &Header<'_>) -> Read<()> {
     if header.profile == Profile::Graph {
-        return fault(Code::WrongProfile, 0, "a graph; decode reads it");
+        return fault(Code::WrongProfile, 0, "expected profile=generic, found a graph; use decode");
     }
     for kind in ["delta", "unchanged"] {
         if header.get(kind) == Some("true") {
-            let message = format!("{kind}=true: no value, but a message about one");
+            let message =
+                format!("{kind}=true: expected a value, found a message about a keyed set");
             return fault(Code::WrongProfile, 0, message);
         }
     }

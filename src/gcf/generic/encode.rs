@@ -1,10 +1,10 @@
-//! The canonical encoder: a value in, the one text for it out.
+//! The canonical encoder.
 //!
-//! Nothing is chosen by chance or history: the text is a function of the value (and of the options),
-//! byte for byte that of other canonical encoders. GCF 3.6 sections 5 to 7.
+//! The text is a function of the value and the options alone, byte for byte equal to that of any other
+//! canonical encoder. GCF 3.6 sections 5 to 7.
 
-use super::table::{self, Choices, Class, Table, rows};
-use super::tree::{Array, Builder, Elements, Key, KeyId, Node, Object, Tree};
+use super::table::{self, ColumnClass, Table, TableOptions, rows};
+use super::tree::{Array, ArrayKind, Builder, Key, KeyId, Node, Object, Tree};
 use crate::gcf::error::{Code, Error, Fault};
 use crate::gcf::limits::Limits;
 use crate::gcf::syntax::append::push_short;
@@ -13,15 +13,15 @@ use crate::json;
 use crate::value::Value;
 use bumpalo::Bump;
 
-/// What an encoder may be asked for.
+/// Options of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeOptions {
-    /// Whether objects of one form become columns `"a>b"` of the table that they are in.
+    /// Whether a column of objects with the same keys becomes columns `"a>b"`.
     pub flatten: bool,
-    /// Whether a column with one value in all rows moves into the header. Readers of GCF 3.6 do not
-    /// all know it.
+    /// Whether a value that all rows share is written once, in the declaration. It is newer than GCF
+    /// 3.6, so not all readers support it.
     pub constant_columns: bool,
-    /// How deep the value may nest.
+    /// Limits for the value.
     pub limits: Limits,
 }
 
@@ -31,11 +31,11 @@ impl Default for EncodeOptions {
     }
 }
 
-/// The text of a value.
+/// Encodes a value.
 ///
 /// # Errors
-/// `out_of_range` for an integer beyond 64 bits, `not_finite`, `duplicate_key`, `limit_exceeded` for a
-/// value too deep.
+/// `out_of_range` for an integer beyond 64 bits; `not_finite`; `duplicate_key`; `limit_exceeded` for a
+/// value that is nested too deep.
 pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
@@ -43,11 +43,11 @@ pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Erro
     Ok(write(&builder.finish(), options))
 }
 
-/// The text of the value that a JSON text holds: numbers are exact, members keep their order.
+/// Encodes the value of a JSON text. Numbers are exact, and members keep their order.
 ///
 /// # Errors
-/// As [`encode`], and with line and column what is wrong with the JSON text: `duplicate_key`,
-/// `invalid_surrogate`, `limit_exceeded`, `out_of_range`, otherwise `invalid_line`.
+/// As [`encode`]; an error in the JSON text has line and column and one of the codes `duplicate_key`,
+/// `invalid_escape`, `invalid_surrogate`, `limit_exceeded`, `out_of_range`, otherwise `invalid_line`.
 pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
@@ -56,7 +56,7 @@ pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
         Ok(end) => {
             let rest = text[end..].trim_start_matches([' ', '\t', '\r', '\n']);
             if !rest.is_empty() {
-                let message = "text behind the JSON value".to_owned();
+                let message = "unexpected characters after the JSON value".to_owned();
                 return Err(json_fault(
                     text,
                     text.len() - rest.len(),
@@ -86,7 +86,7 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
     Fault { code, message, at }.locate(text)
 }
 
-/// The text of a tree.
+/// Encodes a tree.
 pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
     let mut writer = Writer { tree, options, out: String::with_capacity(1024) };
     writer.out.push_str("GCF profile=generic\n");
@@ -94,8 +94,8 @@ pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
     writer.out
 }
 
-/// Appends a key that is known to be bare or not.
-fn write_known_key(key: Key<'_>, out: &mut String) {
+/// Appends a key, in quotes unless it is a bare key.
+fn write_tree_key(key: Key<'_>, out: &mut String) {
     if key.bare {
         push_short(key.text, out);
     } else {
@@ -109,22 +109,23 @@ struct Writer<'t, 'a> {
     out: String,
 }
 
-/// What stands before a non-scalar, which decides how its columns may be declared.
+/// The syntax in front of an array or object, which decides how its columns may be declared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prefix {
-    /// `## name `
+    /// `## name `, where columns can be constant.
     Section,
-    /// `@i ` or `.name `
-    Item,
-    /// `.name ` with columns that a row above has declared.
-    Declared,
+    /// `@i ` or `.name `.
+    Nested,
+    /// `.name `, where an earlier row has declared the columns.
+    SharedSchema,
 }
 
-/// Rows and what cell 0 of each is, in a keyed table.
+/// The rows of a table.
 #[derive(Clone, Copy)]
-struct Rows<'t, 'a> {
+struct TableRows<'t, 'a> {
     nodes: &'t [Node<'a>],
-    members: Option<&'t [KeyId]>,
+    /// The member key of each row, if it is a keyed table.
+    member_keys: Option<&'t [KeyId]>,
 }
 
 const SPACES: &str = "                                                                ";
@@ -139,7 +140,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     }
 
     fn key(&mut self, key: KeyId) {
-        write_known_key(self.tree.key(key), &mut self.out);
+        write_tree_key(self.tree.key(key), &mut self.out);
     }
 
     fn root(&mut self) {
@@ -171,7 +172,7 @@ impl<'t, 'a> Writer<'t, 'a> {
 
     fn member(&mut self, key: KeyId, value: Node<'a>, depth: usize) {
         match value {
-            Node::Array(array) if array.kind == Elements::Scalars => {
+            Node::Array(array) if array.kind == ArrayKind::Scalars => {
                 self.key(key);
                 self.list(array);
             }
@@ -204,8 +205,8 @@ impl<'t, 'a> Writer<'t, 'a> {
         self.key(key);
     }
 
-    /// What follows `@i ` or `.name `; its body stands at `depth`.
-    fn item(&mut self, value: Node<'a>, depth: usize, prefix: Prefix) {
+    /// Writes a value after `@i ` or `.name `; its body is indented by `depth`.
+    fn nested(&mut self, value: Node<'a>, depth: usize, prefix: Prefix) {
         match value {
             Node::Array(array) => self.array(array, depth, prefix),
             Node::Object(object) if object.keyed => self.keyed(object, depth, prefix),
@@ -227,28 +228,28 @@ impl<'t, 'a> Writer<'t, 'a> {
         self.out.push_str(close);
     }
 
-    /// An array from its bracket on; rows and items stand at `depth`.
+    /// Writes an array from its bracket on; rows and elements are indented by `depth`.
     fn array(&mut self, array: Array, depth: usize, prefix: Prefix) {
         let elements = self.tree.elements(array);
         match array.kind {
-            Elements::Empty => self.out.push_str("[0]\n"),
-            Elements::Scalars => self.list(array),
-            Elements::Rows => {
+            ArrayKind::Empty => self.out.push_str("[0]\n"),
+            ArrayKind::Scalars => self.list(array),
+            ArrayKind::Rows => {
                 self.count(elements.len(), "]");
-                self.table(Rows { nodes: elements, members: None }, depth, prefix);
+                self.table(TableRows { nodes: elements, member_keys: None }, depth, prefix);
             }
-            Elements::Mixed => {
+            ArrayKind::Mixed => {
                 self.count(elements.len(), "]\n");
                 for (index, &element) in elements.iter().enumerate() {
                     self.indent(depth);
-                    self.id(index);
-                    self.item(element, depth + 2, Prefix::Item);
+                    self.row_id(index);
+                    self.nested(element, depth + 2, Prefix::Nested);
                 }
             }
         }
     }
 
-    fn id(&mut self, index: usize) {
+    fn row_id(&mut self, index: usize) {
         self.out.push('@');
         self.out.push_str(itoa::Buffer::new().format(index));
         self.out.push(' ');
@@ -269,37 +270,37 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn keyed(&mut self, object: Object, depth: usize, prefix: Prefix) {
         let nodes = self.tree.values(object);
         self.count(nodes.len(), ":]");
-        let members = Some(self.tree.shape(object.shape));
-        self.table(Rows { nodes, members }, depth, prefix);
+        let member_keys = Some(self.tree.shape(object.shape));
+        self.table(TableRows { nodes, member_keys }, depth, prefix);
     }
 
-    /// A table from its declaration on; rows stand at `depth`.
-    fn table(&mut self, rows: Rows<'t, 'a>, depth: usize, prefix: Prefix) {
-        let constants = prefix == Prefix::Section && rows.members.is_none();
-        let choices = Choices {
+    /// Writes a table from its declaration on; rows are indented by `depth`.
+    fn table(&mut self, rows: TableRows<'t, 'a>, depth: usize, prefix: Prefix) {
+        let constants = prefix == Prefix::Section && rows.member_keys.is_none();
+        let options = TableOptions {
             flatten: self.options.flatten,
             constants: constants && self.options.constant_columns,
         };
-        if rows.members.is_none()
-            && !choices.constants
-            && let Some(keys) = table::simple(self.tree, rows.nodes)
+        if rows.member_keys.is_none()
+            && !options.constants
+            && let Some(keys) = table::scalar_columns(self.tree, rows.nodes)
         {
-            if prefix != Prefix::Declared {
-                self.names(keys);
+            if prefix != Prefix::SharedSchema {
+                self.fields(keys);
             }
             self.out.push('\n');
-            return self.simple_rows(rows.nodes, depth);
+            return self.scalar_rows(rows.nodes, depth);
         }
-        let table = table::plan(self.tree, rows.nodes, choices);
-        if prefix != Prefix::Declared {
+        let table = table::plan(self.tree, rows.nodes, options);
+        if prefix != Prefix::SharedSchema {
             self.declaration(&table, rows);
         }
         self.out.push('\n');
         self.rows(&table, rows, depth);
     }
 
-    /// `{a,b}`
-    fn names(&mut self, keys: &[KeyId]) {
+    /// Writes `{a,b}`.
+    fn fields(&mut self, keys: &[KeyId]) {
         let mut between = '{';
         for &key in keys {
             self.out.push(between);
@@ -309,9 +310,9 @@ impl<'t, 'a> Writer<'t, 'a> {
         self.out.push('}');
     }
 
-    fn declaration(&mut self, table: &Table, rows: Rows<'t, 'a>) {
+    fn declaration(&mut self, table: &Table, rows: TableRows<'t, 'a>) {
         let mut between = '{';
-        if rows.members.is_some() {
+        if rows.member_keys.is_some() {
             self.out.push('{');
             let mut label = "key".to_owned();
             while table.columns.iter().any(|column| self.tree.key(column.key).text == label) {
@@ -322,22 +323,22 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
         for (i, column) in table.columns.iter().enumerate() {
             match column.class {
-                Class::Bare => continue,
-                Class::Flattened { form, .. } => {
+                ColumnClass::Undeclared => continue,
+                ColumnClass::Flattened { form, .. } => {
                     let name = self.tree.key(column.key).text;
-                    table::paths(self.tree, name, form.0, &mut |path| {
+                    table::flattened_names(self.tree, name, form.0, &mut |path| {
                         self.out.push(between);
                         write_quoted(path, &mut self.out);
                         between = ',';
                     });
                     continue;
                 }
-                Class::Plain | Class::Inline | Class::Constant => {}
+                ColumnClass::Plain | ColumnClass::Inline | ColumnClass::Constant => {}
             }
             self.out.push(between);
             between = ',';
             self.key(column.key);
-            if column.class == Class::Constant {
+            if column.class == ColumnClass::Constant {
                 self.constant(table, rows.nodes, i);
             }
         }
@@ -354,8 +355,8 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
     }
 
-    /// Rows of nothing but scalars, with all columns.
-    fn simple_rows(&mut self, nodes: &[Node<'a>], depth: usize) {
+    /// Writes rows that have the same shape and only scalars.
+    fn scalar_rows(&mut self, nodes: &[Node<'a>], depth: usize) {
         let tree = self.tree;
         for row in rows(nodes) {
             self.indent(depth);
@@ -369,20 +370,20 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
     }
 
-    fn rows(&mut self, table: &Table, all: Rows<'t, 'a>, depth: usize) {
+    fn rows(&mut self, table: &Table, all: TableRows<'t, 'a>, depth: usize) {
         for (index, row) in rows(all.nodes).enumerate() {
-            let blocks = table.has_blocks(self.tree, (index, row));
+            let has_attachments = table.has_attachments(self.tree, (index, row));
             self.indent(depth);
-            if blocks {
-                self.id(index);
+            if has_attachments {
+                self.row_id(index);
             }
             let mut first = true;
-            if let Some(members) = all.members {
-                write_value(self.tree.key(members[index]).text, &mut self.out);
+            if let Some(member_keys) = all.member_keys {
+                write_value(self.tree.key(member_keys[index]).text, &mut self.out);
                 first = false;
             }
             for (i, column) in table.columns.iter().enumerate() {
-                if matches!(column.class, Class::Bare | Class::Constant) {
+                if matches!(column.class, ColumnClass::Undeclared | ColumnClass::Constant) {
                     continue;
                 }
                 if !first {
@@ -392,21 +393,21 @@ impl<'t, 'a> Writer<'t, 'a> {
                 self.cell(table.cell(self.tree, (index, row), i), column.class, index == 0);
             }
             self.out.push('\n');
-            if blocks {
-                self.blocks(table, (index, row), depth);
+            if has_attachments {
+                self.attachments(table, (index, row), depth);
             }
         }
     }
 
-    fn cell(&mut self, value: Option<Node<'a>>, class: Class, first_row: bool) {
+    fn cell(&mut self, value: Option<Node<'a>>, class: ColumnClass, first_row: bool) {
         match (class, value) {
-            (Class::Flattened { leaves, .. }, None) => self.repeat('~', leaves),
-            (Class::Flattened { .. }, Some(Node::Object(object))) => self.leaves(object),
-            (Class::Flattened { leaves, .. }, Some(_)) => self.repeat('-', leaves),
+            (ColumnClass::Flattened { leaves, .. }, None) => self.repeat('~', leaves),
+            (ColumnClass::Flattened { .. }, Some(Node::Object(object))) => self.leaves(object),
+            (ColumnClass::Flattened { leaves, .. }, Some(_)) => self.repeat('-', leaves),
             (_, None) => self.out.push('~'),
-            (Class::Inline, Some(Node::Object(object))) if first_row => {
+            (ColumnClass::Inline, Some(Node::Object(object))) if first_row => {
                 self.out.push('^');
-                self.names(self.tree.shape(object.shape));
+                self.fields(self.tree.shape(object.shape));
             }
             (_, Some(Node::Array(_) | Node::Object(_))) => self.out.push('^'),
             (_, Some(scalar)) => scalar.write(&mut self.out),
@@ -434,35 +435,45 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
     }
 
-    /// What stands below a row: blocks in the order of columns, then fields that are no columns.
-    fn blocks(&mut self, table: &Table, row: (usize, Object), depth: usize) {
+    /// Writes the attachments of a row: those of columns in column order, then undeclared fields.
+    fn attachments(&mut self, table: &Table, row: (usize, Object), depth: usize) {
         let tree = self.tree;
-        for i in table::of_class(table, |class| matches!(class, Class::Plain | Class::Inline)) {
+        for i in table::columns_where(table, |class| {
+            matches!(class, ColumnClass::Plain | ColumnClass::Inline)
+        }) {
             match table.cell(tree, row, i) {
-                Some(Node::Object(object)) if table.columns[i].class == Class::Inline => {
+                Some(Node::Object(object)) if table.columns[i].class == ColumnClass::Inline => {
                     self.indent(depth);
                     self.leaves(object);
                     self.out.push('\n');
                 }
-                Some(value) if !value.is_scalar() => self.block(table, row.0, i, value, depth),
+                Some(value) if !value.is_scalar() => self.attachment(table, row.0, i, value, depth),
                 _ => {}
             }
         }
-        for i in table::of_class(table, |class| class == Class::Bare) {
+        for i in table::columns_where(table, |class| class == ColumnClass::Undeclared) {
             if let Some(value) = table.cell(tree, row, i) {
-                self.block(table, row.0, i, value, depth);
+                self.attachment(table, row.0, i, value, depth);
             }
         }
     }
 
-    fn block(&mut self, table: &Table, row: usize, column: usize, value: Node<'a>, depth: usize) {
+    fn attachment(
+        &mut self,
+        table: &Table,
+        row: usize,
+        column: usize,
+        value: Node<'a>,
+        depth: usize,
+    ) {
         let column = table.columns[column];
         self.indent(depth);
         self.out.push('.');
         self.key(column.key);
         self.out.push(' ');
-        let prefix = if column.shared && row > 0 { Prefix::Declared } else { Prefix::Item };
-        self.item(value, depth + 4, prefix);
+        let prefix =
+            if column.shared_schema && row > 0 { Prefix::SharedSchema } else { Prefix::Nested };
+        self.nested(value, depth + 4, prefix);
     }
 }
 
@@ -477,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_the_text_of_its_json() {
+    fn encode_and_from_json_write_the_same_text() {
         for (json, text) in [
             ("1.50", "=1.5\n"),
             ("{}", ""),
@@ -493,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_has_no_text_is_named() {
+    fn an_invalid_value_is_reported_with_its_path() {
         let error = encoded(r#"{"a":[1,18446744073709551616]}"#).unwrap_err();
         assert_eq!((error.code, error.place), (Code::OutOfRange, Place::Value("$.a[1]".into())));
         let value = Value::Array(vec![Value::Float(f64::NAN)]);
@@ -506,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_comes_twice_is_refused() {
+    fn a_duplicate_member_is_rejected() {
         let twice = vec![("k".into(), Value::Null), ("k".into(), Value::Null)];
         for value in [Value::Object(twice.clone()), Value::Array(vec![Value::Object(twice)])] {
             let error = encode(&value, &EncodeOptions::default()).unwrap_err();

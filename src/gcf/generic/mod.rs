@@ -1,8 +1,9 @@
 //! The generic profile of GCF 3.6: one JSON-like value as one text.
 //!
-//! `tree` holds a value in a flat form; `encode` writes it, with `table` deciding which arrays become
-//! tables. `decode` reads a text, with `block` reading the heads of tables, `columns` what a header
-//! declares, and `row` the rows.
+//! Encoding: `tree` holds the value, `table` plans the columns of each table, `encode` writes the text.
+//!
+//! Decoding: `decode` reads headers, objects and lists, `array` the heads and bodies of arrays and keyed
+//! tables, `row` the rows with their attachments, by the `columns` of their table.
 
 pub(crate) mod array;
 pub(crate) mod columns;
@@ -14,4 +15,4 @@ pub(crate) mod tree;
 
 pub use decode::{ReadError, decode, read, to_json, utf8};
 pub use encode::{EncodeOptions, encode, from_json, write};
-pub use tree::{Builder, KeyId, Node, ShapeId, Tree, too_large};
+pub use tree::{Builder, KeyId, Node, ShapeId, Tree, out_of_range_message};

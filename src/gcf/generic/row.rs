@@ -1,8 +1,8 @@
-//! A row of a table: its cells, and what stands below it.
+//! A row of a table: its cells and its attachments.
 //!
-//! What is attached is read when its column's turn comes, because members are told in the order of
-//! columns. Encoders write it in that order; where it has another one, the lines below the row are
-//! looked through once, and then jumped to. GCF 3.6 sections 7.4.3 to 7.4.6.
+//! Members are emitted in column order, so an attachment is read when its column is reached. Encoders
+//! write attachments in that order. If a text has another order, the lines below the row are scanned
+//! once, and the decoder jumps to each attachment. GCF 3.6 sections 7.4.3 to 7.4.6.
 
 use super::columns::{PathValue, Source};
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
@@ -18,85 +18,86 @@ use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What the rows of one table know of those above.
+/// What earlier rows of a table have declared for later ones.
 pub(crate) struct TableState<N> {
-    /// The keys of inline objects, by member.
-    schemas: HashMap<usize, Arc<Vec<N>>>,
-    /// The columns of arrays, by the name of the member.
-    declared: HashMap<String, SharedColumns<N>>,
+    /// Inline schemas `^{a,b}`: the keys of the inline objects of a member.
+    inline_schemas: HashMap<usize, Arc<Vec<N>>>,
+    /// Shared schemas: the columns of the attached tables of a name.
+    shared_schemas: HashMap<String, SharedColumns<N>>,
 }
 
 impl<N> TableState<N> {
     pub(crate) fn new() -> Self {
-        Self { schemas: HashMap::new(), declared: HashMap::new() }
+        Self { inline_schemas: HashMap::new(), shared_schemas: HashMap::new() }
     }
 }
 
 /// The row that is being read.
 struct Row<'t> {
     line: Line,
-    /// It began with `@i `, so that something may be attached.
+    /// Whether it begins with `@i `; only such a row can have attachments.
     has_id: bool,
-    /// Its first cell among all that are open.
+    /// The index of its first cell in [`Decoder::cells`].
     base: usize,
-    /// Names without a column that were attached.
-    bare: NameIndex<'t>,
-    jumps: Option<Jumps<'t>>,
+    /// The undeclared fields attached so far: names with `>`, which have no column.
+    undeclared: NameIndex<'t>,
+    /// The remaining attachments, if they are not in column order.
+    attachments: Option<Attachments<'t>>,
 }
 
-/// Where things are attached to a row, when they are not in the order of its columns.
-struct Jumps<'t> {
-    members: HashMap<usize, Jump>,
-    bare: Vec<(Cow<'t, str>, Jump)>,
-    /// The line behind all of them.
+/// The attachments of a row, found by a scan of the lines below it.
+struct Attachments<'t> {
+    members: HashMap<usize, Attachment>,
+    undeclared: Vec<(Cow<'t, str>, Attachment)>,
+    /// The line after all of them.
     after: Option<Line>,
 }
 
 #[derive(Clone, Copy)]
-struct Jump {
+struct Attachment {
     line: Line,
-    /// The line behind what is attached.
-    until: Option<Line>,
+    /// The line after it.
+    end: Option<Line>,
 }
 
 impl<'t, S: Columns> Decoder<'t, '_, S> {
-    /// Reads the row in `line`, and what stands below. In a keyed table cell 0 is a key, which `keys`
-    /// is given and says to be new.
+    /// Reads the row in `line` and its attachments. In a keyed table cell 0 is the member key; `add_key`
+    /// records it and returns `false` if it is a duplicate.
     pub(crate) fn row(
         &mut self,
         line: Line,
         table: &SharedColumns<S::Name>,
         state: &mut TableState<S::Name>,
         index: u64,
-        keys: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
+        add_key: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
     ) -> DecodeResult<S> {
         let mut start = line.start;
         let mut has_id = false;
         if self.text.as_bytes()[start] == b'@'
-            && let Some((id, behind)) = split_row_id(self.lines.str(line))
+            && let Some((id, after)) = split_row_id(self.lines.str(line))
         {
             if !is_index(id, index) {
-                return self.fail(Code::InvalidItemId, line, "the id of a row is its index");
+                return self.fail(Code::InvalidItemId, line, "the id of a row must be its index");
             }
             has_id = true;
-            start += behind;
+            start += after;
         }
         let mut more = true;
-        if let Some(keys) = keys {
+        if let Some(add_key) = add_key {
             let (key, stop) = self.row_key(line, start)?;
             more = stop < line.end;
             start = stop + 1;
             emit!(self.sink.key(&key));
-            if !keys(key) {
-                let message = "duplicate member key: the table has a row of this key";
+            if !add_key(key) {
+                let message = "duplicate member key";
                 return self.fail(Code::DuplicateMemberKey, line, message);
             }
         }
         let base = self.cells.len();
-        let marked = more && self.split(line, start)?;
+        let marked = more && self.split_cells(line, start)?;
         let found = self.cells.len() - base;
         if found != table.width {
-            let message = format!("{} cells are declared, the row has {found}", table.width);
+            let message = format!("expected {} cells, found {found}", table.width);
             return self.fail(Code::RowWidthMismatch, line, &message);
         }
         self.advance()?;
@@ -109,13 +110,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     emit_scalar(self.sink, token).map_err(Failure::Sink)?;
                 }
             }
-            if self.below(line).is_some_and(|below| self.starts(below, ".")) {
-                let row = Row { line, has_id, base, bare: NameIndex::new(), jumps: None };
-                self.leftovers(row, table, state)?;
+            if self.attachment_line(line).is_some_and(|below| self.starts(below, ".")) {
+                let row =
+                    Row { line, has_id, base, undeclared: NameIndex::new(), attachments: None };
+                self.remaining_attachments(row, table, state)?;
             }
         } else {
-            let row = Row { line, has_id, base, bare: NameIndex::new(), jumps: None };
-            self.members_of(row, table, state)?;
+            let row = Row { line, has_id, base, undeclared: NameIndex::new(), attachments: None };
+            self.row_members(row, table, state)?;
         }
         emit!(self.sink.end_object());
         self.leave();
@@ -123,11 +125,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(())
     }
 
-    /// Cell 0 of a keyed table, a key as a value.
+    /// Reads cell 0 of a keyed table: a member key, written as a value.
     fn row_key(&self, line: Line, start: usize) -> DecodeResult<S, (Cow<'t, str>, usize)> {
         let (token, stop) = match scalar::read(self.text, start, line.end, b'|') {
             Err(fault) if fault.code == Code::OutOfRange => {
-                // A number, which is taken as its characters.
+                // As a key, a number out of range is valid: it stands for its characters.
                 let length = self.text[start..line.end].find('|');
                 (Token::Int(0), length.map_or(line.end, |length| start + length))
             }
@@ -140,13 +142,13 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 Ok((Cow::Borrowed(key), stop))
             }
             Token::Null | Token::Missing | Token::Marker | Token::InlineSchema(_) => {
-                self.fail(Code::InvalidKey, line, "the key of a row is a text")
+                self.fail(Code::InvalidKey, line, "the key of a row must be a string")
             }
         }
     }
 
-    /// Splits a row into cells; whether one holds a marker.
-    fn split(&mut self, line: Line, start: usize) -> DecodeResult<S, bool> {
+    /// Parses the cells of a row; returns whether one of them holds an attachment marker.
+    fn split_cells(&mut self, line: Line, start: usize) -> DecodeResult<S, bool> {
         let mut marked = false;
         let mut at = start;
         loop {
@@ -160,7 +162,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    fn members_of(
+    /// Emits the members of a row that is not plain, and reads its attachments.
+    fn row_members(
         &mut self,
         mut row: Row<'t>,
         table: &SharedColumns<S::Name>,
@@ -172,12 +175,12 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     emit!(self.sink.known_key(&member.key));
                     self.emit_token(token, row.line.start)?;
                 }
-                Source::Path(root) => self.path(table, *root, &row, true)?,
+                Source::Path(root) => self.path_member(table, *root, &row, true)?,
                 Source::Cell(cell) => match &self.cells[row.base + cell] {
                     Token::Missing => {}
                     Token::Marker | Token::InlineSchema(_) => {
                         emit!(self.sink.known_key(&member.key));
-                        self.attached(&mut row, table, state, index)?;
+                        self.member_attachment(&mut row, table, state, index)?;
                     }
                     token => {
                         emit!(self.sink.known_key(&member.key));
@@ -186,11 +189,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 },
             }
         }
-        self.leftovers(row, table, state)
+        self.remaining_attachments(row, table, state)
     }
 
-    /// A member made of the cells of a path's columns.
-    fn path(
+    /// Emits a flattened member, or the part of it below the node `at`.
+    fn path_member(
         &mut self,
         table: &SharedColumns<S::Name>,
         at: usize,
@@ -218,7 +221,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 self.enter(row.line.start)?;
                 emit!(self.sink.begin_object());
                 for &child in children {
-                    self.path(table, child, row, false)?;
+                    self.path_member(table, child, row, false)?;
                 }
                 emit!(self.sink.end_object());
                 self.leave();
@@ -227,16 +230,16 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    // What stands below
+    // Attachments
 
-    /// The next line, if it may belong to the row in `line`.
-    fn below(&self, line: Line) -> Option<Line> {
+    /// The next line, if its indentation is that of an attachment of the row in `line`.
+    fn attachment_line(&self, line: Line) -> Option<Line> {
         let depth = line.indent;
         self.lines.peek().filter(|next| next.indent == depth || next.indent == depth + 2)
     }
 
-    /// Reads what is attached to the marker of a member.
-    fn attached(
+    /// Reads the attachment of a member whose cell holds a marker.
+    fn member_attachment(
         &mut self,
         row: &mut Row<'t>,
         table: &SharedColumns<S::Name>,
@@ -244,45 +247,48 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         member: usize,
     ) -> DecodeResult<S> {
         if !row.has_id {
-            let message = "something is attached to this row, which must begin with its id, @i";
+            let message = "a row with attachments must begin with its id, @i";
             return self.fail(Code::MissingAttachment, row.line, message);
         }
-        let own = self.learn(row, table, state, member)?;
-        if row.jumps.is_none() {
+        let declares_schema = self.declare_inline_schema(row, table, state, member)?;
+        if row.attachments.is_none() {
             let name = &table.members[member].name;
-            match self.below(row.line) {
+            match self.attachment_line(row.line) {
                 Some(line) if self.starts(line, ".") => {
-                    let (found, behind) = self.name_of(line)?;
-                    if !own && found == *name {
-                        return self.named(row.line, line, (&found, behind), state, false);
+                    let (found, after) = self.attachment_name(line)?;
+                    if !declares_schema && found == *name {
+                        let name = (&*found, after);
+                        return self.named_attachment(row.line, line, name, state, false);
                     }
                 }
                 Some(line) => {
-                    if let Some(schema) = state.schemas.get(&member) {
-                        return self.inline(line, &Arc::clone(schema));
+                    if let Some(schema) = state.inline_schemas.get(&member) {
+                        return self.inline_object(line, &Arc::clone(schema));
                     }
                 }
                 None => {}
             }
-            row.jumps = Some(self.look_through(row, table, state, member)?);
+            row.attachments = Some(self.scan_attachments(row, table, state, member)?);
         }
-        let jump = row.jumps.as_mut().and_then(|jumps| jumps.members.remove(&member));
-        let Some(Jump { line, until }) = jump else {
-            let message = format!("{} is not below the row", excerpt(&table.members[member].name));
+        let attachment =
+            row.attachments.as_mut().and_then(|attachments| attachments.members.remove(&member));
+        let Some(Attachment { line, end }) = attachment else {
+            let name = excerpt(&table.members[member].name);
+            let message = format!("missing attachment {name} of the row");
             return self.fail(Code::MissingAttachment, row.line, &message);
         };
         self.lines.jump(Some(line));
         if self.starts(line, ".") {
-            let (name, behind) = self.name_of(line)?;
-            self.named(row.line, line, (&name, behind), state, false)?;
-        } else if let Some(schema) = state.schemas.get(&member) {
-            self.inline(line, &Arc::clone(schema))?;
+            let (name, after) = self.attachment_name(line)?;
+            self.named_attachment(row.line, line, (&name, after), state, false)?;
+        } else if let Some(schema) = state.inline_schemas.get(&member) {
+            self.inline_object(line, &Arc::clone(schema))?;
         }
-        self.check_end(until)
+        self.check_attachment_end(end)
     }
 
-    /// Remembers the schema that a cell declares; whether it does.
-    fn learn(
+    /// Records the inline schema if the member's cell declares one; returns whether it does.
+    fn declare_inline_schema(
         &mut self,
         row: &Row<'t>,
         table: &SharedColumns<S::Name>,
@@ -296,40 +302,42 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         for name in names {
             keys.push(emit!(self.sink.name(name)));
             if !seen.add(Cow::Borrowed(name)) {
-                return self.fail(Code::DuplicateFieldName, row.line, "a schema with a name twice");
+                let message = "duplicate field in an inline schema";
+                return self.fail(Code::DuplicateFieldName, row.line, message);
             }
         }
-        state.schemas.insert(member, Arc::new(keys));
+        state.inline_schemas.insert(member, Arc::new(keys));
         Ok(true)
     }
 
-    /// Finds everything that is attached to a row from the marker of `member` on.
-    fn look_through(
+    /// Scans the attachments of a row, those of `member` and of later members.
+    fn scan_attachments(
         &mut self,
         row: &mut Row<'t>,
         table: &SharedColumns<S::Name>,
         state: &TableState<S::Name>,
         member: usize,
-    ) -> DecodeResult<S, Jumps<'t>> {
-        let mut jumps = Jumps { members: HashMap::new(), bare: Vec::new(), after: None };
+    ) -> DecodeResult<S, Attachments<'t>> {
+        let mut attachments =
+            Attachments { members: HashMap::new(), undeclared: Vec::new(), after: None };
         let mut next_inline = member;
-        while let Some(line) = self.below(row.line) {
+        while let Some(line) = self.attachment_line(row.line) {
             let target = if self.starts(line, ".") {
-                let (name, _) = self.name_of(line)?;
-                match self.target(row, table, &name, line)? {
+                let (name, _) = self.attachment_name(line)?;
+                match self.attachment_member(row, table, &name, line)? {
                     None => Err(name),
-                    Some(found) if found < member || jumps.members.contains_key(&found) => {
-                        return self.fail(Code::DuplicateAttachment, line, "attached twice");
+                    Some(found) if found < member || attachments.members.contains_key(&found) => {
+                        return self.fail(Code::DuplicateAttachment, line, "duplicate attachment");
                     }
                     Some(found) => Ok(found),
                 }
             } else {
                 let is_open =
                     |index: usize| match table.cell(index).map(|c| &self.cells[row.base + c]) {
-                        Some(Token::InlineSchema(_)) => !jumps.members.contains_key(&index),
+                        Some(Token::InlineSchema(_)) => !attachments.members.contains_key(&index),
                         Some(Token::Marker) => {
-                            state.schemas.contains_key(&index)
-                                && !jumps.members.contains_key(&index)
+                            state.inline_schemas.contains_key(&index)
+                                && !attachments.members.contains_key(&index)
                         }
                         _ => false,
                     };
@@ -345,18 +353,18 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             while self.lines.peek().is_some_and(|next| next.indent > row.line.indent + 2) {
                 self.advance()?;
             }
-            let jump = Jump { line, until: self.lines.peek() };
+            let attachment = Attachment { line, end: self.lines.peek() };
             match target {
-                Ok(found) => drop(jumps.members.insert(found, jump)),
-                Err(name) => jumps.bare.push((name, jump)),
+                Ok(found) => drop(attachments.members.insert(found, attachment)),
+                Err(name) => attachments.undeclared.push((name, attachment)),
             }
         }
-        jumps.after = self.lines.peek();
-        Ok(jumps)
+        attachments.after = self.lines.peek();
+        Ok(attachments)
     }
 
-    /// The member that a name below a row means; `None` for a name that no column has.
-    fn target(
+    /// The member that an attachment belongs to; `None` for an undeclared field.
+    fn attachment_member(
         &self,
         row: &Row<'t>,
         table: &SharedColumns<S::Name>,
@@ -368,91 +376,100 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         match cell.map(|cell| &self.cells[row.base + cell]) {
             Some(Token::Marker) => Ok(member),
             None if row.has_id && name.contains('>') => Ok(None),
-            _ => self.fail(Code::OrphanAttachment, line, "no cell of the row asks for this"),
+            _ => self.fail(
+                Code::OrphanAttachment,
+                line,
+                "no cell of the row refers to this attachment",
+            ),
         }
     }
 
-    /// Fields without a column, and what should not be there.
-    fn leftovers(
+    /// Reads the undeclared fields of a row; any other remaining attachment is an error.
+    fn remaining_attachments(
         &mut self,
         mut row: Row<'t>,
         table: &SharedColumns<S::Name>,
         state: &mut TableState<S::Name>,
     ) -> DecodeResult<S> {
-        if let Some(jumps) = row.jumps.take() {
-            for (name, Jump { line, until }) in jumps.bare {
+        if let Some(attachments) = row.attachments.take() {
+            for (name, Attachment { line, end }) in attachments.undeclared {
                 self.lines.jump(Some(line));
-                self.bare_field(&mut row, state, name, line)?;
-                self.check_end(until)?;
+                self.undeclared_field(&mut row, state, name, line)?;
+                self.check_attachment_end(end)?;
             }
-            self.lines.jump(jumps.after);
+            self.lines.jump(attachments.after);
             self.preceding = Preceding::Attachments;
         }
-        while let Some(line) = self.below(row.line).filter(|&line| self.starts(line, ".")) {
-            let (name, _) = self.name_of(line)?;
-            if self.target(&row, table, &name, line)?.is_some() {
-                return self.fail(Code::DuplicateAttachment, line, "attached twice");
+        while let Some(line) = self.attachment_line(row.line).filter(|&line| self.starts(line, "."))
+        {
+            let (name, _) = self.attachment_name(line)?;
+            if self.attachment_member(&row, table, &name, line)?.is_some() {
+                return self.fail(Code::DuplicateAttachment, line, "duplicate attachment");
             }
-            self.bare_field(&mut row, state, name, line)?;
+            self.undeclared_field(&mut row, state, name, line)?;
         }
         Ok(())
     }
 
-    fn bare_field(
+    fn undeclared_field(
         &mut self,
         row: &mut Row<'t>,
         state: &mut TableState<S::Name>,
         name: Cow<'t, str>,
         line: Line,
     ) -> DecodeResult<S> {
-        let (_, behind) = self.name_of(line)?;
+        let (_, after) = self.attachment_name(line)?;
         emit!(self.sink.key(&name));
-        self.named(row.line, line, (&name, behind), state, true)?;
-        if row.bare.add(name) {
+        self.named_attachment(row.line, line, (&name, after), state, true)?;
+        if row.undeclared.add(name) {
             Ok(())
         } else {
-            self.fail(Code::DuplicateAttachment, line, "attached twice")
+            self.fail(Code::DuplicateAttachment, line, "duplicate attachment")
         }
     }
 
-    /// The name of a line that begins with `.`, and where it ends.
-    fn name_of(&self, line: Line) -> DecodeResult<S, (Cow<'t, str>, usize)> {
+    /// Parses the name of an attachment, `.name`; returns it and the offset after it.
+    fn attachment_name(&self, line: Line) -> DecodeResult<S, (Cow<'t, str>, usize)> {
         match string::read_key(self.text, line.start + 1, line.end)? {
-            Some((name, behind)) => Ok((name, behind)),
-            None => self.fail(Code::InvalidLine, line, "an attachment is .name and what it is"),
+            Some((name, after)) => Ok((name, after)),
+            None => {
+                self.fail(Code::InvalidLine, line, "expected an attachment, .name and its value")
+            }
         }
     }
 
-    /// `.name {}` and its like, at `line` below the row at `row`.
-    fn named(
+    /// Reads an attachment `.name {}`, `.name [2]` or, if `undeclared`, `.name =scalar`.
+    fn named_attachment(
         &mut self,
         row: Line,
         line: Line,
-        (name, behind): (&str, usize),
+        (name, after): (&str, usize),
         state: &mut TableState<S::Name>,
-        bare: bool,
+        undeclared: bool,
     ) -> DecodeResult<S> {
         let bytes = &self.text.as_bytes()[..line.end];
-        let at = skip_blanks(bytes, behind);
+        let at = skip_blanks(bytes, after);
         let depth = row.indent + 4;
         self.advance()?;
         match bytes.get(at) {
-            Some(b'[') if at > behind => {
-                let declared = state.declared.get(name).cloned();
+            Some(b'[') if at > after => {
+                let declared = state.shared_schemas.get(name).cloned();
                 if let Some(table) = self.array(at, line.end, depth, declared)? {
-                    state.declared.entry(name.to_owned()).or_insert(table);
+                    state.shared_schemas.entry(name.to_owned()).or_insert(table);
                 }
             }
-            Some(b'=') if at > behind && bare => self.scalar(at + 1, line.end)?,
-            Some(_) if at > behind && self.is_empty_braces(at, line.end) => self.object(depth)?,
-            _ => return self.fail(Code::InvalidLine, line, "behind the name stand {} or a count"),
+            Some(b'=') if at > after && undeclared => self.scalar(at + 1, line.end)?,
+            Some(_) if at > after && self.is_empty_braces(at, line.end) => self.object(depth)?,
+            _ => {
+                return self.fail(Code::InvalidLine, line, "expected {} or [count] after the name");
+            }
         }
         self.preceding = Preceding::Attachments;
         Ok(())
     }
 
-    /// A line of cells, the object of a marker with these keys.
-    fn inline(&mut self, line: Line, keys: &[S::Name]) -> DecodeResult<S> {
+    /// Reads a line of values, the inline object of a schema with these keys.
+    fn inline_object(&mut self, line: Line, keys: &[S::Name]) -> DecodeResult<S> {
         self.advance()?;
         self.enter(line.start)?;
         emit!(self.sink.begin_object());
@@ -471,7 +488,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             at = stop + 1;
         }
         if found != keys.len() {
-            let message = format!("{} values are declared, the line has {found}", keys.len());
+            let message = format!("expected {} values, found {found}", keys.len());
             return self.fail(Code::InlineWidthMismatch, line, &message);
         }
         emit!(self.sink.end_object());
@@ -480,18 +497,20 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(())
     }
 
-    fn check_end(&self, until: Option<Line>) -> DecodeResult<S> {
+    fn check_attachment_end(&self, end: Option<Line>) -> DecodeResult<S> {
         match self.lines.peek() {
-            Some(line) if Some(line) != until => {
-                Err(Fault::new(Code::CountMismatch, line.start, "a line behind what was attached")
-                    .into())
-            }
+            Some(line) if Some(line) != end => Err(Fault::new(
+                Code::CountMismatch,
+                line.start,
+                "unexpected line after the attachment",
+            )
+            .into()),
             _ => Ok(()),
         }
     }
 }
 
-/// Tells a token that is known to be a scalar.
+/// Emits a token that is known to be a scalar.
 fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
     match token {
         Token::String(text) => sink.string(text),

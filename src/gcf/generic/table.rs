@@ -1,96 +1,97 @@
-//! What the columns of a table are: decided for all rows together, before the first line.
+//! The columns of a table, planned from all of its rows before the first line is written.
 //!
-//! The canonical encoder's choices (GCF 3.6 section 7.4): a field is a column, is flattened into
-//! columns `"a>b"`, is written inline under a schema, or stands in blocks below its rows.
+//! For each field the canonical encoder chooses one form (GCF 3.6 section 7.4): a plain column, columns
+//! `"a>b"` that flatten its objects, inline objects under a schema, or attachments below the rows.
 
-use super::tree::{Array, Elements, KeyId, Node, Object, ShapeId, Tree};
+use super::tree::{Array, ArrayKind, KeyId, Node, Object, ShapeId, Tree};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
-/// What becomes of a field.
+/// How a field is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// A cell; what is no scalar stands below.
+pub(crate) enum ColumnClass {
+    /// One cell per row; a value that is not a scalar is `^` and attached below the row.
     Plain,
-    /// Cells for the leaves of its objects, which all have one form: that of this object's, so many.
-    Flattened { form: Form, leaves: u32 },
-    /// `^{a,b}` and a line of cells below.
+    /// One cell per leaf of the field's objects, which all have the same form.
+    Flattened { form: ObjectForm, leaves: u32 },
+    /// `^` and a line of values below the row; the first row declares the keys, `^{a,b}`.
     Inline,
-    /// No column: its name has a `>`.
-    Bare,
-    /// One value for all rows, in the declaration.
+    /// No column, because the name contains `>`: always attached below the row.
+    Undeclared,
+    /// No cell: all rows have the same value, which is in the declaration.
     Constant,
 }
 
-/// The values of an object whose form others share.
+/// An object that stands for all objects with the same keys in the same order, recursively.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Form(pub Object);
+pub(crate) struct ObjectForm(pub Object);
 
-impl PartialEq for Form {
+impl PartialEq for ObjectForm {
     fn eq(&self, other: &Self) -> bool {
         self.0.shape == other.0.shape
     }
 }
 
-impl Eq for Form {}
+impl Eq for ObjectForm {}
 
 /// A field of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub key: KeyId,
-    pub class: Class,
-    /// Its arrays' columns are declared once, in the first row.
-    pub shared: bool,
+    pub class: ColumnClass,
+    /// Whether its values are tables with the same columns, which only the first row declares.
+    pub shared_schema: bool,
 }
 
-/// The columns of a table, and where each row has them.
+/// The columns of a table, and the position of each column in each row.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub columns: Vec<Column>,
-    /// No row has anything below it.
+    /// Whether no row has attachments.
     pub flat: bool,
-    places: Option<Places>,
+    /// `None` if all rows have the same shape.
+    positions: Option<Positions>,
 }
 
-/// Where the rows of a table have its columns, when they have not all the same shape.
+/// The positions of columns in rows of different shapes.
 #[derive(Debug, Default)]
-struct Places {
-    /// For each row, which of the maps is its.
+struct Positions {
+    /// For each row, the index of its map.
     rows: Vec<u32>,
-    /// For each shape, the position of each column, or `ABSENT`.
+    /// One map per shape: the position of each column in the shape, or `MISSING`.
     maps: Vec<u32>,
 }
 
-const ABSENT: u32 = u32::MAX;
+const MISSING: u32 = u32::MAX;
 
 impl Table {
-    /// The value of a row in a column; `None` where it is absent.
+    /// The value of a row in a column; `None` if the row does not have the field.
     pub(crate) fn cell<'a>(
         &self,
         tree: &Tree<'a>,
         (index, row): (usize, Object),
         column: usize,
     ) -> Option<Node<'a>> {
-        let Some(places) = &self.places else { return Some(tree.value(row, column)) };
-        let map = places.rows[index] as usize * self.columns.len();
-        let position = places.maps[map + column];
-        (position != ABSENT).then(|| tree.value(row, position as usize))
+        let Some(positions) = &self.positions else { return Some(tree.value(row, column)) };
+        let map = positions.rows[index] as usize * self.columns.len();
+        let position = positions.maps[map + column];
+        (position != MISSING).then(|| tree.value(row, position as usize))
     }
 
-    /// Whether a row has something below it.
-    pub(crate) fn has_blocks(&self, tree: &Tree<'_>, row: (usize, Object)) -> bool {
+    /// Whether a row has attachments.
+    pub(crate) fn has_attachments(&self, tree: &Tree<'_>, row: (usize, Object)) -> bool {
         !self.flat
             && self.columns.iter().enumerate().any(|(i, column)| match column.class {
-                Class::Flattened { .. } | Class::Constant => false,
-                Class::Bare => self.cell(tree, row, i).is_some(),
-                Class::Plain | Class::Inline => {
+                ColumnClass::Flattened { .. } | ColumnClass::Constant => false,
+                ColumnClass::Undeclared => self.cell(tree, row, i).is_some(),
+                ColumnClass::Plain | ColumnClass::Inline => {
                     self.cell(tree, row, i).is_some_and(|value| !value.is_scalar())
                 }
             })
     }
 }
 
-/// The objects among nodes that are all objects.
+/// The rows of a table, whose nodes are all objects.
 pub(crate) fn rows<'n>(nodes: &'n [Node<'_>]) -> impl Iterator<Item = Object> + Clone + 'n {
     nodes.iter().filter_map(|node| match node {
         Node::Object(object) => Some(*object),
@@ -98,42 +99,42 @@ pub(crate) fn rows<'n>(nodes: &'n [Node<'_>]) -> impl Iterator<Item = Object> + 
     })
 }
 
-/// What the encoder may do with a table.
+/// Which forms of columns the encoder may use in a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choices {
+pub(crate) struct TableOptions {
     pub flatten: bool,
     pub constants: bool,
 }
 
-/// The columns of rows that have nothing but scalars, and all the same.
-pub(crate) fn simple<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Option<&'t [KeyId]> {
+/// The columns of the simplest tables: all values are scalars and all rows have the same shape.
+pub(crate) fn scalar_columns<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Option<&'t [KeyId]> {
     let mut rows = rows(nodes);
     let first = rows.next().filter(|first| first.flat && tree.is_plain(first.shape))?;
     rows.all(|row| row.flat && row.shape == first.shape).then(|| tree.shape(first.shape))
 }
 
-/// Plans the table of these rows, of which there is at least one.
-pub(crate) fn plan(tree: &Tree<'_>, nodes: &[Node<'_>], choices: Choices) -> Table {
-    let (keys, places) = union(tree, nodes);
-    let plain = Column { key: 0, class: Class::Plain, shared: false };
+/// Plans the table of these rows. There must be at least one.
+pub(crate) fn plan(tree: &Tree<'_>, nodes: &[Node<'_>], options: TableOptions) -> Table {
+    let (keys, positions) = union(tree, nodes);
+    let plain = Column { key: 0, class: ColumnClass::Plain, shared_schema: false };
     let columns = keys.iter().map(|&key| Column { key, ..plain }).collect();
-    let mut table = Table { columns, flat: false, places };
+    let mut table = Table { columns, flat: false, positions };
     table.flat = rows(nodes).all(|row| row.flat && tree.is_plain(row.shape));
     if !table.flat {
         for i in 0..table.columns.len() {
-            let (class, shared) = classify(tree, nodes, &table, i, choices);
+            let (class, shared_schema) = classify(tree, nodes, &table, i, options);
             table.columns[i].class = class;
-            table.columns[i].shared = shared;
+            table.columns[i].shared_schema = shared_schema;
         }
     }
-    if choices.constants && nodes.len() >= 2 {
+    if options.constants && nodes.len() >= 2 {
         find_constants(tree, nodes, &mut table);
     }
     table
 }
 
-/// The names of all fields, in the order in which they come first, and where the rows have them.
-fn union(tree: &Tree<'_>, nodes: &[Node<'_>]) -> (Vec<KeyId>, Option<Places>) {
+/// The union of the rows' keys in order of first appearance, and the positions of each in the rows.
+fn union(tree: &Tree<'_>, nodes: &[Node<'_>]) -> (Vec<KeyId>, Option<Positions>) {
     let mut shapes = rows(nodes).map(|row| row.shape);
     let Some(first) = shapes.next() else { return (Vec::new(), None) };
     let mut keys = tree.shape(first).to_vec();
@@ -143,7 +144,7 @@ fn union(tree: &Tree<'_>, nodes: &[Node<'_>]) -> (Vec<KeyId>, Option<Places>) {
     let mut columns: HashMap<KeyId, usize> = keys.iter().copied().zip(0..).collect();
     let mut maps: HashMap<ShapeId, u32> = HashMap::new();
     let mut distinct = Vec::new();
-    let mut places = Places::default();
+    let mut positions = Positions::default();
     let mut last = (first, 0);
     maps.insert(first, 0);
     distinct.push(first);
@@ -164,15 +165,15 @@ fn union(tree: &Tree<'_>, nodes: &[Node<'_>]) -> (Vec<KeyId>, Option<Places>) {
             });
             last = (row.shape, next);
         }
-        places.rows.push(last.1);
+        positions.rows.push(last.1);
     }
-    places.maps = vec![ABSENT; distinct.len() * keys.len()];
-    for (map, shape) in places.maps.chunks_mut(keys.len().max(1)).zip(distinct) {
+    positions.maps = vec![MISSING; distinct.len() * keys.len()];
+    for (map, shape) in positions.maps.chunks_mut(keys.len().max(1)).zip(distinct) {
         for (&key, position) in tree.shape(shape).iter().zip(0..) {
             map[columns[&key]] = position;
         }
     }
-    (keys, Some(places))
+    (keys, Some(positions))
 }
 
 fn classify(
@@ -180,29 +181,29 @@ fn classify(
     nodes: &[Node<'_>],
     table: &Table,
     column: usize,
-    choices: Choices,
-) -> (Class, bool) {
+    options: TableOptions,
+) -> (ColumnClass, bool) {
     let cells = || rows(nodes).enumerate().map(|row| table.cell(tree, row, column));
     let key = tree.key(table.columns[column].key);
     if key.path {
-        return (Class::Bare, is_shared(tree, cells()));
+        return (ColumnClass::Undeclared, has_shared_schema(tree, cells()));
     }
     if cells().flatten().all(|value| value.is_scalar()) {
-        return (Class::Plain, false);
+        return (ColumnClass::Plain, false);
     }
-    if choices.flatten
+    if options.flatten
         && !key.text.is_empty()
         && let Some((form, leaves)) = flattened(tree, cells())
     {
-        return (Class::Flattened { form: Form(form), leaves }, false);
+        return (ColumnClass::Flattened { form: ObjectForm(form), leaves }, false);
     }
     if is_inline(tree, cells()) {
-        return (Class::Inline, false);
+        return (ColumnClass::Inline, false);
     }
-    (Class::Plain, is_shared(tree, cells()))
+    (ColumnClass::Plain, has_shared_schema(tree, cells()))
 }
 
-/// The common form of a column's objects and how many leaves it has, if it can be flattened.
+/// The common form of a column's objects and its number of leaves; `None` if it cannot be flattened.
 fn flattened<'a>(
     tree: &Tree<'a>,
     cells: impl Iterator<Item = Option<Node<'a>>>,
@@ -219,7 +220,7 @@ fn flattened<'a>(
             Some((form, _)) if has_form(tree, object, form) => {}
             Some(_) => return None,
         }
-        // Such a row would come back as null.
+        // A reader would take the cells of this row for a null.
         if all_null(tree, object) {
             return None;
         }
@@ -227,7 +228,8 @@ fn flattened<'a>(
     form
 }
 
-/// How many leaves an object has; `None` when it has not only scalars and named objects.
+/// The number of leaves of an object; `None` if it contains an array, an empty object, or a key that is
+/// empty or contains `>`.
 fn leaves(tree: &Tree<'_>, object: Object) -> Option<u32> {
     let mut count = 0;
     for (&key, value) in tree.shape(object.shape).iter().zip(tree.values(object)) {
@@ -244,7 +246,7 @@ fn leaves(tree: &Tree<'_>, object: Object) -> Option<u32> {
     (count > 0).then_some(count)
 }
 
-/// Whether an object has the keys of another in the same order, recursively.
+/// Whether an object has the same keys as another in the same order, recursively.
 fn has_form(tree: &Tree<'_>, object: Object, form: Object) -> bool {
     object.shape == form.shape
         && (object.flat && form.flat
@@ -280,7 +282,7 @@ fn is_inline<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
     shape.is_some()
 }
 
-fn is_shared<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>) -> bool {
+fn has_shared_schema<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>) -> bool {
     let mut first: Option<Cow<'_, [KeyId]>> = None;
     for (index, value) in cells.enumerate() {
         let array = match value {
@@ -293,8 +295,8 @@ fn is_shared<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
         }
         let elements = tree.elements(array);
         match &first {
-            None if index == 0 => first = Some(names(tree, elements)),
-            Some(first) if names(tree, elements) == *first => {}
+            None if index == 0 => first = Some(union_keys(tree, elements)),
+            Some(first) if union_keys(tree, elements) == *first => {}
             _ => return false,
         }
     }
@@ -302,12 +304,12 @@ fn is_shared<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
 }
 
 fn rows_of_scalars(tree: &Tree<'_>, array: Array) -> bool {
-    array.kind == Elements::Rows
+    array.kind == ArrayKind::Rows
         && rows(tree.elements(array)).all(|row| row.flat && tree.is_plain(row.shape))
 }
 
-/// The names of all fields of rows, as [`union`] gives them.
-fn names<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Cow<'t, [KeyId]> {
+/// The keys of [`union`], without their positions.
+fn union_keys<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Cow<'t, [KeyId]> {
     let mut shapes = rows(nodes).map(|row| row.shape);
     match shapes.next() {
         Some(first) if shapes.all(|shape| shape == first) => Cow::Borrowed(tree.shape(first)),
@@ -317,24 +319,24 @@ fn names<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Cow<'t, [KeyId]> {
 
 fn find_constants(tree: &Tree<'_>, nodes: &[Node<'_>], table: &mut Table) {
     let count = table.columns.len();
-    let mut left = Vec::new();
+    let mut constant = Vec::new();
     for i in 0..count {
-        if matches!(table.columns[i].class, Class::Bare) {
+        if matches!(table.columns[i].class, ColumnClass::Undeclared) {
             continue;
         }
-        if table.columns[i].class == Class::Plain && is_constant(tree, nodes, table, i) {
-            left.push(i);
+        if table.columns[i].class == ColumnClass::Plain && is_constant(tree, nodes, table, i) {
+            constant.push(i);
         } else {
-            left.push(count);
+            constant.push(count);
         }
     }
-    // One column must stay, for the rows to have something.
-    if left.iter().all(|&i| i < count) {
-        left.pop();
+    // At least one column must remain, so that rows have a cell.
+    if constant.iter().all(|&i| i < count) {
+        constant.pop();
     }
-    for i in left {
+    for i in constant {
         if i < count {
-            table.columns[i].class = Class::Constant;
+            table.columns[i].class = ColumnClass::Constant;
         }
     }
 }
@@ -345,7 +347,7 @@ fn is_constant(tree: &Tree<'_>, nodes: &[Node<'_>], table: &Table, column: usize
     first.is_scalar() && cells.all(|cell| cell.is_some_and(|cell| same_scalar(first, cell)))
 }
 
-/// Whether two scalars have one canonical text.
+/// Whether two scalars have the same canonical text.
 fn same_scalar(left: Node<'_>, right: Node<'_>) -> bool {
     let text = |node: Node<'_>| {
         let mut out = String::new();
@@ -355,18 +357,26 @@ fn same_scalar(left: Node<'_>, right: Node<'_>) -> bool {
     right.is_scalar() && text(left) == text(right)
 }
 
-/// The names of the columns that a field is flattened into: paths joined by `>`.
-pub(crate) fn paths(tree: &Tree<'_>, name: &str, form: Object, each: &mut impl FnMut(&str)) {
+/// Calls `each` with the name of every column that a field is flattened into: `name>key`, recursively.
+pub(crate) fn flattened_names(
+    tree: &Tree<'_>,
+    name: &str,
+    form: Object,
+    each: &mut impl FnMut(&str),
+) {
     for (&key, value) in tree.shape(form.shape).iter().zip(tree.values(form)) {
         let path = format!("{name}>{}", tree.key(key).text);
         match value {
-            Node::Object(inner) => paths(tree, &path, *inner, each),
+            Node::Object(inner) => flattened_names(tree, &path, *inner, each),
             _ => each(&path),
         }
     }
 }
 
-/// Positions of the columns of a class.
-pub(crate) fn of_class(table: &Table, keep: impl Fn(Class) -> bool) -> impl Iterator<Item = usize> {
+/// The indices of the columns whose class satisfies `keep`.
+pub(crate) fn columns_where(
+    table: &Table,
+    keep: impl Fn(ColumnClass) -> bool,
+) -> impl Iterator<Item = usize> {
     (0..table.columns.len()).filter(move |&i| keep(table.columns[i].class))
 }

@@ -1,12 +1,12 @@
-//! The value as the encoder sees it: flat, with every object's keys told once.
+//! The encoder's representation of a value: flat arrays of nodes, keys and shapes.
 //!
-//! The canonical form needs to see a table whole before its first line, so that a value is looked at
-//! several times. It is walked once, into arrays: scalars are copied, texts borrowed, the values of
-//! an object or array stand side by side, and objects with the same keys in the same order share a
-//! shape. Whether rows make a table, and what each column is, is then mostly a matter of comparing
-//! shapes; and nothing of where the value came from is touched again.
+//! The canonical encoder inspects all rows of a table before it writes the first line, so it visits a
+//! value several times. The [`Builder`] therefore copies the value once: scalars by value, strings by
+//! reference, the children of an array or object side by side. Objects with the same keys in the same
+//! order share a *shape*, so that most decisions about tables and columns only compare shapes.
 //!
-//! Invariant: numbers are in the domain of GCF, keys of an object are different, the depth is bounded.
+//! Invariant: numbers are in the domain of GCF, the keys of an object are distinct, and the depth is
+//! bounded.
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
@@ -17,14 +17,14 @@ use bumpalo::Bump;
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// A key of a [`Tree`].
+/// Identifies a key in a [`Tree`].
 pub type KeyId = u32;
-/// The keys of an object, in their order, in a [`Tree`].
+/// Identifies a shape in a [`Tree`]: the keys of an object in their order.
 pub type ShapeId = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// A value; what is in it stands elsewhere in the tree.
+/// A value. The children of an array or object are elsewhere in the tree.
 #[derive(Debug, Clone, Copy)]
 pub enum Node<'a> {
     /// Null.
@@ -37,41 +37,41 @@ pub enum Node<'a> {
     Float(f64),
     /// A string.
     String(&'a str),
-    /// An array, held by the tree.
+    /// An array.
     Array(Array),
-    /// An object, held by the tree.
+    /// An object.
     Object(Object),
 }
 
-/// An array: `len` nodes from `first` on.
+/// An array: `len` nodes of the tree from `first` on.
 #[derive(Debug, Clone, Copy)]
 pub struct Array {
     first: u32,
     len: u32,
-    pub kind: Elements,
+    pub kind: ArrayKind,
 }
 
-/// Which form an array has.
+/// What the elements of an array are, which decides how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elements {
+pub enum ArrayKind {
     /// No elements.
     Empty,
     /// All are scalars.
     Scalars,
-    /// All are objects, and one has a name that can be a column.
+    /// All are objects, and at least one key can be a column.
     Rows,
     /// Anything else.
     Mixed,
 }
 
-/// An object: the values of its shape's keys from `first` on.
+/// An object: the values of its shape's keys are the nodes from `first` on.
 #[derive(Debug, Clone, Copy)]
 pub struct Object {
     pub shape: ShapeId,
     first: u32,
-    /// All values are scalars.
+    /// Whether all values are scalars.
     pub flat: bool,
-    /// The values are rows of a keyed table.
+    /// Whether it is written as a keyed table.
     pub keyed: bool,
 }
 
@@ -93,33 +93,33 @@ impl Node<'_> {
     }
 }
 
-/// A key, and what its text makes of it.
+/// A key and how it can be written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key<'a> {
     pub text: &'a str,
-    /// It can stand without quotes.
+    /// Whether it is written without quotes.
     pub bare: bool,
-    /// It has a `>` and can be no column.
+    /// Whether it contains `>`, so that it cannot be a column.
     pub path: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Shape {
     keys: Range<u32>,
-    /// It has a key that can be a column.
+    /// Whether at least one key can be a column.
     columns: bool,
-    /// It has a key that cannot.
+    /// Whether at least one key cannot be a column.
     paths: bool,
 }
 
-/// A value, whole.
+/// A complete value.
 #[derive(Debug)]
 pub struct Tree<'a> {
     nodes: Vec<Node<'a>>,
     keys: Vec<Key<'a>>,
     shapes: Vec<Shape>,
     shape_keys: Vec<KeyId>,
-    /// The whole value.
+    /// The value itself.
     pub root: Node<'a>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Tree<'a> {
         &self.nodes[object.first as usize..][..self.shape(object.shape).len()]
     }
 
-    /// The value at a position among an object's keys.
+    /// The value of an object's key at `position`.
     pub(crate) fn value(&self, object: Object, position: usize) -> Node<'a> {
         self.nodes[object.first as usize + position]
     }
@@ -157,33 +157,35 @@ impl<'a> Tree<'a> {
 pub struct Builder<'a> {
     bump: &'a Bump,
     tree: Tree<'a>,
-    /// Values whose container is open.
+    /// The children so far of all open containers.
     stack: Vec<Node<'a>>,
-    /// Keys of the objects that are open.
+    /// The keys so far of all open objects.
     key_stack: Vec<KeyId>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     key_ids: HashMap<&'a str, KeyId>,
     shape_ids: HashMap<Box<[KeyId]>, ShapeId>,
-    /// The last shape of an object under a key; of elements, under that of their array.
-    under_key: Vec<ShapeId>,
-    /// The last shape of an object at a depth.
-    at_depth: Vec<ShapeId>,
-    /// The last new shape with a key.
-    shape_with: Vec<ShapeId>,
+    /// By key: the last shape of an object that is a member of that name, or an element of one.
+    shape_under_key: Vec<ShapeId>,
+    /// By depth: the last shape of an object.
+    shape_at_depth: Vec<ShapeId>,
+    /// By key: the last new shape that has the key, to find duplicate keys.
+    last_shape_with_key: Vec<ShapeId>,
     limits: Limits,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenContainer {
+    /// The index of its first child in `stack`.
     first: usize,
+    /// The index of its first key in `key_stack`.
     first_key: usize,
-    /// The key that this stands under.
+    /// The key of the nearest enclosing member.
     context: KeyId,
     is_object: bool,
 }
 
 impl<'a> Builder<'a> {
-    /// Nothing yet. Texts that are not borrowed are kept in `bump`.
+    /// An empty builder. Strings that are copied live in `bump`.
     pub fn new(bump: &'a Bump, limits: Limits) -> Self {
         let tree = Tree {
             nodes: Vec::new(),
@@ -200,14 +202,14 @@ impl<'a> Builder<'a> {
             open: Vec::new(),
             key_ids: HashMap::new(),
             shape_ids: HashMap::new(),
-            under_key: Vec::new(),
-            at_depth: Vec::new(),
-            shape_with: Vec::new(),
+            shape_under_key: Vec::new(),
+            shape_at_depth: Vec::new(),
+            last_shape_with_key: Vec::new(),
             limits,
         }
     }
 
-    /// The tree, once the value has been told whole.
+    /// Returns the tree, once the value is complete.
     pub fn finish(mut self) -> Tree<'a> {
         self.tree.root = self.stack.pop().unwrap_or(Node::Null);
         self.tree
@@ -218,7 +220,7 @@ impl<'a> Builder<'a> {
         self.stack.push(scalar);
     }
 
-    /// Adds a copy of a text.
+    /// Adds a string and copies it.
     pub fn push_copy(&mut self, text: &str) {
         let text = self.bump.alloc_str(text);
         self.stack.push(Node::String(text));
@@ -230,32 +232,32 @@ impl<'a> Builder<'a> {
     /// `not_finite`.
     pub fn push_float(&mut self, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
-            let message = format!("{value} is no number; use null or a text");
+            let message = format!("{value} is not a finite number; use null or a string");
             return Err(self.error(Code::NotFinite, message));
         }
         self.stack.push(Node::Float(value));
         Ok(())
     }
 
-    /// The shape that the object that just began probably has.
+    /// Predicts the shape of the object that has just begun, from objects before it.
     pub fn expected(&self) -> Option<ShapeId> {
         let context = self.open.last()?.context;
-        let under = self.under_key.get(context as usize).copied().unwrap_or(NONE);
-        let beside = || self.at_depth.get(self.open.len()).copied().unwrap_or(NONE);
-        Some(if under == NONE { beside() } else { under }).filter(|&shape| shape != NONE)
+        let by_key = self.shape_under_key.get(context as usize).copied().unwrap_or(NONE);
+        let by_depth = || self.shape_at_depth.get(self.open.len()).copied().unwrap_or(NONE);
+        Some(if by_key == NONE { by_depth() } else { by_key }).filter(|&shape| shape != NONE)
     }
 
-    /// A key of [`Builder::expected`].
+    /// The key at `position` of a shape returned by [`Builder::expected`].
     pub fn expected_key(&self, shape: ShapeId, position: usize) -> Option<KeyId> {
         self.tree.shape(shape).get(position).copied()
     }
 
-    /// Adds a key that has been seen.
+    /// Adds a known key to the innermost object.
     pub fn push_key(&mut self, id: KeyId) {
         self.key_stack.push(id);
     }
 
-    /// Adds a key, a copy of which is kept.
+    /// Adds a key to the innermost object and copies it if it is new.
     pub fn push_key_copy(&mut self, key: &str) {
         let id = match self.key_ids.get(key) {
             Some(&id) => id,
@@ -264,7 +266,7 @@ impl<'a> Builder<'a> {
         self.push_key(id);
     }
 
-    /// The id of a key whose text outlives the tree.
+    /// The id of a key, which the tree borrows if it is new.
     pub fn key_of(&mut self, key: &'a str) -> KeyId {
         if let Some(&id) = self.key_ids.get(key) {
             return id;
@@ -277,40 +279,42 @@ impl<'a> Builder<'a> {
         id
     }
 
-    /// A container begins.
+    /// Begins a container.
     ///
     /// # Errors
-    /// `limit_exceeded` when it is too deep.
+    /// `limit_exceeded` if it is nested too deep.
     pub fn begin(&mut self, is_object: bool) -> Result<(), Error> {
         if self.open.len() >= self.limits.max_depth {
             let message = format!("nested more than {} levels deep", self.limits.max_depth);
             return Err(self.error(Code::LimitExceeded, message));
         }
         let context = match self.open.last() {
-            Some(Open { is_object: true, .. }) => self.key_stack.last().copied().unwrap_or(NONE),
+            Some(OpenContainer { is_object: true, .. }) => {
+                self.key_stack.last().copied().unwrap_or(NONE)
+            }
             Some(array) => array.context,
             None => NONE,
         };
         let (first, first_key) = (self.stack.len(), self.key_stack.len());
-        self.open.push(Open { first, first_key, context, is_object });
+        self.open.push(OpenContainer { first, first_key, context, is_object });
         Ok(())
     }
 
-    /// The innermost container ends.
+    /// Ends the innermost container.
     ///
     /// # Errors
-    /// `duplicate_key` for an object that has one twice, `limit_exceeded` when the value has more than
-    /// 2^32 parts.
+    /// `duplicate_key`; `limit_exceeded` if the value has 2^32 nodes or more.
     pub fn end(&mut self) -> Result<(), Error> {
         self.end_as(None)
     }
 
-    /// [`Builder::end`], of an object that is known to have just the keys of `shape`.
+    /// Ends the innermost container, like [`Builder::end`]. `shape` is its shape if it is an object whose
+    /// keys the caller has compared.
     ///
     /// # Errors
     /// As [`Builder::end`].
     pub fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
-        let Some(&Open { first, first_key, context, is_object }) = self.open.last() else {
+        let Some(&OpenContainer { first, first_key, context, is_object }) = self.open.last() else {
             return Ok(());
         };
         let node = if is_object {
@@ -326,7 +330,9 @@ impl<'a> Builder<'a> {
             self.array(first)
         };
         if self.tree.nodes.len() + (self.stack.len() - first) >= NONE as usize {
-            return Err(self.error(Code::LimitExceeded, "the value has too many parts".into()));
+            return Err(
+                self.error(Code::LimitExceeded, "the value has more than 2^32 nodes".into())
+            );
         }
         self.open.pop();
         self.tree.nodes.extend_from_slice(&self.stack[first..]);
@@ -344,18 +350,18 @@ impl<'a> Builder<'a> {
             _ => false,
         };
         let kind = match elements.first() {
-            None => Elements::Empty,
+            None => ArrayKind::Empty,
             Some(Node::Object(_)) => {
                 let rows = elements.iter().all(|node| matches!(node, Node::Object(_)));
                 if rows && elements.iter().any(has_columns) {
-                    Elements::Rows
+                    ArrayKind::Rows
                 } else {
-                    Elements::Mixed
+                    ArrayKind::Mixed
                 }
             }
-            Some(Node::Array(_)) => Elements::Mixed,
-            Some(_) if elements.iter().all(Node::is_scalar) => Elements::Scalars,
-            Some(_) => Elements::Mixed,
+            Some(Node::Array(_)) => ArrayKind::Mixed,
+            Some(_) if elements.iter().all(Node::is_scalar) => ArrayKind::Scalars,
+            Some(_) => ArrayKind::Mixed,
         };
         Node::Array(Array { first: self.tree.nodes.len() as u32, len: elements.len() as u32, kind })
     }
@@ -378,14 +384,14 @@ impl<'a> Builder<'a> {
     fn shape_of(&mut self, first_key: usize, context: KeyId) -> Result<ShapeId, Error> {
         let keys = &self.key_stack[first_key..];
         let depth = self.open.len();
-        let under = self.under_key.get(context as usize).copied().unwrap_or(NONE);
-        let beside = self.at_depth.get(depth).copied().unwrap_or(NONE);
-        if under != NONE && self.tree.shape(under) == keys {
-            return Ok(under);
+        let by_key = self.shape_under_key.get(context as usize).copied().unwrap_or(NONE);
+        let by_depth = self.shape_at_depth.get(depth).copied().unwrap_or(NONE);
+        if by_key != NONE && self.tree.shape(by_key) == keys {
+            return Ok(by_key);
         }
-        if beside != NONE && self.tree.shape(beside) == keys {
-            self.remember(beside, context, depth);
-            return Ok(beside);
+        if by_depth != NONE && self.tree.shape(by_depth) == keys {
+            self.remember(by_depth, context, depth);
+            return Ok(by_depth);
         }
         let shape = match self.shape_ids.get(keys) {
             Some(&shape) => shape,
@@ -397,26 +403,26 @@ impl<'a> Builder<'a> {
 
     fn remember(&mut self, shape: ShapeId, context: KeyId, depth: usize) {
         if context != NONE {
-            if self.under_key.len() <= context as usize {
-                self.under_key.resize(self.tree.keys.len(), NONE);
+            if self.shape_under_key.len() <= context as usize {
+                self.shape_under_key.resize(self.tree.keys.len(), NONE);
             }
-            self.under_key[context as usize] = shape;
+            self.shape_under_key[context as usize] = shape;
         }
-        if self.at_depth.len() <= depth {
-            self.at_depth.resize(depth + 1, NONE);
+        if self.shape_at_depth.len() <= depth {
+            self.shape_at_depth.resize(depth + 1, NONE);
         }
-        self.at_depth[depth] = shape;
+        self.shape_at_depth[depth] = shape;
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "fewer than the nodes, which are checked")]
     fn new_shape(&mut self, first_key: usize) -> Result<ShapeId, Error> {
         let keys = &self.key_stack[first_key..];
         let id = self.tree.shapes.len() as ShapeId;
-        self.shape_with.resize(self.tree.keys.len(), NONE);
+        self.last_shape_with_key.resize(self.tree.keys.len(), NONE);
         for &key in keys {
-            if std::mem::replace(&mut self.shape_with[key as usize], id) == id {
+            if std::mem::replace(&mut self.last_shape_with_key[key as usize], id) == id {
                 let name = excerpt(self.tree.key(key).text);
-                let message = format!("two members are named {name}");
+                let message = format!("duplicate member {name}");
                 return Err(self.container_error(Code::DuplicateKey, message));
             }
         }
@@ -430,20 +436,20 @@ impl<'a> Builder<'a> {
         Ok(id)
     }
 
-    /// An error at the value that would come next.
+    /// An error whose place is the next value.
     #[cold]
     pub fn error(&self, code: Code, message: String) -> Error {
         Error { code, message, place: Place::Value(self.path(self.open.len())) }
     }
 
-    /// An error at the innermost container.
+    /// An error whose place is the innermost container.
     #[cold]
     pub fn container_error(&self, code: Code, message: String) -> Error {
         let levels = self.open.len().saturating_sub(1);
         Error { code, message, place: Place::Value(self.path(levels)) }
     }
 
-    /// Where the value that comes next stands, so many levels deep: `$.orders[3].total`.
+    /// The path of the next value within the outer `levels` containers: `$.orders[3].total`.
     fn path(&self, levels: usize) -> String {
         let mut path = "$".to_owned();
         for (level, open) in self.open.iter().take(levels).enumerate() {
@@ -451,7 +457,7 @@ impl<'a> Builder<'a> {
             if open.is_object {
                 let keys = next.map_or(self.key_stack.len(), |next| next.first_key);
                 if keys > open.first_key {
-                    step(self.tree.key(self.key_stack[keys - 1]).text, &mut path);
+                    push_path_key(self.tree.key(self.key_stack[keys - 1]).text, &mut path);
                 }
             } else {
                 let index = next.map_or(self.stack.len(), |next| next.first) - open.first;
@@ -462,8 +468,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Appends the step to a member.
-fn step(key: &str, path: &mut String) {
+/// Appends a member's key to a path.
+fn push_path_key(key: &str, path: &mut String) {
     if string::is_bare_key(key) && key.len() <= 40 {
         path.push('.');
         path.push_str(key);
@@ -491,7 +497,7 @@ impl Sink for Builder<'_> {
     }
 
     fn big_int(&mut self, digits: &str) -> Result<(), Error> {
-        Err(self.error(Code::OutOfRange, too_large(digits)))
+        Err(self.error(Code::OutOfRange, out_of_range_message(digits)))
     }
 
     fn float(&mut self, value: f64) -> Result<(), Error> {
@@ -525,8 +531,8 @@ impl Sink for Builder<'_> {
     }
 }
 
-/// What to say of an integer beyond 64 bits.
-pub fn too_large(digits: &str) -> String {
+/// The error message for an integer outside the 64-bit range.
+pub fn out_of_range_message(digits: &str) -> String {
     let digits = if digits.len() > 40 { excerpt(digits) } else { digits.to_owned() };
-    format!("the integer {digits} is not within -2^63 to 2^63 - 1; write it as a text")
+    format!("the integer {digits} is not within -2^63 to 2^63 - 1; write it as a string")
 }

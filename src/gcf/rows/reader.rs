@@ -307,11 +307,11 @@ impl<N> RowReader<N> {
                 Ok(Step::Value { event, name })
             }
             Container::Array(items) => {
-                let Some((line, form)) = decoder.next_item(items.count, items.found, *depth)?
+                let Some((line, value)) = decoder.next_element(items.count, items.found, *depth)?
                 else {
                     return Ok(Step::Closed);
                 };
-                decoder.item(line, form, *depth + 2)?;
+                decoder.element(line, value, *depth + 2)?;
                 Ok(Step::Value { event: Event::row(is_target), name: None })
             }
         }
@@ -380,7 +380,7 @@ impl<N> RowReader<N> {
         S: Columns<Name = N>,
     {
         let Some(items) = frame.container.items() else {
-            decoder.enter(decoder.here())?;
+            decoder.enter(decoder.offset())?;
             self.frames.push(frame);
             return Ok(());
         };
@@ -516,7 +516,7 @@ fn read_member<S: Columns>(
         MemberForm::List(_) if leads_on => {
             return decoder.fail(Code::MissingSection, line, NO_MEMBERS);
         }
-        MemberForm::Scalar(_) | MemberForm::List(_) | MemberForm::Unknown => {
+        MemberForm::Scalar(_) | MemberForm::List(_) | MemberForm::Invalid => {
             decoder.member_value(line, depth, form)?;
             return Ok(Step::Value { event, name: Some(name) });
         }

@@ -10,7 +10,7 @@
 
 use super::super::args::lone_surrogate;
 use crate::errors::{Error, Result};
-use compactwire::gcf::{self, Builder, Code, KeyId, Limits, Node, ShapeId, too_large};
+use compactwire::gcf::{self, Builder, Code, KeyId, Limits, Node, ShapeId, out_of_range_message};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -280,7 +280,7 @@ impl<'py> CarefulWalk<'_, '_, '_, 'py> {
         let digits = py.get_type::<PyInt>().call_method1("__repr__", (value,));
         let digits = digits.and_then(|digits| digits.extract::<String>());
         let digits = digits.unwrap_or_else(|_| "with thousands of digits".to_owned());
-        Err(self.fail(Code::OutOfRange, too_large(&digits)))
+        Err(self.fail(Code::OutOfRange, out_of_range_message(&digits)))
     }
 
     fn dict(&mut self, dict: &Bound<'py, PyDict>) -> Result<()> {
