@@ -1,13 +1,13 @@
 //! GCF 3.6: the text that language models read best at the fewest tokens.
 //!
-//! The same value has one text, and what is read is what was written, or it is an error with a code, a
-//! line and a column.
+//! A value has exactly one text, and decoding the text returns an equal value. An invalid text is an error
+//! with a code, a line and a column.
 //!
 //! # Modules
 //! `syntax` holds what both profiles share: lines, headers, strings, numbers, scalars and column
-//! declarations. `generic` reads and writes whole values, [`rows`] the same text row by row, and
-//! [`keyed`] row sets with a primary key and their deltas. [`graph`] is the graph profile. `error` serves
-//! all of them.
+//! declarations. `generic` reads and writes values, [`rows`] the same texts row by row, and [`keyed`] sets
+//! of rows with a primary key and their deltas. [`graph`] is the graph profile. `error` and `limits` are
+//! used by all of them.
 
 mod error;
 mod generic;

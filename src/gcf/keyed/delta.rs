@@ -1,15 +1,15 @@
-//! What changed between two sets, and a set with the changes made: all of them, or none.
+//! Deltas: the changes between two sets. A delta is applied completely or not at all.
 
-use super::{KeyedSet, Row, Scalar, begin, check_fields, push_pair, write_section};
+use super::{KeyedSet, Row, Scalar, begin_header, check_fields, push_pair, write_section};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use hashbrown::HashMap;
 
-/// What makes one set of another. Rows stand in the order of their identities' canonical texts.
+/// The changes from one set to another. Rows are ordered by the canonical text of their identities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
     key: String,
-    /// Empty when no row is added or changed, so that nothing says them.
+    /// Empty if a delta was read that adds or changes no row, and thus declares no fields.
     fields: Vec<String>,
     base_root: String,
     new_root: String,
@@ -18,19 +18,20 @@ pub struct Delta {
     removed: Vec<Scalar>,
 }
 
-/// What [`Delta::new`] is made of.
+/// The changes of a delta, for [`Delta::new`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeltaParts {
-    /// Rows of identities that the base lacks.
+    /// Rows whose identities are not in the base.
     pub added: Vec<Row>,
-    /// Whole rows that replace those of the base.
+    /// Complete rows that replace those of the base with the same identities.
     pub changed: Vec<Row>,
-    /// Identities whose rows go.
+    /// Identities of the rows to remove.
     pub removed: Vec<Scalar>,
 }
 
 impl Delta {
-    /// A delta between the sets of two roots; `fields` may be empty if no row is added or changed.
+    /// Makes a delta between the sets with these roots. `fields` may be empty if no row is added or
+    /// changed.
     ///
     /// # Errors
     /// As [`KeyedSet::new`] for the rows.
@@ -48,29 +49,29 @@ impl Delta {
             fields.clone()
         };
         let at = check_fields(key, &all)?;
-        // A set of them is what checks them.
+        // Making a set checks the rows.
         let sorted = |rows: Vec<Row>, fields: &[String]| {
-            let set = KeyedSet::rootless(String::new(), key, fields.to_vec(), rows)?;
+            let set = KeyedSet::without_root(String::new(), key, fields.to_vec(), rows)?;
             let mut rows = set.rows;
-            rows.sort_by_cached_key(|row| row[at].canonical());
+            rows.sort_by_cached_key(|row| row[at].canonical_text());
             Ok::<_, Error>(rows)
         };
         let (added, changed) = (sorted(added, &all)?, sorted(changed, &all)?);
         let one = [key.to_owned()];
-        let removed = KeyedSet::rootless(
+        let removed = KeyedSet::without_root(
             String::new(),
             key,
             one.to_vec(),
             removed.into_iter().map(|identity| vec![identity]).collect(),
         )?;
         let mut removed: Vec<_> = removed.rows.into_iter().flatten().collect();
-        removed.sort_by_cached_key(Scalar::canonical);
+        removed.sort_by_cached_key(Scalar::canonical_text);
         let key = key.to_owned();
         Ok(Self { key, fields, base_root, new_root, added, changed, removed })
     }
 
-    /// What makes `new` of `base`; `None` when they differ in name, key or fields, for which a delta
-    /// has no form.
+    /// Computes the delta from `base` to `new`; `None` if their names, keys or fields differ, which a
+    /// delta cannot express.
     pub fn between(base: &KeyedSet, new: &KeyedSet) -> Option<Self> {
         if base.name != new.name || !base.same_fields(new) {
             return None;
@@ -94,54 +95,54 @@ impl Delta {
         }
         let removed = base.rows.iter().filter(|row| new.find(&row[key]).is_none());
         delta.removed = removed.map(|row| row[key].clone()).collect();
-        delta.added.sort_by_cached_key(|row| row[key].canonical());
-        delta.changed.sort_by_cached_key(|row| row[key].canonical());
-        delta.removed.sort_by_cached_key(Scalar::canonical);
+        delta.added.sort_by_cached_key(|row| row[key].canonical_text());
+        delta.changed.sort_by_cached_key(|row| row[key].canonical_text());
+        delta.removed.sort_by_cached_key(Scalar::canonical_text);
         Some(delta)
     }
 
-    /// The field by which rows are known.
+    /// The name of the identity field.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The names of the fields; none when no row is added or changed.
+    /// The names of the fields; may be empty if no row is added or changed.
     pub fn fields(&self) -> &[String] {
         &self.fields
     }
 
-    /// The root of the set that it changes.
+    /// The pack root of the base.
     pub fn base_root(&self) -> &str {
         &self.base_root
     }
 
-    /// The root of the set that it makes.
+    /// The pack root of the result.
     pub fn new_root(&self) -> &str {
         &self.new_root
     }
 
-    /// Rows of identities that the base lacks.
+    /// Rows whose identities are not in the base.
     pub fn added(&self) -> &[Row] {
         &self.added
     }
 
-    /// Whole rows that replace those of the base.
+    /// Complete rows that replace those of the base with the same identities.
     pub fn changed(&self) -> &[Row] {
         &self.changed
     }
 
-    /// Identities whose rows go.
+    /// Identities of the rows to remove.
     pub fn removed(&self) -> &[Scalar] {
         &self.removed
     }
 
-    /// The delta as text. `sizes` are those of the delta and of the whole set, as its sender counts
-    /// them, for the share that is saved; an empty tool is left out.
+    /// Writes the delta. `sizes`, those of the delta and of the full set in any unit, are written as the
+    /// share that the delta saves; an empty `tool` is omitted.
     ///
     /// # Errors
-    /// `invalid_header_value` for a tool or root that is not printable ASCII without spaces.
+    /// `invalid_header_value` if `tool` or a root is not printable ASCII without spaces.
     pub fn write(&self, tool: &str, sizes: Option<(u64, u64)>) -> Result<String, Error> {
-        let mut out = begin(tool)?;
+        let mut out = begin_header(tool)?;
         out.push_str(" delta=true");
         push_pair("base_root", &self.base_root, &mut out)?;
         push_pair("new_root", &self.new_root, &mut out)?;
@@ -164,7 +165,7 @@ impl Delta {
     }
 }
 
-/// How many per cent of `full` are saved, half to even.
+/// The percentage of `full` that is saved, rounded half to even.
 fn savings(delta: u64, full: u64) -> i128 {
     let (delta, full) = (i128::from(delta), i128::from(full));
     let saved = 100 * (full - delta);
@@ -178,17 +179,16 @@ fn savings(delta: u64, full: u64) -> i128 {
 }
 
 impl KeyedSet {
-    /// The set that `delta` makes of this one, which stays as it is. Rows that the delta does not name
-    /// stay where they are, new ones follow.
+    /// Returns this set with the changes of `delta`. Unchanged rows keep their order; added rows follow.
     ///
     /// # Errors
-    /// `base_mismatch` when the delta is for another set; `delta_invalid` when it names another key or
-    /// other fields, adds what is there, changes or removes what is not, or names a row twice;
-    /// `root_mismatch` when the result is not the set that it announces.
+    /// `base_mismatch` if the delta is for another set; `delta_invalid` if it has another key or other
+    /// fields, adds a row that exists, changes or removes one that does not, or has two changes of one
+    /// row; `root_mismatch` if the result does not have the announced root.
     pub fn apply(&self, delta: &Delta) -> Result<Self, Error> {
         if delta.base_root != self.root {
             let message = format!(
-                "the delta is for {}, the set is {}; ask for the full set",
+                "the delta is for root {}, the set has root {}; request the full set",
                 excerpt(&delta.base_root),
                 self.root
             );
@@ -207,7 +207,7 @@ impl KeyedSet {
         let set = Self::new(self.name.clone(), self.key(), self.fields.clone(), rows)?;
         if set.root != delta.new_root {
             let message = format!(
-                "the result is {}, the delta announces {}; ask for the full set",
+                "the result has root {}, the delta announces {}; request the full set",
                 set.root,
                 excerpt(&delta.new_root)
             );
@@ -216,29 +216,29 @@ impl KeyedSet {
         Ok(set)
     }
 
-    /// What becomes of rows: another one, or none.
+    /// The rows that the delta changes, by index: the new row, or `None` if it is removed.
     fn changes<'d>(&self, delta: &'d Delta) -> Result<HashMap<usize, Option<&'d Row>>, Error> {
         let invalid = |message: String| Err(Error::without_place(Code::DeltaInvalid, message));
         let has_rows = !(delta.added.is_empty() && delta.changed.is_empty());
         if delta.key != self.key() || (has_rows && delta.fields != self.fields) {
-            return invalid("the delta has another key or other fields than the set".to_owned());
+            return invalid("the delta and the set have different keys or fields".to_owned());
         }
         let mut changes = HashMap::new();
         let replaced = delta.changed.iter().map(|row| (&row[self.key], Some(row)));
         for (identity, row) in replaced.chain(delta.removed.iter().map(|one| (one, None))) {
             let Some(at) = self.find(identity) else {
                 let what = if row.is_some() { "changes" } else { "removes" };
-                let shown = excerpt(&identity.canonical());
+                let shown = excerpt(&identity.canonical_text());
                 return invalid(format!("the delta {what} {shown}, which is not in the set"));
             };
             if changes.insert(at, row).is_some() {
-                let shown = excerpt(&identity.canonical());
-                return invalid(format!("the delta names {shown} twice"));
+                let shown = excerpt(&identity.canonical_text());
+                return invalid(format!("the delta has two changes of {shown}"));
             }
         }
         for row in &delta.added {
             if self.find(&row[self.key]).is_some() {
-                let shown = excerpt(&row[self.key].canonical());
+                let shown = excerpt(&row[self.key].canonical_text());
                 return invalid(format!("the delta adds {shown}, which already exists"));
             }
         }

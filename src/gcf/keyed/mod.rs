@@ -1,7 +1,7 @@
-//! Keyed sets: rows of scalars that know each other by one field, and what one set says of another.
+//! Keyed sets: rows of scalars with one field as identity, and the messages that transfer them.
 //!
-//! A set is sent whole, or as what changed since a set that the peer has, or as "nothing changed".
-//! Which set that is says its pack root, a hash of its rows in any order. GCF 3.6 section 10a.
+//! A set is sent in full, as a delta to a set that the peer has, or as "unchanged". The pack root, a
+//! hash of the rows in any order, identifies a set. GCF 3.6 section 10a.
 //!
 //! | message | text |
 //! |---|---|
@@ -9,10 +9,11 @@
 //! | delta | `… delta=true base_root=… new_root=… key=id`, then `## added`, `## changed`, `## removed` |
 //! | unchanged | `… unchanged=true pack_root=… count=1` |
 //!
-//! Invariant of [`KeyedSet`]: every row has every field, identities are unique and not null, doubles
-//! are finite and integral ones below 2^53 are integers, `root` is that of the rows.
+//! Invariant of [`KeyedSet`]: every row has every field, identities are unique and not null, doubles are
+//! finite and not integers below 2^53, and `root` is the pack root of the rows.
 //!
-//! Where we differ: a set of another name is sent whole, because a delta names no set.
+//! Difference from the specification: a set with another name than its base is sent in full, because a
+//! delta does not contain the name.
 
 mod delta;
 mod read;
@@ -34,20 +35,20 @@ use std::fmt::Write;
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A finite number.
+    /// A finite double.
     Float(f64),
     /// A string.
     String(Box<str>),
 }
 
 impl Scalar {
-    /// As a cell.
+    /// Appends the scalar as a cell.
     pub(super) fn write(&self, out: &mut String) {
         match self {
             Self::String(text) => write_value(text, out),
@@ -55,7 +56,8 @@ impl Scalar {
         }
     }
 
-    /// As the records of a root have it: text always in quotes, so that no two values look alike.
+    /// Appends the canonical text of a pack root's records: strings are always quoted, so that different
+    /// values have different texts.
     fn write_canonical(&self, out: &mut String) {
         match self {
             Self::Null => out.push('-'),
@@ -66,14 +68,14 @@ impl Scalar {
         }
     }
 
-    fn canonical(&self) -> String {
+    fn canonical_text(&self) -> String {
         let mut out = String::new();
         self.write_canonical(&mut out);
         out
     }
 
-    /// The one of several equal values that is kept: an integer where a double is one.
-    fn normal(self) -> Option<Self> {
+    /// Converts a double that is an integer below 2^53 to an integer; `None` if it is not finite.
+    fn normalized(self) -> Option<Self> {
         let Self::Float(value) = self else { return Some(self) };
         if !value.is_finite() {
             return None;
@@ -89,20 +91,20 @@ impl Scalar {
 /// The values of a row, in the order of the fields.
 pub type Row = Vec<Scalar>;
 
-/// Rows of scalars, each known by one field.
+/// Rows of scalars, each identified by one field.
 #[derive(Debug, Clone)]
 pub struct KeyedSet {
     name: String,
     fields: Vec<String>,
-    /// The field that is the identity.
+    /// The index of the identity field.
     key: usize,
     rows: Vec<Row>,
-    /// The row of each identity, as its canonical text.
+    /// The index of the row of each identity, by the canonical text of the identity.
     index: HashMap<String, usize>,
     root: String,
 }
 
-/// Two sets are equal when they have the same rows, in whatever order.
+/// Two sets are equal if they have the same name, fields and rows, in any order of the rows.
 impl PartialEq for KeyedSet {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.same_fields(other) && self.root == other.root
@@ -112,25 +114,25 @@ impl PartialEq for KeyedSet {
 impl Eq for KeyedSet {}
 
 impl KeyedSet {
-    /// A set of rows.
+    /// Makes a set of rows. `key` is the name of the identity field.
     ///
     /// # Errors
-    /// `invalid_keyed_set`, with row and field, for an identity that is null or there twice, a row of
-    /// another width, a key that is no field or that a header cannot hold, a field that is there twice
-    /// or contains `>`; `not_finite`.
+    /// `invalid_keyed_set`, with row and field, for a null or duplicate identity, a row of the wrong width,
+    /// a key that is not a field or not valid in a header, a duplicate field or one with `>` in its name;
+    /// `not_finite`.
     pub fn new(
         name: String,
         key: &str,
         fields: Vec<String>,
         rows: Vec<Row>,
     ) -> Result<Self, Error> {
-        let mut set = Self::rootless(name, key, fields, rows)?;
-        set.root = root(&set.fields, &set.rows);
+        let mut set = Self::without_root(name, key, fields, rows)?;
+        set.root = pack_root(&set.fields, &set.rows);
         Ok(set)
     }
 
-    /// A set of checked rows that nobody asks for its root.
-    fn rootless(
+    /// Checks the rows like [`KeyedSet::new`] but does not compute the pack root.
+    fn without_root(
         name: String,
         key: &str,
         fields: Vec<String>,
@@ -140,12 +142,12 @@ impl KeyedSet {
         let mut set = Self { name, fields, key, rows, index: HashMap::new(), root: String::new() };
         for at in 0..set.rows.len() {
             let row = std::mem::take(&mut set.rows[at]);
-            let row = set.checked(row, at)?;
-            let identity = row[set.key].canonical();
+            let row = set.check_row(row, at)?;
+            let identity = row[set.key].canonical_text();
             if let Some(first) = set.index.insert(identity, at) {
                 let key = set.key;
-                let shown = excerpt(&row[key].canonical());
-                let message = format!("the identity {shown} is also that of row {first}");
+                let shown = excerpt(&row[key].canonical_text());
+                let message = format!("duplicate identity {shown}, as in row {first}");
                 return Err(set.invalid(at, key, &message));
             }
             set.rows[at] = row;
@@ -153,25 +155,22 @@ impl KeyedSet {
         Ok(set)
     }
 
-    fn checked(&self, row: Row, at: usize) -> Result<Row, Error> {
+    fn check_row(&self, row: Row, at: usize) -> Result<Row, Error> {
         if row.len() != self.fields.len() {
-            let message = format!(
-                "row {at} has {} values, {} fields are declared",
-                row.len(),
-                self.fields.len()
-            );
+            let message =
+                format!("row {at}: expected {} values, found {}", self.fields.len(), row.len());
             return Err(Error::without_place(Code::InvalidKeyedSet, message));
         }
         let normal = row.into_iter().enumerate().map(|(field, value)| {
-            value.normal().ok_or_else(|| {
+            value.normalized().ok_or_else(|| {
                 let name = excerpt(&self.fields[field]);
-                let message = format!("row {at}, field {name}: only finite numbers have a text");
+                let message = format!("row {at}, field {name}: expected a finite number");
                 Error::without_place(Code::NotFinite, message)
             })
         });
         let row = normal.collect::<Result<Row, Error>>()?;
         if row[self.key] == Scalar::Null {
-            return Err(self.invalid(at, self.key, "the identity is null"));
+            return Err(self.invalid(at, self.key, "the identity must not be null"));
         }
         Ok(row)
     }
@@ -182,12 +181,12 @@ impl KeyedSet {
         Error::without_place(Code::InvalidKeyedSet, format!("row {row}, field {field}: {message}"))
     }
 
-    /// What the rows are called.
+    /// The name of the set.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The field by which rows are known.
+    /// The name of the identity field.
     pub fn key(&self) -> &str {
         &self.fields[self.key]
     }
@@ -202,12 +201,12 @@ impl KeyedSet {
         &self.rows
     }
 
-    /// The pack root: `sha256:` and 64 digits, the same for the same rows in any order.
+    /// The pack root: `sha256:` and 64 hexadecimal digits, independent of the order of the rows.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// About how much memory the set takes, in bytes.
+    /// The approximate memory use of the set, in bytes.
     pub fn size(&self) -> usize {
         let scalar = |value: &Scalar| match value {
             Scalar::String(text) => text.len(),
@@ -218,43 +217,43 @@ impl KeyedSet {
         self.rows.len() * of_row + texts
     }
 
-    /// Whether keys and fields, with their order, are those of another set.
+    /// Whether both sets have the same key and the same fields in the same order.
     pub fn same_fields(&self, other: &Self) -> bool {
         self.key == other.key && self.fields == other.fields
     }
 
     fn find(&self, identity: &Scalar) -> Option<usize> {
-        self.index.get(&identity.canonical()).copied()
+        self.index.get(&identity.canonical_text()).copied()
     }
 
-    /// The whole set as text; an empty tool is left out.
+    /// Writes the set in full. An empty `tool` is omitted from the header.
     ///
     /// # Errors
-    /// `invalid_header_value` for a tool that is not printable ASCII without spaces.
+    /// `invalid_header_value` if `tool` is not printable ASCII without spaces.
     pub fn write(&self, tool: &str) -> Result<String, Error> {
-        let mut out = begin(tool)?;
+        let mut out = begin_header(tool)?;
         let _ = writeln!(out, " pack_root={} key={}", self.root, self.key());
         write_section(&self.name, &self.fields, self.key, &self.rows, &mut out);
         Ok(out)
     }
 }
 
-/// The identity among fields that can be those of a set.
+/// Checks the fields of a set; returns the index of the identity field.
 fn check_fields(key: &str, fields: &[String]) -> Result<usize, Error> {
     let invalid = |message: String| Err(Error::without_place(Code::InvalidKeyedSet, message));
-    if !fits_header(key) {
+    if !is_header_value(key) {
         return invalid(format!(
-            "the key {} cannot stand in a header; use printable ASCII without spaces",
+            "the key {} is invalid in a header; use printable ASCII without spaces",
             excerpt(key)
         ));
     }
     let mut seen = hashbrown::HashSet::new();
     for field in fields {
         if field.contains('>') {
-            return invalid(format!("the field {}: a name cannot contain >", excerpt(field)));
+            return invalid(format!("the field name {} cannot contain >", excerpt(field)));
         }
         if !seen.insert(field) {
-            return invalid(format!("the field {} is there twice", excerpt(field)));
+            return invalid(format!("duplicate field {}", excerpt(field)));
         }
     }
     match fields.iter().position(|field| field == key) {
@@ -263,26 +262,26 @@ fn check_fields(key: &str, fields: &[String]) -> Result<usize, Error> {
     }
 }
 
-/// Printable ASCII without spaces, and something.
-fn fits_header(value: &str) -> bool {
+/// Whether a value is valid in a header: printable ASCII without spaces, and not empty.
+fn is_header_value(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A header up to the tool.
-fn begin(tool: &str) -> Result<String, Error> {
+/// Starts a header: the profile, and the tool if it is not empty.
+fn begin_header(tool: &str) -> Result<String, Error> {
     let mut out = "GCF profile=generic".to_owned();
     push_pair("tool", tool, &mut out)?;
     Ok(out)
 }
 
-/// Appends a pair of a header; an empty value is left out.
+/// Appends a pair to a header; an empty value is omitted.
 fn push_pair(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
     if value.is_empty() {
         return Ok(());
     }
-    if !fits_header(value) {
+    if !is_header_value(value) {
         let message = format!(
-            "{name}={} cannot stand in a header; use printable ASCII without spaces",
+            "{name}={} is invalid in a header; use printable ASCII without spaces",
             excerpt(value)
         );
         return Err(Error::without_place(Code::InvalidHeaderValue, message));
@@ -291,7 +290,7 @@ fn push_pair(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-/// `## name [2]{@id,total}` and its rows.
+/// Appends `## name [2]{@id,total}` and the rows.
 fn write_section(name: &str, fields: &[String], key: usize, rows: &[Row], out: &mut String) {
     out.push_str("## ");
     write_key(name, out);
@@ -311,8 +310,8 @@ fn write_section(name: &str, fields: &[String], key: usize, rows: &[Row], out: &
     }
 }
 
-/// The pack root of rows: the hash of a record for each, sorted. Specification section 10a.3.
-fn root(fields: &[String], rows: &[Row]) -> String {
+/// Computes the pack root: the hash of one record per row, sorted. GCF 3.6 section 10a.3.
+fn pack_root(fields: &[String], rows: &[Row]) -> String {
     let mut order: Vec<usize> = (0..fields.len()).collect();
     order.sort_by_key(|&field| fields[field].as_bytes());
     let mut text = String::new();

@@ -1,27 +1,27 @@
-//! What a set is sent as: whole, as a delta, or as "unchanged".
+//! Choosing the message for a set: in full, as a delta, or "unchanged".
 
-use super::{Delta, KeyedSet, begin};
+use super::{Delta, KeyedSet, begin_header};
 use crate::gcf::error::Error;
 use crate::limits::is_worth_a_delta;
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// "The set is the one that you have", as text.
+/// Writes the message that the peer already has this set.
 ///
 /// # Errors
-/// `invalid_header_value` for a tool that is not printable ASCII without spaces.
+/// `invalid_header_value` if `tool` is not printable ASCII without spaces.
 pub fn unchanged(set: &KeyedSet, tool: &str) -> Result<String, Error> {
-    let mut out = begin(tool)?;
+    let mut out = begin_header(tool)?;
     let _ = writeln!(out, " unchanged=true pack_root={} count={}", set.root, set.rows.len());
     Ok(out)
 }
 
-/// What to send to a peer that has the set of `peer_root`; `base` is that set, where it is known. A
-/// delta is worth it when it is smaller than 60 % of the whole, in what `size` counts.
+/// Chooses the message for a peer that has the set with root `peer_root`; `base` is that set, if it is
+/// known. A delta is sent if its `size` is below 60% of that of the full set.
 ///
 /// # Errors
-/// Those of `size`; `invalid_header_value` for the tool.
+/// Those of `size`; `invalid_header_value` if `tool` is not printable ASCII without spaces.
 pub fn respond<E: From<Error>>(
     set: &KeyedSet,
     peer_root: Option<&str>,
@@ -36,12 +36,12 @@ pub fn respond<E: From<Error>>(
     let base = base.filter(|base| peer_root == Some(base.root()));
     let Some(delta) = base.and_then(|base| Delta::between(base, set)) else { return Ok(full) };
     let delta = delta.write(tool, None)?;
-    let (small, whole) = (size(&delta)?, size(&full.text)?);
-    Ok(if is_worth_a_delta(small, whole) { Response { text: delta, is_full: false } } else { full })
+    let worth_it = is_worth_a_delta(size(&delta)?, size(&full.text)?);
+    Ok(if worth_it { Response { text: delta, is_full: false } } else { full })
 }
 
-/// How many tokens a text has, about: runs of letters, digits, `_` and `.` are one each, and so is every
-/// other character but white space.
+/// Estimates the number of tokens of a text: a run of ASCII letters, digits, `_` and `.` is one token, and
+/// so is any other character but white space.
 pub fn token_estimate(text: &str) -> u64 {
     let mut count = 0;
     let mut inside = false;
@@ -56,7 +56,7 @@ pub fn token_estimate(text: &str) -> u64 {
     count
 }
 
-/// The sets that were sent last, to make deltas to those that come.
+/// The sets that were sent last, as bases for later deltas.
 #[derive(Debug)]
 pub struct Snapshots {
     limit: usize,
@@ -64,17 +64,17 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// None yet, and never more than `limit`.
+    /// An empty store of at most `limit` sets.
     pub fn new(limit: usize) -> Self {
         Self { limit, kept: VecDeque::new() }
     }
 
-    /// The set of a root.
+    /// The set with a root.
     pub fn find(&self, root: &str) -> Option<Arc<KeyedSet>> {
         self.kept.iter().find(|set| set.root() == root).cloned()
     }
 
-    /// Keeps a set as the newest; the oldest goes when there are too many.
+    /// Stores a set as the newest, and drops the oldest if there are more than the limit.
     pub fn keep(&mut self, set: Arc<KeyedSet>) {
         self.kept.retain(|kept| *kept != set);
         self.kept.push_back(set);
@@ -84,21 +84,21 @@ impl Snapshots {
     }
 }
 
-/// When a producer sends a whole set again.
+/// When a producer sends a full set instead of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// Every so many answers; 0 means [`Anchor::EVERY`].
+    /// Every n-th message; 0 means [`Anchor::EVERY`].
     Every(u64),
-    /// When the deltas since the last whole set have as many bytes as the new one.
+    /// When the deltas since the last full set, with the new one, are as long as the new set in full.
     Size,
 }
 
 impl Anchor {
-    /// Of how many answers one is whole, if nothing else is asked for.
+    /// The default interval of full sets.
     pub const EVERY: u64 = 15;
 }
 
-/// A text to send.
+/// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// A full set, a delta or "unchanged".
@@ -107,26 +107,26 @@ pub struct Response {
     pub is_full: bool,
 }
 
-/// Sends each new set as what changed since the last, and sometimes whole, so that a peer that lost
-/// one finds its way back. Its deltas carry no tool.
+/// Sends each new set as a delta to the last, and now and then in full, so that a peer that lost a message
+/// recovers. The tool is in the header of full sets only.
 #[derive(Debug)]
 pub struct Producer {
     last: Arc<KeyedSet>,
     tool: String,
     anchor: Anchor,
-    /// How many answers were given.
+    /// The number of messages so far.
     turn: u64,
-    /// The bytes of all deltas since the last whole set.
+    /// The total length of the deltas since the last full set, in bytes.
     bytes: usize,
 }
 
 impl Producer {
-    /// A producer whose peer is to be sent `base` first, as [`Producer::full`].
+    /// A producer that starts at `base`, which must be sent first, by [`Producer::full`].
     ///
     /// # Errors
-    /// `invalid_header_value` for a tool that is not printable ASCII without spaces.
+    /// `invalid_header_value` if `tool` is not printable ASCII without spaces.
     pub fn new(base: Arc<KeyedSet>, tool: String, anchor: Anchor) -> Result<Self, Error> {
-        begin(&tool)?;
+        begin_header(&tool)?;
         Ok(Self { last: base, tool, anchor, turn: 0, bytes: 0 })
     }
 
@@ -135,18 +135,18 @@ impl Producer {
         &self.last
     }
 
-    /// The last set, whole.
+    /// Writes the last set in full.
     ///
     /// # Errors
-    /// None: the tool is known to fit.
+    /// None: [`Producer::new`] has checked the tool.
     pub fn full(&self) -> Result<String, Error> {
         self.last.write(&self.tool)
     }
 
-    /// What to send for a new set.
+    /// Records a new set and returns the message to send for it.
     ///
     /// # Errors
-    /// None: the tool is known to fit.
+    /// None: [`Producer::new`] has checked the tool.
     pub fn push(&mut self, set: Arc<KeyedSet>) -> Result<Response, Error> {
         let turn = self.turn + 1;
         let due = match self.anchor {

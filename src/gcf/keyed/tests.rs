@@ -22,7 +22,7 @@ fn scalar() -> impl Strategy<Value = Scalar> {
     ]
 }
 
-/// Sets that share many identities.
+/// Sets whose identities overlap.
 fn sets() -> impl Strategy<Value = KeyedSet> {
     let identity = prop_oneof![
         (0..8_i64).prop_map(Scalar::Int),
@@ -31,7 +31,7 @@ fn sets() -> impl Strategy<Value = KeyedSet> {
     ];
     vec((identity, scalar(), scalar()), 0..12).prop_map(|rows| {
         let mut seen = hashbrown::HashSet::new();
-        let rows = rows.into_iter().filter(|(id, ..)| seen.insert(id.canonical()));
+        let rows = rows.into_iter().filter(|(id, ..)| seen.insert(id.canonical_text()));
         set(rows.map(|(id, a, b)| vec![id, a, b]).collect())
     })
 }
@@ -46,7 +46,7 @@ fn numbers(ids: &[i64]) -> KeyedSet {
 
 proptest! {
     #[test]
-    fn a_full_set_is_read_back(set in sets()) {
+    fn a_full_set_round_trips(set in sets()) {
         let text = set.write("t").unwrap();
         let read = KeyedSet::read(&text).unwrap();
         prop_assert_eq!(&read, &set);
@@ -54,14 +54,14 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_rows_is_not_in_the_root(set in sets()) {
+    fn the_pack_root_ignores_the_order_of_rows(set in sets()) {
         let mut rows = set.rows().to_vec();
         rows.reverse();
-        prop_assert_eq!(super::root(&set.fields, &rows), set.root());
+        prop_assert_eq!(super::pack_root(&set.fields, &rows), set.root());
     }
 
     #[test]
-    fn what_changed_makes_the_new_set(base in sets(), new in sets()) {
+    fn applying_the_delta_returns_the_new_set(base in sets(), new in sets()) {
         let delta = Delta::between(&base, &new).unwrap();
         let text = delta.write("", Some((1, 3))).unwrap();
         let read = Delta::read(&text).unwrap();
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_of_a_delta_is_an_error_or_changes_nothing(
+    fn a_delta_with_a_flipped_bit_is_an_error_or_has_the_same_result(
         base in sets(), new in sets(), at: usize, bit in 0..8_u8,
     ) {
         let text = Delta::between(&base, &new).unwrap().write("tool", None).unwrap();
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn a_peer_that_follows_answers_holds_the_last_set(
+    fn a_peer_that_receives_all_messages_has_the_last_set(
         all in vec(sets(), 2..10), every in 0..4_u64, by_size: bool,
     ) {
         let anchor = if by_size { Anchor::Size } else { Anchor::Every(every) };
@@ -103,7 +103,7 @@ proptest! {
 }
 
 #[test]
-fn rows_that_are_no_set_are_refused_with_their_place() {
+fn invalid_rows_are_rejected_with_row_and_field() {
     let fields = || vec!["id".to_owned(), "v".to_owned()];
     let make = |rows| KeyedSet::new("r".into(), "id", fields(), rows);
     let row = |id| vec![id, Scalar::Null];
@@ -123,7 +123,7 @@ fn rows_that_are_no_set_are_refused_with_their_place() {
 }
 
 #[test]
-fn a_delta_is_applied_whole_or_not_at_all() {
+fn a_delta_is_applied_completely_or_not_at_all() {
     let base = numbers(&[1, 2]);
     let delta = |base_root: &str, parts| {
         let fields = FIELDS.map(str::to_owned).to_vec();
@@ -151,7 +151,7 @@ fn a_delta_is_applied_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_delta_that_breaks_a_rule_is_named() {
+fn an_invalid_delta_is_rejected_with_its_code() {
     let head = "GCF profile=generic delta=true base_root=a new_root=b key=id\n";
     for (body, expected) in [
         ("## moved [0]{@id}\n", Code::MalformedDelta),
@@ -174,7 +174,7 @@ fn a_delta_that_breaks_a_rule_is_named() {
 }
 
 #[test]
-fn a_keyed_map_may_carry_a_set() {
+fn a_keyed_table_can_hold_a_keyed_set() {
     let text = |root: &str| {
         format!(
             "GCF profile=generic pack_root={root} key=host\n## m [2:]{{@host,up}}\nweb-01|true\n7|-\n"
@@ -182,13 +182,13 @@ fn a_keyed_map_may_carry_a_set() {
     };
     let error = KeyedSet::read(&text("sha256:x")).unwrap_err();
     assert_eq!(error.code, Code::RootMismatch);
-    let root = &error.message["the rows are ".len()..][..71];
+    let root = &error.message["the rows have root ".len()..][..71];
     let set = KeyedSet::read(&text(root)).unwrap();
     assert_eq!(set.rows()[1][0], Scalar::String("7".into()));
 }
 
 #[test]
-fn an_answer_is_the_smallest_that_says_it() {
+fn respond_chooses_the_smallest_message() {
     let sizes = |text: &str| Ok::<_, Error>(text.len() as u64);
     let long: Vec<i64> = (0..100).collect();
     let (base, new) = (numbers(&long), numbers(&long[1..]));
@@ -207,14 +207,14 @@ fn an_answer_is_the_smallest_that_says_it() {
 }
 
 #[test]
-fn tokens_are_runs_of_letters_and_single_signs() {
+fn token_estimate_counts_words_and_single_signs() {
     for (text, count) in [("pkg.Auth", 1), ("\"a\": 0.78,", 6), ("@0<@1", 5), (" \t\r\n", 0)] {
         assert_eq!(token_estimate(text), count, "{text}");
     }
 }
 
 #[test]
-fn snapshots_forget_the_oldest() {
+fn snapshots_drop_the_oldest() {
     let mut kept = Snapshots::new(2);
     let sets = [1, 2, 3].map(|id| Arc::new(numbers(&[id])));
     for set in &sets {
