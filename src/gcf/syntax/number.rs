@@ -1,25 +1,25 @@
-//! Numbers: the grammar of their tokens, and the one text that an encoder writes for each.
+//! Numbers: the grammar of number tokens, and the canonical text of each number.
 //!
-//! Invariant: a token of nothing but digits is an integer of 64 bits; every other number has a
-//! point or an exponent where it is not an integer below 2^53. GCF 3.6 section 2.3.
+//! Invariant: a token of digits only is a 64-bit integer. Any other number is a double and has a point or
+//! an exponent in its text, unless it is an integer below 2^53. GCF 3.6 section 2.3.
 
 use super::append::push_short;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::text::decimal::{Decimal, Exponent};
 
-/// From here on a double is written with an exponent: its neighbours are no longer 1 apart.
+/// From this value on a double is written with an exponent, because not every integer is a double.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
 const SMALLEST_PLAIN: f64 = 1e-6;
 
-/// A number, as a token has it.
+/// A parsed number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
     Float(f64),
 }
 
-/// Reads a token that stands at `at`; `None` when it is no number, but text.
+/// Parses a token whose offset is `at`; `None` if it is a string and not a number.
 pub(crate) fn parse(token: &str, at: usize) -> Read<Option<Number>> {
     match shape(token.as_bytes()) {
         Shape::Text => Ok(None),
@@ -32,7 +32,7 @@ pub(crate) fn parse(token: &str, at: usize) -> Read<Option<Number>> {
             ),
         },
         Shape::Float => match token.parse::<f64>() {
-            // Zero has no sign here.
+            // Adding zero turns -0.0 into 0.0.
             Ok(value) if value.is_finite() => Ok(Some(Number::Float(value + 0.0))),
             _ => fault(
                 Code::OutOfRange,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_have_one_text() {
+    fn doubles_are_written_in_canonical_form() {
         for (value, expected) in [
             (-0.0, "0"),
             (129.50, "129.5"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_are_numbers() {
+    fn tokens_outside_the_grammar_are_strings() {
         for token in ["01", "1.", ".5", "+1", "NaN", "1.٥", "", "-", "1e", "1e+", "0x1f", "1.2.3"]
         {
             assert_eq!(parse(token, 0), Ok(None), "{token}");
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(bits: u64) {
+        fn doubles_round_trip(bits: u64) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
             let read = match parse(&text(value), 0) {

@@ -1,7 +1,7 @@
-//! Text: when it must stand in quotes, what is escaped there, and how it is read.
+//! Strings and keys: when they are quoted, how they are escaped, and how they are parsed.
 //!
-//! Invariant: one rule in every position, so that what is written is read back wherever it stands.
-//! GCF 3.6 sections 2 and 4.
+//! Invariant: one rule decides in all positions (values, list elements, cells) whether a string is quoted,
+//! so that it is parsed as the same string in each. GCF 3.6 sections 2 and 4.
 
 use super::append::push_short;
 use super::number;
@@ -10,7 +10,7 @@ use crate::text::quoted::{self, Escape, Problem};
 use crate::text::scan::{self, Class, Escaped};
 use std::borrow::Cow;
 
-/// Appends a text where a value stands: bare where it may be.
+/// Appends a string as a value, in quotes only if necessary.
 pub(crate) fn write_value(text: &str, out: &mut String) {
     if needs_quotes(text) {
         write_quoted(text, out);
@@ -19,7 +19,7 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
     }
 }
 
-/// `[A-Za-z_][A-Za-z0-9_]*`
+/// Whether a key needs no quotes: `[A-Za-z_][A-Za-z0-9_]*`.
 pub(crate) fn is_bare_key(key: &str) -> bool {
     let key = key.as_bytes();
     key.first().is_some_and(|first| !first.is_ascii_digit()) && bare_key_length(key) == key.len()
@@ -34,12 +34,12 @@ fn bare_key_length(text: &[u8]) -> usize {
     text.iter().take_while(|&&byte| byte == b'_' || byte.is_ascii_alphanumeric()).count()
 }
 
-/// Appends a text in quotes: `"`, `\` and control characters escaped, all others as they are.
+/// Appends a quoted string. `"`, `\` and control characters are escaped.
 pub(crate) fn write_quoted(text: &str, out: &mut String) {
     quoted::write(text, Escape::Needed, out);
 }
 
-/// Whether a text must stand in quotes, whatever position it has.
+/// Whether a string must be quoted as a value.
 pub(crate) fn needs_quotes(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
@@ -49,7 +49,7 @@ pub(crate) fn needs_quotes(text: &str) -> bool {
     scan::contains::<MaybeDelimiter>(bytes) && has_delimiter(text)
 }
 
-/// The bytes with which a text may be what it is not: another kind of scalar, or a line's syntax.
+/// The first bytes of strings that could be parsed as another scalar or as the syntax of a line.
 const FIRST: [bool; 256] = {
     let mut table = [false; 256];
     let special = b" #@.-+~^tf0123456789";
@@ -119,7 +119,7 @@ fn has_delimiter(text: &str) -> bool {
     text.contains(marks) || looks_like_list(text)
 }
 
-/// Whether a text could be taken for the name of a list: `ERR[404]: x`.
+/// Whether a string looks like the beginning of a list: `ERR[404]: x`.
 fn looks_like_list(text: &str) -> bool {
     let Some((_, inside)) = text.split_once('[') else { return false };
     let Some((_, after)) = inside.split_once(']') else { return false };
@@ -149,22 +149,25 @@ fn invalid_string<T>(
             "no escape: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX",
         ),
         Problem::Unterminated | Problem::Escape => {
-            fault(Code::UnterminatedQuote, start, "the quoted text does not end")
+            fault(Code::UnterminatedQuote, start, "missing closing quote of a string")
         }
         Problem::Control(control) => {
-            let message = format!("a control character must be escaped: U+{control:04X}");
+            let message = format!("unescaped control character U+{control:04X} in a string");
             fault(Code::InvalidEscape, at, message)
         }
         Problem::UnicodeEscape => {
-            fault(Code::InvalidEscape, at, "\\u takes four hexadecimal digits")
+            fault(Code::InvalidEscape, at, "expected four hexadecimal digits after \\u")
         }
-        Problem::Surrogate => {
-            fault(Code::InvalidSurrogate, at, "the escape is half of a surrogate pair")
-        }
+        Problem::Surrogate => fault(
+            Code::InvalidSurrogate,
+            at,
+            "lone surrogate escape; expected a pair \\uD8xx\\uDCxx",
+        ),
     }
 }
 
-/// Reads the key that begins at `start`, bare or quoted; gives it and where it ends.
+/// Parses the bare or quoted key that begins at `start`; returns it and the offset after it, or `None` if
+/// there is no key.
 pub(crate) fn read_key(
     text: &str,
     start: usize,
@@ -187,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_listed_texts_are_quoted_and_the_others_bare() {
+    fn listed_strings_are_quoted_or_bare() {
         for bare in [
             "=a",
             "a=b",
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_text_is_as_strict_as_json() {
+    fn quoted_strings_are_as_strict_as_in_json() {
         fn read(text: &str) -> Result<(Cow<'_, str>, usize), Code> {
             read_quoted(text, 0, text.len()).map_err(|fault| fault.code)
         }
@@ -317,7 +320,7 @@ mod tests {
         }
 
         #[test]
-        fn quoted_text_comes_back(text: String) {
+        fn quoted_strings_round_trip(text: String) {
             let mut quoted = String::new();
             write_quoted(&text, &mut quoted);
             let (read, end) = read_quoted(&quoted, 0, quoted.len()).unwrap();
