@@ -373,7 +373,7 @@ def test_a_receipt_with_random_members_is_refused_or_verifies(
     with tempfile.TemporaryDirectory() as name:
         made = make(Path(name), receipts=1)
         try:
-            receipt = hashed(made.receipts[0], **changes, **odd)
+            receipt = hashed(made.receipts[0], **(changes | odd))
         except (ValueError, UnicodeError):
             # The reference cannot hash it either.
             return
