@@ -197,7 +197,7 @@ mod tests {
             for decimal in [Decimal::of(value), Decimal::rounding_up(value)] {
                 assert_eq!(decimal.is_negative(), negative, "{value}");
                 assert_eq!(decimal.is_zero(), digits.is_empty(), "{value}");
-                assert_eq!(decimal.is_integer(), value.trunc() == value, "{value}");
+                assert_eq!(decimal.is_integer(), value.fract() == 0.0, "{value}");
                 assert_eq!(decimal.digits(), digits, "{value}");
                 assert_eq!(decimal.point(), point, "{value}");
             }
@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn equally_near_decimals_end_in_an_even_digit_or_round_up() {
-        let value = 1_801_514_316_094_494.25;
+        // Exactly between two decimals of 17 digits.
+        let value = 7_206_057_264_377_977.0 / 4.0;
         assert_eq!(Decimal::of(value).digits(), "18015143160944942");
         assert_eq!(Decimal::rounding_up(value).digits(), "18015143160944943");
     }

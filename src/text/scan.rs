@@ -67,11 +67,10 @@ impl Class for EscapedOrNonAscii {
     }
 }
 
-#[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler uses vectors")]
 impl Class for NotGraphic {
     #[inline]
     fn contains(byte: u8) -> bool {
-        (byte < 0x21) | (byte >= 0x7F)
+        !(0x21..0x7F).contains(&byte)
     }
 
     #[inline]
