@@ -25,7 +25,7 @@ fn stream(data: &[u8], dialect: Dialect) -> Result<(Vec<u64>, cad::Sections), Pa
 
 fn assert_round_trips(document: &Document<'_>) {
     let json = cad::write_json(document);
-    let text = cad::write_second(document).unwrap();
+    let text = cad::write_v0_2(document).unwrap();
     let again = cad::read_text(&text, Dialect::Auto).unwrap();
     assert_eq!(cad::write_json(&again), json);
     if !document.extra.is_empty() {
@@ -40,7 +40,7 @@ fn assert_round_trips(document: &Document<'_>) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    for dialect in [Dialect::Auto, Dialect::First, Dialect::Second] {
+    for dialect in [Dialect::Auto, Dialect::V0_1, Dialect::V0_2] {
         let errors = cad::check(data, dialect, 100);
         let streamed = stream(data, dialect);
         match cad::read_bytes(data, dialect) {

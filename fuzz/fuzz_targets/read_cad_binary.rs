@@ -14,7 +14,7 @@ fn read(data: &[u8]) {
     let again = cad::read_binary(&bytes).unwrap();
     assert_eq!(cad::write_json(&again), json);
     assert_eq!(cad::write_binary(&again).unwrap(), bytes);
-    let text = cad::write_second(&document).unwrap();
+    let text = cad::write_v0_2(&document).unwrap();
     assert_eq!(cad::write_json(&cad::read_text(&text, Dialect::Auto).unwrap()), json);
 }
 

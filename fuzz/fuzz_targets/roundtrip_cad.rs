@@ -126,7 +126,7 @@ fn document(u: &mut Unstructured<'_>) -> arbitrary::Result<String> {
 /// Asserts that any JSON object round-trips in dialect 0.2, inside the model or not.
 fn keep(json: &str) {
     let Ok(document) = cad::read_json_text_kept(json) else { return };
-    let text = cad::write_second(&document).unwrap();
+    let text = cad::write_v0_2(&document).unwrap();
     let again = cad::read_text(&text, Dialect::Auto).unwrap();
     assert_eq!(cad::write_json(&again), cad::write_json(&document));
 }
@@ -141,17 +141,17 @@ fuzz_target!(|data: &[u8]| {
     let Ok(json) = document(&mut Unstructured::new(data)) else { return };
     let Ok((document, false)) = cad::read_json_lossy(&json, false) else { return };
     let canonical = cad::write_json(&document);
-    let text = cad::write_second(&document).unwrap();
+    let text = cad::write_v0_2(&document).unwrap();
     assert_eq!(cad::write_json(&cad::read_text(&text, Dialect::Auto).unwrap()), canonical);
     let bytes = cad::write_binary(&document).unwrap();
     assert_eq!(cad::write_json(&cad::read_binary(&bytes).unwrap()), canonical);
     assert_eq!(cad::write_json(&cad::load(canonical.as_bytes()).unwrap()), canonical);
     for names in [false, true] {
-        let lossy = cad::write_first(&document, Options { names, lossy: true }).unwrap();
-        let nodes = cad::read_text(&lossy, Dialect::First).unwrap().nodes.len();
+        let lossy = cad::write_v0_1(&document, Options { names, lossy: true }).unwrap();
+        let nodes = cad::read_text(&lossy, Dialect::V0_1).unwrap().nodes.len();
         assert!(nodes <= document.nodes.len());
-        if let Ok(text) = cad::write_first(&document, Options { names, lossy: false }) {
-            let again = cad::read_text(&text, Dialect::First).unwrap();
+        if let Ok(text) = cad::write_v0_1(&document, Options { names, lossy: false }) {
+            let again = cad::read_text(&text, Dialect::V0_1).unwrap();
             assert_eq!(again.nodes.len(), document.nodes.len());
         }
     }

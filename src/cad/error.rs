@@ -62,9 +62,9 @@ pub enum Error {
 }
 
 /// A piece of the input as messages show it: the first 40 code points, and `...` for the rest.
-pub(super) struct Cut<'a>(pub &'a str);
+pub(super) struct Truncated<'a>(pub &'a str);
 
-impl fmt::Display for Cut<'_> {
+impl fmt::Display for Truncated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.char_indices().nth(EXCERPT_CHARS) {
             None => f.write_str(self.0),

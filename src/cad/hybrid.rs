@@ -43,7 +43,7 @@ pub fn emit_hybrid<S: Sink>(
     sink: &mut S,
 ) -> Result<Result<(), S::Error>, DocumentError> {
     let text = write_geometry(document)?;
-    let mut emit = || {
+    let mut tell = || {
         sink.begin_object()?;
         emit_version(&document.sections, sink)?;
         sink.key("compact")?;
@@ -51,7 +51,7 @@ pub fn emit_hybrid<S: Sink>(
         emit_sections(&document.sections, |node| document.nodes[node].id, sink)?;
         sink.end_object()
     };
-    Ok(emit())
+    Ok(tell())
 }
 
 /// Reads a document from JSON text. Says also whether something unknown was dropped.

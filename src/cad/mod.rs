@@ -52,15 +52,15 @@ pub use hybrid::{
     read_json_text, read_json_text_kept,
 };
 pub use json::{
-    Repair, Shape, Source, double, emit_document, emit_node, emit_rest, names, read_json,
+    Repair, Shape, Source, double, emit_document, emit_node, emit_without_nodes, names, read_json,
     read_json_kept, repair, write_json,
 };
 pub use model::{
-    Align, Arc, Background, Camera, Code, Document, Effect, Environment, Extra, Instance, Joint,
-    Light, Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2,
-    V3,
+    Align, Arc, Background, Camera, Document, Effect, Environment, EnvironmentSource, Extra,
+    Instance, Joint, Light, Material, Node, Op, OpCode, OpDetails, Part, Post, Root, Scene,
+    Sections, Segment, V2, V3,
 };
 pub use text::{
-    Dialect, MAX_LINE, Options, Stream, check, losses, read_bytes, read_text, write_first,
-    write_second,
+    Dialect, MAX_LINE, Options, Stream, check, losses, read_bytes, read_text, write_v0_1,
+    write_v0_2,
 };

@@ -39,8 +39,8 @@ const FEW_ERRORS: Size = Size(100);
 fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
     match name {
         "auto" if auto => Ok(Dialect::Auto),
-        "0.1" => Ok(Dialect::First),
-        "0.2" => Ok(Dialect::Second),
+        "0.1" => Ok(Dialect::V0_1),
+        "0.2" => Ok(Dialect::V0_2),
         _ => {
             let known = if auto { "'auto', '0.1' or '0.2'" } else { "'0.1' or '0.2'" };
             Err(PyValueError::new_err(format!("dialect must be {known}, not {name:?}")))
@@ -165,7 +165,7 @@ fn to_compact<'py>(
     let dialect = self::dialect(dialect, false)?;
     let document = match unknown {
         "error" => read_document(doc, lossy)?.0,
-        "keep" if dialect != Dialect::Second => {
+        "keep" if dialect != Dialect::V0_2 => {
             return Err(PyValueError::new_err("unknown='keep' must be with dialect '0.2'").into());
         }
         "keep" if lossy => {
@@ -179,8 +179,8 @@ fn to_compact<'py>(
         }
     };
     let text = detached(py, weight(&document), || match dialect {
-        Dialect::Second => core::write_second(&document),
-        Dialect::Auto | Dialect::First => core::write_first(&document, Options { names, lossy }),
+        Dialect::V0_2 => core::write_v0_2(&document),
+        Dialect::Auto | Dialect::V0_1 => core::write_v0_1(&document, Options { names, lossy }),
     });
     Ok(PyString::new(py, &text?))
 }
@@ -476,6 +476,6 @@ fn rest<'py>(
     id: impl Fn(usize) -> u64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut objects = Objects::new(py);
-    core::emit_rest(sections, id, &mut objects)?;
+    core::emit_without_nodes(sections, id, &mut objects)?;
     Ok(objects.finish().cast_into::<PyDict>()?)
 }

@@ -1,14 +1,14 @@
 //! Bytes as a document: any encoding that is valid.
 
 use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
-use crate::cad::error::{BinaryError, Cut};
+use crate::cad::error::{BinaryError, Truncated};
 use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
 };
 use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
-use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::text::read::{Dialect, read_text};
 use crate::text::leb128;
 use std::borrow::Cow;
@@ -215,13 +215,13 @@ impl<'a> Reader<'a> {
     fn node(&mut self, id: u64, before: &[Node<'a>]) -> Result<Node<'a>> {
         let start = self.at;
         let byte = self.byte()?;
-        let Some(code) = Code::from_number(byte & 0x1f).filter(|_| byte < 0x80) else {
+        let Some(code) = OpCode::from_number(byte & 0x1f).filter(|_| byte < 0x80) else {
             return Err(fault_at(start, format!("unknown op code {byte}")));
         };
         let spec = code.spec();
-        let has_segments = spec.fields.iter().any(|field| field.kind == Kind::Segments);
+        let has_segments = spec.fields.iter().any(|field| field.kind == FieldKind::Segments);
         let special = byte & SPECIAL != 0;
-        if special && !has_segments && !matches!(code, Code::Extrude | Code::Text2D) {
+        if special && !has_segments && !matches!(code, OpCode::Extrude | OpCode::Text2D) {
             return Err(fault_at(start, format!("unknown op code {byte}")));
         }
         let name = match byte & NAMED {
@@ -232,29 +232,29 @@ impl<'a> Reader<'a> {
         for field in spec.fields {
             let at = field.at;
             match field.kind {
-                Kind::Number => op.numbers[at] = self.number()?,
-                Kind::Vector => op.numbers[at..at + 3].copy_from_slice(&self.numbers::<3>()?),
-                Kind::Segments if special => {}
-                Kind::Count | Kind::Segments => op.count = self.u32()?,
-                Kind::Solid => op.refs[at] = self.reference(before, field.name, false)?,
-                Kind::Profile => op.refs[at] = self.reference(before, field.name, true)?,
-                Kind::Text => op.more().texts[at] = Cow::Borrowed(self.text()?),
+                FieldKind::Number => op.numbers[at] = self.number()?,
+                FieldKind::Vector => op.numbers[at..at + 3].copy_from_slice(&self.numbers::<3>()?),
+                FieldKind::Segments if special => {}
+                FieldKind::Count | FieldKind::Segments => op.count = self.u32()?,
+                FieldKind::Solid => op.refs[at] = self.reference(before, field.name, false)?,
+                FieldKind::Profile => op.refs[at] = self.reference(before, field.name, true)?,
+                FieldKind::Text => op.details_mut().texts[at] = Cow::Borrowed(self.text()?),
             }
         }
         match code {
-            Code::Sketch2D => op.more().segments = self.outline()?,
-            Code::Extrude if special => {
+            OpCode::Sketch2D => op.details_mut().segments = self.outline()?,
+            OpCode::Extrude if special => {
                 let mask = self.bounded(3, "parts")?;
-                op.more().options = self.options(mask)?;
+                op.details_mut().options = self.options(mask)?;
             }
-            Code::Text2D if special => {
+            OpCode::Text2D if special => {
                 let mask = self.bounded(CENTER + RIGHT - 1, "parts")?;
-                op.more().align = match mask & (CENTER | RIGHT) {
+                op.details_mut().align = match mask & (CENTER | RIGHT) {
                     0 => Align::Left,
                     CENTER => Align::Center,
                     _ => Align::Right,
                 };
-                op.more().options = self.options(mask)?;
+                op.details_mut().options = self.options(mask)?;
             }
             _ => {}
         }
@@ -323,11 +323,11 @@ impl<'a> Reader<'a> {
         }
         for _ in 0..self.count()? {
             let (start, (key, material)) = (self.at, self.material()?);
-            put(&mut sections.materials, key, material, start)?;
+            insert_unique(&mut sections.materials, key, material, start)?;
         }
         for _ in 0..self.count()? {
             let (start, part, material) = (self.at, self.owned()?, self.owned()?);
-            put(&mut sections.part_materials, part, material, start)?;
+            insert_unique(&mut sections.part_materials, part, material, start)?;
         }
         let mask = self.bounded(0x3f, "parts")?;
         let has = |bit: u32| mask >> bit & 1 != 0;
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
             let index = self.u()?;
             let node = shown_node(index, nodes, at)?;
             let part = Part { id, name, node, material: self.optional_text()? };
-            put(&mut parts, key, part, start)?;
+            insert_unique(&mut parts, key, part, start)?;
         }
         Ok(parts)
     }
@@ -410,7 +410,7 @@ impl<'a> Reader<'a> {
     fn scene(&mut self) -> Result<Scene> {
         let start = self.at;
         let text = self.text()?;
-        let Document { nodes, mut sections, extra } = read_text(text, Dialect::Second)
+        let Document { nodes, mut sections, extra } = read_text(text, Dialect::V0_2)
             .map_err(|error| fault_at(start, format!("in the scene: {error}")))?;
         let scene = sections.scene.take();
         match scene {
@@ -430,9 +430,9 @@ fn shown_node(index: u64, nodes: &[Node<'_>], at: usize) -> Result<usize> {
     found.ok_or_else(|| fault_at(at, format!("root references node {index}, which does not exist")))
 }
 
-fn put<T>(map: &mut BTreeMap<String, T>, key: String, value: T, at: usize) -> Result<()> {
+fn insert_unique<T>(map: &mut BTreeMap<String, T>, key: String, value: T, at: usize) -> Result<()> {
     if map.contains_key(&key) {
-        return Err(fault_at(at, format!("duplicate key \"{}\"", Cut(&key))));
+        return Err(fault_at(at, format!("duplicate key \"{}\"", Truncated(&key))));
     }
     map.insert(key, value);
     Ok(())

@@ -5,7 +5,7 @@ use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Align, Document, Instance, Joint, Material, Node, Sections, Segment};
 use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
-use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order::order;
 use crate::cad::text::write::write_scene;
 use crate::text::leb128;
@@ -117,9 +117,10 @@ impl Writer {
     fn node(&mut self, node: &Node<'_>, place: usize) {
         let op = &node.op;
         let options = op.options();
-        let has_segments = op.code.spec().fields.iter().any(|field| field.kind == Kind::Segments);
+        let has_segments =
+            op.code.spec().fields.iter().any(|field| field.kind == FieldKind::Segments);
         let special = match op.code {
-            Code::Extrude | Code::Text2D => options != [None; 2] || op.align() != Align::Left,
+            OpCode::Extrude | OpCode::Text2D => options != [None; 2] || op.align() != Align::Left,
             _ => has_segments && op.count == 0,
         };
         let name = if node.name.is_some() { NAMED } else { 0 };
@@ -129,19 +130,19 @@ impl Writer {
         }
         for field in op.code.spec().fields {
             match field.kind {
-                Kind::Number => self.number(op.numbers[field.at]),
-                Kind::Vector => self.numbers(&op.numbers[field.at..field.at + 3]),
-                Kind::Segments if special => {}
-                Kind::Count | Kind::Segments => self.u(op.count.into()),
-                Kind::Solid | Kind::Profile => {
+                FieldKind::Number => self.number(op.numbers[field.at]),
+                FieldKind::Vector => self.numbers(&op.numbers[field.at..field.at + 3]),
+                FieldKind::Segments if special => {}
+                FieldKind::Count | FieldKind::Segments => self.u(op.count.into()),
+                FieldKind::Solid | FieldKind::Profile => {
                     let target = self.places[op.refs[field.at]];
                     // The order of writing puts the target before.
                     self.u((place - target - 1) as u64);
                 }
-                Kind::Text => self.text(op.text(field.at)),
+                FieldKind::Text => self.text(op.text(field.at)),
             }
         }
-        if op.code == Code::Sketch2D {
+        if op.code == OpCode::Sketch2D {
             self.outline(op.segments());
         } else if special && !has_segments {
             let align = match op.align() {

@@ -4,12 +4,12 @@
 //! integers are told as integers, as they are written in the specification.
 
 use crate::cad::model::ir::{
-    Background, Camera, Document, Instance, Joint, Light, Material, Node, Op, Part, Post, Root,
-    Scene, Sections, Surroundings, V2, V3,
+    Background, Camera, Document, EnvironmentSource, Instance, Joint, Light, Material, Node, Op,
+    Part, Post, Root, Scene, Sections, V2, V3,
 };
 use crate::cad::model::kinds::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS};
 use crate::cad::model::number;
-use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::walk::Sink;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
 }
 
 /// Tells a document without its nodes.
-pub fn emit_rest<S: Sink>(
+pub fn emit_without_nodes<S: Sink>(
     sections: &Sections,
     id: impl Fn(usize) -> u64,
     sink: &mut S,
@@ -87,19 +87,19 @@ fn emit_op<S: Sink>(op: &Op<'_>, id: impl Fn(usize) -> u64, sink: &mut S) -> Res
         let at = field.at;
         sink.key(field.name)?;
         match field.kind {
-            Kind::Number => emit_number(op.numbers[at], sink)?,
-            Kind::Vector => emit_xyz(&op.numbers[at..at + 3], sink)?,
-            Kind::Count | Kind::Segments => sink.int(op.count.into())?,
-            Kind::Solid | Kind::Profile => emit_id(id(op.refs[at]), sink)?,
-            Kind::Text => sink.string(op.text(at))?,
+            FieldKind::Number => emit_number(op.numbers[at], sink)?,
+            FieldKind::Vector => emit_xyz(&op.numbers[at..at + 3], sink)?,
+            FieldKind::Count | FieldKind::Segments => sink.int(op.count.into())?,
+            FieldKind::Solid | FieldKind::Profile => emit_id(id(op.refs[at]), sink)?,
+            FieldKind::Text => sink.string(op.text(at))?,
         }
     }
     for (option, value) in spec.options.iter().zip(op.options()) {
         optional_number(option.name, value, sink)?;
     }
     match op.code {
-        Code::Sketch2D => emit_segments(op, sink)?,
-        Code::Text2D => {
+        OpCode::Sketch2D => emit_segments(op, sink)?,
+        OpCode::Text2D => {
             sink.key("alignment")?;
             sink.string(ALIGNMENTS[op.align() as usize])?;
         }
@@ -199,13 +199,13 @@ fn map<S: Sink, T>(
     name: &str,
     map: &BTreeMap<String, T>,
     sink: &mut S,
-    emit: impl Fn(&T, &mut S) -> Result<(), S::Error>,
+    tell: impl Fn(&T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_object()?;
     for (key, value) in map {
         sink.key(key)?;
-        emit(value, sink)?;
+        tell(value, sink)?;
     }
     sink.end_object()
 }
@@ -214,11 +214,11 @@ fn array<S: Sink, T>(
     name: &str,
     items: &[T],
     sink: &mut S,
-    emit: impl Fn(&T, &mut S) -> Result<(), S::Error>,
+    tell: impl Fn(&T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_array()?;
-    items.iter().try_for_each(|item| emit(item, sink))?;
+    items.iter().try_for_each(|item| tell(item, sink))?;
     sink.end_array()
 }
 
@@ -337,11 +337,11 @@ fn emit_scene<S: Sink>(scene: &Scene, sink: &mut S) -> Result<(), S::Error> {
         sink.key("environment")?;
         sink.begin_object()?;
         match &environment.source {
-            Surroundings::Preset(preset) => {
+            EnvironmentSource::Preset(preset) => {
                 text("type", "Preset", sink)?;
                 text("preset", preset, sink)?;
             }
-            Surroundings::Custom(url) => {
+            EnvironmentSource::Custom(url) => {
                 text("type", "Custom", sink)?;
                 text("url", url, sink)?;
             }

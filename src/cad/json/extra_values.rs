@@ -14,10 +14,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Line and column of a pointer.
-pub(crate) type Place = (usize, usize);
+pub(crate) type Position = (usize, usize);
 
 /// How deep a value at this pointer may nest, so that the document stays as deep as JSON may be.
-pub(crate) fn room(pointer: &str) -> Limits {
+pub(crate) fn depth_left(pointer: &str) -> Limits {
     let limits = Limits::default();
     let steps = pointer.bytes().filter(|&c| c == b'/').count();
     Limits { max_depth: limits.max_depth.saturating_sub(steps), ..limits }
@@ -48,12 +48,16 @@ fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 
 /// Tells a document, with what is not in the model.
 pub fn emit_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
-    if document.extra.is_empty() { emit_model(document, sink) } else { whole(document).emit(sink) }
+    if document.extra.is_empty() {
+        emit_model(document, sink)
+    } else {
+        with_extra_values(document).emit(sink)
+    }
 }
 
 /// The document with its extras, as JSON. An extra without a place in it is left out; a reader has
 /// none such.
-fn whole(document: &Document<'_>) -> Value<'static> {
+fn with_extra_values(document: &Document<'_>) -> Value<'static> {
     let mut tree = Tree::of(document);
     for extra in &document.extra {
         tree.set(&extra.pointer, &extra.value);
@@ -62,12 +66,19 @@ fn whole(document: &Document<'_>) -> Value<'static> {
 }
 
 /// Checks that each extra has a place in the document.
-pub(crate) fn check(document: &Document<'_>, places: &[Place]) -> Result<(), ParseError> {
-    faults(document, places, 1).pop().map_or(Ok(()), Err)
+pub(crate) fn check_pointers(
+    document: &Document<'_>,
+    places: &[Position],
+) -> Result<(), ParseError> {
+    unresolved_pointers(document, places, 1).pop().map_or(Ok(()), Err)
 }
 
 /// The extras without a place in the document, at most `limit`; later ones are set without them.
-pub(crate) fn faults(document: &Document<'_>, places: &[Place], limit: usize) -> Vec<ParseError> {
+pub(crate) fn unresolved_pointers(
+    document: &Document<'_>,
+    places: &[Position],
+    limit: usize,
+) -> Vec<ParseError> {
     if document.extra.is_empty() {
         return Vec::new();
     }
@@ -75,7 +86,7 @@ pub(crate) fn faults(document: &Document<'_>, places: &[Place], limit: usize) ->
     let extras = document.extra.iter().zip(places);
     let lost = extras.filter(|(extra, _)| !tree.set(&extra.pointer, &extra.value));
     let told = lost.map(|(extra, &(line, column))| {
-        let pointer = crate::cad::error::Cut(&extra.pointer);
+        let pointer = crate::cad::error::Truncated(&extra.pointer);
         let message = format!("pointer \"{pointer}\" does not match the document");
         ParseError { line, column, message, suggestion: None }
     });
@@ -83,11 +94,11 @@ pub(crate) fn faults(document: &Document<'_>, places: &[Place], limit: usize) ->
 }
 
 /// The values at these pointers, none of which is within another.
-pub(crate) fn take(value: Value<'static>, pointers: Vec<String>) -> Vec<Extra> {
-    let mut tree = Tree::Closed(value);
+pub(crate) fn take_values(value: Value<'static>, pointers: Vec<String>) -> Vec<Extra> {
+    let mut tree = Tree::Value(value);
     let taken = pointers.into_iter().filter_map(|pointer| {
         let found = tree.at(&pointer)?;
-        let value = std::mem::replace(found, Tree::Closed(Value::Null)).into_value();
+        let value = std::mem::replace(found, Tree::Value(Value::Null)).into_value();
         Some(Extra { pointer, value })
     });
     taken.collect()
@@ -95,7 +106,7 @@ pub(crate) fn take(value: Value<'static>, pointers: Vec<String>) -> Vec<Extra> {
 
 /// A value whose containers are opened where a pointer leads through them.
 enum Tree {
-    Closed(Value<'static>),
+    Value(Value<'static>),
     Array(Vec<Tree>),
     /// Members by name, with their place in the order.
     Object(HashMap<Cow<'static, str>, (usize, Tree)>),
@@ -105,28 +116,28 @@ impl Tree {
     fn of(document: &Document<'_>) -> Self {
         let mut builder = Builder::default();
         let Ok(()) = emit_model(document, &mut builder);
-        Self::Closed(builder.finish().unwrap_or(Value::Null))
+        Self::Value(builder.finish().unwrap_or(Value::Null))
     }
 
     /// Opens a container, one level.
-    fn open(&mut self) {
-        let closed = Tree::Closed(Value::Null);
+    fn expand(&mut self) {
+        let closed = Tree::Value(Value::Null);
         *self = match std::mem::replace(self, closed) {
-            Self::Closed(Value::Array(items)) => {
-                Self::Array(items.into_iter().map(Self::Closed).collect())
+            Self::Value(Value::Array(items)) => {
+                Self::Array(items.into_iter().map(Self::Value).collect())
             }
-            Self::Closed(Value::Object(members)) => {
+            Self::Value(Value::Object(members)) => {
                 let members = members.into_iter().enumerate();
-                Self::Object(members.map(|(i, (k, v))| (k, (i, Self::Closed(v)))).collect())
+                Self::Object(members.map(|(i, (k, v))| (k, (i, Self::Value(v)))).collect())
             }
             other => other,
         };
     }
 
     fn child(&mut self, step: &str) -> Option<&mut Self> {
-        self.open();
+        self.expand();
         match self {
-            Self::Closed(_) => None,
+            Self::Value(_) => None,
             Self::Array(items) => items.get_mut(index(step)?),
             Self::Object(members) => members.get_mut(step).map(|(_, child)| child),
         }
@@ -139,11 +150,11 @@ impl Tree {
     /// Sets a value: a member may be new, all before it must be there, and a document is an object.
     /// Says whether it could.
     fn set(&mut self, pointer: &str, value: &Value<'static>) -> bool {
-        let value = Self::Closed(value.clone());
+        let value = Self::Value(value.clone());
         let (parent, last) = pointer.rsplit_once('/').unwrap_or(("", ""));
         let Some(parent) = self.at(parent) else { return false };
         if pointer.is_empty() {
-            let is_object = matches!(value, Self::Closed(Value::Object(_)));
+            let is_object = matches!(value, Self::Value(Value::Object(_)));
             if is_object {
                 *parent = value;
             }
@@ -152,7 +163,7 @@ impl Tree {
         let Some(last) = steps(&pointer[pointer.len() - last.len() - 1..]).next() else {
             return false;
         };
-        parent.open();
+        parent.expand();
         match parent {
             Self::Object(members) => {
                 let place = members.len();
@@ -166,7 +177,7 @@ impl Tree {
 
     fn into_value(self) -> Value<'static> {
         match self {
-            Self::Closed(value) => value,
+            Self::Value(value) => value,
             Self::Array(items) => Value::Array(items.into_iter().map(Self::into_value).collect()),
             Self::Object(members) => {
                 let mut members: Vec<_> = members.into_iter().collect();
@@ -195,7 +206,7 @@ mod tests {
 
     fn set(json: &str, pointer: &str, new: &str) -> Option<Value<'static>> {
         assert!(is_pointer(pointer));
-        let mut tree = Tree::Closed(value(json));
+        let mut tree = Tree::Value(value(json));
         tree.set(pointer, &value(new)).then(|| tree.into_value())
     }
 

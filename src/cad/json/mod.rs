@@ -14,7 +14,7 @@ pub(crate) mod read_sections;
 pub(crate) mod repair;
 pub(crate) mod source;
 
-pub use emit::{emit_node, emit_rest};
+pub use emit::{emit_node, emit_without_nodes};
 pub use extra_values::emit_document;
 pub use json_text::write_json;
 pub use names::names;

@@ -1,11 +1,11 @@
 //! The names of the JSON form, for those who keep one object per name.
 
 use crate::cad::model::kinds::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
-use crate::cad::model::operations::SPECS;
+use crate::cad::model::operations::OP_SPECS;
 
 /// Every name that the JSON form can have that is not the user's.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let ops = SPECS.iter().flat_map(|spec| {
+    let ops = OP_SPECS.iter().flat_map(|spec| {
         let options = spec.options.iter().map(|option| option.name);
         spec.fields.iter().map(|field| field.name).chain(options).chain([spec.name])
     });

@@ -4,7 +4,7 @@
 
 use super::extra_values::step;
 use super::source::{Shape, Source, double};
-use crate::cad::error::{Cut, DocumentError};
+use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::kinds;
 use std::borrow::Cow;
 use std::fmt;
@@ -60,7 +60,7 @@ impl fmt::Display for Path<'_> {
         match *self {
             Path::Top(name) => f.write_str(name),
             Path::Node(id) | Path::Op(id) => write!(f, "node {id}"),
-            Path::Key(list, key) => write!(f, "{list} \"{}\"", Cut(key)),
+            Path::Key(list, key) => write!(f, "{list} \"{}\"", Truncated(key)),
             Path::Item(list, index) => write!(f, "{list}[{index}]"),
             Path::Field(parent, name) => write!(f, "{parent}.{name}"),
             Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
@@ -160,7 +160,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     ) -> Result<usize> {
         let found = self.text("type")?;
         let place = kinds.iter().position(|kind| name(kind) == found);
-        place.ok_or_else(|| self.path.fault(format!("unknown type \"{}\"", Cut(&found))))
+        place.ok_or_else(|| self.path.fault(format!("unknown type \"{}\"", Truncated(&found))))
     }
 }
 

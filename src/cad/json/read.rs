@@ -7,13 +7,13 @@
 use super::extra_values::{self, step};
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
 use super::source::{Shape, Source};
-use crate::cad::error::{Cut, DocumentError};
+use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
 };
 use crate::cad::model::kinds::ALIGNMENTS;
-use crate::cad::model::operations::{Code, Kind};
+use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order;
 use crate::value::Value;
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     let within =
         |pointer: &str| pointer.match_indices('/').any(|(at, _)| kept.contains(&pointer[..at]));
     let pointers = reader.kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
-    document.extra = extra_values::take(value, pointers);
+    document.extra = extra_values::take_values(value, pointers);
     Ok(document)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn read_sections<'a, S: Source<'a>>(
     let index = Index::new(nodes.iter().map(|node| node.id));
     let given = reader.sections(&mut object, &index)?;
     reader.finish(&object)?;
-    given.put_into(sections);
+    given.replace_in(sections);
     Ok(())
 }
 
@@ -96,7 +96,7 @@ impl Index {
 
 /// The sections that a document has.
 #[derive(Default)]
-struct Given {
+struct PresentSections {
     version: Option<String>,
     materials: Option<BTreeMap<String, Material>>,
     part_materials: Option<BTreeMap<String, String>>,
@@ -108,9 +108,9 @@ struct Given {
     scene: Option<Scene>,
 }
 
-impl Given {
+impl PresentSections {
     /// Replaces the sections that are given.
-    fn put_into(self, sections: &mut Sections) {
+    fn replace_in(self, sections: &mut Sections) {
         fn put<T>(slot: &mut T, given: Option<T>) {
             if let Some(given) = given {
                 *slot = given;
@@ -154,21 +154,23 @@ impl Reader {
         let path = Path::Top("document");
         let mut object = Object::new(source, &path)?;
         let (mut nodes, index) = self
-            .or_keep(&path.field("nodes"), |reader| reader.nodes(object.need("nodes")?, &path))?
+            .or_keep_whole(&path.field("nodes"), |reader| {
+                reader.nodes(object.need("nodes")?, &path)
+            })?
             .unwrap_or_default();
-        self.fit(&mut nodes)?;
+        self.check_node_kinds(&mut nodes)?;
         let given = self.sections(&mut object, &index)?;
         self.finish(&object)?;
         self.break_cycles(&mut nodes)?;
         let mut sections = Sections::default();
-        given.put_into(&mut sections);
+        given.replace_in(&mut sections);
         Ok(Document { nodes, sections, extra: Vec::new() })
     }
 
     /// What `read` gives. Where that does not fit the model and is to be kept: nothing, and the place
     /// is kept whole.
     #[inline]
-    fn or_keep<T>(
+    fn or_keep_whole<T>(
         &mut self,
         path: &Path<'_>,
         read: impl FnOnce(&mut Self) -> Result<T>,
@@ -185,20 +187,20 @@ impl Reader {
     }
 
     /// Keeps an operation whole: a solid without a shape stands in its place.
-    fn keep_op(&mut self, node: &mut Node<'_>) {
+    fn keep_op_whole(&mut self, node: &mut Node<'_>) {
         self.kept.push(Path::Op(node.id).pointer());
-        node.op = Op::new(Code::Empty);
+        node.op = Op::new(OpCode::Empty);
     }
 
     /// Checks that sketches are where sketches are wanted, and solids where solids are.
-    fn fit(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
+    fn check_node_kinds(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
         if self.unknown != Unknown::Keep {
             return check_kinds(nodes);
         }
         for i in 0..nodes.len() {
             // Only solids use other nodes, so that one more `Empty` is wrong nowhere.
             if kind_fault(nodes, &nodes[i]).is_some() {
-                self.keep_op(&mut nodes[i]);
+                self.keep_op_whole(&mut nodes[i]);
             }
         }
         Ok(())
@@ -209,8 +211,8 @@ impl Reader {
         if self.unknown != Unknown::Keep {
             return writing_order::check(nodes);
         }
-        for node in writing_order::unsorted(nodes) {
-            self.keep_op(&mut nodes[node]);
+        for node in writing_order::behind_cycles(nodes) {
+            self.keep_op_whole(&mut nodes[node]);
         }
         Ok(())
     }
@@ -237,7 +239,7 @@ impl Reader {
                 self.kept.push(format!("{}/{}", object.path.pointer(), step(name)));
                 Ok(())
             }
-            Some(name) => Err(object.path.fault(format!("unknown field \"{}\"", Cut(name)))),
+            Some(name) => Err(object.path.fault(format!("unknown field \"{}\"", Truncated(name)))),
         })
     }
 
@@ -282,7 +284,7 @@ impl Reader {
             });
             members.push((
                 id.ok_or_else(|| {
-                    let path = format!("node {}", Cut(key.unwrap_or("?")));
+                    let path = format!("node {}", Truncated(key.unwrap_or("?")));
                     DocumentError::new(path, "node keys must be unsigned integers")
                 })?,
                 value,
@@ -295,8 +297,9 @@ impl Reader {
         let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
         let mut nodes = Vec::with_capacity(members.len());
         for (id, value) in members {
-            let node = self.or_keep(&Path::Node(id), |reader| reader.node(id, value, &index))?;
-            let empty = || Node { id, name: None, op: Op::new(Code::Empty) };
+            let node =
+                self.or_keep_whole(&Path::Node(id), |reader| reader.node(id, value, &index))?;
+            let empty = || Node { id, name: None, op: Op::new(OpCode::Empty) };
             nodes.push(node.unwrap_or_else(empty));
         }
         Ok((nodes, index))
@@ -317,9 +320,9 @@ impl Reader {
             return Err(path.field("op").expected("an object"));
         }
         let path = Path::Op(key);
-        let op = self.or_keep(&path, |reader| reader.op(op, &path, index))?;
+        let op = self.or_keep_whole(&path, |reader| reader.op(op, &path, index))?;
         self.finish(&object)?;
-        Ok(Node { id: key, name, op: op.unwrap_or_else(|| Op::new(Code::Empty)) })
+        Ok(Node { id: key, name, op: op.unwrap_or_else(|| Op::new(OpCode::Empty)) })
     }
 
     fn op<'a, S: Source<'a>>(
@@ -330,44 +333,44 @@ impl Reader {
     ) -> Result<Op<'a>> {
         let mut object = Object::new(source, path)?;
         let name = object.need("type")?;
-        let Some(code) = name.with_text(Code::from_name).flatten() else {
+        let Some(code) = name.with_text(OpCode::from_name).flatten() else {
             let name = text(&name, &path.field("type"))?;
             if self.unknown == Unknown::Drop {
                 self.dropped = true;
-                return Ok(Op::new(Code::Empty));
+                return Ok(Op::new(OpCode::Empty));
             }
-            return Err(path.fault(format!("unknown op type \"{}\"", Cut(&name))));
+            return Err(path.fault(format!("unknown op type \"{}\"", Truncated(&name))));
         };
         let (spec, mut op) = (code.spec(), Op::new(code));
         for field in spec.fields {
             let (name, at) = (field.name, field.at);
             match field.kind {
-                Kind::Number => op.numbers[at] = object.number(name)?,
-                Kind::Vector => {
+                FieldKind::Number => op.numbers[at] = object.number(name)?,
+                FieldKind::Vector => {
                     let vector = self.v3(&mut object, name)?;
                     op.numbers[at..at + 3].copy_from_slice(&vector);
                 }
-                Kind::Count | Kind::Segments => {
+                FieldKind::Count | FieldKind::Segments => {
                     op.count = count(&object.need(name)?, &path.field(name))?;
                 }
-                Kind::Solid | Kind::Profile => {
+                FieldKind::Solid | FieldKind::Profile => {
                     let id = node_id(&object.need(name)?, &path.field(name))?;
-                    op.refs[at] = index.get(id).ok_or_else(|| dangling(path, name, id))?;
+                    op.refs[at] = index.get(id).ok_or_else(|| missing_node(path, name, id))?;
                 }
-                Kind::Text => op.more().texts[at] = object.text(name)?,
+                FieldKind::Text => op.details_mut().texts[at] = object.text(name)?,
             }
         }
         for (slot, option) in spec.options.iter().enumerate() {
             if let Some(value) = object.optional_number(option.name)? {
-                op.more().options[slot] = Some(value);
+                op.details_mut().options[slot] = Some(value);
             }
         }
         match code {
-            Code::Sketch2D => op.more().segments = self.segments(&mut object)?,
-            Code::Text2D => {
+            OpCode::Sketch2D => op.details_mut().segments = self.segments(&mut object)?,
+            OpCode::Text2D => {
                 let what = "\"left\", \"center\" or \"right\"";
                 let found = object.optional_word("alignment", &ALIGNMENTS, what)?;
-                op.more().align = match found {
+                op.details_mut().align = match found {
                     Some("center") => Align::Center,
                     Some("right") => Align::Right,
                     _ => Align::Left,
@@ -389,7 +392,7 @@ impl Reader {
                 "Line" | "Arc" => {
                     (reader.v2(&mut object, "start")?, reader.v2(&mut object, "end")?)
                 }
-                _ => return Err(path.fault(format!("unknown segment type \"{}\"", Cut(&kind)))),
+                _ => return Err(path.fault(format!("unknown segment type \"{}\"", Truncated(&kind)))),
             };
             let arc = match &*kind {
                 "Arc" => Some(Arc {
@@ -443,8 +446,8 @@ impl Reader {
         &mut self,
         object: &mut Object<'_, S>,
         index: &Index,
-    ) -> Result<Given> {
-        Ok(Given {
+    ) -> Result<PresentSections> {
+        Ok(PresentSections {
             version: self.section(object, "version", |_, source, path| string(&source, path))?,
             materials: self.section(object, "materials", |reader, source, path| {
                 reader.map(source, path, Self::material)
@@ -482,7 +485,7 @@ impl Reader {
     ) -> Result<Option<T>> {
         let path = object.path.field(name);
         let Some(source) = object.get(name) else { return Ok(None) };
-        self.or_keep(&path, |reader| read(reader, source, &path))
+        self.or_keep_whole(&path, |reader| read(reader, source, &path))
     }
 }
 
@@ -491,7 +494,7 @@ fn string<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<String> {
 }
 
 #[cold]
-pub(crate) fn dangling(path: &Path<'_>, field: &str, id: u64) -> DocumentError {
+pub(crate) fn missing_node(path: &Path<'_>, field: &str, id: u64) -> DocumentError {
     path.fault(format!("{field} references node {id}, which does not exist"))
 }
 
@@ -504,8 +507,8 @@ fn kind_fault(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
     if !node.op.refs().is_empty() {
         for field in node.op.code.spec().fields {
             let wanted = match field.kind {
-                Kind::Solid => false,
-                Kind::Profile => true,
+                FieldKind::Solid => false,
+                FieldKind::Profile => true,
                 _ => continue,
             };
             let target = &nodes[node.op.refs[field.at]];

@@ -1,11 +1,11 @@
 //! The sections of a document besides its nodes, out of JSON: sections 2 and 2.1.
 
 use super::object::{Object, Path, Result, boolean, node_id, numbers};
-use super::read::{Index, Reader, dangling};
+use super::read::{Index, Reader, missing_node};
 use super::source::Source;
 use crate::cad::model::ir::{
-    Background, Camera, Effect, Environment, Instance, Joint, Light, Material, Part, Post, Root,
-    Scene, Surroundings, V3,
+    Background, Camera, Effect, Environment, EnvironmentSource, Instance, Joint, Light, Material,
+    Part, Post, Root, Scene, V3,
 };
 use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
 
@@ -154,9 +154,9 @@ impl Reader {
         let kinds = ["Preset", "Custom"];
         let source = if object.kind(&kinds, |name| name)? == 0 {
             let found = object.optional_word("preset", &PRESETS, "an environment preset")?;
-            Surroundings::Preset(found.ok_or_else(|| path.fault("missing field \"preset\""))?)
+            EnvironmentSource::Preset(found.ok_or_else(|| path.fault("missing field \"preset\""))?)
         } else {
-            Surroundings::Custom(object.string("url")?)
+            EnvironmentSource::Custom(object.string("url")?)
         };
         let intensity = object.optional_number("intensity")?;
         self.finish(&object)?;
@@ -263,5 +263,5 @@ impl Reader {
 fn shown_node<'a, S: Source<'a>>(object: &mut Object<'_, S>, index: &Index) -> Result<usize> {
     let path = object.path;
     let id = node_id(&object.need("root")?, &path.field("root"))?;
-    index.get(id).ok_or_else(|| dangling(path, "root", id))
+    index.get(id).ok_or_else(|| missing_node(path, "root", id))
 }

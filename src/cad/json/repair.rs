@@ -1,14 +1,14 @@
-//! What models and people write instead of a document, made one: section 12.
+//! What models and people write instead of a document, new_nodes one: section 12.
 //!
 //! Only on demand, only what has one meaning, and every change is told. What stays wrong is the
 //! reader's to refuse.
 
-use crate::cad::error::{Cut, DocumentError};
+use crate::cad::error::{DocumentError, Truncated};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// A change that was made: shown as errors are, but nothing is wrong any more.
+/// A change that was new_nodes: shown as errors are, but nothing is wrong any more.
 pub type Repair = DocumentError;
 
 type Object = Vec<(Cow<'static, str>, Value<'static>)>;
@@ -47,7 +47,7 @@ struct Repairer {
 }
 
 impl Repairer {
-    fn report(&mut self, path: impl Into<String>, what: impl Into<String>) {
+    fn record(&mut self, path: impl Into<String>, what: impl Into<String>) {
         self.done.push(Repair::new(path, what));
     }
 
@@ -69,7 +69,7 @@ impl Repairer {
                 Some(Value::Object(items)) => {
                     for (key, item) in items {
                         if let Value::Object(item) = item {
-                            let path = format!("{section} \"{}\"", Cut(key));
+                            let path = format!("{section} \"{}\"", Truncated(key));
                             self.rename(item, &path, before, after);
                         }
                     }
@@ -91,7 +91,7 @@ impl Repairer {
         }
         if let Some((name, _)) = object.iter_mut().find(|(name, _)| name == before) {
             *name = after.into();
-            self.report(path, format!("{before} is {after} now"));
+            self.record(path, format!("{before} is {after} now"));
         }
     }
 
@@ -107,12 +107,12 @@ impl Repairer {
         for (key, node) in nodes.iter_mut() {
             let Value::Object(node) = node else { continue };
             if let Some(id) = get(node, "id") {
-                self.number(id, || format!("node {}.id", Cut(key)));
+                self.number(id, || format!("node {}.id", Truncated(key)));
             }
         }
         if all_named {
             for (id, (key, node)) in (0..).zip(nodes) {
-                self.report(format!("node {}", Cut(key)), format!("its id is {id} now"));
+                self.record(format!("node {}", Truncated(key)), format!("its id is {id} now"));
                 if let Some(slot) = object(node).and_then(|node| get(node, "id")) {
                     *slot = number(id);
                 }
@@ -132,7 +132,7 @@ impl Repairer {
         }
         for ((key, _), id) in nodes.iter_mut().zip(ids) {
             let Some(id) = id.filter(|id| id.to_string() != **key) else { continue };
-            self.report(format!("node {}", Cut(key)), format!("its key is its id {id} now"));
+            self.record(format!("node {}", Truncated(key)), format!("its key is its id {id} now"));
             let before = std::mem::replace(key, id.to_string().into());
             if plain(&before).is_none() {
                 self.ids.insert(before, id);
@@ -142,50 +142,55 @@ impl Repairer {
 
     /// Whatever stands where a reference should: a number as a text, a name, or the node itself.
     fn references(&mut self, document: &mut Object) {
-        let mut made = Made { next: next_free(document), ops: Vec::new() };
+        let mut new_nodes = NewNodes { next: next_free(document), ops: Vec::new() };
         if let Some(Value::Object(nodes)) = get(document, "nodes") {
             for (key, node) in nodes {
                 let Some(node) = object(node) else { continue };
                 let Some(Value::Object(op)) = get(node, "op") else { continue };
-                self.operation(op, key, &mut made);
+                self.operation(op, key, &mut new_nodes);
             }
         }
         if let Some(Value::Array(roots)) = get(document, "roots") {
             for (i, root) in roots.iter_mut().enumerate() {
-                self.root(root, || format!("roots[{i}].root"), &mut made);
+                self.root(root, || format!("roots[{i}].root"), &mut new_nodes);
             }
         }
         if let Some(Value::Object(parts)) = get(document, "partDefs") {
             for (key, part) in parts {
-                self.root(part, || format!("partDefs \"{}\".root", Cut(key)), &mut made);
+                self.root(part, || format!("partDefs \"{}\".root", Truncated(key)), &mut new_nodes);
             }
         }
         let mut at = 0;
-        while let Some((id, op)) = made.ops.get_mut(at) {
+        while let Some((id, op)) = new_nodes.ops.get_mut(at) {
             let (id, mut op) = (*id, std::mem::take(op));
-            self.operation(&mut op, &id.to_string(), &mut made);
-            made.ops[at].1 = op;
+            self.operation(&mut op, &id.to_string(), &mut new_nodes);
+            new_nodes.ops[at].1 = op;
             at += 1;
         }
         if let Some(Value::Object(nodes)) = get(document, "nodes") {
-            nodes.extend(made.ops.into_iter().map(|(id, op)| {
+            nodes.extend(new_nodes.ops.into_iter().map(|(id, op)| {
                 let node = vec![("id".into(), number(id)), ("op".into(), Value::Object(op))];
                 (id.to_string().into(), Value::Object(node))
             }));
         }
     }
 
-    fn operation(&mut self, op: &mut Object, key: &str, made: &mut Made) {
+    fn operation(&mut self, op: &mut Object, key: &str, new_nodes: &mut NewNodes) {
         for (name, value) in op {
             if REFS.contains(&&**name) {
-                self.reference(value, || format!("node {}.{name}", Cut(key)), made);
+                self.reference(value, || format!("node {}.{name}", Truncated(key)), new_nodes);
             }
         }
     }
 
-    fn root(&mut self, shown: &mut Value<'static>, path: impl Fn() -> String, made: &mut Made) {
+    fn root(
+        &mut self,
+        shown: &mut Value<'static>,
+        path: impl Fn() -> String,
+        new_nodes: &mut NewNodes,
+    ) {
         if let Some(root) = object(shown).and_then(|shown| get(shown, "root")) {
-            self.reference(root, path, made);
+            self.reference(root, path, new_nodes);
         }
     }
 
@@ -193,20 +198,20 @@ impl Repairer {
         &mut self,
         value: &mut Value<'static>,
         path: impl Fn() -> String,
-        made: &mut Made,
+        new_nodes: &mut NewNodes,
     ) {
         self.number(value, &path);
         match value {
             Value::String(text) => {
                 let Some(&id) = self.ids.get(text) else { return };
-                self.report(path(), format!("\"{}\" is {id} now", Cut(text)));
+                self.record(path(), format!("\"{}\" is {id} now", Truncated(text)));
                 *value = number(id);
             }
             Value::Object(op) if op.iter().any(|(name, _)| name == "type") => {
-                let Some(id) = made.next else { return };
-                self.report(path(), format!("its operation is node {id} now"));
-                made.ops.push((id, std::mem::take(op)));
-                made.next = id.checked_add(1);
+                let Some(id) = new_nodes.next else { return };
+                self.record(path(), format!("its operation is node {id} now"));
+                new_nodes.ops.push((id, std::mem::take(op)));
+                new_nodes.next = id.checked_add(1);
                 *value = number(id);
             }
             _ => {}
@@ -218,14 +223,14 @@ impl Repairer {
         if let Value::String(text) = value
             && let Some(id) = plain(text)
         {
-            self.report(path(), format!("\"{id}\" is a number now"));
+            self.record(path(), format!("\"{id}\" is a number now"));
             *value = number(id);
         }
     }
 }
 
 /// The operations that stood in the place of references, as nodes of their own.
-struct Made {
+struct NewNodes {
     /// The next free id; `None` where no node can be added.
     next: Option<u64>,
     ops: Vec<(u64, Object)>,

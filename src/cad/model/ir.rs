@@ -4,8 +4,8 @@
 //! right kind, there is no cycle, numbers are finite, ids are distinct. Nodes know each other by index,
 //! so that no form has to look up another's ids.
 
-use super::operations::Code;
-use crate::cad::error::{Cut, DocumentError};
+use super::operations::OpCode;
+use crate::cad::error::{DocumentError, Truncated};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub struct Node<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Op<'a> {
     /// Which one.
-    pub code: Code,
+    pub code: OpCode,
     /// `segments` or `count`.
     pub count: u32,
     /// Indexes of other nodes.
@@ -63,12 +63,12 @@ pub struct Op<'a> {
     /// Its numbers and vectors, one after the other.
     pub numbers: [f64; NUMBERS],
     /// What few operations have.
-    pub more: Option<Box<More<'a>>>,
+    pub details: Option<Box<OpDetails<'a>>>,
 }
 
 /// What few operations have.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct More<'a> {
+pub struct OpDetails<'a> {
     /// Of a sketch.
     pub segments: Vec<Segment>,
     /// `text` and `font`, or `path`.
@@ -82,51 +82,51 @@ pub struct More<'a> {
 impl<'a> Op<'a> {
     /// An operation with zero in every slot.
     #[inline]
-    pub(crate) fn new(code: Code) -> Self {
-        Self { code, count: 0, refs: [0; 2], numbers: [0.0; NUMBERS], more: None }
+    pub(crate) fn new(code: OpCode) -> Self {
+        Self { code, count: 0, refs: [0; 2], numbers: [0.0; NUMBERS], details: None }
     }
 
     /// The references that it uses.
     #[inline]
     pub(crate) fn refs(&self) -> &[usize] {
         let count = match self.code {
-            Code::Cube
-            | Code::Cylinder
-            | Code::Sphere
-            | Code::Cone
-            | Code::Empty
-            | Code::Sketch2D
-            | Code::Text2D
-            | Code::StepImport => 0,
-            Code::Union | Code::Difference | Code::Intersection => 2,
+            OpCode::Cube
+            | OpCode::Cylinder
+            | OpCode::Sphere
+            | OpCode::Cone
+            | OpCode::Empty
+            | OpCode::Sketch2D
+            | OpCode::Text2D
+            | OpCode::StepImport => 0,
+            OpCode::Union | OpCode::Difference | OpCode::Intersection => 2,
             _ => 1,
         };
         &self.refs[..count]
     }
 
     /// Makes room for what few operations have.
-    pub(crate) fn more(&mut self) -> &mut More<'a> {
-        self.more.get_or_insert_with(Box::default)
+    pub(crate) fn details_mut(&mut self) -> &mut OpDetails<'a> {
+        self.details.get_or_insert_with(Box::default)
     }
 
     /// The options that are present.
     pub(crate) fn options(&self) -> [Option<f64>; 2] {
-        self.more.as_ref().map_or([None; 2], |more| more.options)
+        self.details.as_ref().map_or([None; 2], |details| details.options)
     }
 
     /// The alignment of a text.
     pub(crate) fn align(&self) -> Align {
-        self.more.as_ref().map_or(Align::Left, |more| more.align)
+        self.details.as_ref().map_or(Align::Left, |details| details.align)
     }
 
     /// One of its texts.
     pub(crate) fn text(&self, at: usize) -> &str {
-        self.more.as_ref().map_or("", |more| &more.texts[at])
+        self.details.as_ref().map_or("", |details| &details.texts[at])
     }
 
     /// The segments of a sketch.
     pub(crate) fn segments(&self) -> &[Segment] {
-        self.more.as_ref().map_or(&[], |more| &more.segments)
+        self.details.as_ref().map_or(&[], |details| &details.segments)
     }
 }
 
@@ -134,7 +134,7 @@ impl Document<'_> {
     /// Raises for what the model does not have: only dialect 0.2 carries that.
     pub(crate) fn refuse_extra(&self, form: &str) -> Result<(), DocumentError> {
         let Some(extra) = self.extra.first() else { return Ok(()) };
-        let pointer = Cut(&extra.pointer);
+        let pointer = Truncated(&extra.pointer);
         let message = format!("\"{pointer}\" is not in the model, and cannot be written in {form}");
         Err(DocumentError::new("document", message))
     }
@@ -150,17 +150,21 @@ impl Node<'_> {
     /// The same, borrowing nothing.
     pub(crate) fn into_owned(self) -> Node<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        let more = self.op.more.map(|more| {
-            let [first, second] = more.texts;
-            Box::new(More {
-                segments: more.segments,
+        let details = self.op.details.map(|details| {
+            let [first, second] = details.texts;
+            Box::new(OpDetails {
+                segments: details.segments,
                 texts: [own(first), own(second)],
-                options: more.options,
-                align: more.align,
+                options: details.options,
+                align: details.align,
             })
         });
         let Op { code, count, refs, numbers, .. } = self.op;
-        Node { id: self.id, name: self.name.map(own), op: Op { code, count, refs, numbers, more } }
+        Node {
+            id: self.id,
+            name: self.name.map(own),
+            op: Op { code, count, refs, numbers, details },
+        }
     }
 }
 
@@ -316,14 +320,14 @@ pub struct Scene {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Environment {
     /// A preset or an url.
-    pub source: Surroundings,
+    pub source: EnvironmentSource,
     /// A factor.
     pub intensity: Option<f64>,
 }
 
 /// Where the environment comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Surroundings {
+pub enum EnvironmentSource {
     /// One of the ten names.
     Preset(&'static str),
     /// An url.

@@ -10,7 +10,8 @@ pub(crate) mod operations;
 pub(crate) mod writing_order;
 
 pub use ir::{
-    Align, Arc, Background, Camera, Document, Effect, Environment, Extra, Instance, Joint, Light,
-    Material, More, Node, Op, Part, Post, Root, Scene, Sections, Segment, Surroundings, V2, V3,
+    Align, Arc, Background, Camera, Document, Effect, Environment, EnvironmentSource, Extra,
+    Instance, Joint, Light, Material, Node, Op, OpDetails, Part, Post, Root, Scene, Sections,
+    Segment, V2, V3,
 };
-pub use operations::Code;
+pub use operations::OpCode;

@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it; the table below says the rest")]
-pub enum Code {
+pub enum OpCode {
     Cube,
     Cylinder,
     Sphere,
@@ -33,7 +33,7 @@ pub enum Code {
 
 /// What a field holds, and in which slots of [`Op`](super::ir::Op) from [`Field::at`] on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FieldKind {
     /// One of `numbers`.
     Number,
     /// Three of `numbers`.
@@ -54,56 +54,56 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: FieldKind,
     pub at: usize,
 }
 
 /// An optional number of an operation, by its place in `options`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choice {
+pub(crate) struct OptionalField {
     pub name: &'static str,
     pub attribute: &'static str,
 }
 
 /// What there is to know of an operation.
 #[derive(Debug)]
-pub(crate) struct Spec {
-    pub code: Code,
+pub(crate) struct OpSpec {
+    pub code: OpCode,
     /// JSON: the `type`.
     pub name: &'static str,
     /// Text: the opcode.
     pub opcode: &'static str,
     /// Dialect 0.1 has it.
-    pub in_first: bool,
+    pub in_v0_1: bool,
     /// The required fields, in the order of the model.
     pub fields: &'static [Field],
     /// The same in the order of the text.
     pub args: &'static [Field],
-    pub options: &'static [Choice],
+    pub options: &'static [OptionalField],
     pub min_args: usize,
     pub max_args: usize,
 }
 
 const fn number(name: &'static str, at: usize) -> Field {
-    Field { name, kind: Kind::Number, at }
+    Field { name, kind: FieldKind::Number, at }
 }
 
 const fn vector(name: &'static str, at: usize) -> Field {
-    Field { name, kind: Kind::Vector, at }
+    Field { name, kind: FieldKind::Vector, at }
 }
 
 const fn solid(name: &'static str, at: usize) -> Field {
-    Field { name, kind: Kind::Solid, at }
+    Field { name, kind: FieldKind::Solid, at }
 }
 
 const fn text(name: &'static str, at: usize) -> Field {
-    Field { name, kind: Kind::Text, at }
+    Field { name, kind: FieldKind::Text, at }
 }
 
 const CHILD: Field = solid("child", 0);
-const SKETCH: Field = Field { name: "sketch", kind: Kind::Profile, at: 0 };
-const SEGMENTS: Field = Field { name: "segments", kind: Kind::Segments, at: 0 };
-const COUNT: Field = Field { name: "count", kind: Kind::Count, at: 0 };
+const SKETCH: Field = Field { name: "sketch", kind: FieldKind::Profile, at: 0 };
+const SEGMENTS: Field = Field { name: "segments", kind: FieldKind::Segments, at: 0 };
+const COUNT: Field = Field { name: "count", kind: FieldKind::Count, at: 0 };
 const BOTH: &[Field] = &[solid("left", 0), solid("right", 1)];
 const AXIS: [Field; 2] = [vector("axis_origin", 0), vector("axis_dir", 3)];
 const PLANE: [Field; 3] = [vector("origin", 0), vector("x_dir", 3), vector("y_dir", 6)];
@@ -114,87 +114,87 @@ const TEXT_ARGS: &[Field] =
     &[PLANE[0], PLANE[1], PLANE[2], number("height", 9), text("text", 0), text("font", 1)];
 
 const fn spec(
-    code: Code,
+    code: OpCode,
     name: &'static str,
     opcode: &'static str,
     fields: &'static [Field],
-) -> Spec {
+) -> OpSpec {
     let (mut min_args, mut max_args, mut i) = (0, 0, 0);
     while i < fields.len() {
         let (min, max) = match fields[i].kind {
-            Kind::Vector => (3, 3),
-            Kind::Segments => (0, 1),
+            FieldKind::Vector => (3, 3),
+            FieldKind::Segments => (0, 1),
             _ => (1, 1),
         };
         min_args += min;
         max_args += max;
         i += 1;
     }
-    let in_first = (code as u8) < Code::Fillet as u8 && !matches!(code, Code::Empty);
-    Spec { code, name, opcode, in_first, fields, args: fields, options: &[], min_args, max_args }
+    let in_v0_1 = (code as u8) < OpCode::Fillet as u8 && !matches!(code, OpCode::Empty);
+    OpSpec { code, name, opcode, in_v0_1, fields, args: fields, options: &[], min_args, max_args }
 }
 
-const fn with(spec: &Spec, args: &'static [Field], options: &'static [Choice]) -> Spec {
-    Spec { args, options, ..*spec }
+const fn with(spec: &OpSpec, args: &'static [Field], options: &'static [OptionalField]) -> OpSpec {
+    OpSpec { args, options, ..*spec }
 }
 
 const EXTRUDE: &[Field] = &[SKETCH, vector("direction", 0)];
 
 /// In the order of their codes.
-pub(crate) static SPECS: [Spec; 21] = [
-    spec(Code::Cube, "Cube", "C", &[vector("size", 0)]),
-    spec(Code::Cylinder, "Cylinder", "Y", &[number("radius", 0), number("height", 1), SEGMENTS]),
-    spec(Code::Sphere, "Sphere", "S", &[number("radius", 0), SEGMENTS]),
+pub(crate) static OP_SPECS: [OpSpec; 21] = [
+    spec(OpCode::Cube, "Cube", "C", &[vector("size", 0)]),
+    spec(OpCode::Cylinder, "Cylinder", "Y", &[number("radius", 0), number("height", 1), SEGMENTS]),
+    spec(OpCode::Sphere, "Sphere", "S", &[number("radius", 0), SEGMENTS]),
     spec(
-        Code::Cone,
+        OpCode::Cone,
         "Cone",
         "K",
         &[number("radius_bottom", 0), number("radius_top", 1), number("height", 2), SEGMENTS],
     ),
-    spec(Code::Empty, "Empty", "EMPTY", &[]),
-    spec(Code::Union, "Union", "U", BOTH),
-    spec(Code::Difference, "Difference", "D", BOTH),
-    spec(Code::Intersection, "Intersection", "I", BOTH),
-    spec(Code::Translate, "Translate", "T", &[CHILD, vector("offset", 0)]),
-    spec(Code::Rotate, "Rotate", "R", &[CHILD, vector("angles", 0)]),
-    spec(Code::Scale, "Scale", "X", &[CHILD, vector("factor", 0)]),
-    spec(Code::Sketch2D, "Sketch2D", "SK", &PLANE),
+    spec(OpCode::Empty, "Empty", "EMPTY", &[]),
+    spec(OpCode::Union, "Union", "U", BOTH),
+    spec(OpCode::Difference, "Difference", "D", BOTH),
+    spec(OpCode::Intersection, "Intersection", "I", BOTH),
+    spec(OpCode::Translate, "Translate", "T", &[CHILD, vector("offset", 0)]),
+    spec(OpCode::Rotate, "Rotate", "R", &[CHILD, vector("angles", 0)]),
+    spec(OpCode::Scale, "Scale", "X", &[CHILD, vector("factor", 0)]),
+    spec(OpCode::Sketch2D, "Sketch2D", "SK", &PLANE),
     with(
-        &spec(Code::Extrude, "Extrude", "E", EXTRUDE),
+        &spec(OpCode::Extrude, "Extrude", "E", EXTRUDE),
         EXTRUDE,
         &[
-            Choice { name: "twist_angle", attribute: "twist" },
-            Choice { name: "scale_end", attribute: "taper" },
+            OptionalField { name: "twist_angle", attribute: "twist" },
+            OptionalField { name: "scale_end", attribute: "taper" },
         ],
     ),
-    spec(Code::Revolve, "Revolve", "V", &[SKETCH, AXIS[0], AXIS[1], number("angle_deg", 6)]),
+    spec(OpCode::Revolve, "Revolve", "V", &[SKETCH, AXIS[0], AXIS[1], number("angle_deg", 6)]),
     spec(
-        Code::LinearPattern,
+        OpCode::LinearPattern,
         "LinearPattern",
         "LP",
         &[CHILD, vector("direction", 0), COUNT, number("spacing", 3)],
     ),
     spec(
-        Code::CircularPattern,
+        OpCode::CircularPattern,
         "CircularPattern",
         "CP",
         &[CHILD, AXIS[0], AXIS[1], COUNT, number("angle_deg", 6)],
     ),
-    spec(Code::Shell, "Shell", "SH", &[CHILD, number("thickness", 0)]),
-    spec(Code::Fillet, "Fillet", "FI", &[CHILD, number("radius", 0)]),
-    spec(Code::Chamfer, "Chamfer", "CH", &[CHILD, number("distance", 0)]),
+    spec(OpCode::Shell, "Shell", "SH", &[CHILD, number("thickness", 0)]),
+    spec(OpCode::Fillet, "Fillet", "FI", &[CHILD, number("radius", 0)]),
+    spec(OpCode::Chamfer, "Chamfer", "CH", &[CHILD, number("distance", 0)]),
     with(
-        &spec(Code::Text2D, "Text2D", "TX", TEXT_FIELDS),
+        &spec(OpCode::Text2D, "Text2D", "TX", TEXT_FIELDS),
         TEXT_ARGS,
         &[
-            Choice { name: "letter_spacing", attribute: "letter" },
-            Choice { name: "line_spacing", attribute: "line" },
+            OptionalField { name: "letter_spacing", attribute: "letter" },
+            OptionalField { name: "line_spacing", attribute: "line" },
         ],
     ),
-    spec(Code::StepImport, "step_import", "STEP", &[text("path", 0)]),
+    spec(OpCode::StepImport, "step_import", "STEP", &[text("path", 0)]),
 ];
 
-impl Code {
+impl OpCode {
     /// What JSON calls it.
     pub fn name(self) -> &'static str {
         self.spec().name
@@ -206,18 +206,18 @@ impl Code {
     }
 
     #[inline]
-    pub(crate) fn spec(self) -> &'static Spec {
-        &SPECS[self as usize]
+    pub(crate) fn spec(self) -> &'static OpSpec {
+        &OP_SPECS[self as usize]
     }
 
     /// By the `type` of JSON.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        SPECS.iter().find(|spec| spec.name == name).map(|spec| spec.code)
+        OP_SPECS.iter().find(|spec| spec.name == name).map(|spec| spec.code)
     }
 
     /// By the op code of the binary form.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        SPECS.get(usize::from(number)).map(|spec| spec.code)
+        OP_SPECS.get(usize::from(number)).map(|spec| spec.code)
     }
 
     /// By the opcode of the text.
@@ -236,7 +236,7 @@ impl Code {
             b"X" => Self::Scale,
             b"E" => Self::Extrude,
             b"V" => Self::Revolve,
-            _ => return SPECS.iter().find(|spec| spec.opcode == opcode).map(|spec| spec.code),
+            _ => return OP_SPECS.iter().find(|spec| spec.opcode == opcode).map(|spec| spec.code),
         })
     }
 }
@@ -247,12 +247,12 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_order_of_the_codes() {
-        for (number, spec) in SPECS.iter().enumerate() {
+        for (number, spec) in OP_SPECS.iter().enumerate() {
             assert_eq!(spec.code as usize, number);
-            assert_eq!(Code::from_opcode(spec.opcode), Some(spec.code));
-            assert_eq!(Code::from_name(spec.name), Some(spec.code));
-            assert_eq!(Code::from_number(u8::try_from(number).unwrap()), Some(spec.code));
+            assert_eq!(OpCode::from_opcode(spec.opcode), Some(spec.code));
+            assert_eq!(OpCode::from_name(spec.name), Some(spec.code));
+            assert_eq!(OpCode::from_number(u8::try_from(number).unwrap()), Some(spec.code));
         }
-        assert_eq!(Code::from_number(21), None);
+        assert_eq!(OpCode::from_number(21), None);
     }
 }

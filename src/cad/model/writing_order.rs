@@ -38,7 +38,7 @@ fn is_ordered(nodes: &[Node<'_>]) -> bool {
 
 /// Kahn's order; nodes on or behind a cycle are left out.
 fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
-    let (mut waiting, users) = edges(nodes);
+    let (mut waiting, dependents) = edges(nodes);
     let mut ready: BinaryHeap<_> = (0..nodes.len())
         .filter(|&node| waiting[node] == 0)
         .map(|node| Reverse((nodes[node].id, node)))
@@ -46,7 +46,7 @@ fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
     let mut sorted = Vec::with_capacity(nodes.len());
     while let Some(Reverse((_, node))) = ready.pop() {
         sorted.push(node);
-        for &user in users.of(node) {
+        for &user in dependents.of(node) {
             waiting[user] -= 1;
             if waiting[user] == 0 {
                 ready.push(Reverse((nodes[user].id, user)));
@@ -56,20 +56,20 @@ fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
     sorted
 }
 
-/// Who uses whom: the users of node `i` are `list[starts[i]..starts[i + 1]]`.
-struct Users {
+/// Who uses whom: the dependents of node `i` are `list[starts[i]..starts[i + 1]]`.
+struct Dependents {
     starts: Vec<usize>,
     list: Vec<usize>,
 }
 
-impl Users {
+impl Dependents {
     fn of(&self, node: usize) -> &[usize] {
         &self.list[self.starts[node]..self.starts[node + 1]]
     }
 }
 
 /// How many references each node waits for, and who uses it.
-fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Users) {
+fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Dependents) {
     let waiting: Vec<_> = nodes.iter().map(|node| node.op.refs().len()).collect();
     let mut starts = vec![0; nodes.len() + 1];
     for &target in nodes.iter().flat_map(|node| node.op.refs()) {
@@ -86,7 +86,7 @@ fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Users) {
             next[target] += 1;
         }
     }
-    (waiting, Users { starts, list })
+    (waiting, Dependents { starts, list })
 }
 
 /// The cycle that is found from the smallest id that could not be ordered, by way of smallest ids.
@@ -117,7 +117,7 @@ fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
 }
 
 /// The nodes on or behind a cycle.
-pub(crate) fn unsorted(nodes: &[Node<'_>]) -> Vec<usize> {
+pub(crate) fn behind_cycles(nodes: &[Node<'_>]) -> Vec<usize> {
     let mut left = vec![true; nodes.len()];
     for node in sort(nodes) {
         left[node] = false;
@@ -136,10 +136,11 @@ pub(crate) fn check(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
 }
 
 /// Which nodes use `root`, directly or not.
-pub(crate) fn users(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, DocumentError> {
-    let mut users = vec![false; nodes.len()];
+pub(crate) fn dependents(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, DocumentError> {
+    let mut dependents = vec![false; nodes.len()];
     for node in order(nodes, |_| false, None)? {
-        users[node] = nodes[node].op.refs().iter().any(|&target| target == root || users[target]);
+        dependents[node] =
+            nodes[node].op.refs().iter().any(|&target| target == root || dependents[target]);
     }
-    Ok(users)
+    Ok(dependents)
 }

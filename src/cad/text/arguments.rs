@@ -2,19 +2,19 @@
 //!
 //! What is wrong is said in the words of section 3.3, at the token that is meant.
 
-use super::lex::{Fault, Form, Line, Token};
-use crate::cad::error::Cut;
+use super::lex::{Form, Line, LineError, Token};
+use crate::cad::error::Truncated;
 use crate::cad::model::ir::{Align, Op};
 use crate::cad::model::number;
-use crate::cad::model::operations::{Code, Spec};
+use crate::cad::model::operations::{OpCode, OpSpec};
 use std::borrow::Cow;
 
 /// What stands on a geometry line besides its arguments.
 #[derive(Default)]
-pub(crate) struct Aside<'l> {
-    /// The arguments without it; where `set_apart`.
+pub(crate) struct NodeAnnotations<'l> {
+    /// The arguments without it; where `separated`.
     pub(crate) args: Vec<Token>,
-    pub(crate) set_apart: bool,
+    pub(crate) separated: bool,
     pub(crate) name: Option<Cow<'l, str>>,
     pub(crate) named: bool,
     attributes: [Option<Attribute<'l>>; 3],
@@ -31,20 +31,20 @@ pub(crate) struct Attribute<'l> {
 /// The attribute of a text's alignment; it comes behind those of its options.
 const ALIGN: usize = 2;
 
-impl<'l> Aside<'l> {
+impl<'l> NodeAnnotations<'l> {
     /// Sets apart what stands behind the least number of arguments: the attributes that the operation
     /// has, and a string in the last place.
-    pub(crate) fn of_node(
+    pub(crate) fn parse(
         line: Line<'l, '_>,
-        spec: &'static Spec,
+        spec: &'static OpSpec,
         opcode: Token,
         tokens: &[Token],
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, LineError> {
         let known = |key: &str| match key {
-            "align" if spec.code == Code::Text2D => Some(ALIGN),
+            "align" if spec.code == OpCode::Text2D => Some(ALIGN),
             _ => spec.options.iter().position(|option| option.attribute == key),
         };
-        let mut extra = Self { set_apart: true, ..Self::default() };
+        let mut extra = Self { separated: true, ..Self::default() };
         let fixed = spec.min_args.min(tokens.len());
         extra.args.extend(&tokens[..fixed]);
         for &token in &tokens[fixed..] {
@@ -58,7 +58,7 @@ impl<'l> Aside<'l> {
             let attribute = Attribute { at: token.start, value, quoted };
             if extra.attributes[slot].replace(attribute).is_some() {
                 let message = format!("{} repeats {key}=", line.raw(opcode));
-                return Err(Fault::new(token.start, message));
+                return Err(LineError::new(token.start, message));
             }
         }
         match extra.args.last() {
@@ -76,24 +76,24 @@ impl<'l> Aside<'l> {
     pub(crate) fn options(
         &self,
         line: Line<'l, '_>,
-        spec: &'static Spec,
+        spec: &'static OpSpec,
         op: &mut Op<'l>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineError> {
         debug_assert!(spec.options.len() <= ALIGN, "{}", line.text);
         for (slot, attribute) in self.attributes.iter().enumerate() {
             let Some(attribute) = attribute else { continue };
             if slot == ALIGN {
-                op.more().align = match &*attribute.value {
+                op.details_mut().align = match &*attribute.value {
                     "left" => Align::Left,
                     "center" => Align::Center,
                     "right" => Align::Right,
                     other => {
-                        let message = format!("invalid value \"{}\" for align", Cut(other));
-                        return Err(Fault::new(attribute.at, message));
+                        let message = format!("invalid value \"{}\" for align", Truncated(other));
+                        return Err(LineError::new(attribute.at, message));
                     }
                 };
             } else {
-                op.more().options[slot] = Some(attribute.number()?);
+                op.details_mut().options[slot] = Some(attribute.number()?);
             }
         }
         Ok(())
@@ -102,7 +102,7 @@ impl<'l> Aside<'l> {
 
 impl Attribute<'_> {
     /// Its value as a number.
-    pub(crate) fn number(&self) -> Result<f64, Fault> {
+    pub(crate) fn number(&self) -> Result<f64, LineError> {
         if self.quoted {
             return Err(bad_number(number::Fault::Invalid, &self.value, self.at));
         }
@@ -110,7 +110,7 @@ impl Attribute<'_> {
     }
 
     /// Its value as 0 or 1.
-    pub(crate) fn flag(&self) -> Result<bool, Fault> {
+    pub(crate) fn flag(&self) -> Result<bool, LineError> {
         match &*self.value {
             "0" if !self.quoted => Ok(false),
             "1" if !self.quoted => Ok(true),
@@ -132,7 +132,7 @@ pub(crate) fn count(
     opcode: Token,
     args: &[Token],
     counts: &[usize],
-) -> Result<(), Fault> {
+) -> Result<(), LineError> {
     if counts.contains(&args.len()) {
         return Ok(());
     }
@@ -145,7 +145,7 @@ pub(crate) fn wrong_count(
     opcode: Token,
     args: &[Token],
     counts: &[usize],
-) -> Fault {
+) -> LineError {
     let most = counts.last().copied().unwrap_or(0);
     let surplus = args.get(most).filter(|_| args.len() > most);
     let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
@@ -154,11 +154,11 @@ pub(crate) fn wrong_count(
         counts => counts.concat(),
     };
     let message = format!("{} expects {expected} args, got {}", line.raw(opcode), args.len());
-    Fault::new(surplus.map_or(opcode.start, |token| token.start), message)
+    LineError::new(surplus.map_or(opcode.start, |token| token.start), message)
 }
 
 #[inline]
-pub(crate) fn number(line: Line<'_, '_>, token: Token) -> Result<f64, Fault> {
+pub(crate) fn number(line: Line<'_, '_>, token: Token) -> Result<f64, LineError> {
     let parsed = match token.form {
         Form::Word => number::parse(line.raw(token)),
         Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
@@ -167,15 +167,15 @@ pub(crate) fn number(line: Line<'_, '_>, token: Token) -> Result<f64, Fault> {
 }
 
 #[cold]
-fn bad_number(fault: number::Fault, shown: &str, at: usize) -> Fault {
+fn bad_number(fault: number::Fault, shown: &str, at: usize) -> LineError {
     let message = match fault {
-        number::Fault::Invalid => format!("invalid number \"{}\"", Cut(shown)),
-        number::Fault::OutOfRange => format!("number \"{}\" is out of range", Cut(shown)),
+        number::Fault::Invalid => format!("invalid number \"{}\"", Truncated(shown)),
+        number::Fault::OutOfRange => format!("number \"{}\" is out of range", Truncated(shown)),
     };
-    Fault::new(at, message)
+    LineError::new(at, message)
 }
 
-pub(crate) fn integer(line: Line<'_, '_>, token: Token) -> Result<u32, Fault> {
+pub(crate) fn integer(line: Line<'_, '_>, token: Token) -> Result<u32, LineError> {
     let parsed = match token.form {
         Form::Word => number::parse_u32(line.raw(token)),
         Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
@@ -183,14 +183,16 @@ pub(crate) fn integer(line: Line<'_, '_>, token: Token) -> Result<u32, Fault> {
     parsed.map_err(|fault| {
         let shown = line.content(token);
         let message = match fault {
-            number::Fault::Invalid => format!("invalid integer \"{}\"", Cut(&shown)),
-            number::Fault::OutOfRange => format!("integer \"{}\" is out of range", Cut(&shown)),
+            number::Fault::Invalid => format!("invalid integer \"{}\"", Truncated(&shown)),
+            number::Fault::OutOfRange => {
+                format!("integer \"{}\" is out of range", Truncated(&shown))
+            }
         };
-        Fault::new(token.start, message)
+        LineError::new(token.start, message)
     })
 }
 
-pub(crate) fn flag(line: Line<'_, '_>, token: Token) -> Result<bool, Fault> {
+pub(crate) fn flag(line: Line<'_, '_>, token: Token) -> Result<bool, LineError> {
     match line.raw(token) {
         "0" => Ok(false),
         "1" => Ok(true),
@@ -199,15 +201,15 @@ pub(crate) fn flag(line: Line<'_, '_>, token: Token) -> Result<bool, Fault> {
 }
 
 #[cold]
-fn bad_flag(shown: &str, at: usize) -> Fault {
-    Fault::new(at, format!("invalid flag \"{}\", expected 0 or 1", Cut(shown)))
+fn bad_flag(shown: &str, at: usize) -> LineError {
+    LineError::new(at, format!("invalid flag \"{}\", expected 0 or 1", Truncated(shown)))
 }
 
 /// A string, which must be in quotes.
-pub(crate) fn string<'l>(line: Line<'l, '_>, token: Token) -> Result<Cow<'l, str>, Fault> {
+pub(crate) fn string<'l>(line: Line<'l, '_>, token: Token) -> Result<Cow<'l, str>, LineError> {
     if token.form == Form::Quoted {
         return Ok(line.content(token));
     }
-    let message = format!("expected a string, got \"{}\"", Cut(line.raw(token)));
-    Err(Fault::new(token.start, message))
+    let message = format!("expected a string, got \"{}\"", Truncated(line.raw(token)));
+    Err(LineError::new(token.start, message))
 }

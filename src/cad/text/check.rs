@@ -3,12 +3,12 @@
 use super::arguments::is_name;
 use super::directive_table::Directive;
 use super::lex::Line;
-use super::read::{BOM, Dialect, Made, Reader, Sketch, is_segment, read_lines};
+use super::read::{BOM, Dialect, NodeKind, OpenSketch, Reader, is_segment, read_lines};
 use super::suggest_opcode::suggestion;
 use crate::cad::error::ParseError;
-use crate::cad::json::extra_values::faults;
+use crate::cad::json::extra_values::unresolved_pointers;
 use crate::cad::model::ir::Op;
-use crate::cad::model::operations::Code;
+use crate::cad::model::operations::OpCode;
 
 /// All mistakes of a text, at most `limit`, in the order of lines. The first is the one that reading
 /// the text raises; a node whose line is wrong counts as one all the same, so that one mistake is not
@@ -17,10 +17,10 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     let mut reader = Reader::new(dialect, true);
     let mut errors = Vec::new();
-    let mut ends = Ends { bytes, known: None };
+    let mut ends = SketchEnds { bytes, known: None };
     let mut start = 0;
     // Whether a node stands in a sketch, so that nobody knows how later lines count.
-    let mut lost_count = false;
+    let mut numbering_uncertain = false;
     for line in bytes.split(|&byte| byte == b'\n') {
         let next = start + line.len() + 1;
         let read = match std::str::from_utf8(line) {
@@ -34,18 +34,18 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
         };
         if let Err((error, line)) = read {
             errors.push(error);
-            lost_count |= reader.recover(line, || ends.before_sketch(next), &mut errors);
+            numbering_uncertain |= reader.recover(line, || ends.before_sketch(next), &mut errors);
         }
         start = next;
-        if lost_count && let Some(made) = reader.made.last_mut() {
-            *made = Made::Unknown;
+        if numbering_uncertain && let Some(kind) = reader.node_kinds.last_mut() {
+            *kind = NodeKind::Unknown;
         }
         if errors.len() >= limit {
             errors.truncate(limit);
             return errors;
         }
     }
-    let lost = reader.made.contains(&Made::Unknown) && !errors.is_empty();
+    let lost = reader.node_kinds.contains(&NodeKind::Unknown) && !errors.is_empty();
     match reader.check_end() {
         // With nodes in doubt their number is, too.
         Err(error) if !lost || error.message.starts_with("sketch") => errors.push(error),
@@ -62,19 +62,19 @@ fn pointers(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     let read = read_lines(bytes, dialect);
     let whole = read.and_then(|(nodes, reader)| reader.finish_unchecked(nodes, true));
     match whole {
-        Ok((document, places)) => faults(&document, &places, limit),
+        Ok((document, places)) => unresolved_pointers(&document, &places, limit),
         Err(error) => vec![error],
     }
 }
 
 /// Where sketches end, looked for only after mistakes, and each line once.
-struct Ends<'b> {
+struct SketchEnds<'b> {
     bytes: &'b [u8],
     /// Where the line of the next `END` or `SK` begins, and whether it is an `END`.
     known: Option<(usize, bool)>,
 }
 
-impl Ends<'_> {
+impl SketchEnds<'_> {
     /// Whether from this line on an `END` comes before another sketch.
     fn before_sketch(&mut self, start: usize) -> bool {
         if let Some((_, is_end)) = self.known.filter(|&(known, _)| start <= known) {
@@ -100,15 +100,15 @@ impl Ends<'_> {
 }
 
 /// What a wrong line was to be.
-struct Found<'l> {
+struct WrongLine<'l> {
     label: Option<&'l str>,
     /// Its opcode, or what stands there.
     word: &'l str,
-    code: Option<Code>,
+    code: Option<OpCode>,
     is_directive: bool,
 }
 
-impl<'l> Found<'l> {
+impl<'l> WrongLine<'l> {
     fn of(line: Line<'l, '_>) -> Self {
         let mut raws = line.tokens.iter().map(|&token| line.raw(token));
         let first = raws.next().unwrap_or_default();
@@ -125,12 +125,12 @@ impl<'l> Found<'l> {
             word = found.unwrap_or_default();
         }
         let is_directive = Directive::from_opcode(word).is_some();
-        Self { label, word, code: Code::from_opcode(word), is_directive }
+        Self { label, word, code: OpCode::from_opcode(word), is_directive }
     }
 
     /// The opcode that was meant, as far as that can be known.
-    fn meant(&self) -> Option<Code> {
-        self.code.or_else(|| Code::from_opcode(suggestion(self.word)?))
+    fn meant(&self) -> Option<OpCode> {
+        self.code.or_else(|| OpCode::from_opcode(suggestion(self.word)?))
     }
 
     fn is_node(&self) -> bool {
@@ -153,10 +153,10 @@ impl Reader {
         errors: &mut Vec<ParseError>,
     ) -> bool {
         let mut tokens = std::mem::take(&mut self.tokens);
-        self.second.get_or_insert(true);
+        self.v0_2.get_or_insert(true);
         // Where that fails, the tokens before the fault are there.
         let _ = self.tokenize(text, &mut tokens);
-        let found = Found::of(Line { text, tokens: &tokens });
+        let found = WrongLine::of(Line { text, tokens: &tokens });
         self.tokens = tokens;
         if self.sketch.is_none() {
             self.assume(&found);
@@ -166,7 +166,7 @@ impl Reader {
             return false;
         }
         // A line that is right elsewhere: it has no place here, or the END is what is missing.
-        if found.code != Some(Code::Sketch2D) && end_follows() {
+        if found.code != Some(OpCode::Sketch2D) && end_follows() {
             self.assume(&found);
             return found.is_node();
         }
@@ -180,17 +180,17 @@ impl Reader {
         false
     }
 
-    fn assume(&mut self, found: &Found<'_>) {
+    fn assume(&mut self, found: &WrongLine<'_>) {
         if !found.is_node() {
             return;
         }
         if let Some(label) = found.label {
-            self.labels.entry(label.into()).or_insert(self.made.len());
+            self.labels.entry(label.into()).or_insert(self.node_kinds.len());
         }
-        self.made.push(Made::Unknown);
-        if found.meant() == Some(Code::Sketch2D) {
+        self.node_kinds.push(NodeKind::Unknown);
+        if found.meant() == Some(OpCode::Sketch2D) {
             let place = (self.number, 1);
-            self.sketch = Some(Sketch { op: Op::new(Code::Sketch2D), name: None, place });
+            self.sketch = Some(OpenSketch { op: Op::new(OpCode::Sketch2D), name: None, place });
         }
     }
 }

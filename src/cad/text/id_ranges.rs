@@ -2,13 +2,13 @@
 //!
 //! Invariant: ranges are not empty, and no id is in two of them.
 
-use super::lex::{Fault, Line, Token};
-use crate::cad::error::Cut;
+use super::lex::{Line, LineError, Token};
+use crate::cad::error::Truncated;
 use crate::cad::model::number;
 
-/// Ids by node index.
+/// IdRanges by node index.
 #[derive(Debug, Default)]
-pub(crate) struct Ids {
+pub(crate) struct IdRanges {
     /// Empty where every id is its index.
     ranges: Vec<Range>,
     total: u128,
@@ -24,25 +24,25 @@ struct Range {
     end: u64,
 }
 
-impl Ids {
+impl IdRanges {
     /// Reads the arguments of an `IDS` line.
     pub(crate) fn read(
         line: Line<'_, '_>,
         opcode: Token,
         args: &[Token],
         place: (usize, usize),
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, LineError> {
         let mut ids = Self { place, ..Self::default() };
         for &token in args {
             let raw = line.raw(token);
             let (start, end) = range(raw).ok_or_else(|| {
-                Fault::new(token.start, format!("invalid id range \"{}\"", Cut(raw)))
+                LineError::new(token.start, format!("invalid id range \"{}\"", Truncated(raw)))
             })?;
             ids.ranges.push(Range { index: ids.total, start, end });
             ids.total += u128::from(end - start) + 1;
         }
         match ids.repeated() {
-            Some(id) => Err(Fault::new(opcode.start, format!("IDS repeats id {id}"))),
+            Some(id) => Err(LineError::new(opcode.start, format!("IDS repeats id {id}"))),
             None => Ok(ids),
         }
     }

@@ -33,13 +33,13 @@ pub(crate) enum Form {
 
 /// What is wrong with a line, and at which byte of it.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct LineError {
     pub at: usize,
     pub message: Cow<'static, str>,
     pub suggestion: Option<&'static str>,
 }
 
-impl Fault {
+impl LineError {
     #[cold]
     pub(crate) fn new(at: usize, message: impl Into<Cow<'static, str>>) -> Self {
         Self { at, message: message.into(), suggestion: None }
@@ -212,7 +212,7 @@ fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
 
 /// The tokens of a line of dialect 0.2: strings and attributes, and on directive lines a `#` within
 /// or before a word is no comment.
-pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), LineError> {
     tokens.clear();
     let bytes = line.as_bytes();
     let (mut at, mut directive) = (0, false);
@@ -223,7 +223,7 @@ pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
             _ => word(line, start, directive)?,
         };
         if token.form != Form::Word && !ends_here(line, token.end) {
-            return Err(Fault::new(token.end, "expected a space after a string"));
+            return Err(LineError::new(token.end, "expected a space after a string"));
         }
         at = token.end;
         tokens.push(token);
@@ -239,7 +239,7 @@ pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
 }
 
 /// The two tokens behind `XF`: a word or string, and all the rest of the line, comments or not.
-fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<(), LineError> {
     let Some(start) = token_start(line, at) else { return Ok(()) };
     let token = match line.as_bytes()[start] {
         b'"' => Token { start, end: string_end(line, start)?, form: Form::Quoted },
@@ -247,7 +247,7 @@ fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<()
     };
     tokens.push(token);
     if token.form != Form::Word && token.end < line.len() && space(line, token.end) == 0 {
-        return Err(Fault::new(token.end, "expected a space after a string"));
+        return Err(LineError::new(token.end, "expected a space after a string"));
     }
     if let Some(start) = token_start(line, token.end) {
         tokens.push(Token { start, end: line.trim_end().len(), form: Form::Word });
@@ -256,7 +256,7 @@ fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<()
 }
 
 /// A word, or an attribute whose value is in quotes.
-fn word(line: &str, start: usize, directive: bool) -> Result<Token, Fault> {
+fn word(line: &str, start: usize, directive: bool) -> Result<Token, LineError> {
     let end = word_end(line, start, |byte| match byte {
         Byte::Hash => !directive,
         Byte::Quote => true,
@@ -267,14 +267,14 @@ fn word(line: &str, start: usize, directive: bool) -> Result<Token, Fault> {
     }
     let key = line[start..end].strip_suffix('=');
     if !key.is_some_and(is_key) {
-        return Err(Fault::new(end, "unexpected quote inside a word"));
+        return Err(LineError::new(end, "unexpected quote inside a word"));
     }
     let form = Form::Attribute { quote: end - start };
     Ok(Token { start, end: string_end(line, end)?, form })
 }
 
 /// Where the string that begins at `start` ends, behind its closing quote.
-fn string_end(line: &str, start: usize) -> Result<usize, Fault> {
+fn string_end(line: &str, start: usize) -> Result<usize, LineError> {
     let bytes = line.as_bytes();
     let mut at = start + 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
@@ -284,7 +284,7 @@ fn string_end(line: &str, start: usize) -> Result<usize, Fault> {
         }
         at += 2;
     }
-    Err(Fault::new(start, "unterminated string"))
+    Err(LineError::new(start, "unterminated string"))
 }
 
 fn ends_here(line: &str, at: usize) -> bool {

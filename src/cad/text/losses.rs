@@ -3,7 +3,7 @@
 use super::read::Dialect;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Document, Op, Sections};
-use crate::cad::model::operations::Code;
+use crate::cad::model::operations::OpCode;
 use crate::cad::model::writing_order::order;
 
 /// Sorted codes; `dropped` is whether something unknown was, when the document was read.
@@ -13,10 +13,10 @@ pub fn losses(
     dropped: bool,
 ) -> Result<Vec<&'static str>, DocumentError> {
     let mut codes = Vec::new();
-    if dropped || (dialect != Dialect::Second && !document.extra.is_empty()) {
+    if dropped || (dialect != Dialect::V0_2 && !document.extra.is_empty()) {
         codes.push("unknown");
     }
-    if dialect == Dialect::Second {
+    if dialect == Dialect::V0_2 {
         return Ok(codes);
     }
     let Document { nodes, sections, .. } = document;
@@ -46,12 +46,15 @@ pub fn losses(
 }
 
 /// Whether dialect 0.1 has no line for it.
-fn changes(code: Code) -> bool {
-    matches!(code, Code::Empty | Code::Fillet | Code::Chamfer | Code::Text2D | Code::StepImport)
+fn changes(code: OpCode) -> bool {
+    matches!(
+        code,
+        OpCode::Empty | OpCode::Fillet | OpCode::Chamfer | OpCode::Text2D | OpCode::StepImport
+    )
 }
 
 /// Raises for what dialect 0.1 would change: section 4.2.
-pub(crate) fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
+pub(crate) fn refuse_losses(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
     let Document { nodes, sections, .. } = document;
     document.refuse_extra("dialect 0.1")?;
     let fault = |message: String| Err(DocumentError::new("document", message));
@@ -68,8 +71,8 @@ pub(crate) fn refuse(document: &Document<'_>, order: &[usize]) -> Result<(), Doc
             ));
         }
     };
-    let users = nodes.iter().filter(|node| node.op.refs().contains(&root));
-    if let Some(user) = users.min_by_key(|node| node.id) {
+    let dependents = nodes.iter().filter(|node| node.op.refs().contains(&root));
+    if let Some(user) = dependents.min_by_key(|node| node.id) {
         let root = nodes[root].id;
         let message = format!("uses root node {root}, which must be the last node in dialect 0.1");
         return Err(DocumentError::new(format!("node {}", user.id), message));
@@ -101,8 +104,10 @@ pub(crate) fn assembly(
 /// What of an operation dialect 0.1 cannot carry.
 fn uncarried(op: &Op<'_>) -> Option<&'static str> {
     match op.code {
-        Code::Fillet | Code::Chamfer | Code::Text2D | Code::StepImport => Some(op.code.name()),
-        Code::Extrude => {
+        OpCode::Fillet | OpCode::Chamfer | OpCode::Text2D | OpCode::StepImport => {
+            Some(op.code.name())
+        }
+        OpCode::Extrude => {
             let [twist, taper] = op.options();
             if twist.is_some_and(|x| x != 0.0) {
                 Some("twist_angle")

@@ -22,4 +22,4 @@ pub use check::check;
 pub use losses::losses;
 pub use read::{Dialect, read_bytes, read_text};
 pub use stream::{MAX_LINE, Stream};
-pub use write::{Options, write_first, write_second};
+pub use write::{Options, write_v0_1, write_v0_2};

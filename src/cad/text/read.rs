@@ -3,16 +3,16 @@
 //! A [`Reader`] is given lines and gives back nodes; what is no node it keeps. It does not hold the
 //! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
 
-use super::arguments::{Aside, count, flag, integer, is_name, number, string};
-use super::directive_table::{Directive, EXTRA, Is};
-use super::id_ranges::Ids;
-use super::lex::{self, Fault, Form, Line, Token};
+use super::arguments::{NodeAnnotations, count, flag, integer, is_name, number, string};
+use super::directive_table::{Directive, DirectiveKind, EXTRA};
+use super::id_ranges::IdRanges;
+use super::lex::{self, Form, Line, LineError, Token};
 use super::suggest_opcode::suggestion;
-use crate::cad::error::{Cut, ParseError};
-use crate::cad::json::extra_values::{self, Place};
+use crate::cad::error::{ParseError, Truncated};
+use crate::cad::json::extra_values::{self, Position};
 use crate::cad::model::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segment};
 use crate::cad::model::number;
-use crate::cad::model::operations::{Code, Kind, Spec};
+use crate::cad::model::operations::{FieldKind, OpCode, OpSpec};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -23,10 +23,10 @@ pub enum Dialect {
     /// What its header says; 0.1 without one.
     #[default]
     Auto,
-    /// The specification's.
-    First,
-    /// The lossless one.
-    Second,
+    /// Dialect 0.1, that of the specification.
+    V0_1,
+    /// Dialect 0.2, which is lossless.
+    V0_2,
 }
 
 /// Reads a whole text.
@@ -70,22 +70,22 @@ pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// What a node is, as far as those that use it must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
-    Node(Code),
+pub(crate) enum NodeKind {
+    Op(OpCode),
     /// Its line is wrong, and `check` goes on as if it were right.
     Unknown,
 }
 
 /// Whom a quoted name means.
 #[derive(Debug, Clone, Copy)]
-enum Named {
-    One(usize),
-    Two(usize, usize),
+enum NameTarget {
+    Unique(usize),
+    Ambiguous(usize, usize),
 }
 
 /// A sketch whose `END` has not come.
 #[derive(Debug)]
-pub(crate) struct Sketch {
+pub(crate) struct OpenSketch {
     pub(crate) op: Op<'static>,
     pub(crate) name: Option<Cow<'static, str>>,
     /// Line and column of its `SK`.
@@ -96,57 +96,57 @@ pub(crate) struct Sketch {
 #[derive(Debug)]
 pub(crate) struct Reader {
     /// `None` until the header, or the line in its place.
-    pub(crate) second: Option<bool>,
+    pub(crate) v0_2: Option<bool>,
     /// Lines read, so that the present one is this one.
     pub(crate) number: usize,
     pub(crate) tokens: Vec<Token>,
-    pub(crate) made: Vec<Made>,
+    pub(crate) node_kinds: Vec<NodeKind>,
     pub(crate) labels: HashMap<Box<str>, usize>,
-    names: HashMap<Box<str>, Named>,
+    names: HashMap<Box<str>, NameTarget>,
     track_names: bool,
-    pub(crate) sketch: Option<Sketch>,
-    pub(crate) ids: Ids,
+    pub(crate) sketch: Option<OpenSketch>,
+    pub(crate) ids: IdRanges,
     pub(crate) sections: Sections,
     pub(crate) first_material: Option<String>,
-    pub(crate) roots: Roots,
-    pub(crate) once: Once,
+    pub(crate) root_lines: RootLines,
+    pub(crate) first_lines: FirstLines,
     /// `XF` lines, with the place of each pointer.
-    pub(crate) extra: VecDeque<(Place, Extra)>,
+    pub(crate) extra: VecDeque<(Position, Extra)>,
 }
 
 /// The line of each directive that may stand only once, by opcode.
-pub(crate) type Once = HashMap<&'static str, usize>;
+pub(crate) type FirstLines = HashMap<&'static str, usize>;
 
 /// Which `ROOT` lines there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Roots {
-    Unsaid,
+pub(crate) enum RootLines {
+    Absent,
     Listed,
     /// `ROOT _`.
-    None,
+    ExplicitNone,
 }
 
 impl Reader {
     /// Before the first line. Without `track_names`, `$name` cannot be resolved.
     pub(crate) fn new(dialect: Dialect, track_names: bool) -> Self {
         Self {
-            second: match dialect {
+            v0_2: match dialect {
                 Dialect::Auto => None,
-                Dialect::First => Some(false),
-                Dialect::Second => Some(true),
+                Dialect::V0_1 => Some(false),
+                Dialect::V0_2 => Some(true),
             },
             number: 0,
             tokens: Vec::new(),
-            made: Vec::new(),
+            node_kinds: Vec::new(),
             labels: HashMap::new(),
             names: HashMap::new(),
             track_names,
             sketch: None,
-            ids: Ids::default(),
+            ids: IdRanges::default(),
             sections: Sections::default(),
             first_material: None,
-            roots: Roots::Unsaid,
-            once: Once::default(),
+            root_lines: RootLines::Absent,
+            first_lines: FirstLines::default(),
             extra: VecDeque::new(),
         }
     }
@@ -163,11 +163,15 @@ impl Reader {
         node.map_err(|fault| error(self.number, text, fault))
     }
 
-    pub(crate) fn tokenize(&mut self, text: &str, tokens: &mut Vec<Token>) -> Result<(), Fault> {
-        if self.second.is_none() && !text.trim().is_empty() {
-            self.second = Some(header(text)?.unwrap_or(false));
+    pub(crate) fn tokenize(
+        &mut self,
+        text: &str,
+        tokens: &mut Vec<Token>,
+    ) -> Result<(), LineError> {
+        if self.v0_2.is_none() && !text.trim().is_empty() {
+            self.v0_2 = Some(header(text)?.unwrap_or(false));
         }
-        if self.second == Some(true) {
+        if self.v0_2 == Some(true) {
             return lex::quoted(text, tokens);
         }
         lex::plain(text, tokens);
@@ -177,15 +181,15 @@ impl Reader {
     /// The error of a line that is UTF-8 as far as `text` goes.
     #[cold]
     pub(crate) fn not_utf8(&self, text: &str) -> ParseError {
-        error(self.number + 1, text, Fault::new(text.len(), "invalid UTF-8"))
+        error(self.number + 1, text, LineError::new(text.len(), "invalid UTF-8"))
     }
 
-    pub(crate) fn is_second(&self) -> bool {
-        self.second == Some(true)
+    pub(crate) fn is_v0_2(&self) -> bool {
+        self.v0_2 == Some(true)
     }
 
     /// A line within a sketch.
-    fn segment<'l>(&mut self, line: Line<'_, '_>) -> Result<Option<Node<'l>>, Fault> {
+    fn segment<'l>(&mut self, line: Line<'_, '_>) -> Result<Option<Node<'l>>, LineError> {
         let Some((&first, args)) = line.tokens.split_first() else {
             return Ok(None);
         };
@@ -199,32 +203,32 @@ impl Reader {
             }
             _ => {
                 let shown = line.content(first);
-                let message = format!("expected L, A or END in sketch, got {}", Cut(&shown));
+                let message = format!("expected L, A or END in sketch, got {}", Truncated(&shown));
                 let suggestion = suggestion(&shown).filter(|&op| is_segment(op));
-                return Err(Fault { suggestion, ..Fault::new(first.start, message) });
+                return Err(LineError { suggestion, ..LineError::new(first.start, message) });
             }
         }
-        let point = |at| Ok::<_, Fault>([number(line, args[at])?, number(line, args[at + 1])?]);
+        let point = |at| Ok::<_, LineError>([number(line, args[at])?, number(line, args[at + 1])?]);
         let (start, end) = (point(0)?, point(2)?);
         let arc = match opcode {
             "A" => Some(Arc { center: point(4)?, ccw: flag(line, args[6])? }),
             _ => None,
         };
         if let Some(sketch) = &mut self.sketch {
-            sketch.op.more().segments.push(Segment { start, end, arc });
+            sketch.op.details_mut().segments.push(Segment { start, end, arc });
         }
         Ok(None)
     }
 
-    /// Ends the open sketch: it becomes the next node.
+    /// SketchEnds the open sketch: it becomes the next node.
     pub(crate) fn close_sketch<'l>(&mut self) -> Option<Node<'l>> {
         let sketch = self.sketch.take()?;
         // Its place among the nodes was taken when it was opened.
-        let id = self.ids.get(self.made.len() - 1)?;
+        let id = self.ids.get(self.node_kinds.len() - 1)?;
         Some(Node { id, name: sketch.name, op: sketch.op })
     }
 
-    fn statement<'l>(&mut self, line: Line<'l, '_>) -> Result<Option<Node<'l>>, Fault> {
+    fn statement<'l>(&mut self, line: Line<'l, '_>) -> Result<Option<Node<'l>>, LineError> {
         let Some((&first, rest)) = line.tokens.split_first() else {
             return Ok(None);
         };
@@ -236,17 +240,17 @@ impl Reader {
             _ => (None, first, rest),
         };
         let word = if opcode.form == Form::Word { line.raw(opcode) } else { "" };
-        match Code::from_opcode(word) {
-            Some(code) if code.spec().in_first || self.is_second() => {
+        match OpCode::from_opcode(word) {
+            Some(code) if code.spec().in_v0_1 || self.is_v0_2() => {
                 return self.node(line, code.spec(), opcode, args, label);
             }
             _ => {}
         }
         match Directive::from_opcode(word) {
-            Some(found) if self.is_second() || found.is == Is::MaterialHeader => {
+            Some(found) if self.is_v0_2() || found.kind == DirectiveKind::MaterialHeader => {
                 if label.is_some() {
                     let message = format!("only a node can be named, got {word}");
-                    return Err(Fault::new(opcode.start, message));
+                    return Err(LineError::new(opcode.start, message));
                 }
                 self.directive(line, found, opcode, args)?;
                 Ok(None)
@@ -256,58 +260,65 @@ impl Reader {
     }
 
     /// Checks `$name = op`; defines nothing yet.
-    fn label(&self, line: Line<'_, '_>, first: Token, rest: &[Token]) -> Result<(), Fault> {
+    fn label(&self, line: Line<'_, '_>, first: Token, rest: &[Token]) -> Result<(), LineError> {
         let raw = line.raw(first);
-        let fault = |message: String| Err(Fault::new(first.start, message));
+        let fault = |message: String| Err(LineError::new(first.start, message));
         if !is_name(&raw[1..]) {
-            return fault(format!("invalid name \"{}\"", Cut(raw)));
+            return fault(format!("invalid name \"{}\"", Truncated(raw)));
         }
         if let Some(node) = self.labels.get(&raw[1..]) {
-            return fault(format!("name {} is already defined (node {node})", Cut(raw)));
+            return fault(format!("name {} is already defined (node {node})", Truncated(raw)));
         }
         match rest {
             [equals, ..] if !line.is(*equals, "=") => {
-                Err(Fault::new(equals.start, format!("expected = after {}", Cut(raw))))
+                Err(LineError::new(equals.start, format!("expected = after {}", Truncated(raw))))
             }
-            [] => fault(format!("expected = after {}", Cut(raw))),
-            [_] => fault(format!("expected an opcode after {} =", Cut(raw))),
+            [] => fault(format!("expected = after {}", Truncated(raw))),
+            [_] => fault(format!("expected an opcode after {} =", Truncated(raw))),
             _ => Ok(()),
         }
     }
 
     #[cold]
-    fn unknown(&self, line: Line<'_, '_>, opcode: Token) -> Fault {
+    fn unknown(&self, line: Line<'_, '_>, opcode: Token) -> LineError {
         let shown = line.content(opcode);
         if opcode.form == Form::Word && is_segment(&shown) {
-            return Fault::new(opcode.start, format!("{shown} is only allowed inside a sketch"));
+            return LineError::new(
+                opcode.start,
+                format!("{shown} is only allowed inside a sketch"),
+            );
         }
-        let known = Code::from_opcode(&shown).is_some() || Directive::from_opcode(&shown).is_some();
-        if known && !self.is_second() && shown != EXTRA {
+        let known =
+            OpCode::from_opcode(&shown).is_some() || Directive::from_opcode(&shown).is_some();
+        if known && !self.is_v0_2() && shown != EXTRA {
             let message =
                 format!("unknown opcode {shown} in dialect 0.1 (add the header \"# vcad 0.2\")");
-            return Fault::new(opcode.start, message);
+            return LineError::new(opcode.start, message);
         }
         let suggestion = suggestion(&shown).filter(|&op| op != EXTRA);
-        Fault { suggestion, ..Fault::new(opcode.start, format!("unknown opcode {}", Cut(&shown))) }
+        LineError {
+            suggestion,
+            ..LineError::new(opcode.start, format!("unknown opcode {}", Truncated(&shown)))
+        }
     }
 
     /// A line of geometry; a sketch is opened, anything else is given.
     fn node<'l>(
         &mut self,
         line: Line<'l, '_>,
-        spec: &'static Spec,
+        spec: &'static OpSpec,
         opcode: Token,
         args: &[Token],
         label: Option<&'l str>,
-    ) -> Result<Option<Node<'l>>, Fault> {
+    ) -> Result<Option<Node<'l>>, LineError> {
         // Without a string or an attribute behind the arguments there is nothing to set apart.
         let plain = args.iter().all(|token| token.form == Form::Word) && spec.options.is_empty();
-        let mut extra = if plain || !self.is_second() {
-            Aside::default()
+        let mut extra = if plain || !self.is_v0_2() {
+            NodeAnnotations::default()
         } else {
-            Aside::of_node(line, spec, opcode, args)?
+            NodeAnnotations::parse(line, spec, opcode, args)?
         };
-        let args = if extra.set_apart { &*extra.args } else { args };
+        let args = if extra.separated { &*extra.args } else { args };
         let counts = [spec.min_args, spec.max_args];
         let counts = if counts[0] == counts[1] { &counts[..1] } else { &counts };
         count(line, opcode, args, counts)?;
@@ -315,19 +326,19 @@ impl Reader {
         extra.options(line, spec, &mut op)?;
         let name = extra.name.take().or(label.map(Cow::Borrowed));
         if let Some(label) = label {
-            self.labels.insert(label.into(), self.made.len());
+            self.labels.insert(label.into(), self.node_kinds.len());
         }
         if extra.named {
             self.register(name.as_deref());
         }
-        self.made.push(Made::Node(spec.code));
-        if spec.code == Code::Sketch2D {
+        self.node_kinds.push(NodeKind::Op(spec.code));
+        if spec.code == OpCode::Sketch2D {
             let place = (self.number, column(line.text, opcode.start));
             let Node { op, name, .. } = Node { id: 0, name, op }.into_owned();
-            self.sketch = Some(Sketch { op, name, place });
+            self.sketch = Some(OpenSketch { op, name, place });
             return Ok(None);
         }
-        Ok(self.ids.get(self.made.len() - 1).map(|id| Node { id, name, op }))
+        Ok(self.ids.get(self.node_kinds.len() - 1).map(|id| Node { id, name, op }))
     }
 
     /// Remembers a quoted name of the node that comes next, where `$name` could mean it.
@@ -335,14 +346,14 @@ impl Reader {
         let Some(name) = name.filter(|name| self.track_names && is_name(name)) else {
             return;
         };
-        let node = self.made.len();
+        let node = self.node_kinds.len();
         match self.names.entry(name.into()) {
             Entry::Vacant(entry) => {
-                entry.insert(Named::One(node));
+                entry.insert(NameTarget::Unique(node));
             }
             Entry::Occupied(mut entry) => {
-                if let Named::One(first) = *entry.get() {
-                    entry.insert(Named::Two(first, node));
+                if let NameTarget::Unique(first) = *entry.get() {
+                    entry.insert(NameTarget::Ambiguous(first, node));
                 }
             }
         }
@@ -352,31 +363,35 @@ impl Reader {
     fn arguments<'l>(
         &self,
         line: Line<'l, '_>,
-        spec: &'static Spec,
+        spec: &'static OpSpec,
         args: &[Token],
-    ) -> Result<Op<'l>, Fault> {
+    ) -> Result<Op<'l>, LineError> {
         let mut op = Op::new(spec.code);
         let mut args = args.iter().copied();
         let mut next = || args.next().unwrap_or_default();
         for field in spec.args {
             match field.kind {
-                Kind::Number => op.numbers[field.at] = number(line, next())?,
-                Kind::Vector => {
+                FieldKind::Number => op.numbers[field.at] = number(line, next())?,
+                FieldKind::Vector => {
                     for slot in &mut op.numbers[field.at..field.at + 3] {
                         *slot = number(line, next())?;
                     }
                 }
-                Kind::Count => op.count = integer(line, next())?,
-                Kind::Segments => match args.next() {
+                FieldKind::Count => op.count = integer(line, next())?,
+                FieldKind::Segments => match args.next() {
                     None => break,
                     Some(token) => {
                         op.count = integer(line, token)?;
                         break;
                     }
                 },
-                Kind::Solid => op.refs[field.at] = self.reference(line, next(), spec, false)?,
-                Kind::Profile => op.refs[field.at] = self.reference(line, next(), spec, true)?,
-                Kind::Text => op.more().texts[field.at] = string(line, next())?,
+                FieldKind::Solid => {
+                    op.refs[field.at] = self.reference(line, next(), spec, false)?
+                }
+                FieldKind::Profile => {
+                    op.refs[field.at] = self.reference(line, next(), spec, true)?
+                }
+                FieldKind::Text => op.details_mut().texts[field.at] = string(line, next())?,
             }
         }
         Ok(op)
@@ -388,19 +403,19 @@ impl Reader {
         &self,
         line: Line<'_, '_>,
         token: Token,
-        spec: &Spec,
+        spec: &OpSpec,
         profile: bool,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, LineError> {
         let node = self.any_reference(line, token)?;
-        match self.made[node] {
-            Made::Node(code) if code.is_profile() != profile => {
+        match self.node_kinds[node] {
+            NodeKind::Op(code) if code.is_profile() != profile => {
                 let wanted = if profile { "sketch" } else { "solid" };
                 let message = format!(
                     "{} expects a {wanted} but node {node} is {}",
                     spec.opcode,
                     code.name()
                 );
-                Err(Fault::new(token.start, message))
+                Err(LineError::new(token.start, message))
             }
             _ => Ok(node),
         }
@@ -408,11 +423,15 @@ impl Reader {
 
     /// A reference to a node of any kind.
     #[inline]
-    pub(crate) fn any_reference(&self, line: Line<'_, '_>, token: Token) -> Result<usize, Fault> {
+    pub(crate) fn any_reference(
+        &self,
+        line: Line<'_, '_>,
+        token: Token,
+    ) -> Result<usize, LineError> {
         let raw = line.raw(token);
         if token.form == Form::Word {
             match number::parse_u64(raw) {
-                Ok(Some(node)) if node < self.made.len() as u64 => {
+                Ok(Some(node)) if node < self.node_kinds.len() as u64 => {
                     #[expect(clippy::cast_possible_truncation, reason = "compared with a usize")]
                     return Ok(node as usize);
                 }
@@ -424,31 +443,37 @@ impl Reader {
             }
         }
         let shown = line.content(token);
-        Err(Fault::new(token.start, format!("invalid node reference \"{}\"", Cut(&shown))))
+        Err(LineError::new(
+            token.start,
+            format!("invalid node reference \"{}\"", Truncated(&shown)),
+        ))
     }
 
     #[cold]
-    fn missing(&self, raw: &str, token: Token) -> Fault {
+    fn missing(&self, raw: &str, token: Token) -> LineError {
         let digits = match raw.trim_start_matches('0') {
             "" => "0",
             digits => digits,
         };
-        let count = self.made.len();
-        let message = format!("node {} referenced but only {count} nodes defined", Cut(digits));
-        Fault::new(token.start, message)
+        let count = self.node_kinds.len();
+        let message =
+            format!("node {} referenced but only {count} nodes defined", Truncated(digits));
+        LineError::new(token.start, message)
     }
 
-    fn named(&self, raw: &str, token: Token) -> Result<usize, Fault> {
+    fn named(&self, raw: &str, token: Token) -> Result<usize, LineError> {
         if let Some(&node) = self.labels.get(&raw[1..]) {
             return Ok(node);
         }
-        let shown = Cut(raw);
+        let shown = Truncated(raw);
         let message = match self.names.get(&raw[1..]) {
-            Some(&Named::One(node)) => return Ok(node),
-            Some(Named::Two(a, b)) => format!("name {shown} is ambiguous (nodes {a} and {b})"),
+            Some(&NameTarget::Unique(node)) => return Ok(node),
+            Some(NameTarget::Ambiguous(a, b)) => {
+                format!("name {shown} is ambiguous (nodes {a} and {b})")
+            }
             None => format!("name {shown} is not defined"),
         };
-        Err(Fault::new(token.start, message))
+        Err(LineError::new(token.start, message))
     }
 
     /// What is still open at the end of the text.
@@ -457,7 +482,7 @@ impl Reader {
         if let Some(sketch) = &self.sketch {
             return Err(at(sketch.place, "sketch has no END".to_owned()));
         }
-        match self.ids.mismatch(self.made.len()) {
+        match self.ids.mismatch(self.node_kinds.len()) {
             Some((place, message)) => Err(at(place, message)),
             None => Ok(()),
         }
@@ -470,7 +495,7 @@ impl Reader {
         default_root: bool,
     ) -> Result<Document<'_>, ParseError> {
         let (document, places) = self.finish_unchecked(nodes, default_root)?;
-        extra_values::check(&document, &places)?;
+        extra_values::check_pointers(&document, &places)?;
         Ok(document)
     }
 
@@ -479,7 +504,7 @@ impl Reader {
         mut self,
         nodes: Vec<Node<'_>>,
         default_root: bool,
-    ) -> Result<(Document<'_>, Vec<Place>), ParseError> {
+    ) -> Result<(Document<'_>, Vec<Position>), ParseError> {
         let (places, extra) = std::mem::take(&mut self.extra).into_iter().unzip();
         let sections = self.finish_sections(default_root)?;
         Ok((Document { nodes, sections, extra }, places))
@@ -488,13 +513,13 @@ impl Reader {
     /// What is no node; roots by index.
     pub(crate) fn finish_sections(mut self, default_root: bool) -> Result<Sections, ParseError> {
         self.check_end()?;
-        if default_root && self.roots == Roots::Unsaid && !self.made.is_empty() {
+        if default_root && self.root_lines == RootLines::Absent && !self.node_kinds.is_empty() {
             let material = self.first_material.take().unwrap_or_else(|| "default".to_owned());
-            if self.is_second() && self.sections.materials.is_empty() {
+            if self.is_v0_2() && self.sections.materials.is_empty() {
                 let fallback = crate::cad::model::ir::Material::fallback();
                 self.sections.materials.insert(material.clone(), fallback);
             }
-            let node = self.made.len() - 1;
+            let node = self.node_kinds.len() - 1;
             self.sections.roots.push(Root { node, material, visible: None });
         }
         Ok(self.sections)
@@ -506,7 +531,7 @@ pub(crate) fn is_segment(opcode: &str) -> bool {
 }
 
 /// The header of a text: whether it is of the second dialect. `None` is another line.
-fn header(line: &str) -> Result<Option<bool>, Fault> {
+fn header(line: &str) -> Result<Option<bool>, LineError> {
     let trimmed = line.trim();
     let at = line.len() - line.trim_start().len();
     let Some(rest) = trimmed.strip_prefix('#') else { return Ok(None) };
@@ -529,10 +554,12 @@ fn header(line: &str) -> Result<Option<bool>, Fault> {
     match (version, extension) {
         ("0.1", None) => Ok(Some(false)),
         ("0.2", None | Some("x1")) => Ok(Some(true)),
-        (version, None) => Err(Fault::new(at, format!("unsupported version {}", Cut(version)))),
+        (version, None) => {
+            Err(LineError::new(at, format!("unsupported version {}", Truncated(version))))
+        }
         (version, Some(extension)) => {
-            let (version, extension) = (Cut(version), Cut(extension));
-            Err(Fault::new(at, format!("unsupported version {version} {extension}")))
+            let (version, extension) = (Truncated(version), Truncated(extension));
+            Err(LineError::new(at, format!("unsupported version {version} {extension}")))
         }
     }
 }
@@ -543,7 +570,7 @@ pub(crate) fn column(line: &str, at: usize) -> usize {
 }
 
 #[cold]
-fn error(number: usize, line: &str, fault: Fault) -> ParseError {
+fn error(number: usize, line: &str, fault: LineError) -> ParseError {
     ParseError {
         line: number,
         column: column(line, fault.at),

@@ -4,12 +4,12 @@
 //! lines share: attributes, count, and whether it stands where it may.
 
 use super::arguments::{Attribute, count, flag, number, string, wrong_count};
-use super::directive_table::{Directive, Is};
-use super::id_ranges::Ids;
-use super::lex::{Fault, Line, Token};
-use super::read::{Reader, Roots, column};
-use crate::cad::error::Cut;
-use crate::cad::json::extra_values::{is_pointer, room};
+use super::directive_table::{Directive, DirectiveKind};
+use super::id_ranges::IdRanges;
+use super::lex::{Line, LineError, Token};
+use super::read::{Reader, RootLines, column};
+use crate::cad::error::Truncated;
+use crate::cad::json::extra_values::{depth_left, is_pointer};
 use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
 use crate::cad::model::kinds::JOINTS;
 
@@ -28,12 +28,12 @@ impl Args<'_, '_> {
         *first
     }
 
-    pub(crate) fn number(&mut self) -> Result<f64, Fault> {
+    pub(crate) fn number(&mut self) -> Result<f64, LineError> {
         let token = self.next();
         number(self.line, token)
     }
 
-    pub(crate) fn vector(&mut self) -> Result<V3, Fault> {
+    pub(crate) fn vector(&mut self) -> Result<V3, LineError> {
         Ok([self.number()?, self.number()?, self.number()?])
     }
 
@@ -44,7 +44,7 @@ impl Args<'_, '_> {
     }
 
     /// Whether the next is a bare `_`, which is then taken.
-    pub(crate) fn blank(&mut self) -> bool {
+    pub(crate) fn take_underscore(&mut self) -> bool {
         let blank = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
         if blank {
             self.next();
@@ -53,21 +53,21 @@ impl Args<'_, '_> {
     }
 
     /// A number, a bare `_`, or nothing more.
-    pub(crate) fn optional_number(&mut self) -> Result<Option<f64>, Fault> {
-        if self.rest.is_empty() || self.blank() {
+    pub(crate) fn optional_number(&mut self) -> Result<Option<f64>, LineError> {
+        if self.rest.is_empty() || self.take_underscore() {
             return Ok(None);
         }
         self.number().map(Some)
     }
 
     /// A number, or nothing more.
-    pub(crate) fn last_number(&mut self) -> Result<Option<f64>, Fault> {
+    pub(crate) fn last_number(&mut self) -> Result<Option<f64>, LineError> {
         if self.rest.is_empty() { Ok(None) } else { self.number().map(Some) }
     }
 
     /// A string or a bare `_`.
-    pub(crate) fn optional_string(&mut self) -> Result<Option<String>, Fault> {
-        if self.blank() {
+    pub(crate) fn optional_string(&mut self) -> Result<Option<String>, LineError> {
+        if self.take_underscore() {
             return Ok(None);
         }
         let token = self.next();
@@ -78,7 +78,7 @@ impl Args<'_, '_> {
         (!self.rest.is_empty()).then(|| self.word())
     }
 
-    pub(crate) fn flag(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn flag(&mut self) -> Result<bool, LineError> {
         let token = self.next();
         flag(self.line, token)
     }
@@ -87,9 +87,9 @@ impl Args<'_, '_> {
     pub(crate) fn unexpected(
         &self,
         token: Token,
-        message: impl FnOnce(Cut<'_>) -> String,
-    ) -> Fault {
-        Fault::new(token.start, message(Cut(&self.line.content(token))))
+        message: impl FnOnce(Truncated<'_>) -> String,
+    ) -> LineError {
+        LineError::new(token.start, message(Truncated(&self.line.content(token))))
     }
 }
 
@@ -104,10 +104,10 @@ impl Reader {
         found: &'static Directive,
         opcode: Token,
         tokens: &[Token],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineError> {
         self.check_place(line, found, opcode, tokens)?;
         let mut positional = Vec::new();
-        let attributes = self.set_apart(line, found, opcode, tokens, &mut positional)?;
+        let attributes = self.separated(line, found, opcode, tokens, &mut positional)?;
         let args = Args { line, opcode, rest: &positional };
         check_count(&args, found)?;
         self.check_once(found, opcode)?;
@@ -119,29 +119,31 @@ impl Reader {
         found: &'static Directive,
         mut args: Args<'_, '_>,
         attributes: Attributes<'_>,
-    ) -> Result<(), Fault> {
-        match found.is {
-            Is::Material | Is::MaterialHeader => self.material(args, attributes),
-            Is::Root => self.root(args),
-            Is::Part => self.part(args, attributes),
-            Is::Instance => self.instance(args),
-            Is::Joint(kind) => self.joint(kind, args, &attributes),
-            Is::Ground => {
+    ) -> Result<(), LineError> {
+        match found.kind {
+            DirectiveKind::Material | DirectiveKind::MaterialHeader => {
+                self.material(args, attributes)
+            }
+            DirectiveKind::Root => self.root(args),
+            DirectiveKind::Part => self.part(args, attributes),
+            DirectiveKind::Instance => self.instance(args),
+            DirectiveKind::Joint(kind) => self.joint(kind, args, &attributes),
+            DirectiveKind::Ground => {
                 self.sections.ground = Some(args.word());
                 Ok(())
             }
-            Is::Environment => self.environment(args),
-            Is::Background => self.background(args),
-            Is::Light(kind) => self.light(kind, args, &attributes),
-            Is::Effect(kind) => self.effect(kind, args),
-            Is::Tone => self.tone(args),
-            Is::Exposure => self.exposure(args),
-            Is::Camera => self.camera(args),
-            Is::Version => self.version(args),
-            Is::PartMaterial => self.part_material(args),
-            Is::Ids => self.original_ids(&args),
-            Is::Have => self.have(args),
-            Is::Extra => self.extra(args),
+            DirectiveKind::Environment => self.environment(args),
+            DirectiveKind::Background => self.background(args),
+            DirectiveKind::Light(kind) => self.light(kind, args, &attributes),
+            DirectiveKind::Effect(kind) => self.effect(kind, args),
+            DirectiveKind::Tone => self.tone(args),
+            DirectiveKind::Exposure => self.exposure(args),
+            DirectiveKind::Camera => self.camera(args),
+            DirectiveKind::Version => self.version(args),
+            DirectiveKind::PartMaterial => self.part_material(args),
+            DirectiveKind::Ids => self.original_ids(&args),
+            DirectiveKind::Have => self.have(args),
+            DirectiveKind::Extra => self.extra(args),
         }
     }
 
@@ -151,47 +153,48 @@ impl Reader {
         found: &Directive,
         opcode: Token,
         tokens: &[Token],
-    ) -> Result<(), Fault> {
-        let late = matches!(found.is, Is::MaterialHeader | Is::Ids) && !self.made.is_empty();
+    ) -> Result<(), LineError> {
+        let late = matches!(found.kind, DirectiveKind::MaterialHeader | DirectiveKind::Ids)
+            && !self.node_kinds.is_empty();
         if late {
             let message = format!("{} must come before the first node", found.opcode);
-            return Err(Fault::new(opcode.start, message));
+            return Err(LineError::new(opcode.start, message));
         }
-        if found.is == Is::Root && self.roots == Roots::None {
+        if found.kind == DirectiveKind::Root && self.root_lines == RootLines::ExplicitNone {
             let at = match tokens {
                 [only] if line.is(*only, "_") => only.start,
                 _ => opcode.start,
             };
-            return Err(Fault::new(at, ONLY_ROOT));
+            return Err(LineError::new(at, ONLY_ROOT));
         }
         Ok(())
     }
 
-    fn check_once(&mut self, found: &'static Directive, opcode: Token) -> Result<(), Fault> {
-        if !found.once {
+    fn check_once(&mut self, found: &'static Directive, opcode: Token) -> Result<(), LineError> {
+        if !found.at_most_once {
             return Ok(());
         }
-        if let Some(line) = self.once.insert(found.opcode, self.number) {
-            self.once.insert(found.opcode, line);
+        if let Some(line) = self.first_lines.insert(found.opcode, self.number) {
+            self.first_lines.insert(found.opcode, line);
             let message = format!("{} is already given on line {line}", found.opcode);
-            return Err(Fault::new(opcode.start, message));
+            return Err(LineError::new(opcode.start, message));
         }
         Ok(())
     }
 
     /// The arguments without the attributes, and the attributes.
-    fn set_apart<'l>(
+    fn separated<'l>(
         &self,
         line: Line<'l, '_>,
         found: &'static Directive,
         opcode: Token,
         tokens: &[Token],
         positional: &mut Vec<Token>,
-    ) -> Result<Attributes<'l>, Fault> {
+    ) -> Result<Attributes<'l>, LineError> {
         let mut attributes = Attributes::default();
         let fixed = found.counts.first().copied().unwrap_or(0);
         for (i, &token) in tokens.iter().enumerate() {
-            let split = line.attribute(token).filter(|_| self.is_second());
+            let split = line.attribute(token).filter(|_| self.is_v0_2());
             let Some((key, value, quoted)) = split else {
                 positional.push(token);
                 continue;
@@ -201,12 +204,12 @@ impl Reader {
                     let attribute = Attribute { at: token.start, value, quoted };
                     if attributes[slot].replace(attribute).is_some() {
                         let message = format!("{} repeats {key}=", found.opcode);
-                        return Err(Fault::new(token.start, message));
+                        return Err(LineError::new(token.start, message));
                     }
                 }
                 None if quoted => {
-                    let message = format!("{} has no {}=", line.raw(opcode), Cut(key));
-                    return Err(Fault::new(token.start, message));
+                    let message = format!("{} has no {}=", line.raw(opcode), Truncated(key));
+                    return Err(LineError::new(token.start, message));
                 }
                 None => positional.push(token),
             }
@@ -219,16 +222,19 @@ impl Reader {
         &mut self,
         mut args: Args<'_, '_>,
         attributes: Attributes<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineError> {
         let at = args.rest.first().map_or(0, |token| token.start);
         let name = args.word();
         let [key, _] = attributes;
         let (key, at) =
             key.map_or_else(|| (name.clone(), at), |key| (key.value.into_owned(), key.at));
         if self.sections.materials.contains_key(&key) {
-            return Err(Fault::new(at, format!("material \"{}\" is already defined", Cut(&key))));
+            return Err(LineError::new(
+                at,
+                format!("material \"{}\" is already defined", Truncated(&key)),
+            ));
         }
-        let blank = self.is_second();
+        let blank = self.is_v0_2();
         let material = Material {
             name,
             color: args.vector()?,
@@ -243,13 +249,13 @@ impl Reader {
     }
 
     /// `ROOT ref mat [hidden|shown]`, `ROOT _`
-    fn root(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    fn root(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         if args.rest.len() == 1 {
             let token = args.next();
-            if self.roots == Roots::Listed {
-                return Err(Fault::new(token.start, ONLY_ROOT));
+            if self.root_lines == RootLines::Listed {
+                return Err(LineError::new(token.start, ONLY_ROOT));
             }
-            self.roots = Roots::None;
+            self.root_lines = RootLines::ExplicitNone;
             return Ok(());
         }
         let token = args.next();
@@ -260,17 +266,22 @@ impl Reader {
             [token, ..] if args.line.is(*token, "hidden") => Some(false),
             [token, ..] if args.line.is(*token, "shown") => Some(true),
             [token, ..] => {
-                let message = |word: Cut<'_>| format!("expected hidden or shown, got \"{word}\"");
+                let message =
+                    |word: Truncated<'_>| format!("expected hidden or shown, got \"{word}\"");
                 return Err(args.unexpected(*token, message));
             }
         };
-        self.roots = Roots::Listed;
+        self.root_lines = RootLines::Listed;
         self.sections.roots.push(Root { node, material, visible });
         Ok(())
     }
 
     /// `PDEF id "name"|_ ref [mat] key=`
-    fn part(&mut self, mut args: Args<'_, '_>, attributes: Attributes<'_>) -> Result<(), Fault> {
+    fn part(
+        &mut self,
+        mut args: Args<'_, '_>,
+        attributes: Attributes<'_>,
+    ) -> Result<(), LineError> {
         let at = args.rest.first().map_or(0, |token| token.start);
         let id = args.word();
         let [key, _] = attributes;
@@ -288,10 +299,10 @@ impl Reader {
     }
 
     /// `INST id partDef "name"|_ tx ty tz rx ry rz sx sy sz [mat]`, or `_` for the nine numbers
-    fn instance(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    fn instance(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let (id, part) = (args.word(), args.word());
         let name = args.optional_string()?;
-        let transform = if args.blank() {
+        let transform = if args.take_underscore() {
             None
         } else {
             Some([args.vector()?, args.vector()?, args.vector()?])
@@ -307,9 +318,9 @@ impl Reader {
         kind: usize,
         mut args: Args<'_, '_>,
         attributes: &Attributes<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineError> {
         let id = args.word();
-        let parent = if args.blank() { None } else { Some(args.word()) };
+        let parent = if args.take_underscore() { None } else { Some(args.word()) };
         let child = args.word();
         let anchors = [args.vector()?, args.vector()?];
         let axis = if JOINTS[kind].axis { args.vector()? } else { [0.0; 3] };
@@ -331,14 +342,14 @@ impl Reader {
         self.scene().post.get_or_insert_default()
     }
 
-    fn version(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    fn version(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let token = args.next();
         self.sections.version = Some(string(args.line, token)?.into_owned());
         Ok(())
     }
 
     /// `PMAT part mat`
-    fn part_material(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    fn part_material(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let at = args.rest.first().map_or(0, |token| token.start);
         let (part, material) = (args.word(), args.word());
         if self.sections.part_materials.contains_key(&part) {
@@ -348,28 +359,28 @@ impl Reader {
         Ok(())
     }
 
-    fn original_ids(&mut self, args: &Args<'_, '_>) -> Result<(), Fault> {
+    fn original_ids(&mut self, args: &Args<'_, '_>) -> Result<(), LineError> {
         let place = (self.number, column(args.line.text, args.opcode.start));
-        self.ids = Ids::read(args.line, args.opcode, args.rest, place)?;
+        self.ids = IdRanges::read(args.line, args.opcode, args.rest, place)?;
         Ok(())
     }
 
     /// `XF pointer json`: set once the whole text is read.
-    fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let (token, json) = (args.next(), args.next());
         let pointer = args.line.content(token);
         if !is_pointer(&pointer) {
             return Err(args.unexpected(token, |word| format!("invalid pointer \"{word}\"")));
         }
-        let Ok(value) = crate::json::parse(args.line.raw(json), room(&pointer)) else {
-            return Err(Fault::new(json.start, "invalid JSON after the pointer"));
+        let Ok(value) = crate::json::parse(args.line.raw(json), depth_left(&pointer)) else {
+            return Err(LineError::new(json.start, "invalid JSON after the pointer"));
         };
         let place = (self.number, column(args.line.text, token.start));
         self.extra.push_back((place, Extra { pointer: pointer.into_owned(), value }));
         Ok(())
     }
 
-    fn have(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    fn have(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let token = args.next();
         match &*args.line.content(token) {
             "scene" => {
@@ -404,38 +415,40 @@ impl Reader {
 const ONLY_ROOT: &str = "ROOT _ must be the only ROOT";
 
 #[cold]
-fn part_defined(key: &str, at: usize) -> Fault {
-    Fault::new(at, format!("part \"{}\" is already defined", Cut(key)))
+fn part_defined(key: &str, at: usize) -> LineError {
+    LineError::new(at, format!("part \"{}\" is already defined", Truncated(key)))
 }
 
-fn check_count(args: &Args<'_, '_>, found: &Directive) -> Result<(), Fault> {
+fn check_count(args: &Args<'_, '_>, found: &Directive) -> Result<(), LineError> {
     let (line, opcode, rest) = (args.line, args.opcode, args.rest);
-    match (found.is, rest) {
-        (Is::Background, [kind, ..]) => {
+    match (found.kind, rest) {
+        (DirectiveKind::Background, [kind, ..]) => {
             let counts = match &*line.content(*kind) {
                 "solid" => [4],
                 "gradient" => [7],
                 "env" | "transparent" => [1],
                 _ => {
-                    let message = |word: Cut<'_>| format!("unknown background \"{word}\"");
+                    let message = |word: Truncated<'_>| format!("unknown background \"{word}\"");
                     return Err(args.unexpected(*kind, message));
                 }
             };
             count(line, opcode, rest, &counts)
         }
-        (Is::Background | Is::Ids, []) => {
+        (DirectiveKind::Background | DirectiveKind::Ids, []) => {
             let message = format!("{} expects at least 1 args, got 0", found.opcode);
-            Err(Fault::new(opcode.start, message))
+            Err(LineError::new(opcode.start, message))
         }
-        (Is::Ids, _) => Ok(()),
-        (Is::Root, [only]) if line.is(*only, "_") => Ok(()),
-        (Is::Instance, [_, _, _, blank, more @ ..]) if line.is(*blank, "_") => match more {
-            [] | [_] => Ok(()),
-            [_, surplus, ..] => {
-                let fault = wrong_count(line, opcode, rest, found.counts);
-                Err(Fault { at: surplus.start, ..fault })
+        (DirectiveKind::Ids, _) => Ok(()),
+        (DirectiveKind::Root, [only]) if line.is(*only, "_") => Ok(()),
+        (DirectiveKind::Instance, [_, _, _, blank, more @ ..]) if line.is(*blank, "_") => {
+            match more {
+                [] | [_] => Ok(()),
+                [_, surplus, ..] => {
+                    let fault = wrong_count(line, opcode, rest, found.counts);
+                    Err(LineError { at: surplus.start, ..fault })
+                }
             }
-        },
+        }
         _ => count(line, opcode, rest, found.counts),
     }
 }

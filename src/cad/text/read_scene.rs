@@ -1,20 +1,20 @@
 //! The lines of a text that say how a document is shown: section 6.
 
 use super::arguments::string;
-use super::lex::{Fault, Form};
+use super::lex::{Form, LineError};
 use super::read::Reader;
 use super::read_directives::{Args, Attributes};
-use crate::cad::model::ir::{Background, Camera, Effect, Environment, Light, Surroundings};
+use crate::cad::model::ir::{Background, Camera, Effect, Environment, EnvironmentSource, Light};
 use crate::cad::model::kinds::{self, LIGHTS, PRESETS, TONES};
 
 impl Reader {
     /// `ENV preset intensity|_`, `ENV "url" intensity|_`
-    pub(crate) fn environment(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    pub(crate) fn environment(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let token = args.next();
         let word = args.line.content(token);
         let source = match kinds::known(&PRESETS, &word) {
-            Some(preset) if token.form == Form::Word => Surroundings::Preset(preset),
-            _ => Surroundings::Custom(word.into_owned()),
+            Some(preset) if token.form == Form::Word => EnvironmentSource::Preset(preset),
+            _ => EnvironmentSource::Custom(word.into_owned()),
         };
         let intensity = args.optional_number()?;
         self.scene().environment = Some(Environment { source, intensity });
@@ -22,7 +22,7 @@ impl Reader {
     }
 
     /// `BG solid r g b`, `BG gradient r g b r g b`, `BG env`, `BG transparent`
-    pub(crate) fn background(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    pub(crate) fn background(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let token = args.next();
         let background = match &*args.line.content(token) {
             "solid" => Background::Solid(args.vector()?),
@@ -40,7 +40,7 @@ impl Reader {
         kind: usize,
         mut args: Args<'_, '_>,
         attributes: &Attributes<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineError> {
         let id = args.word();
         let color = args.vector()?;
         let intensity = args.number()?;
@@ -59,7 +59,7 @@ impl Reader {
         let [enabled, shadow] = attributes;
         if let Some(again) = shadow.as_ref().filter(|_| word) {
             let message = format!("{} repeats shadow=", LIGHTS[kind].opcode);
-            return Err(Fault::new(again.at, message));
+            return Err(LineError::new(again.at, message));
         }
         let enabled = match enabled {
             None => Some(true),
@@ -76,14 +76,14 @@ impl Reader {
     }
 
     /// `AO on int|_ rad|_`
-    pub(crate) fn effect(&mut self, kind: usize, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    pub(crate) fn effect(&mut self, kind: usize, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let enabled = args.flag()?;
         let numbers = [args.optional_number()?, args.optional_number()?];
         self.post().effects[kind] = Some(Effect { enabled, numbers });
         Ok(())
     }
 
-    pub(crate) fn tone(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    pub(crate) fn tone(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let token = args.next();
         let Some(tone) = kinds::known(&TONES, &args.line.content(token)) else {
             return Err(args.unexpected(token, |word| format!("unknown tone mapping \"{word}\"")));
@@ -92,13 +92,13 @@ impl Reader {
         Ok(())
     }
 
-    pub(crate) fn exposure(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    pub(crate) fn exposure(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         self.post().exposure = Some(args.number()?);
         Ok(())
     }
 
     /// `CAM id px py pz tx ty tz [fov|_] ["name"]`
-    pub(crate) fn camera(&mut self, mut args: Args<'_, '_>) -> Result<(), Fault> {
+    pub(crate) fn camera(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let id = args.word();
         let (position, target) = (args.vector()?, args.vector()?);
         let name_only = matches!(args.rest, [token] if token.form == Form::Quoted);
@@ -116,7 +116,7 @@ impl Reader {
 }
 
 /// The word `shadow`, where a light ends with it.
-fn shadow_word(args: &mut Args<'_, '_>) -> Result<bool, Fault> {
+fn shadow_word(args: &mut Args<'_, '_>) -> Result<bool, LineError> {
     let [token, ..] = args.rest else { return Ok(false) };
     if args.line.is(*token, "shadow") {
         return Ok(true);

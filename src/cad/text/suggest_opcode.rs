@@ -1,7 +1,7 @@
 //! What was probably meant by an opcode that does not exist: for the suggestion beside the error.
 
 use super::directive_table::Directive;
-use crate::cad::model::operations::Code;
+use crate::cad::model::operations::OpCode;
 
 /// What other languages call an operation.
 const ALIASES: &[(&str, &str)] = &[
@@ -80,7 +80,7 @@ pub(crate) fn suggestion(word: &str) -> Option<&'static str> {
         "L" => Some("L"),
         "A" => Some("A"),
         "END" => Some("END"),
-        _ => Code::from_opcode(word)
+        _ => OpCode::from_opcode(word)
             .map(|code| code.spec().opcode)
             .or_else(|| Directive::from_opcode(word).map(|directive| directive.opcode)),
     };

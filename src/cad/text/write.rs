@@ -3,13 +3,13 @@
 //! Dialect 0.1 carries the shape, and refuses what would change it; dialect 0.2 carries all.
 
 use super::id_ranges;
-use super::losses::refuse;
+use super::losses::refuse_losses;
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Document, Extra, Node, Op, Scene};
 use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::number;
-use crate::cad::model::operations::{Code, Kind};
-use crate::cad::model::writing_order::{order, users};
+use crate::cad::model::operations::{FieldKind, OpCode};
+use crate::cad::model::writing_order::{dependents, order};
 use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
@@ -23,26 +23,26 @@ pub struct Options {
 }
 
 /// Writes dialect 0.1: no final newline.
-pub fn write_first(document: &Document<'_>, options: Options) -> Result<String, DocumentError> {
+pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, DocumentError> {
     let nodes = &document.nodes;
     let root = document.sections.roots.last().map(|root| root.node);
     let dropped = match root {
-        Some(root) if options.lossy => users(nodes, root)?,
+        Some(root) if options.lossy => dependents(nodes, root)?,
         _ => Vec::new(),
     };
     let order = order(nodes, |node| dropped.get(node) == Some(&true), root)?;
     if !options.lossy {
-        refuse(document, &order)?;
+        refuse_losses(document, &order)?;
     }
     let mut writer = Writer::new(nodes.len(), &order);
     for &node in &order {
-        writer.first(&nodes[node], options.names);
+        writer.node_v0_1(&nodes[node], options.names);
     }
     Ok(writer.out)
 }
 
 /// Writes dialect 0.2, which carries every document: no final newline.
-pub fn write_second(document: &Document<'_>) -> Result<String, DocumentError> {
+pub fn write_v0_2(document: &Document<'_>) -> Result<String, DocumentError> {
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer::new(document.nodes.len(), &order);
     writer.opening(&document.sections);
@@ -77,18 +77,18 @@ pub(crate) fn write_scene(scene: &Scene) -> String {
 pub(crate) struct Writer {
     pub(crate) out: String,
     /// Line number of each node.
-    places: Vec<usize>,
+    positions: Vec<usize>,
     /// Whether anything of extension x1 is used.
     pub(crate) extended: bool,
 }
 
 impl Writer {
     fn new(nodes: usize, order: &[usize]) -> Self {
-        let mut places = vec![0; nodes];
+        let mut positions = vec![0; nodes];
         for (place, &node) in order.iter().enumerate() {
-            places[node] = place;
+            positions[node] = place;
         }
-        Self { out: String::with_capacity(order.len() * 16), places, extended: false }
+        Self { out: String::with_capacity(order.len() * 16), positions, extended: false }
     }
 
     fn finish(self) -> String {
@@ -144,10 +144,10 @@ impl Writer {
     /// ` "text"`.
     pub(crate) fn quoted(&mut self, text: &str) {
         self.out.push(' ');
-        self.quotes(text);
+        self.push_quoted(text);
     }
 
-    pub(crate) fn quotes(&mut self, text: &str) {
+    pub(crate) fn push_quoted(&mut self, text: &str) {
         self.out.push('"');
         for c in text.chars() {
             match c {
@@ -168,27 +168,27 @@ impl Writer {
     }
 
     /// A bare `_`: an extension.
-    pub(crate) fn blank(&mut self) {
+    pub(crate) fn underscore(&mut self) {
         self.extended = true;
         self.word("_");
     }
 
-    pub(crate) fn number_or_blank(&mut self, x: Option<f64>) {
+    pub(crate) fn number_or_underscore(&mut self, x: Option<f64>) {
         match x {
             Some(x) => self.number(x),
-            None => self.blank(),
+            None => self.underscore(),
         }
     }
 
-    pub(crate) fn quoted_or_blank(&mut self, text: Option<&String>) {
+    pub(crate) fn quoted_or_underscore(&mut self, text: Option<&String>) {
         match text {
             Some(text) => self.quoted(text),
-            None => self.blank(),
+            None => self.underscore(),
         }
     }
 
-    pub(crate) fn place(&mut self, node: usize) {
-        self.integer(self.places[node] as u64);
+    pub(crate) fn node_position(&mut self, node: usize) {
+        self.integer(self.positions[node] as u64);
     }
 
     pub(crate) fn have(&mut self, what: &str) {
@@ -201,16 +201,16 @@ impl Writer {
     fn arguments(&mut self, op: &Op<'_>, segments: bool) {
         for field in op.code.spec().args {
             match field.kind {
-                Kind::Number => self.number(op.numbers[field.at]),
-                Kind::Vector => self.numbers(&op.numbers[field.at..field.at + 3]),
-                Kind::Count => self.integer(op.count.into()),
-                Kind::Segments if op.count == 0 => {}
-                Kind::Segments => {
+                FieldKind::Number => self.number(op.numbers[field.at]),
+                FieldKind::Vector => self.numbers(&op.numbers[field.at..field.at + 3]),
+                FieldKind::Count => self.integer(op.count.into()),
+                FieldKind::Segments if op.count == 0 => {}
+                FieldKind::Segments => {
                     self.extended |= segments;
                     self.integer(op.count.into());
                 }
-                Kind::Solid | Kind::Profile => self.place(op.refs[field.at]),
-                Kind::Text => self.quoted(op.text(field.at)),
+                FieldKind::Solid | FieldKind::Profile => self.node_position(op.refs[field.at]),
+                FieldKind::Text => self.quoted(op.text(field.at)),
             }
         }
     }
@@ -229,16 +229,16 @@ impl Writer {
     }
 
     /// A node in dialect 0.1.
-    fn first(&mut self, node: &Node<'_>, names: bool) {
+    fn node_v0_1(&mut self, node: &Node<'_>, names: bool) {
         let op = &node.op;
         match op.code {
-            Code::Empty | Code::StepImport => self.line("C 0 0 0"),
-            Code::Fillet | Code::Chamfer => {
+            OpCode::Empty | OpCode::StepImport => self.line("C 0 0 0"),
+            OpCode::Fillet | OpCode::Chamfer => {
                 self.line("T");
-                self.place(op.refs[0]);
+                self.node_position(op.refs[0]);
                 self.numbers(&[0.0; 3]);
             }
-            Code::Text2D => {
+            OpCode::Text2D => {
                 self.line("SK");
                 self.numbers(&op.numbers[..9]);
             }
@@ -274,14 +274,14 @@ impl Writer {
             self.word(&ids);
         }
         for &node in order {
-            self.second(&document.nodes[node]);
+            self.node_v0_2(&document.nodes[node]);
         }
     }
 
     /// A node in dialect 0.2.
-    fn second(&mut self, node: &Node<'_>) {
+    fn node_v0_2(&mut self, node: &Node<'_>) {
         let op = &node.op;
-        self.extended |= matches!(op.code, Code::Empty | Code::Text2D | Code::StepImport);
+        self.extended |= matches!(op.code, OpCode::Empty | OpCode::Text2D | OpCode::StepImport);
         self.line(op.code.spec().opcode);
         self.arguments(op, true);
         if op.align() != crate::cad::model::ir::Align::Left {
@@ -294,7 +294,7 @@ impl Writer {
         if let Some(name) = &node.name {
             self.quoted(name);
         }
-        if op.code == Code::Sketch2D {
+        if op.code == OpCode::Sketch2D {
             self.outline(op);
         }
     }

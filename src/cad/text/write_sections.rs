@@ -4,8 +4,8 @@
 
 use super::write::Writer;
 use crate::cad::model::ir::{
-    Background, Effect, Environment, Instance, Joint, Light, Material, Part, Root, Scene, Sections,
-    Surroundings,
+    Background, Effect, Environment, EnvironmentSource, Instance, Joint, Light, Material, Part,
+    Root, Scene, Sections,
 };
 use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS};
 
@@ -37,7 +37,7 @@ impl Writer {
         match (material.density, material.friction) {
             (None, None) => {}
             (density, friction) => {
-                self.number_or_blank(density);
+                self.number_or_underscore(density);
                 if let Some(friction) = friction {
                     self.number(friction);
                 }
@@ -50,14 +50,14 @@ impl Writer {
         if key != name {
             self.extended = true;
             self.key("key");
-            self.quotes(key);
+            self.push_quoted(key);
         }
     }
 
     pub(crate) fn roots(&mut self, sections: &Sections, no_nodes: bool) {
         for Root { node, material, visible } in &sections.roots {
             self.line("ROOT");
-            self.place(*node);
+            self.node_position(*node);
             self.id(material);
             match visible {
                 None => {}
@@ -71,7 +71,7 @@ impl Writer {
         // Without nodes there is no default root to keep away.
         if sections.roots.is_empty() && !no_nodes {
             self.line("ROOT");
-            self.blank();
+            self.underscore();
         }
     }
 
@@ -109,8 +109,8 @@ impl Writer {
     fn part(&mut self, key: &str, part: &Part) {
         self.line("PDEF");
         self.id(&part.id);
-        self.quoted_or_blank(part.name.as_ref());
-        self.place(part.node);
+        self.quoted_or_underscore(part.name.as_ref());
+        self.node_position(part.node);
         if let Some(material) = &part.material {
             self.id(material);
         }
@@ -121,10 +121,10 @@ impl Writer {
         self.line("INST");
         self.id(&instance.id);
         self.id(&instance.part);
-        self.quoted_or_blank(instance.name.as_ref());
+        self.quoted_or_underscore(instance.name.as_ref());
         match &instance.transform {
             Some(transform) => self.numbers(transform.as_flattened()),
-            None => self.blank(),
+            None => self.underscore(),
         }
         if let Some(material) = &instance.material {
             self.id(material);
@@ -149,7 +149,7 @@ impl Writer {
         if let Some(name) = &joint.name {
             self.extended = true;
             self.key("name");
-            self.quotes(name);
+            self.push_quoted(name);
         }
         if joint.state.to_bits() != 0 {
             self.attribute("state", Some(joint.state));
@@ -203,10 +203,10 @@ impl Writer {
     fn environment(&mut self, environment: &Environment) {
         self.line("ENV");
         match &environment.source {
-            Surroundings::Preset(preset) => self.word(preset),
-            Surroundings::Custom(url) => self.quoted(url),
+            EnvironmentSource::Preset(preset) => self.word(preset),
+            EnvironmentSource::Custom(url) => self.quoted(url),
         }
-        self.number_or_blank(environment.intensity);
+        self.number_or_underscore(environment.intensity);
     }
 
     fn background(&mut self, background: &Background) {
@@ -236,7 +236,7 @@ impl Writer {
         }
         match light.numbers {
             [None, Some(second)] => {
-                self.blank();
+                self.underscore();
                 self.number(second);
             }
             [first, second] => {
@@ -265,7 +265,7 @@ impl Writer {
         self.line(opcode);
         self.integer(effect.enabled.into());
         for x in effect.numbers {
-            self.number_or_blank(x);
+            self.number_or_underscore(x);
         }
     }
 
@@ -278,7 +278,7 @@ impl Writer {
             (None, None) => {}
             (Some(fov), None) => self.number(fov),
             (fov, Some(name)) => {
-                self.number_or_blank(fov);
+                self.number_or_underscore(fov);
                 self.quoted(name);
             }
         }
