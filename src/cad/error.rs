@@ -1,67 +1,68 @@
-//! Why a document could not be read or written, and where: section 1, messages of sections 2.1, 3.3,
-//! 6 and 8 to 10.
+//! The errors of reading and writing a document: section 1; messages of sections 2.1, 3.3, 6 and 8 to
+//! 10.
 //!
-//! Three places for three forms: line and column of a text, path of a document, offset of a binary.
+//! Each form has its own kind of position: line and column in text, a path in JSON, a byte offset in
+//! the binary form.
 
 use crate::excerpt::EXCERPT_CHARS;
 use std::fmt;
 
-/// Why a compact text is not a document.
+/// An error in compact text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct ParseError {
-    /// From 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// From 1, in code points.
+    /// The column, counted from 1 in code points.
     pub column: usize,
-    /// What is wrong, in the words of the specification.
+    /// What is wrong, in the words of the specification where it has any.
     pub message: String,
-    /// The opcode that was probably meant, where one is not known.
+    /// The opcode that was probably meant, if the error is an unknown opcode.
     pub suggestion: Option<&'static str>,
 }
 
-/// Why a JSON document is not one of the model, or cannot be written.
+/// A JSON document that does not fit the model, or a document that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct DocumentError {
-    /// Which part: `node 7`, `roots[0].visible`, `document`.
+    /// The part of the document: `node 7`, `roots[0].visible`, `document`.
     pub path: String,
-    /// What is wrong with it.
+    /// What is wrong with that part.
     pub message: String,
 }
 
 impl DocumentError {
-    /// An error about a part of a document.
+    /// Creates an error about one part of a document.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }
 
-/// Why bytes are not a binary document.
+/// An error in a binary document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset}: {message}")]
 pub struct BinaryError {
-    /// From 0.
+    /// The byte offset, counted from 0.
     pub offset: usize,
-    /// What is wrong there.
+    /// What is wrong at that offset.
     pub message: String,
 }
 
-/// Why a file of any kind is not a document.
+/// An error in a file of any format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// In its compact text.
+    /// The file's compact text is invalid.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// In its JSON.
+    /// The file's JSON is invalid.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// In its bytes.
+    /// The file's binary form is invalid.
     #[error(transparent)]
     Binary(#[from] BinaryError),
 }
 
-/// A piece of the input as messages show it: the first 40 code points, and `...` for the rest.
+/// An excerpt of the input for messages: the first 40 code points, then `...` if there are more.
 pub(super) struct Truncated<'a>(pub &'a str);
 
 impl fmt::Display for Truncated<'_> {

@@ -1,4 +1,4 @@
-//! JSON whose geometry is compact text, and files of any kind: section 8.
+//! Hybrid documents (JSON with its geometry as compact text) and files of any format: section 8.
 
 use super::binary;
 use super::error::{DocumentError, Error, ParseError};
@@ -28,7 +28,7 @@ pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Er
     };
     let (nodes, reader) = read_lines(text.as_bytes(), Dialect::Auto)?;
     if let Some(&((line, column), _)) = reader.extra.front() {
-        let message = "XF is not allowed in a hybrid: its JSON has room for the value".to_owned();
+        let message = "XF is not allowed in a hybrid: write the value into its JSON".to_owned();
         return Err(ParseError { line, column, message, suggestion: None }.into());
     }
     let roots = source.member("roots").filter(|roots| roots.shape() != Shape::Null);
@@ -37,13 +37,13 @@ pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Er
     Ok(document.into_owned())
 }
 
-/// Tells a document as a hybrid: the text of its nodes, and JSON of all the rest.
+/// Emits a document as a hybrid: its nodes as compact text, all the rest as JSON.
 pub fn emit_hybrid<S: Sink>(
     document: &Document<'_>,
     sink: &mut S,
 ) -> Result<Result<(), S::Error>, DocumentError> {
     let text = write_geometry(document)?;
-    let mut tell = || {
+    let mut emit = || {
         sink.begin_object()?;
         emit_version(&document.sections, sink)?;
         sink.key("compact")?;
@@ -51,10 +51,10 @@ pub fn emit_hybrid<S: Sink>(
         emit_sections(&document.sections, |node| document.nodes[node].id, sink)?;
         sink.end_object()
     };
-    Ok(tell())
+    Ok(emit())
 }
 
-/// Reads a document from JSON text. Says also whether something unknown was dropped.
+/// Reads a document from JSON text. The flag is true if unknown content was dropped.
 pub fn read_json_lossy(
     text: &str,
     lossy: bool,
@@ -64,7 +64,7 @@ pub fn read_json_lossy(
     Ok((document.into_owned(), dropped))
 }
 
-/// Reads any JSON object, and keeps what of it is not in the model.
+/// Reads any JSON object; content outside the model is kept as [`Document::extra`].
 pub fn read_json_text_kept(text: &str) -> Result<Document<'static>, DocumentError> {
     read_json_kept(parse(text)?)
 }
@@ -88,22 +88,25 @@ fn read_json_value(value: &Value<'_>) -> Result<Document<'static>, Error> {
     Ok(document.into_owned())
 }
 
-/// As [`load`]; JSON is repaired before. What was done is told even where it did not suffice, because
-/// the error speaks of what it was done to. Other forms need no repair.
+/// Like [`load`], but repairs JSON first. Returns the repairs even if reading fails afterwards, because
+/// the error is about the repaired document. Other formats are not repaired.
 pub fn load_repaired(data: &[u8]) -> (Vec<Repair>, Result<Document<'_>, Error>) {
-    let mut done = Vec::new();
-    let document = load_json_repaired(data, &mut done);
-    (done, document)
+    let mut repairs = Vec::new();
+    let document = load_json_repaired(data, &mut repairs);
+    (repairs, document)
 }
 
-fn load_json_repaired<'a>(data: &'a [u8], done: &mut Vec<Repair>) -> Result<Document<'a>, Error> {
+fn load_json_repaired<'a>(
+    data: &'a [u8],
+    repairs: &mut Vec<Repair>,
+) -> Result<Document<'a>, Error> {
     let Some(text) = json_text(data)? else { return load(data) };
     let mut value = parse(text)?;
-    *done = repair(&mut value);
+    *repairs = repair(&mut value);
     read_json_value(&value)
 }
 
-/// Reads a document of any kind, which its first bytes tell: binary, JSON, hybrid or compact text.
+/// Reads a document of any format (binary, JSON, hybrid or compact text), detected by its content.
 pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
     if data.starts_with(&binary::MAGIC) {
         return Ok(binary::read_binary(data)?);
@@ -114,7 +117,7 @@ pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
     }
 }
 
-/// The JSON that a file is, if it is one.
+/// Returns the JSON text of a file, or `None` if the file is binary or compact text.
 fn json_text(data: &[u8]) -> Result<Option<&str>, DocumentError> {
     let rest = data.strip_prefix(BOM).unwrap_or(data);
     if data.starts_with(&binary::MAGIC) || !is_json(rest) {
@@ -127,7 +130,7 @@ fn json_text(data: &[u8]) -> Result<Option<&str>, DocumentError> {
     Ok(Some(text))
 }
 
-/// Whether the first character that is no white space is a brace.
+/// Whether the first character after white space is `{`.
 fn is_json(data: &[u8]) -> bool {
     let end = memchr::memchr(b'{', data).unwrap_or(data.len());
     let blank = std::str::from_utf8(&data[..end]).is_ok_and(|start| start.trim().is_empty());

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! file   = { [ statement ] [ "#" comment ] LF }
-//! statement = [ "$" name "=" ] opcode argument...      a node, numbered from 0
-//!           | directive argument...                    no node
+//! statement = [ "$" name "=" ] opcode argument...      one node, numbered from 0
+//!           | directive argument...                    anything but a node
 //! ```
 //!
-//! | text | means |
+//! | line | meaning |
 //! |---|---|
 //! | `C 50 30 5` | a cube |
 //! | `Y 5 10` | a cylinder, radius 5, height 10 |
-//! | `T 1 25 15 0` | node 1, moved |
-//! | `D 0 2` | node 0 without node 2 |
+//! | `T 1 25 15 0` | node 1, translated |
+//! | `D 0 2` | node 0 minus node 2 |
 //!
 //! ```
 //! use compactwire::cad::{self, Dialect};
@@ -23,20 +23,24 @@
 //! ```
 //!
 //! # Dialects
-//! 0.1 is the specification's, for models to write: the shape and nothing else. 0.2, which a header
-//! selects, is the one that files of the public program are in; with its extension x1 it carries every
-//! document without loss.
+//! Dialect 0.1 is that of the specification, written by language models: it holds the geometry only.
+//! Dialect 0.2 is that of the public program's files and is selected by a header line. With its
+//! extension x1 it holds every document without loss.
 //!
 //! # Modules
-//! `model` is the document and the one table of operations. `text` reads, checks and writes compact
-//! text in both dialects, `json` reads, repairs and writes JSON, and [`binary`] does so for bytes.
-//! `hybrid` is JSON with compact text inside, and recognises which of these a file is. `error` serves
-//! all of them.
+//! Each module imports only those before it in this list; a test of the architecture checks that.
+//!
+//! - `error`: the error types.
+//! - `model`: the document types and the tables of operations and kinds.
+//! - `json`: reads, repairs and writes JSON documents.
+//! - `text`: reads, checks and writes compact text in both dialects.
+//! - [`binary`]: reads and writes the binary form.
+//! - `hybrid`: reads and writes JSON with compact text inside, and detects the format of a file.
 //!
 //! # Where we differ
-//! The specification contradicts itself in places; what is settled, and why, is a list in
-//! `docs/cad.md`: only lines that make a node count, any order of ids is renumbered, columns are told
-//! with every error.
+//! The specification contradicts itself in places; `docs/cad.md` lists each decision with its reason.
+//! Among them: only lines that define a node are counted, ids in any order are renumbered, and every
+//! error has a column.
 
 pub mod binary;
 mod error;

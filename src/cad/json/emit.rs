@@ -1,7 +1,7 @@
-//! The model as JSON: its canonical form. Section 2.
+//! Emits a document as events of its canonical JSON form: section 2.
 //!
-//! Told to a sink, so that one writer makes text and the objects of another language. Numbers that are
-//! integers are told as integers, as they are written in the specification.
+//! The events go to a sink, so the same code writes text and creates the objects of another language.
+//! Numbers without a fraction are emitted as integers, as the specification writes them.
 
 use crate::cad::model::ir::{
     Background, Camera, Document, EnvironmentSource, Instance, Joint, Light, Material, Node, Op,
@@ -13,7 +13,7 @@ use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::walk::Sink;
 use std::collections::BTreeMap;
 
-/// Tells what of a document is in the model.
+/// Emits the document without its values outside the model.
 pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
     let id = |node: usize| document.nodes[node].id;
     sink.begin_object()?;
@@ -21,7 +21,7 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
     sink.key("nodes")?;
     sink.begin_object()?;
     let mut order: Vec<_> = (0..document.nodes.len()).collect();
-    // By ascending id, which is the order of lines already unless there are IDS.
+    // Ids ascend already unless the document comes from a text with IDS or from bytes.
     order.sort_by_key(|&node| id(node));
     let mut digits = String::new();
     for node in order {
@@ -35,7 +35,7 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
     sink.end_object()
 }
 
-/// Tells a document without its nodes.
+/// Emits the document without its nodes.
 pub fn emit_without_nodes<S: Sink>(
     sections: &Sections,
     id: impl Fn(usize) -> u64,
@@ -47,7 +47,7 @@ pub fn emit_without_nodes<S: Sink>(
     sink.end_object()
 }
 
-/// Tells what is in the model besides nodes and version.
+/// Emits the member `version`.
 pub(crate) fn emit_version<S: Sink>(sections: &Sections, sink: &mut S) -> Result<(), S::Error> {
     sink.key("version")?;
     sink.string(sections.version.as_deref().unwrap_or("0.1"))
@@ -59,7 +59,7 @@ fn write_id(out: &mut String, id: u64) {
     let _ = write!(out, "{id}");
 }
 
-/// Tells a node; `id` gives the id of each node that it uses.
+/// Emits a node. `id` maps the index of a node to its id.
 pub fn emit_node<S: Sink>(
     node: &Node<'_>,
     id: impl Fn(usize) -> u64,
@@ -199,13 +199,13 @@ fn map<S: Sink, T>(
     name: &str,
     map: &BTreeMap<String, T>,
     sink: &mut S,
-    tell: impl Fn(&T, &mut S) -> Result<(), S::Error>,
+    emit: impl Fn(&T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_object()?;
     for (key, value) in map {
         sink.key(key)?;
-        tell(value, sink)?;
+        emit(value, sink)?;
     }
     sink.end_object()
 }
@@ -214,14 +214,15 @@ fn array<S: Sink, T>(
     name: &str,
     items: &[T],
     sink: &mut S,
-    tell: impl Fn(&T, &mut S) -> Result<(), S::Error>,
+    emit: impl Fn(&T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_array()?;
-    items.iter().try_for_each(|item| tell(item, sink))?;
+    items.iter().try_for_each(|item| emit(item, sink))?;
     sink.end_array()
 }
 
+/// Emits the members of all sections but `version` and `nodes`.
 pub(crate) fn emit_sections<S: Sink>(
     sections: &Sections,
     id: impl Fn(usize) -> u64,

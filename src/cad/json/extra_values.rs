@@ -1,8 +1,8 @@
-//! What the model does not have, and a text carries all the same: lines `XF pointer json`. Section 12.
+//! Values outside the model, which text writes as lines `XF pointer json`. Section 12.
 //!
-//! Once the whole text is read, the value at each RFC 6901 pointer is set, in the order of lines. Only
-//! containers on the way to a pointer are opened, each once, so that many pointers into a large
-//! document take no longer than its size.
+//! After the whole text is read, the value at each RFC 6901 pointer is set, in the order of lines.
+//! Only the containers on the path of a pointer are expanded, each once, so many pointers into a large
+//! document take time linear in its size.
 
 use super::emit::emit_model;
 use crate::cad::error::ParseError;
@@ -13,23 +13,23 @@ use crate::walk::Sink;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Line and column of a pointer.
+/// The line and column of a pointer in the text.
 pub(crate) type Position = (usize, usize);
 
-/// How deep a value at this pointer may nest, so that the document stays as deep as JSON may be.
+/// The limits for a value at this pointer: the whole document must not nest deeper than JSON may.
 pub(crate) fn depth_left(pointer: &str) -> Limits {
     let limits = Limits::default();
     let steps = pointer.bytes().filter(|&c| c == b'/').count();
     Limits { max_depth: limits.max_depth.saturating_sub(steps), ..limits }
 }
 
-/// Whether it is a pointer: nothing, or steps that each begin with `/`; `~` only as `~0` and `~1`.
+/// Whether the text is a pointer: empty, or steps that begin with `/`, with `~` only in `~0` and `~1`.
 pub(crate) fn is_pointer(text: &str) -> bool {
     let escapes = |rest: &str| rest.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(escapes)
 }
 
-/// A member name as a step of a pointer.
+/// Escapes a member key as a step of a pointer.
 pub(crate) fn step(name: &str) -> Cow<'_, str> {
     if name.contains(['~', '/']) {
         return Cow::Owned(name.replace('~', "~0").replace('/', "~1"));
@@ -46,7 +46,7 @@ fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
-/// Tells a document, with what is not in the model.
+/// Emits a document with its values outside the model.
 pub fn emit_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
     if document.extra.is_empty() {
         emit_model(document, sink)
@@ -55,8 +55,8 @@ pub fn emit_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(
     }
 }
 
-/// The document with its extras, as JSON. An extra without a place in it is left out; a reader has
-/// none such.
+/// Returns the document with its values outside the model, as JSON. Values whose pointer does not
+/// match the document are left out; documents from a reader have no such pointers.
 fn with_extra_values(document: &Document<'_>) -> Value<'static> {
     let mut tree = Tree::of(document);
     for extra in &document.extra {
@@ -65,35 +65,36 @@ fn with_extra_values(document: &Document<'_>) -> Value<'static> {
     tree.into_value()
 }
 
-/// Checks that each extra has a place in the document.
+/// Checks that each pointer matches the document.
 pub(crate) fn check_pointers(
     document: &Document<'_>,
-    places: &[Position],
+    positions: &[Position],
 ) -> Result<(), ParseError> {
-    unresolved_pointers(document, places, 1).pop().map_or(Ok(()), Err)
+    unresolved_pointers(document, positions, 1).pop().map_or(Ok(()), Err)
 }
 
-/// The extras without a place in the document, at most `limit`; later ones are set without them.
+/// Returns an error for each pointer that does not match the document, at most `limit`. Values with
+/// such pointers are skipped, and later ones are applied.
 pub(crate) fn unresolved_pointers(
     document: &Document<'_>,
-    places: &[Position],
+    positions: &[Position],
     limit: usize,
 ) -> Vec<ParseError> {
     if document.extra.is_empty() {
         return Vec::new();
     }
     let mut tree = Tree::of(document);
-    let extras = document.extra.iter().zip(places);
-    let lost = extras.filter(|(extra, _)| !tree.set(&extra.pointer, &extra.value));
-    let told = lost.map(|(extra, &(line, column))| {
+    let extras = document.extra.iter().zip(positions);
+    let unmatched = extras.filter(|(extra, _)| !tree.set(&extra.pointer, &extra.value));
+    let errors = unmatched.map(|(extra, &(line, column))| {
         let pointer = crate::cad::error::Truncated(&extra.pointer);
         let message = format!("pointer \"{pointer}\" does not match the document");
         ParseError { line, column, message, suggestion: None }
     });
-    told.take(limit).collect()
+    errors.take(limit).collect()
 }
 
-/// The values at these pointers, none of which is within another.
+/// Takes the values at these pointers, none of which is inside another.
 pub(crate) fn take_values(value: Value<'static>, pointers: Vec<String>) -> Vec<Extra> {
     let mut tree = Tree::Value(value);
     let taken = pointers.into_iter().filter_map(|pointer| {
@@ -104,11 +105,11 @@ pub(crate) fn take_values(value: Value<'static>, pointers: Vec<String>) -> Vec<E
     taken.collect()
 }
 
-/// A value whose containers are opened where a pointer leads through them.
+/// A JSON value whose containers are expanded on the path of a pointer.
 enum Tree {
     Value(Value<'static>),
     Array(Vec<Tree>),
-    /// Members by name, with their place in the order.
+    /// Members by key, with their index in the order.
     Object(HashMap<Cow<'static, str>, (usize, Tree)>),
 }
 
@@ -119,10 +120,10 @@ impl Tree {
         Self::Value(builder.finish().unwrap_or(Value::Null))
     }
 
-    /// Opens a container, one level.
+    /// Expands a container by one level.
     fn expand(&mut self) {
-        let closed = Tree::Value(Value::Null);
-        *self = match std::mem::replace(self, closed) {
+        let empty = Tree::Value(Value::Null);
+        *self = match std::mem::replace(self, empty) {
             Self::Value(Value::Array(items)) => {
                 Self::Array(items.into_iter().map(Self::Value).collect())
             }
@@ -147,8 +148,8 @@ impl Tree {
         steps(pointer).try_fold(self, |tree, step| tree.child(&step))
     }
 
-    /// Sets a value: a member may be new, all before it must be there, and a document is an object.
-    /// Says whether it could.
+    /// Sets the value at a pointer and returns true if the pointer matches: all its steps but the last
+    /// must exist, and the last may be a new member. The whole document can only become an object.
     fn set(&mut self, pointer: &str, value: &Value<'static>) -> bool {
         let value = Self::Value(value.clone());
         let (parent, last) = pointer.rsplit_once('/').unwrap_or(("", ""));
@@ -189,7 +190,7 @@ impl Tree {
     }
 }
 
-/// A place in an array.
+/// Parses a step as an index of an array.
 fn index(step: &str) -> Option<usize> {
     let plain = step == "0" || !step.starts_with('0');
     let digits = plain && step.bytes().all(|c| c.is_ascii_digit());
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_sets_what_it_leads_to() {
+    fn setting_a_pointer_changes_the_value_it_names() {
         for (json, pointer, new, wanted) in [
             ("{\"a\":1}", "", "{}", "{}"),
             ("{\"a\":1}", "/a", "2", "{\"a\":2}"),
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_without_a_place_sets_nothing() {
+    fn setting_a_pointer_that_does_not_match_fails() {
         for (json, pointer) in [
             ("{}", ""),
             ("{\"a\":1}", "/a/b"),
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_reads_back() {
+    fn escaped_steps_unescape_to_the_same_name() {
         for name in ["a", "", "~", "/", "~1", "a/b~c", "~01"] {
             let pointer = format!("/{}", step(name));
             assert!(is_pointer(&pointer));

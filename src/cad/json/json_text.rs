@@ -1,4 +1,4 @@
-//! JSON text: what a document is written as, and read from. Sections 2.1 and 4.3.
+//! Writes documents as JSON text, and parses JSON text. Sections 2.1 and 4.3.
 
 use super::extra_values::emit_document;
 use crate::cad::error::DocumentError;
@@ -7,17 +7,17 @@ use crate::cad::model::number;
 use crate::json::{Escape, write_string};
 use crate::walk::Sink;
 
-/// A document as JSON text: no spaces, ids ascending, numbers as in section 4.3.
+/// Writes a document as JSON text: without spaces, ids ascending, numbers as in section 4.3.
 pub fn write_json(document: &Document<'_>) -> String {
     let mut text = Text { out: String::new(), comma: false };
     let Ok(()) = emit_document(document, &mut text);
     text.out
 }
 
-/// Writes the JSON that it is told.
+/// A sink that writes JSON text.
 struct Text {
     out: String,
-    /// Whether a comma comes before the next value or key.
+    /// Whether the next value or key needs a comma before it.
     comma: bool,
 }
 
@@ -55,7 +55,7 @@ impl Sink for Text {
     }
 
     fn float(&mut self, value: f64) -> Result<(), Self::Error> {
-        // Readers of JSON take `-0` for an integer, which has no sign at zero.
+        // JSON readers parse `-0` as the integer 0, which loses the sign.
         if value == 0.0 && value.is_sign_negative() {
             self.raw("-0.0");
             return Ok(());
@@ -103,14 +103,14 @@ impl Sink for Text {
     }
 }
 
-/// Reads JSON text into a value, with the errors of a document. A byte order mark and white space of
-/// any kind may stand before it: section 8.
+/// Parses JSON text, with errors about the document. A byte order mark and Unicode white space are
+/// allowed before the text: section 8.
 pub(crate) fn parse(text: &str) -> Result<crate::value::Value<'static>, DocumentError> {
     use crate::json::{Limits, Problem, parse};
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     parse(text, Limits::default()).map_err(|error| {
         let message = match &error.problem {
-            // Quoted, and cut where it is long.
+            // The problem quotes the key and truncates a long one.
             Problem::Duplicate(key) => format!("duplicate key {key}"),
             _ => format!("invalid JSON: {error}"),
         };

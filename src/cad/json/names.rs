@@ -1,9 +1,9 @@
-//! The names of the JSON form, for those who keep one object per name.
+//! The names of the JSON form, for callers that intern them.
 
 use crate::cad::model::kinds::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
 use crate::cad::model::operations::OP_SPECS;
 
-/// Every name that the JSON form can have that is not the user's.
+/// All member names and enumeration values of the JSON form.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let ops = OP_SPECS.iter().flat_map(|spec| {
         let options = spec.options.iter().map(|option| option.name);

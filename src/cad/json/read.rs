@@ -1,8 +1,8 @@
-//! A JSON document into the model, checked: sections 2 and 2.1.
+//! Reads and checks a JSON document: sections 2 and 2.1.
 //!
-//! What is not in the model is an error that names it; with `lossy`, unknown fields are dropped and
-//! unknown operations become `Empty`, and whoever asks is told that it happened. A document that is
-//! kept has the same gaps, and besides the values that belong there.
+//! Unknown fields and operations are errors by default. With `lossy`, unknown fields are dropped and
+//! unknown operations become `Empty`; the result says whether that happened. [`read_json_kept`] does
+//! the same, and keeps the unknown values with their pointers.
 
 use super::extra_values::{self, step};
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
@@ -19,19 +19,19 @@ use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-/// Reads a document. Says also whether something unknown was dropped.
+/// Reads a document. The flag is true if unknown content was dropped.
 pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
     let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
     let document = reader.document(source)?;
     Ok((document, reader.dropped))
 }
 
-/// Reads any JSON object: what of it is not in the model becomes [`Document::extra`]. Section 12.
+/// Reads any JSON object. Values outside the model become [`Document::extra`]. Section 12.
 pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     let mut reader = Reader::new(Unknown::Keep);
     let mut document = Document::default();
     if value.as_object().is_some() && value.get("nodes").is_none() {
-        // What a text is read to has nodes always.
+        // A document read from text always has `nodes`, so the whole object is one extra value.
         reader.kept.push(String::new());
     } else {
         document = reader.document(&value)?.into_owned();
@@ -44,8 +44,8 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     Ok(document)
 }
 
-/// Reads the sections of a hybrid document over those of its text. Its member `compact` is read
-/// before, and gave these nodes.
+/// Reads the sections of a hybrid document into `sections`, replacing those of its text. `nodes` are
+/// the nodes of its member `compact`, which is read before.
 pub(crate) fn read_sections<'a, S: Source<'a>>(
     source: S,
     nodes: &[Node<'_>],
@@ -62,13 +62,13 @@ pub(crate) fn read_sections<'a, S: Source<'a>>(
         }
     }
     let index = Index::new(nodes.iter().map(|node| node.id));
-    let given = reader.sections(&mut object, &index)?;
-    reader.finish(&object)?;
-    given.replace_in(sections);
+    let present = reader.sections(&mut object, &index)?;
+    reader.check_unknown_fields(&object)?;
+    present.replace_in(sections);
     Ok(())
 }
 
-/// Nodes by id.
+/// The indexes of nodes by id.
 #[derive(Default)]
 pub(crate) struct Index(Vec<(u64, usize)>);
 
@@ -81,7 +81,7 @@ impl Index {
 
     #[inline]
     pub(crate) fn get(&self, id: u64) -> Option<usize> {
-        // Ids usually follow each other.
+        // Ids are usually consecutive.
         let first = self.0.first()?.0;
         let guess = usize::try_from(id.checked_sub(first)?).ok()?;
         match self.0.get(guess) {
@@ -94,7 +94,7 @@ impl Index {
     }
 }
 
-/// The sections that a document has.
+/// The sections that are present in a JSON document.
 #[derive(Default)]
 struct PresentSections {
     version: Option<String>,
@@ -109,11 +109,11 @@ struct PresentSections {
 }
 
 impl PresentSections {
-    /// Replaces the sections that are given.
+    /// Replaces those of `sections` that are present here.
     fn replace_in(self, sections: &mut Sections) {
-        fn put<T>(slot: &mut T, given: Option<T>) {
-            if let Some(given) = given {
-                *slot = given;
+        fn put<T>(slot: &mut T, present: Option<T>) {
+            if let Some(section) = present {
+                *slot = section;
             }
         }
         put(&mut sections.version, self.version.map(Some));
@@ -128,20 +128,21 @@ impl PresentSections {
     }
 }
 
-/// What is done about what is not in the model.
+/// How content outside the model is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unknown {
+    /// It is an error.
     Refuse,
-    /// Fields and operations are dropped.
+    /// Unknown fields and operations are dropped.
     Drop,
-    /// Everything is kept by its pointer.
+    /// Everything is kept with its pointer.
     Keep,
 }
 
 pub(crate) struct Reader {
     unknown: Unknown,
     dropped: bool,
-    /// Pointers; a later one may be within an earlier one, or the other way round.
+    /// Pointers to kept values; one may be inside another, in any order.
     kept: Vec<String>,
 }
 
@@ -159,16 +160,16 @@ impl Reader {
             })?
             .unwrap_or_default();
         self.check_node_kinds(&mut nodes)?;
-        let given = self.sections(&mut object, &index)?;
-        self.finish(&object)?;
+        let present = self.sections(&mut object, &index)?;
+        self.check_unknown_fields(&object)?;
         self.break_cycles(&mut nodes)?;
         let mut sections = Sections::default();
-        given.replace_in(&mut sections);
+        present.replace_in(&mut sections);
         Ok(Document { nodes, sections, extra: Vec::new() })
     }
 
-    /// What `read` gives. Where that does not fit the model and is to be kept: nothing, and the place
-    /// is kept whole.
+    /// Returns the result of `read`. If that is an error and unknown content is kept, returns `None`
+    /// and keeps the whole value at `path`.
     #[inline]
     fn or_keep_whole<T>(
         &mut self,
@@ -186,19 +187,19 @@ impl Reader {
         }
     }
 
-    /// Keeps an operation whole: a solid without a shape stands in its place.
+    /// Keeps the whole operation of a node, and replaces it by `Empty`.
     fn keep_op_whole(&mut self, node: &mut Node<'_>) {
         self.kept.push(Path::Op(node.id).pointer());
         node.op = Op::new(OpCode::Empty);
     }
 
-    /// Checks that sketches are where sketches are wanted, and solids where solids are.
+    /// Checks that references to sketches and solids name nodes of that kind.
     fn check_node_kinds(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
         if self.unknown != Unknown::Keep {
             return check_kinds(nodes);
         }
         for i in 0..nodes.len() {
-            // Only solids use other nodes, so that one more `Empty` is wrong nowhere.
+            // Nodes that use others are solids, and `Empty` is one, so their users stay valid.
             if kind_fault(nodes, &nodes[i]).is_some() {
                 self.keep_op_whole(&mut nodes[i]);
             }
@@ -206,28 +207,31 @@ impl Reader {
         Ok(())
     }
 
-    /// Checks that references make no cycle.
+    /// Checks that references form no cycle; if unknown content is kept, removes cycles.
     fn break_cycles(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
         if self.unknown != Unknown::Keep {
-            return writing_order::check(nodes);
+            return writing_order::check_acyclic(nodes);
         }
-        for node in writing_order::behind_cycles(nodes) {
+        for node in writing_order::nodes_with_cycles(nodes) {
             self.keep_op_whole(&mut nodes[node]);
         }
         Ok(())
     }
 
-    /// Checks that an object had no other members than those that were asked for.
+    /// Checks that the object has no members that were not read.
     #[inline]
-    pub(crate) fn finish<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+    pub(crate) fn check_unknown_fields<'a, S: Source<'a>>(
+        &mut self,
+        object: &Object<'_, S>,
+    ) -> Result<()> {
         if object.found == object.source.size() {
             return Ok(());
         }
-        self.unknown(object)
+        self.handle_unknown_fields(object)
     }
 
     #[cold]
-    fn unknown<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+    fn handle_unknown_fields<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
         self.dropped = true;
         if self.unknown == Unknown::Drop {
             return Ok(());
@@ -243,7 +247,7 @@ impl Reader {
         })
     }
 
-    /// A vector of numbers called by these names.
+    /// Reads an object of exactly these numbers.
     #[inline]
     fn vector<'a, S: Source<'a>, const N: usize>(
         &mut self,
@@ -253,7 +257,7 @@ impl Reader {
     ) -> Result<[f64; N]> {
         let mut object = Object::new(source, path)?;
         let vector = object.numbers(names)?;
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(vector)
     }
 
@@ -269,7 +273,7 @@ impl Reader {
         self.vector(o.need(name)?, ["x", "y"], &o.path.field(name))
     }
 
-    /// All nodes by ascending id, and their index.
+    /// Reads all nodes by ascending id, and indexes them.
     fn nodes<'a, S: Source<'a>>(
         &mut self,
         source: S,
@@ -321,7 +325,7 @@ impl Reader {
         }
         let path = Path::Op(key);
         let op = self.or_keep_whole(&path, |reader| reader.op(op, &path, index))?;
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(Node { id: key, name, op: op.unwrap_or_else(|| Op::new(OpCode::Empty)) })
     }
 
@@ -378,7 +382,7 @@ impl Reader {
             }
             _ => {}
         }
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(op)
     }
 
@@ -401,12 +405,12 @@ impl Reader {
                 }),
                 _ => None,
             };
-            reader.finish(&object)?;
+            reader.check_unknown_fields(&object)?;
             Ok(Segment { start, end, arc })
         })
     }
 
-    /// An array, element by element.
+    /// Reads an array, element by element.
     pub(crate) fn array<'a, S: Source<'a>, T>(
         &mut self,
         source: &S,
@@ -425,7 +429,7 @@ impl Reader {
         Ok(items)
     }
 
-    /// An object whose keys are the caller's.
+    /// Reads an object with arbitrary keys.
     fn map<'a, S: Source<'a>, T>(
         &mut self,
         source: S,
@@ -476,7 +480,7 @@ impl Reader {
         })
     }
 
-    /// A section, if the document has it.
+    /// Reads a section, if the document has it.
     fn section<'a, S: Source<'a>, T>(
         &mut self,
         object: &mut Object<'_, S>,
@@ -498,7 +502,7 @@ pub(crate) fn missing_node(path: &Path<'_>, field: &str, id: u64) -> DocumentErr
     path.fault(format!("{field} references node {id}, which does not exist"))
 }
 
-/// Checks that sketches are where sketches are wanted, and solids where solids are.
+/// Checks that references to sketches and solids name nodes of that kind.
 pub(crate) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
     nodes.iter().find_map(|node| kind_fault(nodes, node)).map_or(Ok(()), Err)
 }

@@ -1,4 +1,4 @@
-//! The sections of a document besides its nodes, out of JSON: sections 2 and 2.1.
+//! Reads the sections of a JSON document other than its nodes: sections 2 and 2.1.
 
 use super::object::{Object, Path, Result, boolean, node_id, numbers};
 use super::read::{Index, Reader, missing_node};
@@ -21,7 +21,7 @@ impl Reader {
             density: object.optional_number("density")?,
             friction: object.optional_number("friction")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(material)
     }
 
@@ -38,7 +38,7 @@ impl Reader {
             material: object.string("material")?,
             visible: object.optional_bool("visible")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(root)
     }
 
@@ -56,7 +56,7 @@ impl Reader {
             node: shown_node(&mut object, index)?,
             material: object.optional_string("defaultMaterial")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(part)
     }
 
@@ -73,7 +73,7 @@ impl Reader {
                 for (slot, name) in transform.iter_mut().zip(names) {
                     *slot = self.v3(&mut object, name)?;
                 }
-                self.finish(&object)?;
+                self.check_unknown_fields(&object)?;
                 Some(transform)
             }
         };
@@ -84,7 +84,7 @@ impl Reader {
             transform,
             material: object.optional_string("material")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(instance)
     }
 
@@ -103,7 +103,7 @@ impl Reader {
             limits,
             state: object.number("state")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(joint)
     }
 
@@ -117,7 +117,7 @@ impl Reader {
         let axis = if JOINTS[kind].axis { self.v3(&mut object, "axis")? } else { [0.0; 3] };
         let limits = if JOINTS[kind].limits { object.get("limits") } else { None };
         let limits = limits.map(|source| numbers(&source, &path.field("limits"))).transpose()?;
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok((kind, axis, limits))
     }
 
@@ -141,7 +141,7 @@ impl Reader {
             scene.cameras =
                 Some(self.array(&source, &path.field("cameraPresets"), Self::camera)?);
         }
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(scene)
     }
 
@@ -159,7 +159,7 @@ impl Reader {
             EnvironmentSource::Custom(object.string("url")?)
         };
         let intensity = object.optional_number("intensity")?;
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(Environment { source, intensity })
     }
 
@@ -174,7 +174,7 @@ impl Reader {
             2 => Background::Solid(color(&mut object, "color")?),
             _ => Background::Gradient([color(&mut object, "top")?, color(&mut object, "bottom")?]),
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(background)
     }
 
@@ -195,7 +195,7 @@ impl Reader {
             enabled: object.optional_bool("enabled")?,
             shadow: object.optional_bool("castShadow")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(light)
     }
 
@@ -219,7 +219,7 @@ impl Reader {
                 object.optional_number(name)?
             };
         }
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok((kind, vectors, numbers))
     }
 
@@ -233,12 +233,12 @@ impl Reader {
             let enabled = boolean(&effect.need("enabled")?, &path.field("enabled"))?;
             let [first, second] = spec.numbers;
             let numbers = [effect.optional_number(first)?, effect.optional_number(second)?];
-            self.finish(&effect)?;
+            self.check_unknown_fields(&effect)?;
             *slot = Some(Effect { enabled, numbers });
         }
         post.tone = object.optional_word("toneMapping", &TONES, "a tone mapping")?;
         post.exposure = object.optional_number("exposure")?;
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(post)
     }
 
@@ -254,12 +254,12 @@ impl Reader {
             target: self.v3(&mut object, "target")?,
             fov: object.optional_number("fov")?,
         };
-        self.finish(&object)?;
+        self.check_unknown_fields(&object)?;
         Ok(camera)
     }
 }
 
-/// The node that a root or a part shows.
+/// Reads the member `root` of a root or a part definition, a reference to a node.
 fn shown_node<'a, S: Source<'a>>(object: &mut Object<'_, S>, index: &Index) -> Result<usize> {
     let path = object.path;
     let id = node_id(&object.need("root")?, &path.field("root"))?;

@@ -1,58 +1,59 @@
-//! What a JSON document is read from: a tree of values, or the objects of another language.
+//! The input of the JSON reader: a tree of values, or the objects of another language.
 //!
-//! The model asks for members by name and never walks into what it does not know, so that depth and
-//! size of what is unknown cost nothing.
+//! The reader asks for members by name and never visits unknown ones, so the depth and size of unknown
+//! members cost nothing.
 
 use crate::cad::model::number;
 use crate::value::Value;
 use std::borrow::Cow;
 
-/// What a value is.
+/// The type of a value, and its content if it is a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape<'a> {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer beyond [`Shape::Int`]: as an id, where it can be one, and as [`double`] has it.
+    /// An integer outside the range of [`Shape::Int`]: its value as an id if it can be one, and the
+    /// result of [`double`].
     Big(Option<u64>, Option<f64>),
-    /// Another number.
+    /// A number with a fraction or exponent.
     Float(f64),
-    /// A text.
+    /// A string.
     Text(Cow<'a, str>),
-    /// Elements.
+    /// An array.
     Array,
-    /// Members.
+    /// An object.
     Object,
-    /// Nothing that JSON knows.
+    /// A value that JSON does not have.
     Other,
 }
 
-/// A value to read from.
+/// A JSON-like value to read from.
 pub trait Source<'a>: Sized {
-    /// What it is. Of a text this may be a copy; the next three are without.
+    /// Returns the type and content. This may copy a string; the next three methods do not.
     fn shape(&self) -> Shape<'a>;
-    /// Whether it is nothing.
+    /// Whether the value is null.
     fn is_null(&self) -> bool;
-    /// Whether it has members.
+    /// Whether the value is an object.
     fn is_object(&self) -> bool;
-    /// What `look` makes of it, if it is a text.
+    /// Calls `look` with the string and returns its result; `None` if the value is not a string.
     fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R>;
-    /// How many members or elements it has.
+    /// The number of members or elements.
     fn size(&self) -> usize;
-    /// The member of this name.
+    /// Returns a member of an object by its key.
     fn member(&self, name: &'static str) -> Option<Self>;
-    /// An element.
+    /// Returns an element of an array.
     fn element(&self, index: usize) -> Option<Self>;
-    /// All members in their order, with their names; `None` for a name that is no text.
+    /// Visits all members in order. The key is `None` if it is not a string.
     fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
 }
 
-/// The double that an integer in decimal is: exactly, or because it is the text of that double, which
-/// ends in zeros above 2^53 (section 4.3). `None` where it would become another number; infinity where
-/// it is beyond all.
+/// Converts a decimal integer to a double. The double must equal the integer, or be written with these
+/// digits (above 2^53 its text ends in zeros: section 4.3); otherwise the result is `None`. Integers
+/// beyond the range of doubles become infinity.
 #[must_use]
 pub fn double(digits: &str) -> Option<f64> {
     let x: f64 = digits.parse().unwrap_or(f64::INFINITY);
@@ -113,12 +114,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_integer_is_a_double_exactly_or_not_at_all() {
+    fn integers_convert_to_doubles_only_exactly() {
         for (digits, x) in [
             ("9007199254740993", None),
             ("9007199254740994", Some(9_007_199_254_740_994.0)),
             ("-18446744073709551616", Some(-18_446_744_073_709_551_616.0)),
-            // What the text of 2^69 is.
+            // The text of 2^69.
             ("590295810358705700000", Some(590_295_810_358_705_651_712.0)),
             ("590295810358705700001", None),
         ] {

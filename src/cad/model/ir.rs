@@ -1,8 +1,8 @@
-//! The model: one document, whatever form it came in. Section 2.
+//! The types of a document, the same for every format: section 2.
 //!
-//! Invariants of a [`Document`] that a reader made: references are indexes of existing nodes of the
-//! right kind, there is no cycle, numbers are finite, ids are distinct. Nodes know each other by index,
-//! so that no form has to look up another's ids.
+//! Invariants of a [`Document`] that a reader returns: references are indexes of existing nodes of the
+//! right kind, there is no cycle, numbers are finite, ids are distinct. Nodes refer to each other by
+//! index, so no writer has to look up ids.
 
 use super::operations::OpCode;
 use crate::cad::error::{DocumentError, Truncated};
@@ -10,83 +10,83 @@ use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Three numbers: x, y, z.
+/// A vector: x, y, z.
 pub type V3 = [f64; 3];
 
-/// Two numbers: x, y.
+/// A point or vector of the plane: x, y.
 pub type V2 = [f64; 2];
 
-/// How many numbers the longest operation takes.
+/// The largest count of numbers that an operation has.
 pub(crate) const NUMBERS: usize = 10;
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document<'a> {
-    /// The geometry.
+    /// The nodes of the geometry.
     pub nodes: Vec<Node<'a>>,
-    /// All the rest.
+    /// Everything else that the model has.
     pub sections: Sections,
-    /// What the model does not have, set over it in this order. Only a text has any, and a document
-    /// that is read to be kept; the other forms refuse it.
+    /// Values outside the model, applied to the JSON document in this order. Only `XF` lines of dialect
+    /// 0.2 and [`read_json_kept`](crate::cad::read_json_kept) produce them; other formats refuse them.
     pub extra: Vec<Extra>,
 }
 
-/// A value that is not of the model.
+/// A value outside the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extra {
-    /// Where in the JSON document: RFC 6901.
+    /// Its place in the JSON document, as an RFC 6901 pointer.
     pub pointer: String,
-    /// What is there.
+    /// The value.
     pub value: Value<'static>,
 }
 
 /// A node of the graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<'a> {
-    /// Its id in JSON.
+    /// The id that the node has in JSON.
     pub id: u64,
-    /// Its name.
+    /// The optional name.
     pub name: Option<Cow<'a, str>>,
-    /// What it does.
+    /// The operation.
     pub op: Op<'a>,
 }
 
-/// An operation. What the slots mean is in the table of `ops`, by the code; the rest are unused.
+/// An operation. The table in `operations` says which slots the code uses and what they mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Op<'a> {
-    /// Which one.
+    /// Which operation.
     pub code: OpCode,
-    /// `segments` or `count`.
+    /// The field `segments` or `count`.
     pub count: u32,
-    /// Indexes of other nodes.
+    /// Indexes of the nodes that the operation uses.
     pub refs: [usize; 2],
-    /// Its numbers and vectors, one after the other.
+    /// Numbers and vectors, in sequence.
     pub numbers: [f64; NUMBERS],
-    /// What few operations have.
+    /// The fields that few operations have.
     pub details: Option<Box<OpDetails<'a>>>,
 }
 
-/// What few operations have.
+/// The fields that few operations have, boxed to keep [`Op`] small.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OpDetails<'a> {
-    /// Of a sketch.
+    /// The segments of a sketch.
     pub segments: Vec<Segment>,
-    /// `text` and `font`, or `path`.
+    /// The fields `text` and `font`, or `path`.
     pub texts: [Cow<'a, str>; 2],
     /// `twist_angle` (radians) and `scale_end`, or `letter_spacing` and `line_spacing`.
     pub options: [Option<f64>; 2],
-    /// Of a text.
+    /// The alignment of a text.
     pub align: Align,
 }
 
 impl<'a> Op<'a> {
-    /// An operation with zero in every slot.
+    /// Creates an operation with zero in every slot.
     #[inline]
     pub(crate) fn new(code: OpCode) -> Self {
         Self { code, count: 0, refs: [0; 2], numbers: [0.0; NUMBERS], details: None }
     }
 
-    /// The references that it uses.
+    /// The references that the operation has.
     #[inline]
     pub(crate) fn refs(&self) -> &[usize] {
         let count = match self.code {
@@ -104,12 +104,12 @@ impl<'a> Op<'a> {
         &self.refs[..count]
     }
 
-    /// Makes room for what few operations have.
+    /// The rare fields, created if absent.
     pub(crate) fn details_mut(&mut self) -> &mut OpDetails<'a> {
         self.details.get_or_insert_with(Box::default)
     }
 
-    /// The options that are present.
+    /// The optional numbers; `None` is absent.
     pub(crate) fn options(&self) -> [Option<f64>; 2] {
         self.details.as_ref().map_or([None; 2], |details| details.options)
     }
@@ -119,7 +119,7 @@ impl<'a> Op<'a> {
         self.details.as_ref().map_or(Align::Left, |details| details.align)
     }
 
-    /// One of its texts.
+    /// A string field by its slot; empty if absent.
     pub(crate) fn text(&self, at: usize) -> &str {
         self.details.as_ref().map_or("", |details| &details.texts[at])
     }
@@ -131,7 +131,7 @@ impl<'a> Op<'a> {
 }
 
 impl Document<'_> {
-    /// Raises for what the model does not have: only dialect 0.2 carries that.
+    /// Returns an error if the document has values outside the model: only dialect 0.2 can hold them.
     pub(crate) fn refuse_extra(&self, form: &str) -> Result<(), DocumentError> {
         let Some(extra) = self.extra.first() else { return Ok(()) };
         let pointer = Truncated(&extra.pointer);
@@ -139,7 +139,7 @@ impl Document<'_> {
         Err(DocumentError::new("document", message))
     }
 
-    /// The same, borrowing nothing.
+    /// Copies borrowed strings, so that the document no longer borrows its input.
     pub fn into_owned(self) -> Document<'static> {
         let nodes = self.nodes.into_iter().map(Node::into_owned).collect();
         Document { nodes, sections: self.sections, extra: self.extra }
@@ -147,7 +147,7 @@ impl Document<'_> {
 }
 
 impl Node<'_> {
-    /// The same, borrowing nothing.
+    /// Copies borrowed strings, so that the node no longer borrows its input.
     pub(crate) fn into_owned(self) -> Node<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         let details = self.op.details.map(|details| {
@@ -168,27 +168,27 @@ impl Node<'_> {
     }
 }
 
-/// A piece of a sketch's outline.
+/// A line or an arc of a sketch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Segment {
-    /// Where it begins.
+    /// The start point.
     pub start: V2,
-    /// Where it ends.
+    /// The end point.
     pub end: V2,
-    /// Of an arc; a line has none.
+    /// Present if the segment is an arc.
     pub arc: Option<Arc>,
 }
 
-/// What makes a segment an arc.
+/// What an arc has besides its end points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc {
-    /// Its centre.
+    /// The center.
     pub center: V2,
-    /// Counter-clockwise.
+    /// Whether the arc runs counter-clockwise.
     pub ccw: bool,
 }
 
-/// How the lines of a text stand.
+/// The horizontal alignment of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Align {
@@ -198,48 +198,48 @@ pub enum Align {
     Right,
 }
 
-/// What a document has besides nodes; nodes by index.
+/// Everything in a document but its nodes; nodes are referenced by index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sections {
-    /// Of the document; `None` is "0.1".
+    /// The version of the document; `None` means "0.1".
     pub version: Option<String>,
-    /// By key.
+    /// Materials by key.
     pub materials: BTreeMap<String, Material>,
     /// Material keys by part name.
     pub part_materials: BTreeMap<String, String>,
-    /// What is shown.
+    /// The nodes that are shown.
     pub roots: Vec<Root>,
-    /// By key.
+    /// Part definitions by key (`partDefs`).
     pub parts: Option<BTreeMap<String, Part>>,
-    /// Of parts.
+    /// The placed parts.
     pub instances: Option<Vec<Instance>>,
-    /// Between instances.
+    /// The joints between instances.
     pub joints: Option<Vec<Joint>>,
-    /// The instance that does not move.
+    /// The id of the fixed instance (`groundInstanceId`).
     pub ground: Option<String>,
-    /// How it is shown.
+    /// How the document is rendered.
     pub scene: Option<Scene>,
 }
 
-/// How a surface looks and weighs.
+/// The look and the physical properties of a material.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Material {
-    /// May differ from its key.
+    /// The name, which may differ from the key.
     pub name: String,
-    /// Red, green, blue.
+    /// Red, green and blue.
     pub color: V3,
     /// 0 to 1.
     pub metallic: f64,
     /// 0 to 1.
     pub roughness: f64,
-    /// In kg/m³.
+    /// The density in kg/m³.
     pub density: Option<f64>,
-    /// A coefficient.
+    /// The friction coefficient.
     pub friction: Option<f64>,
 }
 
 impl Material {
-    /// The one that dialect 0.2 adds to a text without any.
+    /// The material that dialect 0.2 adds to a text without materials.
     pub(crate) fn fallback() -> Self {
         Self {
             name: "default".to_owned(),
@@ -255,15 +255,15 @@ impl Material {
 /// A node that is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Root {
-    /// By index.
+    /// The index of the node.
     pub node: usize,
-    /// Key of a material, which need not exist.
+    /// The key of a material, which need not exist.
     pub material: String,
-    /// Whether it is, where that is said.
+    /// Whether the node is visible; `None` if the document does not say.
     pub visible: Option<bool>,
 }
 
-/// A part of an assembly.
+/// A part definition of an assembly.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Part {
@@ -273,7 +273,7 @@ pub struct Part {
     pub material: Option<String>,
 }
 
-/// A part in its place.
+/// A placed part.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Instance {
@@ -285,27 +285,27 @@ pub struct Instance {
     pub material: Option<String>,
 }
 
-/// How two instances move against each other.
+/// A joint between two instances.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Joint {
     pub id: String,
     pub name: Option<String>,
-    /// `None` is the world.
+    /// The id of the parent instance; `None` is the world.
     pub parent: Option<String>,
     pub child: String,
-    /// Of the parent, then of the child.
+    /// The anchor on the parent, then the anchor on the child.
     pub anchors: [V3; 2],
-    /// Fixed, Revolute, Slider, Cylindrical, Ball: 0 to 4.
+    /// The index in the table of joints: Fixed, Revolute, Slider, Cylindrical, Ball.
     pub kind: usize,
-    /// Unused by Fixed and Ball.
+    /// The axis; unused by Fixed and Ball.
     pub axis: V3,
     pub limits: Option<[f64; 2]>,
-    /// Degrees or mm.
+    /// The position of the joint, in degrees or mm.
     pub state: f64,
 }
 
-/// How a document is shown.
+/// How a document is rendered.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Scene {
@@ -316,34 +316,34 @@ pub struct Scene {
     pub cameras: Option<Vec<Camera>>,
 }
 
-/// What is mirrored.
+/// The environment map that lights the scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Environment {
-    /// A preset or an url.
+    /// A preset or a URL.
     pub source: EnvironmentSource,
-    /// A factor.
+    /// The intensity, as a factor.
     pub intensity: Option<f64>,
 }
 
 /// Where the environment comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnvironmentSource {
-    /// One of the ten names.
+    /// One of the ten presets.
     Preset(&'static str),
-    /// An url.
+    /// The URL of an image.
     Custom(String),
 }
 
-/// What is behind.
+/// The background of the scene.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Background {
-    /// The environment.
+    /// The environment map.
     Environment,
-    /// Nothing.
+    /// A transparent background.
     Transparent,
-    /// One colour.
+    /// One color.
     Solid(V3),
-    /// From the top to the bottom.
+    /// A gradient from the top color to the bottom color.
     Gradient([V3; 2]),
 }
 
@@ -352,11 +352,11 @@ pub enum Background {
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Light {
     pub id: String,
-    /// Directional, Point, Spot, Area: 0 to 3.
+    /// The index in the table of lights: Directional, Point, Spot, Area.
     pub kind: usize,
-    /// Position and direction, as far as the kind has them.
+    /// The position, the direction or both, in the order of the table of lights.
     pub vectors: [V3; 2],
-    /// Distance; or angle and penumbra; or width and height.
+    /// The optional numbers of the kind: distance, angle and penumbra, or width and height.
     pub numbers: [Option<f64>; 2],
     pub color: V3,
     pub intensity: f64,
@@ -364,7 +364,7 @@ pub struct Light {
     pub shadow: Option<bool>,
 }
 
-/// What is done to the picture.
+/// The post-processing of the image.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Post {
@@ -374,7 +374,7 @@ pub struct Post {
     pub exposure: Option<f64>,
 }
 
-/// One effect.
+/// A post-processing effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Effect {
@@ -382,7 +382,7 @@ pub struct Effect {
     pub numbers: [Option<f64>; 2],
 }
 
-/// A view.
+/// A camera preset.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the fields of the model")]
 pub struct Camera {
@@ -390,6 +390,6 @@ pub struct Camera {
     pub name: Option<String>,
     pub position: V3,
     pub target: V3,
-    /// Degrees.
+    /// The field of view in degrees.
     pub fov: Option<f64>,
 }

@@ -1,7 +1,7 @@
-//! The kinds of joints, lights and effects, and the names of presets, as every form takes them.
+//! The tables of joints, lights and effects, and the names of presets, shared by all formats.
 
-/// A kind of joint: its JSON type, its opcode, and whether it has an axis and may have limits. The
-/// place in the list is the kind's number in the binary form.
+/// A kind of joint: its JSON type, its opcode, and whether it has an axis and may have limits. Its
+/// index in [`JOINTS`] is the kind's number in the binary form.
 #[derive(Debug)]
 pub(crate) struct JointSpec {
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub(crate) static JOINTS: [JointSpec; 5] = [
     JointSpec { name: "Ball", opcode: "JBAL", axis: false, limits: false },
 ];
 
-/// A kind of light: its vectors, then its numbers, all required or all optional.
+/// A kind of light. Its numbers are either all required or all optional.
 #[derive(Debug)]
 pub(crate) struct LightSpec {
     pub name: &'static str,
@@ -59,7 +59,7 @@ pub(crate) static LIGHTS: [LightSpec; 4] = [
     },
 ];
 
-/// An effect of post-processing: its JSON member, its opcode, and its two optional numbers.
+/// A post-processing effect: its JSON member, its opcode and its two optional numbers.
 #[derive(Debug)]
 pub(crate) struct EffectSpec {
     pub name: &'static str,
@@ -73,7 +73,7 @@ pub(crate) static EFFECTS: [EffectSpec; 3] = [
     EffectSpec { name: "vignette", opcode: "VIG", numbers: ["offset", "darkness"] },
 ];
 
-/// The names of environments.
+/// The names of environment presets.
 pub(crate) static PRESETS: [&str; 10] = [
     "studio",
     "warehouse",
@@ -93,7 +93,7 @@ pub(crate) static TONES: [&str; 6] = ["none", "reinhard", "cineon", "acesFilmic"
 /// The names of alignments, in the order of [`Align`](super::ir::Align).
 pub(crate) static ALIGNMENTS: [&str; 3] = ["left", "center", "right"];
 
-/// The name itself, as the table has it.
+/// Returns the equal name in the table, which is static.
 pub(crate) fn known(names: &'static [&'static str], name: &str) -> Option<&'static str> {
     names.iter().copied().find(|&known| known == name)
 }

@@ -1,12 +1,12 @@
-//! The one table of operations: what each is called in JSON, in text and in binary, and what it takes.
+//! The table of operations: their names in JSON, text and binary, and their fields. Sections 2, 3.2, 6
+//! and 9.
 //!
-//! Readers and writers of every form go by it, so that none can know an operation that another does
-//! not. Sections 2, 3.2, 6 and 9.
+//! All readers and writers use this table, so they support exactly the same operations.
 
-/// What an operation is; its number is the op code of the binary form.
+/// The kind of an operation. Its discriminant is the op code of the binary form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
-#[expect(missing_docs, reason = "the names say it; the table below says the rest")]
+#[expect(missing_docs, reason = "the variants are documented by the table")]
 pub enum OpCode {
     Cube,
     Cylinder,
@@ -31,7 +31,7 @@ pub enum OpCode {
     StepImport,
 }
 
-/// What a field holds, and in which slots of [`Op`](super::ir::Op) from [`Field::at`] on.
+/// The type of a field, and which slots of [`Op`](super::ir::Op) hold it, from [`Field::at`] on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     /// One of `numbers`.
@@ -40,7 +40,7 @@ pub(crate) enum FieldKind {
     Vector,
     /// `count`.
     Count,
-    /// `count`, where text may leave out a zero: it is the last argument.
+    /// `count`, which text may omit if it is zero: it is the last argument.
     Segments,
     /// One of `refs`, to a solid.
     Solid,
@@ -58,26 +58,26 @@ pub(crate) struct Field {
     pub at: usize,
 }
 
-/// An optional number of an operation, by its place in `options`.
+/// An optional number of an operation; its index in the list is its slot in `options`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptionalField {
     pub name: &'static str,
     pub attribute: &'static str,
 }
 
-/// What there is to know of an operation.
+/// The table entry of an operation.
 #[derive(Debug)]
 pub(crate) struct OpSpec {
     pub code: OpCode,
-    /// JSON: the `type`.
+    /// The `type` in JSON.
     pub name: &'static str,
-    /// Text: the opcode.
+    /// The opcode in text.
     pub opcode: &'static str,
-    /// Dialect 0.1 has it.
+    /// Whether dialect 0.1 has the operation.
     pub in_v0_1: bool,
-    /// The required fields, in the order of the model.
+    /// The required fields, in the order of JSON and binary.
     pub fields: &'static [Field],
-    /// The same in the order of the text.
+    /// The required fields, in the order of the text.
     pub args: &'static [Field],
     pub options: &'static [OptionalField],
     pub min_args: usize,
@@ -140,7 +140,7 @@ const fn with(spec: &OpSpec, args: &'static [Field], options: &'static [Optional
 
 const EXTRUDE: &[Field] = &[SKETCH, vector("direction", 0)];
 
-/// In the order of their codes.
+/// All operations, in the order of their codes.
 pub(crate) static OP_SPECS: [OpSpec; 21] = [
     spec(OpCode::Cube, "Cube", "C", &[vector("size", 0)]),
     spec(OpCode::Cylinder, "Cylinder", "Y", &[number("radius", 0), number("height", 1), SEGMENTS]),
@@ -195,12 +195,12 @@ pub(crate) static OP_SPECS: [OpSpec; 21] = [
 ];
 
 impl OpCode {
-    /// What JSON calls it.
+    /// The `type` in JSON.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
 
-    /// Whether it is a profile (a flat shape, to be extruded or revolved), not a solid.
+    /// Whether the operation creates a profile (a flat shape to extrude or revolve) instead of a solid.
     pub fn is_profile(self) -> bool {
         matches!(self, Self::Sketch2D | Self::Text2D)
     }
@@ -210,17 +210,17 @@ impl OpCode {
         &OP_SPECS[self as usize]
     }
 
-    /// By the `type` of JSON.
+    /// Finds an operation by its `type` in JSON.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         OP_SPECS.iter().find(|spec| spec.name == name).map(|spec| spec.code)
     }
 
-    /// By the op code of the binary form.
+    /// Finds an operation by its op code in the binary form.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         OP_SPECS.get(usize::from(number)).map(|spec| spec.code)
     }
 
-    /// By the opcode of the text.
+    /// Finds an operation by its opcode in text.
     #[inline]
     pub(crate) fn from_opcode(opcode: &str) -> Option<Self> {
         Some(match opcode.as_bytes() {
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_the_order_of_the_codes() {
+    fn table_is_in_the_order_of_the_codes() {
         for (number, spec) in OP_SPECS.iter().enumerate() {
             assert_eq!(spec.code as usize, number);
             assert_eq!(OpCode::from_opcode(spec.opcode), Some(spec.code));

@@ -1,17 +1,17 @@
-//! In which order nodes are written: section 4.1.
+//! The order in which nodes are written: section 4.1.
 //!
-//! Among the nodes whose references are all written the one with the smallest id comes next. Ids that
-//! are in that order already stay in it, which is the usual case and costs one pass.
+//! It is the topological order that, among the nodes whose references are all written, takes the one
+//! with the smallest id next. Nodes that already have this order are the common case and take one pass.
 
 use super::ir::Node;
 use crate::cad::error::DocumentError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many nodes of a cycle its message shows.
+/// The largest number of nodes that the message about a cycle shows.
 const SHOWN: usize = 100;
 
-/// Indexes in writing order, without the nodes that `skip` says; `last` is held back to the end.
+/// Returns node indexes in writing order, without those for which `skip` is true. `last` comes last.
 pub(crate) fn order(
     nodes: &[Node<'_>],
     skip: impl Fn(usize) -> bool,
@@ -25,18 +25,18 @@ pub(crate) fn order(
     if sorted.len() < nodes.len() {
         return Err(cycle(nodes, &sorted));
     }
-    // What depends on the one that is held back is skipped, so the others keep their order.
+    // All nodes that depend on `last` are skipped, so moving it keeps the order valid.
     Ok(sorted.into_iter().filter(wanted).chain(last).collect())
 }
 
-/// Whether nodes stand by ascending id, each behind those that it uses.
+/// Whether ids ascend and each node comes after those that it uses.
 fn is_ordered(nodes: &[Node<'_>]) -> bool {
     let ascending = nodes.windows(2).all(|pair| pair[0].id < pair[1].id);
     ascending
         && nodes.iter().enumerate().all(|(i, node)| node.op.refs().iter().all(|&target| target < i))
 }
 
-/// Kahn's order; nodes on or behind a cycle are left out.
+/// Sorts nodes by Kahn's algorithm. Nodes on a cycle, and those that depend on one, are left out.
 fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
     let (mut waiting, dependents) = edges(nodes);
     let mut ready: BinaryHeap<_> = (0..nodes.len())
@@ -56,7 +56,7 @@ fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
     sorted
 }
 
-/// Who uses whom: the dependents of node `i` are `list[starts[i]..starts[i + 1]]`.
+/// The nodes that use each node: those of node `i` are `list[starts[i]..starts[i + 1]]`.
 struct Dependents {
     starts: Vec<usize>,
     list: Vec<usize>,
@@ -68,7 +68,7 @@ impl Dependents {
     }
 }
 
-/// How many references each node waits for, and who uses it.
+/// Returns the number of references of each node, and the nodes that use it.
 fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Dependents) {
     let waiting: Vec<_> = nodes.iter().map(|node| node.op.refs().len()).collect();
     let mut starts = vec![0; nodes.len() + 1];
@@ -89,7 +89,7 @@ fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Dependents) {
     (waiting, Dependents { starts, list })
 }
 
-/// The cycle that is found from the smallest id that could not be ordered, by way of smallest ids.
+/// The error about a cycle: from the smallest unsorted id, follows smallest references to a repeat.
 #[cold]
 fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
     let mut left = vec![true; nodes.len()];
@@ -116,8 +116,8 @@ fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
     DocumentError::new(format!("node {first}"), message)
 }
 
-/// The nodes on or behind a cycle.
-pub(crate) fn behind_cycles(nodes: &[Node<'_>]) -> Vec<usize> {
+/// Returns the nodes on a cycle and those that depend on one.
+pub(crate) fn nodes_with_cycles(nodes: &[Node<'_>]) -> Vec<usize> {
     let mut left = vec![true; nodes.len()];
     for node in sort(nodes) {
         left[node] = false;
@@ -125,8 +125,8 @@ pub(crate) fn behind_cycles(nodes: &[Node<'_>]) -> Vec<usize> {
     (0..nodes.len()).filter(|&node| left[node]).collect()
 }
 
-/// Checks that references make no cycle.
-pub(crate) fn check(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
+/// Checks that references form no cycle.
+pub(crate) fn check_acyclic(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
     let backward = |(i, node): (usize, &Node<'_>)| node.op.refs().iter().all(|&target| target < i);
     if nodes.iter().enumerate().all(backward) {
         return Ok(());
@@ -135,7 +135,7 @@ pub(crate) fn check(nodes: &[Node<'_>]) -> Result<(), DocumentError> {
     if sorted.len() < nodes.len() { Err(cycle(nodes, &sorted)) } else { Ok(()) }
 }
 
-/// Which nodes use `root`, directly or not.
+/// For each node, whether it uses `root` directly or indirectly.
 pub(crate) fn dependents(nodes: &[Node<'_>], root: usize) -> Result<Vec<bool>, DocumentError> {
     let mut dependents = vec![false; nodes.len()];
     for node in order(nodes, |_| false, None)? {
