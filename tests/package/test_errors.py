@@ -160,7 +160,7 @@ REASONS: dict[str, Reason] = {
     "binary CAD document": (
         lambda: cad.from_binary(b"\x89VCB\x02"),
         cw.BinaryError,
-        {"offset": 4, "message": "unknown layout 2"},
+        {"offset": 4, "message": "unknown layout 2, expected 1"},
     ),
     "no GCB": (
         lambda: wire.decode_gcb(b"GCB2\x01"),

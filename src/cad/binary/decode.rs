@@ -1,4 +1,4 @@
-//! Bytes as a document: any encoding that is valid.
+//! Reads a document from the binary form, in any valid encoding.
 
 use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
 use crate::cad::error::{BinaryError, Truncated};
@@ -20,11 +20,11 @@ type Result<T> = std::result::Result<T, BinaryError>;
 pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
     let mut reader = Reader { data, at: 0, strings: Vec::new() };
     if reader.take(4)? != MAGIC {
-        return Err(fault_at(0, "not a binary document: other magic"));
+        return Err(error_at(0, "expected the bytes 89 56 43 42 of a binary document"));
     }
     match reader.byte()? {
         LAYOUT => {}
-        other => return Err(fault_at(4, format!("unknown layout {other}"))),
+        other => return Err(error_at(4, format!("unknown layout {other}, expected {LAYOUT}"))),
     }
     let strings = reader.count()?;
     for _ in 0..strings {
@@ -32,13 +32,13 @@ pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
         let start = reader.at;
         let bytes = reader.take(length)?;
         let text = std::str::from_utf8(bytes)
-            .map_err(|error| fault_at(start + error.valid_up_to(), "invalid UTF-8"))?;
+            .map_err(|error| error_at(start + error.valid_up_to(), "invalid UTF-8"))?;
         reader.strings.push(text);
     }
     let nodes = reader.nodes()?;
     let sections = reader.sections(&nodes)?;
     if reader.at < data.len() {
-        return Err(reader.fault("data after the end"));
+        return Err(reader.error("unexpected data after the document"));
     }
     Ok(Document { nodes, sections, extra: Vec::new() })
 }
@@ -51,8 +51,8 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     #[cold]
-    fn fault(&self, message: impl Into<String>) -> BinaryError {
-        fault_at(self.at, message)
+    fn error(&self, message: impl Into<String>) -> BinaryError {
+        error_at(self.at, message)
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
                 self.at += length;
                 Ok(bytes)
             }
-            None => Err(fault_at(self.data.len(), "unexpected end")),
+            None => Err(error_at(self.data.len(), "unexpected end")),
         }
     }
 
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 Ok(byte)
             }
-            None => Err(self.fault("unexpected end")),
+            None => Err(self.error("unexpected end")),
         }
     }
 
@@ -91,34 +91,39 @@ impl<'a> Reader<'a> {
     #[cold]
     fn invalid_integer(&self, error: leb128::Error) -> BinaryError {
         match error {
-            leb128::Error::Truncated => fault_at(self.data.len(), "unexpected end"),
-            leb128::Error::TooLarge => fault_at(self.at, "a number above 64 bits"),
+            leb128::Error::Truncated => error_at(self.data.len(), "unexpected end"),
+            leb128::Error::TooLarge => error_at(self.at, "integer exceeds 64 bits"),
             leb128::Error::NotShortest => {
-                fault_at(self.at, "a number that is not in its shortest form")
+                error_at(self.at, "integer is not in its shortest form")
             }
         }
     }
 
-    /// A count of things, each of which takes at least a byte.
+    /// Reads the count of items that take at least one byte each.
     fn count(&mut self) -> Result<usize> {
         let start = self.at;
         let n = self.u()?;
         let left = self.data.len() - self.at;
         match usize::try_from(n).ok().filter(|&n| n <= left) {
             Some(n) => Ok(n),
-            None => Err(fault_at(start, format!("{n} things in {left} bytes"))),
+            None => Err(error_at(start, format!("count {n} exceeds the {left} remaining bytes"))),
         }
     }
 
     fn bounded(&mut self, most: u64, what: &str) -> Result<u64> {
         let start = self.at;
         let n = self.u()?;
-        if n <= most { Ok(n) } else { Err(fault_at(start, format!("unknown {what} {n}"))) }
+        if n <= most { Ok(n) } else { Err(error_at(start, format!("unknown {what} {n}"))) }
     }
 
     fn string(&self, index: u64, at: usize) -> Result<&'a str> {
         let found = usize::try_from(index).ok().and_then(|index| self.strings.get(index));
-        found.copied().ok_or_else(|| fault_at(at, format!("there is no string {index}")))
+        found.copied().ok_or_else(|| {
+            error_at(
+                at,
+                format!("string {index} does not exist, the table has {}", self.strings.len()),
+            )
+        })
     }
 
     fn text(&mut self) -> Result<&'a str> {
@@ -160,7 +165,7 @@ impl<'a> Reader<'a> {
                 number::unscaled(unzigzag(z), scale as u32)
             }
         };
-        x.ok_or_else(|| fault_at(start, "a number that cannot be"))
+        x.ok_or_else(|| error_at(start, "invalid number"))
     }
 
     fn numbers<const N: usize>(&mut self) -> Result<[f64; N]> {
@@ -178,7 +183,7 @@ impl<'a> Reader<'a> {
     fn nodes(&mut self) -> Result<Vec<Node<'a>>> {
         let count = self.count()?;
         let ids = self.ids(count)?;
-        // A node takes more memory than the byte that it is at least: what is there is what counts.
+        // No allocation for `count`: a node takes more memory than the one byte that it has at least.
         let mut nodes = Vec::new();
         for place in 0..count {
             let id = match &ids {
@@ -207,7 +212,7 @@ impl<'a> Reader<'a> {
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(fault_at(start, format!("two nodes have the id {}", pair[0]))),
+            Some(pair) => Err(error_at(start, format!("duplicate node id {}", pair[0]))),
             None => Ok(Ids::Listed(ids)),
         }
     }
@@ -216,13 +221,13 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let byte = self.byte()?;
         let Some(code) = OpCode::from_number(byte & 0x1f).filter(|_| byte < 0x80) else {
-            return Err(fault_at(start, format!("unknown op code {byte}")));
+            return Err(error_at(start, format!("unknown op code {byte}")));
         };
         let spec = code.spec();
         let has_segments = spec.fields.iter().any(|field| field.kind == FieldKind::Segments);
         let special = byte & SPECIAL != 0;
         if special && !has_segments && !matches!(code, OpCode::Extrude | OpCode::Text2D) {
-            return Err(fault_at(start, format!("unknown op code {byte}")));
+            return Err(error_at(start, format!("unknown op code {byte}")));
         }
         let name = match byte & NAMED {
             0 => None,
@@ -244,11 +249,11 @@ impl<'a> Reader<'a> {
         match code {
             OpCode::Sketch2D => op.details_mut().segments = self.outline()?,
             OpCode::Extrude if special => {
-                let mask = self.bounded(3, "parts")?;
+                let mask = self.bounded(3, "option bits")?;
                 op.details_mut().options = self.options(mask)?;
             }
             OpCode::Text2D if special => {
-                let mask = self.bounded(CENTER + RIGHT - 1, "parts")?;
+                let mask = self.bounded(CENTER + RIGHT - 1, "option bits")?;
                 op.details_mut().align = match mask & (CENTER | RIGHT) {
                     0 => Align::Left,
                     CENTER => Align::Center,
@@ -268,7 +273,8 @@ impl<'a> Reader<'a> {
     fn u32(&mut self) -> Result<u32> {
         let start = self.at;
         let n = self.u()?;
-        u32::try_from(n).map_err(|_| fault_at(start, format!("{n} is above 32 bits")))
+        u32::try_from(n)
+            .map_err(|_| error_at(start, format!("expected an unsigned 32-bit integer, got {n}")))
     }
 
     fn reference(&mut self, before: &[Node<'_>], field: &str, profile: bool) -> Result<usize> {
@@ -276,7 +282,7 @@ impl<'a> Reader<'a> {
         let back = usize::try_from(self.u()?).ok();
         let target = back.and_then(|back| before.len().checked_sub(1)?.checked_sub(back));
         let Some(target) = target else {
-            return Err(fault_at(start, format!("{field} references no node")));
+            return Err(error_at(start, format!("{field} references a node that does not exist")));
         };
         let code = before[target].op.code;
         if code.is_profile() == profile {
@@ -285,7 +291,7 @@ impl<'a> Reader<'a> {
         let wanted = if profile { "sketch" } else { "solid" };
         let (id, name) = (before[target].id, code.name());
         let message = format!("{field} expects a {wanted} but node {id} is {name}");
-        Err(fault_at(start, message))
+        Err(error_at(start, message))
     }
 
     fn outline(&mut self) -> Result<Vec<Segment>> {
@@ -297,10 +303,15 @@ impl<'a> Reader<'a> {
             let begin: V2 = match (kind & CHAINED, segments.last()) {
                 (0, _) => self.numbers()?,
                 (_, Some(previous)) => previous.end,
-                (_, None) => return Err(fault_at(start, "no segment comes before")),
+                (_, None) => {
+                    return Err(error_at(
+                        start,
+                        "the first segment cannot continue a previous one",
+                    ));
+                }
             };
             if kind > (ARC | CCW | CHAINED) || kind & (ARC | CCW) == CCW {
-                return Err(fault_at(start, format!("unknown segment {kind}")));
+                return Err(error_at(start, format!("unknown segment type {kind}")));
             }
             let end = self.numbers()?;
             let arc = match kind & ARC {
@@ -329,7 +340,7 @@ impl<'a> Reader<'a> {
             let (start, part, material) = (self.at, self.owned()?, self.owned()?);
             insert_unique(&mut sections.part_materials, part, material, start)?;
         }
-        let mask = self.bounded(0x3f, "parts")?;
+        let mask = self.bounded(0x3f, "section bits")?;
         let has = |bit: u32| mask >> bit & 1 != 0;
         sections.version = has(0).then(|| self.owned()).transpose()?;
         sections.parts = has(1).then(|| self.parts(nodes)).transpose()?;
@@ -350,7 +361,7 @@ impl<'a> Reader<'a> {
     }
 
     fn material(&mut self) -> Result<(String, Material)> {
-        let mask = self.bounded(7, "parts")?;
+        let mask = self.bounded(7, "material bits")?;
         let name = self.owned()?;
         let key = if mask & 1 == 0 { name.clone() } else { self.owned()? };
         let color = self.numbers()?;
@@ -392,7 +403,7 @@ impl<'a> Reader<'a> {
         let kind = usize::try_from(n / 2).unwrap_or(usize::MAX);
         let limited = n % 2 == 1;
         let Some(spec) = JOINTS.get(kind).filter(|spec| spec.limits || !limited) else {
-            return Err(fault_at(start, format!("unknown joint {n}")));
+            return Err(error_at(start, format!("unknown joint type {n}")));
         };
         Ok(Joint {
             id: self.owned()?,
@@ -411,7 +422,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let text = self.text()?;
         let Document { nodes, mut sections, extra } = read_text(text, Dialect::V0_2)
-            .map_err(|error| fault_at(start, format!("in the scene: {error}")))?;
+            .map_err(|error| error_at(start, format!("in the scene: {error}")))?;
         let scene = sections.scene.take();
         match scene {
             Some(scene)
@@ -419,27 +430,27 @@ impl<'a> Reader<'a> {
             {
                 Ok(scene)
             }
-            _ => Err(fault_at(start, "the scene is more or less than one")),
+            _ => Err(error_at(start, "expected text with scene lines only")),
         }
     }
 }
 
-/// The node that a root or a part shows.
+/// Returns the index of the node that a root or a part definition references.
 fn shown_node(index: u64, nodes: &[Node<'_>], at: usize) -> Result<usize> {
     let found = usize::try_from(index).ok().filter(|&index| index < nodes.len());
-    found.ok_or_else(|| fault_at(at, format!("root references node {index}, which does not exist")))
+    found.ok_or_else(|| error_at(at, format!("root references node {index}, which does not exist")))
 }
 
 fn insert_unique<T>(map: &mut BTreeMap<String, T>, key: String, value: T, at: usize) -> Result<()> {
     if map.contains_key(&key) {
-        return Err(fault_at(at, format!("duplicate key \"{}\"", Truncated(&key))));
+        return Err(error_at(at, format!("duplicate key \"{}\"", Truncated(&key))));
     }
     map.insert(key, value);
     Ok(())
 }
 
 #[cold]
-fn fault_at(offset: usize, message: impl Into<String>) -> BinaryError {
+fn error_at(offset: usize, message: impl Into<String>) -> BinaryError {
     BinaryError { offset, message: message.into() }
 }
 
@@ -447,8 +458,9 @@ fn unzigzag(z: u64) -> i64 {
     (z >> 1).cast_signed() ^ -(z & 1).cast_signed()
 }
 
-/// The ids of nodes.
+/// The ids of all nodes.
 enum Ids {
+    /// Consecutive ids from this one on.
     From(u64),
     Listed(Vec<u64>),
 }

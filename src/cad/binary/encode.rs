@@ -1,4 +1,4 @@
-//! A document as bytes: exactly one way.
+//! Writes a document in the binary form. Each document has exactly one encoding.
 
 use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
 use crate::cad::error::DocumentError;
@@ -15,9 +15,9 @@ use std::collections::HashMap;
 pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     document.refuse_extra("binary")?;
     let order = order(&document.nodes, |_| false, None)?;
-    let mut writer = Writer { places: vec![0; order.len()], ..Writer::default() };
+    let mut writer = Writer { positions: vec![0; order.len()], ..Writer::default() };
     for (place, &node) in order.iter().enumerate() {
-        writer.places[node] = place;
+        writer.positions[node] = place;
     }
     writer.nodes(document, &order);
     writer.sections(&document.sections);
@@ -30,7 +30,7 @@ pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     Ok(bytes)
 }
 
-/// Small for a small number of either sign.
+/// Maps small numbers of either sign to small unsigned numbers.
 fn zigzag(n: i64) -> u64 {
     (n.cast_unsigned() << 1) ^ (n >> 63).cast_unsigned()
 }
@@ -40,7 +40,8 @@ struct Writer {
     body: Vec<u8>,
     table: Vec<u8>,
     strings: HashMap<String, u64>,
-    places: Vec<usize>,
+    /// The position of each node in writing order.
+    positions: Vec<usize>,
 }
 
 impl Writer {
@@ -135,8 +136,8 @@ impl Writer {
                 FieldKind::Segments if special => {}
                 FieldKind::Count | FieldKind::Segments => self.u(op.count.into()),
                 FieldKind::Solid | FieldKind::Profile => {
-                    let target = self.places[op.refs[field.at]];
-                    // The order of writing puts the target before.
+                    let target = self.positions[op.refs[field.at]];
+                    // In writing order the target comes before the node.
                     self.u((place - target - 1) as u64);
                 }
                 FieldKind::Text => self.text(op.text(field.at)),
@@ -177,7 +178,7 @@ impl Writer {
         self.u(sections.roots.len() as u64);
         for root in &sections.roots {
             let visible = root.visible.map_or(0, |visible| 1 + u64::from(visible));
-            self.u(3 * self.places[root.node] as u64 + visible);
+            self.u(3 * self.positions[root.node] as u64 + visible);
             self.text(&root.material);
         }
         self.u(sections.materials.len() as u64);
@@ -227,7 +228,7 @@ impl Writer {
                 self.text(key);
                 self.optional_text(Some(&part.id).filter(|id| *id != key));
                 self.optional_text(part.name.as_ref());
-                self.u(self.places[part.node] as u64);
+                self.u(self.positions[part.node] as u64);
                 self.optional_text(part.material.as_ref());
             }
         }
@@ -274,7 +275,7 @@ impl Writer {
     }
 }
 
-/// Bit `i` is set where the `i`th part is present.
+/// Sets bit `i` if the `i`th part is present.
 fn mask<const N: usize>(present: [bool; N]) -> u64 {
     present.into_iter().enumerate().map(|(i, present)| u64::from(present) << i).sum()
 }

@@ -6,8 +6,8 @@
 //! nodes, roots, materials, part materials, the rest
 //! ```
 //!
-//! What is written is fixed to the byte. What is read may be any encoding that is valid: every count is
-//! compared with the bytes that are left before memory is taken for it.
+//! The writer has exactly one encoding for each document. The reader accepts every valid encoding, and
+//! compares each count with the number of remaining bytes before it allocates memory.
 
 mod decode;
 mod encode;
@@ -15,20 +15,25 @@ mod encode;
 pub use decode::read_binary;
 pub use encode::write_binary;
 
-/// What every binary document begins with.
+/// The first bytes of every binary document.
 pub const MAGIC: [u8; 4] = [0x89, b'V', b'C', b'B'];
 
+/// The only version of the layout.
 const LAYOUT: u8 = 1;
 
-/// Bits of a node's first byte, above the op code.
+/// A bit of a node's first byte, above the op code: the node has a name.
 const NAMED: u8 = 1 << 5;
+/// A bit of a node's first byte: segments are 0, or optional fields follow.
 const SPECIAL: u8 = 1 << 6;
 
-/// Bits of a segment's first byte.
+/// A bit of a segment's first byte: the segment is an arc.
 const ARC: u8 = 1;
+/// A bit of a segment's first byte: the arc runs counter-clockwise.
 const CCW: u8 = 2;
+/// A bit of a segment's first byte: the start is the end of the previous segment.
 const CHAINED: u8 = 4;
 
-/// Which optional parts of a text follow, as bits of their mask.
+/// A bit in the mask of a text: the text is centered.
 const CENTER: u64 = 4;
+/// A bit in the mask of a text: the text is aligned right.
 const RIGHT: u64 = 8;
