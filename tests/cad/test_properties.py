@@ -211,7 +211,7 @@ def test_truncated_bytes_are_an_error(document: Any) -> None:
         with pytest.raises(cad.BinaryError) as caught:
             cad.from_binary(data[:end])
         assert 0 <= caught.value.offset <= end
-    with pytest.raises(cad.BinaryError, match="data after the end"):
+    with pytest.raises(cad.BinaryError, match="unexpected data after the document"):
         cad.from_binary(data + b"\0")
 
 

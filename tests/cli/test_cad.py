@@ -122,8 +122,8 @@ def test_repair_is_an_option_and_reported() -> None:
     result = run("expand", "-", "--repair", data=data)
     assert json.loads(result.stdout)["roots"] == [{"root": 0, "material": "m"}]
     assert result.stderr.decode().splitlines() == [
-        "compactwire: mended: node a: its id is 0 now",
-        'compactwire: mended: roots[0].root: "a" is 0 now',
+        "compactwire: repaired: node a: assigned id 0",
+        'compactwire: repaired: roots[0].root: changed "a" to 0',
     ]
     for command in ("compact", "pack", "hybrid"):
         assert run(command, "-", "--repair", data=data).returncode == 0
@@ -137,8 +137,8 @@ def test_repairs_and_losses_are_reported_together() -> None:
     result = run("compact", "-", "--repair", "--lossy", data=data)
     assert (result.returncode, result.stdout) == (0, b"S 1 # n\n")
     assert result.stderr.decode().splitlines() == [
-        "compactwire: mended: node a: its id is 0 now",
-        'compactwire: mended: roots[0].root: "a" is 0 now',
+        "compactwire: repaired: node a: assigned id 0",
+        'compactwire: repaired: roots[0].root: changed "a" to 0',
         "compactwire: not carried: names as data (names)",
         "compactwire: not carried: the material of the root (root_material)",
     ]
@@ -149,7 +149,7 @@ def test_repairs_are_reported_with_a_remaining_error() -> None:
     result = run("expand", "-", "--repair", data=data)
     assert result.returncode == 1
     assert result.stderr.decode().splitlines() == [
-        "compactwire: mended: node plate: its id is 0 now",
+        "compactwire: repaired: node plate: assigned id 0",
         'compactwire: error: -: node 0: missing field "segments"',
     ]
 

@@ -126,7 +126,7 @@ def _document(data: bytes, *, repair: bool = False) -> Any:
         finally:
             # An error speaks of the document as it is mended.
             for repaired in mended:
-                tell(f"compactwire: mended: {repaired.message}")
+                tell(f"compactwire: repaired: {repaired.message}")
 
 
 def _compact(args: argparse.Namespace) -> int:

@@ -1,14 +1,14 @@
-//! What models and people write instead of a document, new_nodes one: section 12.
+//! Repairs common errors in JSON documents written by language models and people: section 12.
 //!
-//! Only on demand, only what has one meaning, and every change is told. What stays wrong is the
-//! reader's to refuse.
+//! Repairs are made only on request and only where the meaning is unambiguous, and each is reported.
+//! All other errors are left for the reader to report.
 
 use crate::cad::error::{DocumentError, Truncated};
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// A change that was new_nodes: shown as errors are, but nothing is wrong any more.
+/// A repair that was made. It has the form of an error: a path and a message.
 pub type Repair = DocumentError;
 
 type Object = Vec<(Cow<'static, str>, Value<'static>)>;
@@ -16,7 +16,7 @@ type Object = Vec<(Cow<'static, str>, Value<'static>)>;
 /// Fields that name a node.
 const REFS: [&str; 4] = ["child", "left", "right", "sketch"];
 
-/// In which section, as it is called before, and as it should be. Sections come before what is in them.
+/// The section, the wrong key and the right key. Sections are renamed before their members.
 const NAMES: [(&str, &str, &str); 8] = [
     ("", "part_defs", "partDefs"),
     ("", "ground_instance_id", "groundInstanceId"),
@@ -28,7 +28,7 @@ const NAMES: [(&str, &str, &str); 8] = [
     ("joints", "child_anchor", "childAnchor"),
 ];
 
-/// Repairs a JSON document, and says what was done.
+/// Repairs a JSON document and returns the repairs made.
 pub fn repair(value: &mut Value<'static>) -> Vec<Repair> {
     let mut repairer = Repairer::default();
     if let Value::Object(document) = value {
@@ -36,22 +36,22 @@ pub fn repair(value: &mut Value<'static>) -> Vec<Repair> {
         repairer.ids(document);
         repairer.references(document);
     }
-    repairer.done
+    repairer.repairs
 }
 
 #[derive(Default)]
 struct Repairer {
-    done: Vec<Repair>,
-    /// The ids of nodes whose keys were no ids.
+    repairs: Vec<Repair>,
+    /// The new ids of nodes whose keys were not ids.
     ids: HashMap<Cow<'static, str>, u64>,
 }
 
 impl Repairer {
     fn record(&mut self, path: impl Into<String>, what: impl Into<String>) {
-        self.done.push(Repair::new(path, what));
+        self.repairs.push(Repair::new(path, what));
     }
 
-    /// Snake case becomes camel case.
+    /// Renames keys from snake case to camel case.
     fn names(&mut self, document: &mut Object) {
         for (section, before, after) in NAMES {
             if section.is_empty() {
@@ -91,17 +91,18 @@ impl Repairer {
         }
         if let Some((name, _)) = object.iter_mut().find(|(name, _)| name == before) {
             *name = after.into();
-            self.record(path, format!("{before} is {after} now"));
+            self.record(path, format!("renamed {before} to {after}"));
         }
     }
 
-    /// Keys and ids become numbers, and equal.
+    /// Turns keys and ids into equal numbers.
     fn ids(&mut self, document: &mut Object) {
         let numbered = highest_reference(document).is_some();
         let Some(Value::Object(nodes)) = get(document, "nodes") else { return };
-        let all_named = nodes.iter().all(|(key, node)| is_called_by_name(key, node));
+        let all_named = nodes.iter().all(|(key, node)| has_name_as_id(key, node));
         if all_named && numbered {
-            // A number means none of the names, and would mean a place once they are numbers.
+            // No node has a numeric id, so numeric references are errors. With ids assigned, they would
+            // silently refer to nodes.
             return;
         }
         for (key, node) in nodes.iter_mut() {
@@ -112,7 +113,7 @@ impl Repairer {
         }
         if all_named {
             for (id, (key, node)) in (0..).zip(nodes) {
-                self.record(format!("node {}", Truncated(key)), format!("its id is {id} now"));
+                self.record(format!("node {}", Truncated(key)), format!("assigned id {id}"));
                 if let Some(slot) = object(node).and_then(|node| get(node, "id")) {
                     *slot = number(id);
                 }
@@ -127,20 +128,23 @@ impl Repairer {
             None => key.clone(),
         });
         if !after.all(|key| taken.insert(key)) {
-            // Which of two nodes an id means, nobody knows.
+            // Two nodes would have the same key, so references would be ambiguous.
             return;
         }
         for ((key, _), id) in nodes.iter_mut().zip(ids) {
             let Some(id) = id.filter(|id| id.to_string() != **key) else { continue };
-            self.record(format!("node {}", Truncated(key)), format!("its key is its id {id} now"));
+            self.record(
+                format!("node {}", Truncated(key)),
+                format!("changed the key to the id {id}"),
+            );
             let before = std::mem::replace(key, id.to_string().into());
-            if plain(&before).is_none() {
+            if parse_id(&before).is_none() {
                 self.ids.insert(before, id);
             }
         }
     }
 
-    /// Whatever stands where a reference should: a number as a text, a name, or the node itself.
+    /// Turns numeric strings, names and inline operations into references.
     fn references(&mut self, document: &mut Object) {
         let mut new_nodes = NewNodes { next: next_free(document), ops: Vec::new() };
         if let Some(Value::Object(nodes)) = get(document, "nodes") {
@@ -204,12 +208,12 @@ impl Repairer {
         match value {
             Value::String(text) => {
                 let Some(&id) = self.ids.get(text) else { return };
-                self.record(path(), format!("\"{}\" is {id} now", Truncated(text)));
+                self.record(path(), format!("changed \"{}\" to {id}", Truncated(text)));
                 *value = number(id);
             }
             Value::Object(op) if op.iter().any(|(name, _)| name == "type") => {
                 let Some(id) = new_nodes.next else { return };
-                self.record(path(), format!("its operation is node {id} now"));
+                self.record(path(), format!("moved the operation to node {id}"));
                 new_nodes.ops.push((id, std::mem::take(op)));
                 new_nodes.next = id.checked_add(1);
                 *value = number(id);
@@ -218,37 +222,37 @@ impl Repairer {
         }
     }
 
-    /// Digits in quotes become a number.
+    /// Turns a string of digits into a number.
     fn number(&mut self, value: &mut Value<'static>, path: impl Fn() -> String) {
         if let Value::String(text) = value
-            && let Some(id) = plain(text)
+            && let Some(id) = parse_id(text)
         {
-            self.record(path(), format!("\"{id}\" is a number now"));
+            self.record(path(), format!("changed \"{id}\" to a number"));
             *value = number(id);
         }
     }
 }
 
-/// The operations that stood in the place of references, as nodes of their own.
+/// New nodes for operations that were written inline in place of references.
 struct NewNodes {
-    /// The next free id; `None` where no node can be added.
+    /// The next free id; `None` if no node can be added.
     next: Option<u64>,
     ops: Vec<(u64, Object)>,
 }
 
-/// The id of a new node: above all ids there are, and all that are spoken of, so that a reference to
-/// nothing stays one. The nodes of a hybrid are its text, to which none can be added.
+/// Returns an id for a new node, above all ids and references of the document, so dangling references
+/// stay dangling. A hybrid returns `None`: its nodes are text, to which none can be added.
 fn next_free(document: &mut Object) -> Option<u64> {
     if get(document, "compact").is_some_and(|compact| *compact != Value::Null) {
         return None;
     }
-    let spoken = highest_reference(document);
+    let referenced = highest_reference(document);
     let Some(Value::Object(nodes)) = get(document, "nodes") else { return None };
-    let highest = nodes.iter().filter_map(|(key, _)| plain(key)).max().max(spoken);
+    let highest = nodes.iter().filter_map(|(key, _)| parse_id(key)).max().max(referenced);
     highest.map_or(Some(0), |id| id.checked_add(1))
 }
 
-/// The highest number, in quotes or not, that stands where a reference should.
+/// Returns the highest reference, written as a number or as a string.
 fn highest_reference(document: &mut Object) -> Option<u64> {
     let mut highest = None;
     if let Some(Value::Object(nodes)) = get(document, "nodes") {
@@ -266,12 +270,12 @@ fn highest_reference(document: &mut Object) -> Option<u64> {
     highest
 }
 
-/// Of a reference, or of the operation in its place: as deep as JSON may nest, and no deeper.
+/// Returns the highest reference in a reference or inline operation. The JSON limits bound the depth.
 fn highest_in(reference: &Value<'_>) -> Option<u64> {
     match reference {
-        Value::String(text) => plain(text),
+        Value::String(text) => parse_id(text),
         Value::Object(_) => highest_operand(reference),
-        _ => natural(reference),
+        _ => id_value(reference),
     }
 }
 
@@ -280,17 +284,17 @@ fn highest_operand(op: &Value<'_>) -> Option<u64> {
 }
 
 fn integer_id(node: &mut Value<'static>) -> Option<u64> {
-    object(node).and_then(|node| get(node, "id")).and_then(|id| natural(id))
+    object(node).and_then(|node| get(node, "id")).and_then(|id| id_value(id))
 }
 
-/// Whether a node's key and id are the same word that is no number.
-fn is_called_by_name(key: &str, node: &Value<'_>) -> bool {
+/// Whether a node's key and id are the same string and not numeric.
+fn has_name_as_id(key: &str, node: &Value<'_>) -> bool {
     let same = match node.get("id") {
         None | Some(Value::Null) => true,
         Some(Value::String(id)) => id == key,
         Some(_) => false,
     };
-    // `01` and `+1` are no names, and no ids.
+    // `01` and `+1` are numeric, but not ids.
     let numeric = crate::cad::model::number::parse(key.trim())
         != Err(crate::cad::model::number::Fault::Invalid);
     same && node.as_object().is_some() && !numeric
@@ -307,13 +311,13 @@ fn object<'o>(value: &'o mut Value<'static>) -> Option<&'o mut Object> {
     }
 }
 
-/// An id in decimal, without leading zeros.
-fn plain(text: &str) -> Option<u64> {
+/// Parses a decimal id without leading zeros.
+fn parse_id(text: &str) -> Option<u64> {
     let digits = text == "0" || !text.starts_with('0');
     crate::cad::model::number::parse_u64(text).ok().flatten().filter(|_| digits)
 }
 
-fn natural(value: &Value<'_>) -> Option<u64> {
+fn id_value(value: &Value<'_>) -> Option<u64> {
     match value {
         Value::Int(n) => u64::try_from(*n).ok(),
         Value::BigInt(digits) => digits.parse().ok(),
@@ -331,15 +335,15 @@ mod tests {
 
     fn repaired(json: &str) -> (String, Vec<String>) {
         let mut value = crate::json::parse(json, crate::json::Limits::default()).unwrap();
-        let done = repair(&mut value).iter().map(ToString::to_string).collect();
+        let repairs = repair(&mut value).iter().map(ToString::to_string).collect();
         let mut out = String::new();
         crate::json::write_in_order(&value, crate::json::Escape::Needed, &mut out);
-        (out, done)
+        (out, repairs)
     }
 
     #[test]
-    fn numbers_in_quotes_become_numbers() {
-        let (json, done) = repaired(
+    fn numeric_strings_become_numbers() {
+        let (json, repairs) = repaired(
             r#"{"nodes":{"2":{"id":"2","op":{"child":"10"}},"3":{"op":{"path":"4","left":"07"}}}}"#,
         );
         assert_eq!(
@@ -347,26 +351,26 @@ mod tests {
             r#"{"nodes":{"2":{"id":2,"op":{"child":10}},"3":{"op":{"path":"4","left":"07"}}}}"#
         );
         assert_eq!(
-            done,
-            ["node 2.id: \"2\" is a number now", "node 2.child: \"10\" is a number now"]
+            repairs,
+            ["node 2.id: changed \"2\" to a number", "node 2.child: changed \"10\" to a number"]
         );
     }
 
     #[test]
-    fn a_number_as_id_wins_over_the_key() {
-        let (json, done) = repaired(
+    fn numeric_id_replaces_a_different_key() {
+        let (json, repairs) = repaired(
             r#"{"nodes":{"a":{"id":7,"op":{}},"1":{"id":"2","op":{"child":"a"}},"9":{}}}"#,
         );
         assert_eq!(
             json,
             r#"{"nodes":{"7":{"id":7,"op":{}},"2":{"id":2,"op":{"child":7}},"9":{}}}"#
         );
-        assert_eq!(done.len(), 4, "{done:?}");
-        assert_eq!(done[1], "node a: its key is its id 7 now");
+        assert_eq!(repairs.len(), 4, "{repairs:?}");
+        assert_eq!(repairs[1], "node a: changed the key to the id 7");
     }
 
     #[test]
-    fn ids_win_though_they_are_keys_of_other_nodes() {
+    fn ids_replace_keys_even_if_they_are_keys_of_other_nodes() {
         for (before, after) in [
             (
                 r#"{"nodes":{"1":{"id":0},"2":{"id":1},"3":{"id":2}}}"#,
@@ -386,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_two_nodes_wins_over_no_key() {
+    fn duplicate_ids_are_not_repaired() {
         for json in [
             r#"{"nodes":{"1":{"id":2},"2":{}}}"#,
             r#"{"nodes":{"a":{"id":7},"9":{"id":7},"1":{"id":3}}}"#,
@@ -396,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_digits_and_numbers_as_references_are_no_names() {
+    fn numeric_keys_and_references_prevent_new_ids() {
         for json in [
             r#"{"nodes":{"01":{},"02":{"op":{"child":"01"}}}}"#,
             r#"{"nodes":{" 1":{},"a":{}}}"#,
@@ -415,33 +419,33 @@ mod tests {
     }
 
     #[test]
-    fn names_as_ids_become_numbers_in_the_order_of_the_document() {
-        let (json, done) = repaired(
+    fn names_as_ids_become_numbers_in_document_order() {
+        let (json, repairs) = repaired(
             r#"{"nodes":{"b":{"id":"b","op":{"child":"a"}},"a":{"op":{}}},"roots":[{"root":"b"}]}"#,
         );
         assert_eq!(
             json,
             r#"{"nodes":{"0":{"id":0,"op":{"child":1}},"1":{"op":{}}},"roots":[{"root":0}]}"#
         );
-        assert_eq!(done.len(), 4, "{done:?}");
+        assert_eq!(repairs.len(), 4, "{repairs:?}");
     }
 
     #[test]
-    fn an_operation_in_place_of_a_reference_becomes_a_node() {
-        let (json, done) = repaired(
+    fn inline_operations_become_nodes() {
+        let (json, repairs) = repaired(
             r#"{"nodes":{"4":{"op":{"child":{"type":"T","child":{"type":"C"}},"left":{}}}}}"#,
         );
         assert_eq!(
             json,
             r#"{"nodes":{"4":{"op":{"child":5,"left":{}}},"5":{"id":5,"op":{"type":"T","child":6}},"6":{"id":6,"op":{"type":"C"}}}}"#
         );
-        assert_eq!(done[1], "node 5.child: its operation is node 6 now");
+        assert_eq!(repairs[1], "node 5.child: moved the operation to node 6");
         let full = r#"{"nodes":{"18446744073709551615":{"op":{"child":{"type":"C"}}}}}"#;
         assert_eq!(repaired(full), (full.to_owned(), Vec::new()));
     }
 
     #[test]
-    fn an_operation_in_place_of_a_reference_stays_where_no_node_can_be_added() {
+    fn inline_operations_stay_if_no_node_can_be_added() {
         for json in [
             r#"{"compact":"S 1","roots":[{"root":{"type":"Empty"}}]}"#,
             r#"{"compact":"S 1","nodes":{},"partDefs":{"p":{"root":{"type":"Empty"}}}}"#,
@@ -452,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_nothing_stays_one_beside_a_new_node() {
+    fn dangling_references_stay_dangling() {
         let (json, _) = repaired(
             r#"{"nodes":{"0":{"op":{"left":1,"right":{"type":"Empty"}}}},"roots":[{"root":2}]}"#,
         );
@@ -463,23 +467,23 @@ mod tests {
     }
 
     #[test]
-    fn snake_case_becomes_camel_case_unless_both_are_there() {
-        let (json, done) = repaired(
+    fn snake_case_becomes_camel_case_unless_both_exist() {
+        let (json, repairs) = repaired(
             r#"{"part_defs":{"p":{"default_material":"m"}},"instances":[{"part_def_id":1}],"joints":[{"child_anchor":1,"childAnchor":2}]}"#,
         );
         assert_eq!(
             json,
             r#"{"partDefs":{"p":{"defaultMaterial":"m"}},"instances":[{"partDefId":1}],"joints":[{"child_anchor":1,"childAnchor":2}]}"#
         );
-        assert_eq!(done.len(), 3, "{done:?}");
+        assert_eq!(repairs.len(), 3, "{repairs:?}");
     }
 
     #[test]
-    fn what_is_no_document_stays() {
+    fn other_json_is_unchanged() {
         for json in ["[]", "1", r#"{"nodes":[]}"#, r#"{"nodes":{"a":1},"roots":{},"partDefs":[1]}"#]
         {
-            let (same, done) = repaired(json);
-            assert_eq!((same.as_str(), done.len()), (json, 0));
+            let (same, repairs) = repaired(json);
+            assert_eq!((same.as_str(), repairs.len()), (json, 0));
         }
     }
 }
