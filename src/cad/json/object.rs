@@ -30,7 +30,7 @@ impl<'p> Path<'p> {
     }
 
     #[cold]
-    pub(crate) fn fault(&self, message: impl Into<String>) -> DocumentError {
+    pub(crate) fn error(&self, message: impl Into<String>) -> DocumentError {
         DocumentError::new(self.to_string(), message)
     }
 
@@ -51,7 +51,7 @@ impl<'p> Path<'p> {
 
     #[cold]
     pub(crate) fn expected(&self, what: &str) -> DocumentError {
-        self.fault(format!("expected {what}"))
+        self.error(format!("expected {what}"))
     }
 }
 
@@ -101,7 +101,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
 
     pub(crate) fn need(&mut self, name: &'static str) -> Result<S> {
         let path = self.path;
-        self.get(name).ok_or_else(|| path.fault(format!("missing field \"{name}\"")))
+        self.get(name).ok_or_else(|| path.error(format!("missing field \"{name}\"")))
     }
 
     pub(crate) fn number(&mut self, name: &'static str) -> Result<f64> {
@@ -160,7 +160,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     ) -> Result<usize> {
         let found = self.text("type")?;
         let place = kinds.iter().position(|kind| name(kind) == found);
-        place.ok_or_else(|| self.path.fault(format!("unknown type \"{}\"", Truncated(&found))))
+        place.ok_or_else(|| self.path.error(format!("unknown type \"{}\"", Truncated(&found))))
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn read_sections<'a, S: Source<'a>>(
     if let Some(nodes) = object.get("nodes") {
         let empty = Object::new(nodes, &path.field("nodes"))?.source.size() == 0;
         if !empty {
-            return Err(path.fault("has both \"nodes\" and \"compact\""));
+            return Err(path.error("has both \"nodes\" and \"compact\""));
         }
     }
     let index = Index::new(nodes.iter().map(|node| node.id));
@@ -200,7 +200,7 @@ impl Reader {
         }
         for i in 0..nodes.len() {
             // Nodes that use others are solids, and `Empty` is one, so their users stay valid.
-            if kind_fault(nodes, &nodes[i]).is_some() {
+            if kind_error(nodes, &nodes[i]).is_some() {
                 self.keep_op_whole(&mut nodes[i]);
             }
         }
@@ -237,13 +237,13 @@ impl Reader {
             return Ok(());
         }
         object.source.members(|name, _| match name {
-            None => Err(object.path.fault("member names must be strings")),
+            None => Err(object.path.error("member names must be strings")),
             Some(name) if object.asked[..object.asks].contains(&name) => Ok(()),
             Some(name) if self.unknown == Unknown::Keep => {
                 self.kept.push(format!("{}/{}", object.path.pointer(), step(name)));
                 Ok(())
             }
-            Some(name) => Err(object.path.fault(format!("unknown field \"{}\"", Truncated(name)))),
+            Some(name) => Err(object.path.error(format!("unknown field \"{}\"", Truncated(name)))),
         })
     }
 
@@ -315,7 +315,7 @@ impl Reader {
         if let Some(id) = object.get("id") {
             let id = node_id(&id, &path.field("id"))?;
             if id != key {
-                return Err(path.fault(format!("id {id} does not match its key")));
+                return Err(path.error(format!("id {id} does not match its key")));
             }
         }
         let name = object.optional_text("name")?;
@@ -343,7 +343,7 @@ impl Reader {
                 self.dropped = true;
                 return Ok(Op::new(OpCode::Empty));
             }
-            return Err(path.fault(format!("unknown op type \"{}\"", Truncated(&name))));
+            return Err(path.error(format!("unknown op type \"{}\"", Truncated(&name))));
         };
         let (spec, mut op) = (code.spec(), Op::new(code));
         for field in spec.fields {
@@ -396,7 +396,7 @@ impl Reader {
                 "Line" | "Arc" => {
                     (reader.v2(&mut object, "start")?, reader.v2(&mut object, "end")?)
                 }
-                _ => return Err(path.fault(format!("unknown segment type \"{}\"", Truncated(&kind)))),
+                _ => return Err(path.error(format!("unknown segment type \"{}\"", Truncated(&kind)))),
             };
             let arc = match &*kind {
                 "Arc" => Some(Arc {
@@ -439,7 +439,7 @@ impl Reader {
         let object = Object::new(source, path)?;
         let mut map = BTreeMap::new();
         object.source.members(|key, value| {
-            let key = key.ok_or_else(|| path.fault("member names must be strings"))?;
+            let key = key.ok_or_else(|| path.error("member names must be strings"))?;
             map.insert(key.to_owned(), read(self, value, key)?);
             Ok(())
         })?;
@@ -499,15 +499,15 @@ fn string<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<String> {
 
 #[cold]
 pub(crate) fn missing_node(path: &Path<'_>, field: &str, id: u64) -> DocumentError {
-    path.fault(format!("{field} references node {id}, which does not exist"))
+    path.error(format!("{field} references node {id}, which does not exist"))
 }
 
 /// Checks that references to sketches and solids name nodes of that kind.
 pub(crate) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
-    nodes.iter().find_map(|node| kind_fault(nodes, node)).map_or(Ok(()), Err)
+    nodes.iter().find_map(|node| kind_error(nodes, node)).map_or(Ok(()), Err)
 }
 
-fn kind_fault(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
+fn kind_error(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
     if !node.op.refs().is_empty() {
         for field in node.op.code.spec().fields {
             let wanted = match field.kind {
@@ -520,7 +520,7 @@ fn kind_fault(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
                 let (name, id, what) = (field.name, target.id, target.op.code.name());
                 let wanted = if wanted { "sketch" } else { "solid" };
                 let message = format!("{name} expects a {wanted} but node {id} is {what}");
-                return Some(Path::Node(node.id).fault(message));
+                return Some(Path::Node(node.id).error(message));
             }
         }
     }

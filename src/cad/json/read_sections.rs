@@ -154,7 +154,7 @@ impl Reader {
         let kinds = ["Preset", "Custom"];
         let source = if object.kind(&kinds, |name| name)? == 0 {
             let found = object.optional_word("preset", &PRESETS, "an environment preset")?;
-            EnvironmentSource::Preset(found.ok_or_else(|| path.fault("missing field \"preset\""))?)
+            EnvironmentSource::Preset(found.ok_or_else(|| path.error("missing field \"preset\""))?)
         } else {
             EnvironmentSource::Custom(object.string("url")?)
         };

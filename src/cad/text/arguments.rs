@@ -1,6 +1,6 @@
-//! The arguments of a line: their number, and each as what it should be. Sections 3.2 and 6.
+//! Checks the number of arguments of a line and parses each of them. Sections 3.2 and 6.
 //!
-//! What is wrong is said in the words of section 3.3, at the token that is meant.
+//! The error messages are those of section 3.3, at the column of the token.
 
 use super::lex::{Form, Line, LineError, Token};
 use crate::cad::error::Truncated;
@@ -9,18 +9,20 @@ use crate::cad::model::number;
 use crate::cad::model::operations::{OpCode, OpSpec};
 use std::borrow::Cow;
 
-/// What stands on a geometry line besides its arguments.
+/// The name and attributes of a geometry line.
 #[derive(Default)]
 pub(crate) struct NodeAnnotations<'l> {
-    /// The arguments without it; where `separated`.
+    /// The arguments without name and attributes, if `separated`.
     pub(crate) args: Vec<Token>,
+    /// Whether `args` is filled; otherwise the line has only arguments.
     pub(crate) separated: bool,
     pub(crate) name: Option<Cow<'l, str>>,
+    /// Whether the line has a name in quotes.
     pub(crate) named: bool,
     attributes: [Option<Attribute<'l>>; 3],
 }
 
-/// An attribute's value, and where its token begins.
+/// The value of an attribute, and the offset of its token.
 #[derive(Debug, Clone)]
 pub(crate) struct Attribute<'l> {
     pub at: usize,
@@ -28,12 +30,12 @@ pub(crate) struct Attribute<'l> {
     pub quoted: bool,
 }
 
-/// The attribute of a text's alignment; it comes behind those of its options.
+/// The slot of the attribute `align`, after those of the options.
 const ALIGN: usize = 2;
 
 impl<'l> NodeAnnotations<'l> {
-    /// Sets apart what stands behind the least number of arguments: the attributes that the operation
-    /// has, and a string in the last place.
+    /// Separates the name and attributes of a line from its arguments. They come after the minimum number
+    /// of arguments: attributes that the operation has, and a string as the last token.
     pub(crate) fn parse(
         line: Line<'l, '_>,
         spec: &'static OpSpec,
@@ -44,36 +46,36 @@ impl<'l> NodeAnnotations<'l> {
             "align" if spec.code == OpCode::Text2D => Some(ALIGN),
             _ => spec.options.iter().position(|option| option.attribute == key),
         };
-        let mut extra = Self { separated: true, ..Self::default() };
+        let mut annotations = Self { separated: true, ..Self::default() };
         let fixed = spec.min_args.min(tokens.len());
-        extra.args.extend(&tokens[..fixed]);
+        annotations.args.extend(&tokens[..fixed]);
         for &token in &tokens[fixed..] {
             let found = line.attribute(token);
             let Some((slot, key, value, quoted)) =
                 found.and_then(|(key, value, quoted)| Some((known(key)?, key, value, quoted)))
             else {
-                extra.args.push(token);
+                annotations.args.push(token);
                 continue;
             };
             let attribute = Attribute { at: token.start, value, quoted };
-            if extra.attributes[slot].replace(attribute).is_some() {
+            if annotations.attributes[slot].replace(attribute).is_some() {
                 let message = format!("{} repeats {key}=", line.raw(opcode));
                 return Err(LineError::new(token.start, message));
             }
         }
-        match extra.args.last() {
-            Some(&token) if extra.args.len() > fixed && token.form == Form::Quoted => {
-                extra.args.pop();
-                extra.name = Some(line.content(token));
-                extra.named = true;
+        match annotations.args.last() {
+            Some(&token) if annotations.args.len() > fixed && token.form == Form::Quoted => {
+                annotations.args.pop();
+                annotations.name = Some(line.content(token));
+                annotations.named = true;
             }
             _ => {}
         }
-        Ok(extra)
+        Ok(annotations)
     }
 
-    /// Puts the attributes where they belong.
-    pub(crate) fn options(
+    /// Stores the values of the attributes in the operation.
+    pub(crate) fn apply_options(
         &self,
         line: Line<'l, '_>,
         spec: &'static OpSpec,
@@ -101,15 +103,15 @@ impl<'l> NodeAnnotations<'l> {
 }
 
 impl Attribute<'_> {
-    /// Its value as a number.
+    /// Parses the value as a number.
     pub(crate) fn number(&self) -> Result<f64, LineError> {
         if self.quoted {
             return Err(bad_number(number::Fault::Invalid, &self.value, self.at));
         }
-        number::parse(&self.value).map_err(|fault| bad_number(fault, &self.value, self.at))
+        number::parse(&self.value).map_err(|error| bad_number(error, &self.value, self.at))
     }
 
-    /// Its value as 0 or 1.
+    /// Parses the value `0` or `1`.
     pub(crate) fn flag(&self) -> Result<bool, LineError> {
         match &*self.value {
             "0" if !self.quoted => Ok(false),
@@ -119,13 +121,13 @@ impl Attribute<'_> {
     }
 }
 
-/// Whether a `$name` may be called so.
+/// Whether a label may have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'-'))
 }
 
-/// Checks the number of arguments; `counts` are those that are right, ascending.
+/// Checks the number of arguments; `counts` are the valid ones, ascending.
 #[inline]
 pub(crate) fn count(
     line: Line<'_, '_>,
@@ -163,12 +165,12 @@ pub(crate) fn number(line: Line<'_, '_>, token: Token) -> Result<f64, LineError>
         Form::Word => number::parse(line.raw(token)),
         Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
     };
-    parsed.map_err(|fault| bad_number(fault, &line.content(token), token.start))
+    parsed.map_err(|error| bad_number(error, &line.content(token), token.start))
 }
 
 #[cold]
-fn bad_number(fault: number::Fault, shown: &str, at: usize) -> LineError {
-    let message = match fault {
+fn bad_number(error: number::Fault, shown: &str, at: usize) -> LineError {
+    let message = match error {
         number::Fault::Invalid => format!("invalid number \"{}\"", Truncated(shown)),
         number::Fault::OutOfRange => format!("number \"{}\" is out of range", Truncated(shown)),
     };
@@ -180,9 +182,9 @@ pub(crate) fn integer(line: Line<'_, '_>, token: Token) -> Result<u32, LineError
         Form::Word => number::parse_u32(line.raw(token)),
         Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
     };
-    parsed.map_err(|fault| {
+    parsed.map_err(|error| {
         let shown = line.content(token);
-        let message = match fault {
+        let message = match error {
             number::Fault::Invalid => format!("invalid integer \"{}\"", Truncated(&shown)),
             number::Fault::OutOfRange => {
                 format!("integer \"{}\" is out of range", Truncated(&shown))
@@ -205,7 +207,7 @@ fn bad_flag(shown: &str, at: usize) -> LineError {
     LineError::new(at, format!("invalid flag \"{}\", expected 0 or 1", Truncated(shown)))
 }
 
-/// A string, which must be in quotes.
+/// Parses a string, which must be in quotes.
 pub(crate) fn string<'l>(line: Line<'l, '_>, token: Token) -> Result<Cow<'l, str>, LineError> {
     if token.form == Form::Quoted {
         return Ok(line.content(token));

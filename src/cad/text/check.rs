@@ -1,4 +1,4 @@
-//! Finding all mistakes of a text: sections 3.3 and 11.
+//! Finds all errors of a text: sections 3.3 and 11.
 
 use super::arguments::is_name;
 use super::directive_table::Directive;
@@ -10,16 +10,16 @@ use crate::cad::json::extra_values::unresolved_pointers;
 use crate::cad::model::ir::Op;
 use crate::cad::model::operations::OpCode;
 
-/// All mistakes of a text, at most `limit`, in the order of lines. The first is the one that reading
-/// the text raises; a node whose line is wrong counts as one all the same, so that one mistake is not
-/// reported as many.
+/// Returns the errors of a text in the order of lines, at most `limit`. The first is the error that
+/// reading the text returns. A node whose line has an error still counts, so later references stay
+/// valid and each error is reported once.
 pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     let mut reader = Reader::new(dialect, true);
     let mut errors = Vec::new();
     let mut ends = SketchEnds { bytes, known: None };
     let mut start = 0;
-    // Whether a node stands in a sketch, so that nobody knows how later lines count.
+    // Whether a node is defined inside a sketch, which makes the numbers of later nodes uncertain.
     let mut numbering_uncertain = false;
     for line in bytes.split(|&byte| byte == b'\n') {
         let next = start + line.len() + 1;
@@ -28,7 +28,7 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
             Err(error) => {
                 let valid = std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default();
                 let error = reader.not_utf8(valid);
-                reader.number += 1;
+                reader.line_number += 1;
                 Err((error, valid))
             }
         };
@@ -45,10 +45,10 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
             return errors;
         }
     }
-    let lost = reader.node_kinds.contains(&NodeKind::Unknown) && !errors.is_empty();
+    let uncertain = reader.node_kinds.contains(&NodeKind::Unknown) && !errors.is_empty();
     match reader.check_end() {
-        // With nodes in doubt their number is, too.
-        Err(error) if !lost || error.message.starts_with("sketch") => errors.push(error),
+        // If nodes are uncertain, so is their number.
+        Err(error) if !uncertain || error.message.starts_with("sketch") => errors.push(error),
         _ => {}
     }
     if errors.is_empty() && !reader.extra.is_empty() {
@@ -57,7 +57,7 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     errors
 }
 
-/// The pointers that lead nowhere, which shows only in the whole document.
+/// Returns the errors of pointers that do not match the whole document.
 fn pointers(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     let read = read_lines(bytes, dialect);
     let whole = read.and_then(|(nodes, reader)| reader.finish_unchecked(nodes, true));
@@ -67,15 +67,15 @@ fn pointers(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     }
 }
 
-/// Where sketches end, looked for only after mistakes, and each line once.
+/// Finds the ends of sketches. Searches only after an error, and each line once.
 struct SketchEnds<'b> {
     bytes: &'b [u8],
-    /// Where the line of the next `END` or `SK` begins, and whether it is an `END`.
+    /// The offset of the next line with `END` or `SK`, and whether it is an `END`.
     known: Option<(usize, bool)>,
 }
 
 impl SketchEnds<'_> {
-    /// Whether from this line on an `END` comes before another sketch.
+    /// Whether, from the line at `start` on, an `END` comes before the next `SK`.
     fn before_sketch(&mut self, start: usize) -> bool {
         if let Some((_, is_end)) = self.known.filter(|&(known, _)| start <= known) {
             return is_end;
@@ -99,10 +99,10 @@ impl SketchEnds<'_> {
     }
 }
 
-/// What a wrong line was to be.
+/// The parts of a line with an error, as far as they are recognised.
 struct WrongLine<'l> {
     label: Option<&'l str>,
-    /// Its opcode, or what stands there.
+    /// The opcode, or the word in its place.
     word: &'l str,
     code: Option<OpCode>,
     is_directive: bool,
@@ -114,7 +114,7 @@ impl<'l> WrongLine<'l> {
         let first = raws.next().unwrap_or_default();
         let (mut label, mut word) = (None, first);
         if let Some(rest) = first.strip_prefix('$') {
-            // The `=` may be missing, or stand too close.
+            // The `=` may be missing, or not be separated by spaces.
             let (name, glued) = rest.split_once('=').unwrap_or((rest, ""));
             label = Some(name).filter(|name| is_name(name));
             let mut words = std::iter::once(glued).chain(raws);
@@ -128,7 +128,7 @@ impl<'l> WrongLine<'l> {
         Self { label, word, code: OpCode::from_opcode(word), is_directive }
     }
 
-    /// The opcode that was meant, as far as that can be known.
+    /// The opcode that was probably meant.
     fn meant(&self) -> Option<OpCode> {
         self.code.or_else(|| OpCode::from_opcode(suggestion(self.word)?))
     }
@@ -144,8 +144,8 @@ impl<'l> WrongLine<'l> {
 }
 
 impl Reader {
-    /// After an error of this line: goes on as if the line had been right, as far as that can be
-    /// known. Says whether it is a node within a sketch, which counts or does not.
+    /// Continues after an error as if the line were valid, as far as its meaning is known. Returns whether
+    /// the line is a node inside a sketch, which may or may not count as a node.
     fn recover(
         &mut self,
         text: &str,
@@ -154,33 +154,34 @@ impl Reader {
     ) -> bool {
         let mut tokens = std::mem::take(&mut self.tokens);
         self.v0_2.get_or_insert(true);
-        // Where that fails, the tokens before the fault are there.
+        // On an error, `tokens` holds the tokens before it.
         let _ = self.tokenize(text, &mut tokens);
         let found = WrongLine::of(Line { text, tokens: &tokens });
         self.tokens = tokens;
         if self.sketch.is_none() {
-            self.assume(&found);
+            self.assume_node(&found);
             return false;
         }
         if found.code.is_none() && !found.is_directive && found.label.is_none() {
             return false;
         }
-        // A line that is right elsewhere: it has no place here, or the END is what is missing.
+        // The line is valid outside a sketch: either it is misplaced, or `END` is missing.
         if found.code != Some(OpCode::Sketch2D) && end_follows() {
-            self.assume(&found);
+            self.assume_node(&found);
             return found.is_node();
         }
         self.sketch = None;
-        self.number -= 1;
+        self.line_number -= 1;
         if let Err(error) = self.line(text) {
-            // A mistake of its own.
+            // The line has a second error.
             errors.push(error);
-            self.assume(&found);
+            self.assume_node(&found);
         }
         false
     }
 
-    fn assume(&mut self, found: &WrongLine<'_>) {
+    /// Counts the line as a node, if it was probably meant as one.
+    fn assume_node(&mut self, found: &WrongLine<'_>) {
         if !found.is_node() {
             return;
         }
@@ -189,7 +190,7 @@ impl Reader {
         }
         self.node_kinds.push(NodeKind::Unknown);
         if found.meant() == Some(OpCode::Sketch2D) {
-            let place = (self.number, 1);
+            let place = (self.line_number, 1);
             self.sketch = Some(OpenSketch { op: Op::new(OpCode::Sketch2D), name: None, place });
         }
     }

@@ -1,20 +1,20 @@
-//! The table of directives: how each is called, how many arguments and which attributes it takes.
-//! Section 6.
+//! The table of directives, the lines that do not define a node: their opcodes, argument counts and
+//! attributes. Section 6.
 
-/// How a directive line is called, how many arguments it takes, and which attributes.
+/// The table entry of a directive.
 #[derive(Debug)]
 pub(crate) struct Directive {
     pub opcode: &'static str,
     pub kind: DirectiveKind,
-    /// The counts that are right, ascending; the first is where attributes may begin.
+    /// The valid argument counts, ascending. Attributes may begin after the first.
     pub counts: &'static [usize],
     pub attributes: &'static [&'static str],
-    /// At most one such line.
+    /// Whether a text may have only one such line.
     pub at_most_once: bool,
 }
 
-/// What a directive line is about; joints and lights by their place in [`JOINTS`](crate::cad::model::kinds::JOINTS) and [`LIGHTS`](crate::cad::model::kinds::LIGHTS),
-/// effects by theirs in [`EFFECTS`](crate::cad::model::kinds::EFFECTS).
+/// What a directive defines. Joints, lights and effects have their index in the tables of
+/// [`kinds`](crate::cad::model::kinds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DirectiveKind {
     Material,
@@ -63,10 +63,11 @@ const fn directive(
     Directive { opcode, kind, counts, attributes, at_most_once }
 }
 
-/// The opcode whose line ends with JSON.
+/// The opcode of the lines that end with JSON.
 pub(crate) const EXTRA: &str = "XF";
 
-/// Counts that are not in the table: `INST` with `_` as its transform has 4 or 5, `ROOT _` has 1.
+/// All directives. Counts missing from the table: `INST` with `_` as its transform has 4 or 5, `ROOT _`
+/// has 1, `BG` depends on its first argument.
 pub(crate) static DIRECTIVES: [Directive; 28] = [
     directive("M", DirectiveKind::Material, &[6, 7, 8]),
     directive("@MAT", DirectiveKind::MaterialHeader, &[6, 7, 8]),

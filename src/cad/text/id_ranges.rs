@@ -1,24 +1,24 @@
-//! The ids of nodes, as `IDS` gives them: ranges that stay ranges. Section 6.
+//! The node ids of an `IDS` line, kept as ranges so that a large range takes no memory. Section 6.
 //!
-//! Invariant: ranges are not empty, and no id is in two of them.
+//! Invariant: ranges are not empty and do not overlap.
 
 use super::lex::{Line, LineError, Token};
 use crate::cad::error::Truncated;
 use crate::cad::model::number;
 
-/// IdRanges by node index.
+/// Maps node indexes to ids.
 #[derive(Debug, Default)]
 pub(crate) struct IdRanges {
-    /// Empty where every id is its index.
+    /// Empty if the id of every node is its index.
     ranges: Vec<Range>,
     total: u128,
-    /// Line and column of `IDS`.
+    /// The line and column of `IDS`.
     place: (usize, usize),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Range {
-    /// How many ids come before.
+    /// The number of ids in earlier ranges.
     index: u128,
     start: u64,
     end: u64,
@@ -47,15 +47,15 @@ impl IdRanges {
         }
     }
 
-    /// The smallest id that is there twice.
+    /// Returns the smallest duplicate id.
     fn repeated(&self) -> Option<u64> {
         let mut ranges: Vec<_> = self.ranges.iter().map(|range| (range.start, range.end)).collect();
         ranges.sort_unstable();
-        // Of sorted ranges the first that begins within an earlier one begins with the smallest.
+        // The first range that begins inside its predecessor begins with the smallest duplicate.
         ranges.windows(2).find(|pair| pair[1].0 <= pair[0].1).map(|pair| pair[1].0)
     }
 
-    /// The id of a node; `None` where there are fewer ids.
+    /// Returns the id of a node; `None` if there are fewer ids.
     #[inline]
     pub(crate) fn get(&self, node: usize) -> Option<u64> {
         if self.ranges.is_empty() {
@@ -68,7 +68,7 @@ impl IdRanges {
         range.start.checked_add(offset).filter(|id| *id <= range.end)
     }
 
-    /// Where `IDS` stands, and what is wrong with it, unless there are so many nodes.
+    /// Returns the place of `IDS` and an error message, unless it lists this number of nodes.
     pub(crate) fn mismatch(&self, nodes: usize) -> Option<((usize, usize), String)> {
         let (listed, nodes) = (self.total, nodes as u128);
         let wrong = !self.ranges.is_empty() && listed != nodes;
@@ -76,7 +76,7 @@ impl IdRanges {
     }
 }
 
-/// `3` or `1-3`.
+/// Parses `3` or `1-3`.
 fn range(text: &str) -> Option<(u64, u64)> {
     let (start, end) = text.split_once('-').unwrap_or((text, text));
     let id = |digits| number::parse_u64(digits).ok().flatten();
@@ -84,7 +84,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
     (start <= end).then_some((start, end))
 }
 
-/// Writes ids with runs of +1 as ranges; `None` where each is its index.
+/// Writes ids, with consecutive ones as ranges; `None` if the id of every node is its index.
 pub(crate) fn write(ids: impl Iterator<Item = u64> + Clone) -> Option<String> {
     if ids.clone().zip(0..).all(|(id, index)| id == index) {
         return None;

@@ -1,4 +1,4 @@
-//! A line as tokens: sections 3.1 and 6.
+//! Splits a line into tokens: sections 3.1 and 6.
 //!
 //! ```text
 //! line  = { space } { token space { space } } [ "#" comment ]
@@ -7,12 +7,12 @@
 //!       | key "=" '"' { char | "\" char } '"'       0.2: an attribute
 //! ```
 //!
-//! Tokens are byte ranges of the line and hold no text, so that one list serves every line.
+//! Tokens are byte ranges and borrow nothing, so one list is reused for all lines.
 
 use super::directive_table::{Directive, EXTRA};
 use std::borrow::Cow;
 
-/// A byte range of a line, and what it is.
+/// A byte range of a line, and its form.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Token {
     pub start: usize,
@@ -20,18 +20,18 @@ pub(crate) struct Token {
     pub form: Form,
 }
 
-/// How a token is written.
+/// The syntax of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     #[default]
     Word,
-    /// In quotes.
+    /// A string in quotes.
     Quoted,
-    /// A key, `=`, and a value in quotes that begins behind so many bytes.
+    /// A key, `=` and a value in quotes; `quote` is the offset of the opening quote.
     Attribute { quote: usize },
 }
 
-/// What is wrong with a line, and at which byte of it.
+/// An error in a line, at a byte offset.
 #[derive(Debug)]
 pub(crate) struct LineError {
     pub at: usize,
@@ -54,13 +54,13 @@ pub(crate) struct Line<'l, 't> {
 }
 
 impl<'l> Line<'l, '_> {
-    /// As it stands in the line.
+    /// The token as written in the line.
     #[inline]
     pub(crate) fn raw(&self, token: Token) -> &'l str {
         &self.text[token.start..token.end]
     }
 
-    /// The content of a string, or the word.
+    /// The unescaped content of a string, or the word.
     pub(crate) fn content(&self, token: Token) -> Cow<'l, str> {
         let raw = self.raw(token);
         match token.form {
@@ -69,12 +69,13 @@ impl<'l> Line<'l, '_> {
         }
     }
 
-    /// Whether it is this word, bare.
+    /// Whether the token is this word without quotes.
     pub(crate) fn is(&self, token: Token, word: &str) -> bool {
         token.form == Form::Word && self.raw(token) == word
     }
 
-    /// An attribute's key and value, and whether the value is quoted. Any bare `key=value` is one.
+    /// Returns the key and value of an attribute, and whether the value is quoted. Every bare
+    /// `key=value` is an attribute.
     pub(crate) fn attribute(&self, token: Token) -> Option<(&'l str, Cow<'l, str>, bool)> {
         let raw = self.raw(token);
         match token.form {
@@ -94,7 +95,7 @@ fn is_key(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|c| c.is_ascii_lowercase())
 }
 
-/// Resolves `\"` `\\` `\n` `\r` `\t`; any other backslash stays.
+/// Resolves the escapes `\"` `\\` `\n` `\r` `\t`; keeps any other backslash.
 fn unescape(text: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'\\', text.as_bytes()) else {
         return Cow::Borrowed(text);
@@ -121,15 +122,15 @@ fn unescape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What a byte can be in a line.
+/// The class of a byte in a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Byte {
     Word,
     Space,
     Hash,
     Quote,
-    /// Of a character beyond ASCII, which may be a space.
-    Wide,
+    /// Part of a character outside ASCII, which may be white space.
+    NonAscii,
 }
 
 static BYTES: [Byte; 256] = {
@@ -144,31 +145,31 @@ static BYTES: [Byte; 256] = {
     bytes[b'"' as usize] = Byte::Quote;
     i = 128;
     while i < 256 {
-        bytes[i] = Byte::Wide;
+        bytes[i] = Byte::NonAscii;
         i += 1;
     }
     bytes
 };
 
-/// The white space character at `at`: its length, 0 where there is none.
+/// Returns the length of the white space character at `at`, or 0.
 #[inline]
 fn space(line: &str, at: usize) -> usize {
     match line.as_bytes().get(at).map(|&byte| BYTES[usize::from(byte)]) {
         Some(Byte::Space) => 1,
-        Some(Byte::Wide) => wide_space(line, at),
+        Some(Byte::NonAscii) => non_ascii_space(line, at),
         _ => 0,
     }
 }
 
 #[cold]
-fn wide_space(line: &str, at: usize) -> usize {
-    // Not at the start of a character: part of a word.
+fn non_ascii_space(line: &str, at: usize) -> usize {
+    // Inside a character `get` returns `None`: part of a word.
     let first = line.get(at..).and_then(|rest| rest.chars().next());
     first.filter(|c| c.is_whitespace()).map_or(0, char::len_utf8)
 }
 
-/// The tokens of a line of dialect 0.1: a `#` anywhere begins the comment.
-pub(crate) fn plain(line: &str, tokens: &mut Vec<Token>) {
+/// Splits a line of dialect 0.1. A `#` anywhere begins the comment.
+pub(crate) fn split_v0_1(line: &str, tokens: &mut Vec<Token>) {
     tokens.clear();
     let mut at = 0;
     while let Some(start) = token_start(line, at) {
@@ -180,7 +181,7 @@ pub(crate) fn plain(line: &str, tokens: &mut Vec<Token>) {
     }
 }
 
-/// The first place from `at` on that is no white space.
+/// Returns the first offset from `at` on that is not white space.
 #[inline]
 fn token_start(line: &str, mut at: usize) -> Option<usize> {
     loop {
@@ -191,7 +192,8 @@ fn token_start(line: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where the word that begins at `start` ends: at white space or a byte that `stops` it.
+/// Returns the end of the word that begins at `start`: white space, or a byte for which `stops` is
+/// true.
 #[inline]
 fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
     let bytes = line.as_bytes();
@@ -201,7 +203,7 @@ fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
         match byte {
             Byte::Word => {}
             Byte::Space => break,
-            Byte::Wide if wide_space(line, at) > 0 => break,
+            Byte::NonAscii if non_ascii_space(line, at) > 0 => break,
             _ if stops(byte) => break,
             _ => {}
         }
@@ -210,9 +212,9 @@ fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
     at
 }
 
-/// The tokens of a line of dialect 0.2: strings and attributes, and on directive lines a `#` within
-/// or before a word is no comment.
-pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), LineError> {
+/// Splits a line of dialect 0.2, with strings and attributes. On directive lines a `#` inside or before
+/// a word does not begin a comment.
+pub(crate) fn split_v0_2(line: &str, tokens: &mut Vec<Token>) -> Result<(), LineError> {
     tokens.clear();
     let bytes = line.as_bytes();
     let (mut at, mut directive) = (0, false);
@@ -222,7 +224,7 @@ pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), LineErro
             b'"' => Token { start, end: string_end(line, start)?, form: Form::Quoted },
             _ => word(line, start, directive)?,
         };
-        if token.form != Form::Word && !ends_here(line, token.end) {
+        if token.form != Form::Word && !is_token_end(line, token.end) {
             return Err(LineError::new(token.end, "expected a space after a string"));
         }
         at = token.end;
@@ -238,7 +240,7 @@ pub(crate) fn quoted(line: &str, tokens: &mut Vec<Token>) -> Result<(), LineErro
     Ok(())
 }
 
-/// The two tokens behind `XF`: a word or string, and all the rest of the line, comments or not.
+/// Splits the arguments of `XF`: a word or string, then the rest of the line, which has no comments.
 fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<(), LineError> {
     let Some(start) = token_start(line, at) else { return Ok(()) };
     let token = match line.as_bytes()[start] {
@@ -255,7 +257,7 @@ fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<()
     Ok(())
 }
 
-/// A word, or an attribute whose value is in quotes.
+/// Reads a word, or an attribute whose value is in quotes.
 fn word(line: &str, start: usize, directive: bool) -> Result<Token, LineError> {
     let end = word_end(line, start, |byte| match byte {
         Byte::Hash => !directive,
@@ -273,7 +275,7 @@ fn word(line: &str, start: usize, directive: bool) -> Result<Token, LineError> {
     Ok(Token { start, end: string_end(line, end)?, form })
 }
 
-/// Where the string that begins at `start` ends, behind its closing quote.
+/// Returns the end of the string that begins at `start`, after its closing quote.
 fn string_end(line: &str, start: usize) -> Result<usize, LineError> {
     let bytes = line.as_bytes();
     let mut at = start + 1;
@@ -287,7 +289,7 @@ fn string_end(line: &str, start: usize) -> Result<usize, LineError> {
     Err(LineError::new(start, "unterminated string"))
 }
 
-fn ends_here(line: &str, at: usize) -> bool {
+fn is_token_end(line: &str, at: usize) -> bool {
     at == line.len() || line.as_bytes()[at] == b'#' || space(line, at) > 0
 }
 
@@ -297,13 +299,13 @@ mod tests {
 
     fn words(line: &str) -> Vec<String> {
         let mut tokens = Vec::new();
-        quoted(line, &mut tokens).unwrap();
+        split_v0_2(line, &mut tokens).unwrap();
         let line = Line { text: line, tokens: &tokens };
         tokens.iter().map(|&token| line.content(token).into_owned()).collect()
     }
 
     #[test]
-    fn comments_depend_on_the_line() {
+    fn hash_begins_a_comment_depending_on_the_line() {
         assert_eq!(words("C 1#2 3"), ["C", "1"]);
         assert_eq!(words("ROOT 0 #ff0000 # hidden"), ["ROOT", "0", "#ff0000"]);
         assert_eq!(words("ROOT 0 a#b #"), ["ROOT", "0", "a#b"]);
@@ -312,24 +314,24 @@ mod tests {
     }
 
     #[test]
-    fn unicode_white_space_splits_and_nothing_else_does() {
+    fn only_unicode_white_space_separates_tokens() {
         let mut tokens = Vec::new();
         for c in
             "\t\u{b}\u{c}\r \u{85}\u{a0}\u{1680}\u{2000}\u{200a}\u{2028}\u{202f}\u{3000}".chars()
         {
-            plain(&format!("S{c}1"), &mut tokens);
+            split_v0_1(&format!("S{c}1"), &mut tokens);
             assert_eq!(tokens.len(), 2, "{c:?}");
         }
         for c in "\u{200b}\u{feff}\u{1c}\0".chars() {
-            plain(&format!("S{c}1"), &mut tokens);
+            split_v0_1(&format!("S{c}1"), &mut tokens);
             assert_eq!(tokens.len(), 1, "{c:?}");
         }
     }
 
     #[test]
-    fn other_escapes_stay() {
+    fn unknown_escapes_are_kept() {
         assert_eq!(words(r#"S 1 "a\q\\\"\t""#)[2], "a\\q\\\"\t");
         assert_eq!(words(r#"S 1 "\é""#)[2], "\\é");
-        assert!(quoted(r#"S 1 "\"#, &mut Vec::new()).is_err());
+        assert!(split_v0_2(r#"S 1 "\"#, &mut Vec::new()).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What a text of dialect 0.1 cannot carry: refused by default, listed on demand. Section 4.2.
+//! What text of dialect 0.1 cannot carry: an error by default, a list of codes on request. Section 4.2.
 
 use super::read::Dialect;
 use crate::cad::error::DocumentError;
@@ -6,7 +6,8 @@ use crate::cad::model::ir::{Document, Op, Sections};
 use crate::cad::model::operations::OpCode;
 use crate::cad::model::writing_order::order;
 
-/// Sorted codes; `dropped` is whether something unknown was, when the document was read.
+/// Returns the sorted codes of what writing the document in this dialect and reading it again would
+/// change. `dropped` says whether reading the document dropped unknown content.
 pub fn losses(
     document: &Document<'_>,
     dialect: Dialect,
@@ -45,7 +46,7 @@ pub fn losses(
     Ok(codes)
 }
 
-/// Whether dialect 0.1 has no line for it.
+/// Whether dialect 0.1 writes the operation as another one.
 fn changes(code: OpCode) -> bool {
     matches!(
         code,
@@ -53,20 +54,20 @@ fn changes(code: OpCode) -> bool {
     )
 }
 
-/// Raises for what dialect 0.1 would change: section 4.2.
+/// Returns an error if dialect 0.1 would change the shape: section 4.2.
 pub(crate) fn refuse_losses(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
     let Document { nodes, sections, .. } = document;
     document.refuse_extra("dialect 0.1")?;
-    let fault = |message: String| Err(DocumentError::new("document", message));
+    let fail = |message: String| Err(DocumentError::new("document", message));
     if let Some(name) = assembly(sections, |length| length > 0) {
-        return fault(format!("{name} cannot be written in dialect 0.1"));
+        return fail(format!("{name} cannot be written in dialect 0.1"));
     }
     let root = match &*sections.roots {
         _ if nodes.is_empty() => return Ok(()),
         [root] => root.node,
         roots => {
             let count = roots.len();
-            return fault(format!(
+            return fail(format!(
                 "dialect 0.1 carries exactly one root, this document has {count}"
             ));
         }
@@ -86,7 +87,7 @@ pub(crate) fn refuse_losses(document: &Document<'_>, order: &[usize]) -> Result<
     Ok(())
 }
 
-/// The first section of an assembly whose length is as asked.
+/// Returns the name of the first section of the assembly whose length satisfies `counts`.
 pub(crate) fn assembly(
     sections: &Sections,
     counts: impl Fn(usize) -> bool,
@@ -101,7 +102,7 @@ pub(crate) fn assembly(
     .find_map(|(name, length)| length.filter(|&length| counts(length)).map(|_| name))
 }
 
-/// What of an operation dialect 0.1 cannot carry.
+/// Returns the operation or field that dialect 0.1 cannot carry, if any.
 fn uncarried(op: &Op<'_>) -> Option<&'static str> {
     match op.code {
         OpCode::Fillet | OpCode::Chamfer | OpCode::Text2D | OpCode::StepImport => {

@@ -1,7 +1,8 @@
-//! Compact text, line by line: sections 3 and 6.
+//! Reads compact text line by line: sections 3 and 6.
 //!
-//! A [`Reader`] is given lines and gives back nodes; what is no node it keeps. It does not hold the
-//! nodes: `from_compact` collects them, a stream hands them on, and both see the same errors.
+//! A [`Reader`] takes lines and returns each node as its last line is read. It keeps everything else,
+//! but not the nodes: reading a whole text collects them, a stream passes them on, and both report the
+//! same errors.
 
 use super::arguments::{NodeAnnotations, count, flag, integer, is_name, number, string};
 use super::directive_table::{Directive, DirectiveKind, EXTRA};
@@ -17,10 +18,10 @@ use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-/// Which grammar a text is read by.
+/// The dialect of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// What its header says; 0.1 without one.
+    /// The dialect that the header names; 0.1 without a header.
     #[default]
     Auto,
     /// Dialect 0.1, that of the specification.
@@ -34,24 +35,24 @@ pub fn read_text(text: &str, dialect: Dialect) -> Result<Document<'_>, ParseErro
     read_bytes(text.as_bytes(), dialect)
 }
 
-/// Reads a whole text that should be UTF-8; where it is not, that is the error of its line.
+/// Reads a whole text from bytes. Invalid UTF-8 is an error of the line that contains it.
 pub fn read_bytes(bytes: &[u8], dialect: Dialect) -> Result<Document<'_>, ParseError> {
     let (nodes, reader) = read_lines(bytes, dialect)?;
     reader.finish(nodes, true)
 }
 
-/// The nodes of a text, and the reader that has not finished yet.
+/// Reads all lines of a text. Returns the nodes, and the reader to be finished by the caller.
 pub(crate) fn read_lines(
     bytes: &[u8],
     dialect: Dialect,
 ) -> Result<(Vec<Node<'_>>, Reader), ParseError> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    let (text, broken) = match std::str::from_utf8(bytes) {
+    let (text, is_invalid) = match std::str::from_utf8(bytes) {
         Ok(text) => (text, false),
         Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""), true),
     };
     let mut reader = Reader::new(dialect, memchr::memchr(b'$', bytes).is_some());
-    // A line of geometry is hardly shorter; a document of other lines gets a little too much.
+    // Few geometry lines are shorter than 24 bytes.
     let mut nodes = Vec::with_capacity(text.len() / 24);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
@@ -59,7 +60,7 @@ pub(crate) fn read_lines(
         start = end + 1;
     }
     let last = &text[start..];
-    if broken {
+    if is_invalid {
         return Err(reader.not_utf8(last));
     }
     nodes.extend(reader.line(last)?);
@@ -68,37 +69,37 @@ pub(crate) fn read_lines(
 
 pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// What a node is, as far as those that use it must know.
+/// What the reader remembers of a node, to check references to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     Op(OpCode),
-    /// Its line is wrong, and `check` goes on as if it were right.
+    /// A node whose line has an error; only `check` continues after one.
     Unknown,
 }
 
-/// Whom a quoted name means.
+/// The nodes that have a quoted name.
 #[derive(Debug, Clone, Copy)]
 enum NameTarget {
     Unique(usize),
     Ambiguous(usize, usize),
 }
 
-/// A sketch whose `END` has not come.
+/// A sketch before its `END`.
 #[derive(Debug)]
 pub(crate) struct OpenSketch {
     pub(crate) op: Op<'static>,
     pub(crate) name: Option<Cow<'static, str>>,
-    /// Line and column of its `SK`.
+    /// The line and column of its `SK`.
     pub(crate) place: (usize, usize),
 }
 
 /// Reads a text line by line.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// `None` until the header, or the line in its place.
+    /// Whether the dialect is 0.2; `None` before the first line that is not blank.
     pub(crate) v0_2: Option<bool>,
-    /// Lines read, so that the present one is this one.
-    pub(crate) number: usize,
+    /// The number of the current line, from 1.
+    pub(crate) line_number: usize,
     pub(crate) tokens: Vec<Token>,
     pub(crate) node_kinds: Vec<NodeKind>,
     pub(crate) labels: HashMap<Box<str>, usize>,
@@ -110,14 +111,14 @@ pub(crate) struct Reader {
     pub(crate) first_material: Option<String>,
     pub(crate) root_lines: RootLines,
     pub(crate) first_lines: FirstLines,
-    /// `XF` lines, with the place of each pointer.
+    /// The values of `XF` lines, with the position of each pointer.
     pub(crate) extra: VecDeque<(Position, Extra)>,
 }
 
-/// The line of each directive that may stand only once, by opcode.
+/// The line number of each directive that is allowed only once, by opcode.
 pub(crate) type FirstLines = HashMap<&'static str, usize>;
 
-/// Which `ROOT` lines there were.
+/// Which `ROOT` lines the text has so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RootLines {
     Absent,
@@ -127,7 +128,7 @@ pub(crate) enum RootLines {
 }
 
 impl Reader {
-    /// Before the first line. Without `track_names`, `$name` cannot be resolved.
+    /// Creates a reader. Without `track_names`, `$name` does not resolve quoted names.
     pub(crate) fn new(dialect: Dialect, track_names: bool) -> Self {
         Self {
             v0_2: match dialect {
@@ -135,7 +136,7 @@ impl Reader {
                 Dialect::V0_1 => Some(false),
                 Dialect::V0_2 => Some(true),
             },
-            number: 0,
+            line_number: 0,
             tokens: Vec::new(),
             node_kinds: Vec::new(),
             labels: HashMap::new(),
@@ -151,16 +152,16 @@ impl Reader {
         }
     }
 
-    /// Reads the next line, which holds no LF, and gives the node that it completes.
+    /// Reads the next line, without its LF. Returns the node that the line completes, if any.
     pub(crate) fn line<'l>(&mut self, text: &'l str) -> Result<Option<Node<'l>>, ParseError> {
-        self.number += 1;
+        self.line_number += 1;
         let mut tokens = std::mem::take(&mut self.tokens);
         let node = self.tokenize(text, &mut tokens).and_then(|()| {
             let line = Line { text, tokens: &tokens };
             if self.sketch.is_some() { self.segment(line) } else { self.statement(line) }
         });
         self.tokens = tokens;
-        node.map_err(|fault| error(self.number, text, fault))
+        node.map_err(|error| parse_error(self.line_number, text, error))
     }
 
     pub(crate) fn tokenize(
@@ -172,23 +173,23 @@ impl Reader {
             self.v0_2 = Some(header(text)?.unwrap_or(false));
         }
         if self.v0_2 == Some(true) {
-            return lex::quoted(text, tokens);
+            return lex::split_v0_2(text, tokens);
         }
-        lex::plain(text, tokens);
+        lex::split_v0_1(text, tokens);
         Ok(())
     }
 
-    /// The error of a line that is UTF-8 as far as `text` goes.
+    /// The error of a line with invalid UTF-8 after `text`.
     #[cold]
     pub(crate) fn not_utf8(&self, text: &str) -> ParseError {
-        error(self.number + 1, text, LineError::new(text.len(), "invalid UTF-8"))
+        parse_error(self.line_number + 1, text, LineError::new(text.len(), "invalid UTF-8"))
     }
 
     pub(crate) fn is_v0_2(&self) -> bool {
         self.v0_2 == Some(true)
     }
 
-    /// A line within a sketch.
+    /// Reads a line inside a sketch.
     fn segment<'l>(&mut self, line: Line<'_, '_>) -> Result<Option<Node<'l>>, LineError> {
         let Some((&first, args)) = line.tokens.split_first() else {
             return Ok(None);
@@ -220,14 +221,15 @@ impl Reader {
         Ok(None)
     }
 
-    /// SketchEnds the open sketch: it becomes the next node.
+    /// Ends the open sketch and returns its node.
     pub(crate) fn close_sketch<'l>(&mut self) -> Option<Node<'l>> {
         let sketch = self.sketch.take()?;
-        // Its place among the nodes was taken when it was opened.
+        // The node was counted when the sketch began.
         let id = self.ids.get(self.node_kinds.len() - 1)?;
         Some(Node { id, name: sketch.name, op: sketch.op })
     }
 
+    /// Reads a line outside a sketch.
     fn statement<'l>(&mut self, line: Line<'l, '_>) -> Result<Option<Node<'l>>, LineError> {
         let Some((&first, rest)) = line.tokens.split_first() else {
             return Ok(None);
@@ -259,22 +261,22 @@ impl Reader {
         }
     }
 
-    /// Checks `$name = op`; defines nothing yet.
+    /// Checks the label of `$name = op`, without defining it.
     fn label(&self, line: Line<'_, '_>, first: Token, rest: &[Token]) -> Result<(), LineError> {
         let raw = line.raw(first);
-        let fault = |message: String| Err(LineError::new(first.start, message));
+        let fail = |message: String| Err(LineError::new(first.start, message));
         if !is_name(&raw[1..]) {
-            return fault(format!("invalid name \"{}\"", Truncated(raw)));
+            return fail(format!("invalid name \"{}\"", Truncated(raw)));
         }
         if let Some(node) = self.labels.get(&raw[1..]) {
-            return fault(format!("name {} is already defined (node {node})", Truncated(raw)));
+            return fail(format!("name {} is already defined (node {node})", Truncated(raw)));
         }
         match rest {
             [equals, ..] if !line.is(*equals, "=") => {
                 Err(LineError::new(equals.start, format!("expected = after {}", Truncated(raw))))
             }
-            [] => fault(format!("expected = after {}", Truncated(raw))),
-            [_] => fault(format!("expected an opcode after {} =", Truncated(raw))),
+            [] => fail(format!("expected = after {}", Truncated(raw))),
+            [_] => fail(format!("expected an opcode after {} =", Truncated(raw))),
             _ => Ok(()),
         }
     }
@@ -302,7 +304,7 @@ impl Reader {
         }
     }
 
-    /// A line of geometry; a sketch is opened, anything else is given.
+    /// Reads a geometry line. Returns its node, or `None` if the line begins a sketch.
     fn node<'l>(
         &mut self,
         line: Line<'l, '_>,
@@ -311,29 +313,29 @@ impl Reader {
         args: &[Token],
         label: Option<&'l str>,
     ) -> Result<Option<Node<'l>>, LineError> {
-        // Without a string or an attribute behind the arguments there is nothing to set apart.
+        // The common case: words only, and an operation without attributes.
         let plain = args.iter().all(|token| token.form == Form::Word) && spec.options.is_empty();
-        let mut extra = if plain || !self.is_v0_2() {
+        let mut annotations = if plain || !self.is_v0_2() {
             NodeAnnotations::default()
         } else {
             NodeAnnotations::parse(line, spec, opcode, args)?
         };
-        let args = if extra.separated { &*extra.args } else { args };
+        let args = if annotations.separated { &*annotations.args } else { args };
         let counts = [spec.min_args, spec.max_args];
         let counts = if counts[0] == counts[1] { &counts[..1] } else { &counts };
         count(line, opcode, args, counts)?;
         let mut op = self.arguments(line, spec, args)?;
-        extra.options(line, spec, &mut op)?;
-        let name = extra.name.take().or(label.map(Cow::Borrowed));
+        annotations.apply_options(line, spec, &mut op)?;
+        let name = annotations.name.take().or(label.map(Cow::Borrowed));
         if let Some(label) = label {
             self.labels.insert(label.into(), self.node_kinds.len());
         }
-        if extra.named {
+        if annotations.named {
             self.register(name.as_deref());
         }
         self.node_kinds.push(NodeKind::Op(spec.code));
         if spec.code == OpCode::Sketch2D {
-            let place = (self.number, column(line.text, opcode.start));
+            let place = (self.line_number, column(line.text, opcode.start));
             let Node { op, name, .. } = Node { id: 0, name, op }.into_owned();
             self.sketch = Some(OpenSketch { op, name, place });
             return Ok(None);
@@ -341,7 +343,7 @@ impl Reader {
         Ok(self.ids.get(self.node_kinds.len() - 1).map(|id| Node { id, name, op }))
     }
 
-    /// Remembers a quoted name of the node that comes next, where `$name` could mean it.
+    /// Remembers the quoted name of the next node, if `$name` can refer to it.
     fn register(&mut self, name: Option<&str>) {
         let Some(name) = name.filter(|name| self.track_names && is_name(name)) else {
             return;
@@ -397,7 +399,7 @@ impl Reader {
         Ok(op)
     }
 
-    /// A reference to a node of the right kind.
+    /// Parses a reference and checks that the node is a profile or a solid, as required.
     #[inline]
     fn reference(
         &self,
@@ -421,7 +423,7 @@ impl Reader {
         }
     }
 
-    /// A reference to a node of any kind.
+    /// Parses a reference to any earlier node.
     #[inline]
     pub(crate) fn any_reference(
         &self,
@@ -435,7 +437,7 @@ impl Reader {
                     #[expect(clippy::cast_possible_truncation, reason = "compared with a usize")]
                     return Ok(node as usize);
                 }
-                Ok(_) => return Err(self.missing(raw, token)),
+                Ok(_) => return Err(self.node_not_defined(raw, token)),
                 Err(_) if raw.strip_prefix('$').is_some_and(is_name) => {
                     return self.named(raw, token);
                 }
@@ -450,7 +452,7 @@ impl Reader {
     }
 
     #[cold]
-    fn missing(&self, raw: &str, token: Token) -> LineError {
+    fn node_not_defined(&self, raw: &str, token: Token) -> LineError {
         let digits = match raw.trim_start_matches('0') {
             "" => "0",
             digits => digits,
@@ -476,7 +478,7 @@ impl Reader {
         Err(LineError::new(token.start, message))
     }
 
-    /// What is still open at the end of the text.
+    /// Checks at the end of the text that no sketch is open and `IDS` lists all nodes.
     pub(crate) fn check_end(&self) -> Result<(), ParseError> {
         let at = |(line, column), message| ParseError { line, column, message, suggestion: None };
         if let Some(sketch) = &self.sketch {
@@ -488,7 +490,8 @@ impl Reader {
         }
     }
 
-    /// The document of these nodes, with the root and material that a text without any means.
+    /// Returns the document with these nodes. With `default_root`, a text without `ROOT` gets the default
+    /// root and material.
     pub(crate) fn finish(
         self,
         nodes: Vec<Node<'_>>,
@@ -499,7 +502,7 @@ impl Reader {
         Ok(document)
     }
 
-    /// As [`Self::finish`], with the places of pointers that nobody followed yet.
+    /// Like [`Self::finish`], without checking pointers; returns their positions.
     pub(crate) fn finish_unchecked(
         mut self,
         nodes: Vec<Node<'_>>,
@@ -510,7 +513,7 @@ impl Reader {
         Ok((Document { nodes, sections, extra }, places))
     }
 
-    /// What is no node; roots by index.
+    /// Returns everything but the nodes.
     pub(crate) fn finish_sections(mut self, default_root: bool) -> Result<Sections, ParseError> {
         self.check_end()?;
         if default_root && self.root_lines == RootLines::Absent && !self.node_kinds.is_empty() {
@@ -530,7 +533,7 @@ pub(crate) fn is_segment(opcode: &str) -> bool {
     matches!(opcode, "L" | "A" | "END")
 }
 
-/// The header of a text: whether it is of the second dialect. `None` is another line.
+/// Parses the header. Returns whether it selects dialect 0.2, or `None` if the line is not a header.
 fn header(line: &str) -> Result<Option<bool>, LineError> {
     let trimmed = line.trim();
     let at = line.len() - line.trim_start().len();
@@ -564,17 +567,17 @@ fn header(line: &str) -> Result<Option<bool>, LineError> {
     }
 }
 
-/// The column of a byte, from 1, in code points.
+/// Returns the column of a byte offset, from 1 in code points.
 pub(crate) fn column(line: &str, at: usize) -> usize {
     line[..at].chars().count() + 1
 }
 
 #[cold]
-fn error(number: usize, line: &str, fault: LineError) -> ParseError {
+fn parse_error(line_number: usize, line: &str, error: LineError) -> ParseError {
     ParseError {
-        line: number,
-        column: column(line, fault.at),
-        message: fault.message.into_owned(),
-        suggestion: fault.suggestion,
+        line: line_number,
+        column: column(line, error.at),
+        message: error.message.into_owned(),
+        suggestion: error.suggestion,
     }
 }

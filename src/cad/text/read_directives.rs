@@ -1,7 +1,7 @@
-//! The lines of a text that make no node: section 6.
+//! Reads directives, the lines that do not define a node: section 6.
 //!
-//! Each function reads one kind of line, its arguments from left to right, behind the checks that all
-//! lines share: attributes, count, and whether it stands where it may.
+//! Each function reads the arguments of one kind of line from left to right. The checks that all lines
+//! share come first: position in the text, attributes, and number of arguments.
 
 use super::arguments::{Attribute, count, flag, number, string, wrong_count};
 use super::directive_table::{Directive, DirectiveKind};
@@ -13,7 +13,7 @@ use crate::cad::json::extra_values::{depth_left, is_pointer};
 use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
 use crate::cad::model::kinds::JOINTS;
 
-/// The arguments of a line, from left to right.
+/// The arguments of a line, taken from left to right.
 pub(crate) struct Args<'l, 't> {
     pub(crate) line: Line<'l, 't>,
     opcode: Token,
@@ -21,7 +21,8 @@ pub(crate) struct Args<'l, 't> {
 }
 
 impl Args<'_, '_> {
-    /// The count is checked before; behind the last argument there is an empty one.
+    /// Takes the next argument. The count is checked before; after the last argument this returns the
+    /// opcode.
     pub(crate) fn next(&mut self) -> Token {
         let (first, rest) = self.rest.split_first().unwrap_or((&self.opcode, &[]));
         self.rest = rest;
@@ -37,22 +38,22 @@ impl Args<'_, '_> {
         Ok([self.number()?, self.number()?, self.number()?])
     }
 
-    /// A bare word or a string.
+    /// Takes a bare word or a string.
     pub(crate) fn word(&mut self) -> String {
         let token = self.next();
         self.line.content(token).into_owned()
     }
 
-    /// Whether the next is a bare `_`, which is then taken.
+    /// Takes the next argument if it is a bare `_`, and returns whether it was.
     pub(crate) fn take_underscore(&mut self) -> bool {
-        let blank = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
-        if blank {
+        let is_underscore = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
+        if is_underscore {
             self.next();
         }
-        blank
+        is_underscore
     }
 
-    /// A number, a bare `_`, or nothing more.
+    /// Takes a number or a bare `_`; the argument may be missing.
     pub(crate) fn optional_number(&mut self) -> Result<Option<f64>, LineError> {
         if self.rest.is_empty() || self.take_underscore() {
             return Ok(None);
@@ -60,12 +61,12 @@ impl Args<'_, '_> {
         self.number().map(Some)
     }
 
-    /// A number, or nothing more.
+    /// Takes a number; the argument may be missing.
     pub(crate) fn last_number(&mut self) -> Result<Option<f64>, LineError> {
         if self.rest.is_empty() { Ok(None) } else { self.number().map(Some) }
     }
 
-    /// A string or a bare `_`.
+    /// Takes a string or a bare `_`.
     pub(crate) fn optional_string(&mut self) -> Result<Option<String>, LineError> {
         if self.take_underscore() {
             return Ok(None);
@@ -83,7 +84,7 @@ impl Args<'_, '_> {
         flag(self.line, token)
     }
 
-    /// A word that is none of those that may stand here.
+    /// Creates an error about a word that is not allowed at its place.
     pub(crate) fn unexpected(
         &self,
         token: Token,
@@ -93,11 +94,11 @@ impl Args<'_, '_> {
     }
 }
 
-/// What attributes a line has, by their place in the directive's list.
+/// The attributes of a line, by their index in the directive's list.
 pub(crate) type Attributes<'l> = [Option<Attribute<'l>>; 2];
 
 impl Reader {
-    /// A line that makes no node.
+    /// Reads a directive.
     pub(crate) fn directive(
         &mut self,
         line: Line<'_, '_>,
@@ -107,7 +108,7 @@ impl Reader {
     ) -> Result<(), LineError> {
         self.check_place(line, found, opcode, tokens)?;
         let mut positional = Vec::new();
-        let attributes = self.separated(line, found, opcode, tokens, &mut positional)?;
+        let attributes = self.split_attributes(line, found, opcode, tokens, &mut positional)?;
         let args = Args { line, opcode, rest: &positional };
         check_count(&args, found)?;
         self.check_once(found, opcode)?;
@@ -174,7 +175,7 @@ impl Reader {
         if !found.at_most_once {
             return Ok(());
         }
-        if let Some(line) = self.first_lines.insert(found.opcode, self.number) {
+        if let Some(line) = self.first_lines.insert(found.opcode, self.line_number) {
             self.first_lines.insert(found.opcode, line);
             let message = format!("{} is already given on line {line}", found.opcode);
             return Err(LineError::new(opcode.start, message));
@@ -182,8 +183,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The arguments without the attributes, and the attributes.
-    fn separated<'l>(
+    /// Returns the attributes, and pushes the other arguments to `positional`.
+    fn split_attributes<'l>(
         &self,
         line: Line<'l, '_>,
         found: &'static Directive,
@@ -234,13 +235,13 @@ impl Reader {
                 format!("material \"{}\" is already defined", Truncated(&key)),
             ));
         }
-        let blank = self.is_v0_2();
+        let allow_underscore = self.is_v0_2();
         let material = Material {
             name,
             color: args.vector()?,
             metallic: args.number()?,
             roughness: args.number()?,
-            density: if blank { args.optional_number()? } else { args.last_number()? },
+            density: if allow_underscore { args.optional_number()? } else { args.last_number()? },
             friction: args.last_number()?,
         };
         self.first_material.get_or_insert_with(|| key.clone());
@@ -360,12 +361,12 @@ impl Reader {
     }
 
     fn original_ids(&mut self, args: &Args<'_, '_>) -> Result<(), LineError> {
-        let place = (self.number, column(args.line.text, args.opcode.start));
+        let place = (self.line_number, column(args.line.text, args.opcode.start));
         self.ids = IdRanges::read(args.line, args.opcode, args.rest, place)?;
         Ok(())
     }
 
-    /// `XF pointer json`: set once the whole text is read.
+    /// `XF pointer json`: the value is set after the whole text is read.
     fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let (token, json) = (args.next(), args.next());
         let pointer = args.line.content(token);
@@ -375,7 +376,7 @@ impl Reader {
         let Ok(value) = crate::json::parse(args.line.raw(json), depth_left(&pointer)) else {
             return Err(LineError::new(json.start, "invalid JSON after the pointer"));
         };
-        let place = (self.number, column(args.line.text, token.start));
+        let place = (self.line_number, column(args.line.text, token.start));
         self.extra.push_back((place, Extra { pointer: pointer.into_owned(), value }));
         Ok(())
     }
@@ -440,12 +441,12 @@ fn check_count(args: &Args<'_, '_>, found: &Directive) -> Result<(), LineError> 
         }
         (DirectiveKind::Ids, _) => Ok(()),
         (DirectiveKind::Root, [only]) if line.is(*only, "_") => Ok(()),
-        (DirectiveKind::Instance, [_, _, _, blank, more @ ..]) if line.is(*blank, "_") => {
+        (DirectiveKind::Instance, [_, _, _, transform, more @ ..]) if line.is(*transform, "_") => {
             match more {
                 [] | [_] => Ok(()),
                 [_, surplus, ..] => {
-                    let fault = wrong_count(line, opcode, rest, found.counts);
-                    Err(LineError { at: surplus.start, ..fault })
+                    let error = wrong_count(line, opcode, rest, found.counts);
+                    Err(LineError { at: surplus.start, ..error })
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The lines of a text that say how a document is shown: section 6.
+//! Reads the directives of a scene: section 6.
 
 use super::arguments::string;
 use super::lex::{Form, LineError};
@@ -51,7 +51,7 @@ impl Reader {
         let mut numbers = [None; 2];
         let many = LIGHTS[kind].numbers.len();
         for (i, slot) in numbers.iter_mut().take(many).enumerate() {
-            // `_` holds a place for the next, so it may not be the last.
+            // `_` keeps the place of a number before another, so it is not allowed as the last.
             let last = i + 1 == many || LIGHTS[kind].required;
             *slot = if last { args.last_number()? } else { args.optional_number()? };
         }
@@ -115,7 +115,7 @@ impl Reader {
     }
 }
 
-/// The word `shadow`, where a light ends with it.
+/// Whether a light ends with the word `shadow`.
 fn shadow_word(args: &mut Args<'_, '_>) -> Result<bool, LineError> {
     let [token, ..] = args.rest else { return Ok(false) };
     if args.line.is(*token, "shadow") {

@@ -1,35 +1,35 @@
-//! Reading text of any size in little memory, and finding all of its mistakes: sections 10 and 11.
+//! Reads text of any size node by node, in little memory: section 10.
 
 use super::read::{BOM, Dialect, Reader};
 use crate::cad::error::ParseError;
 use crate::cad::model::ir::{Extra, Node, Sections};
 
-/// Longest line that a stream takes, in bytes, unless the caller says otherwise.
+/// The default limit of a stream for the length of a line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
 
-/// Reads a text from chunks, which may end anywhere.
+/// Reads a text from chunks, which may be split anywhere.
 ///
-/// It holds one line, one sketch, the names seen, what is no node, and a byte or two per node.
+/// In memory are one line, one sketch, the names, everything but the nodes, and up to two bytes per node.
 #[derive(Debug)]
 pub struct Stream {
     reader: Reader,
     buffer: Vec<u8>,
-    /// What of the buffer is read.
+    /// The offset of the first byte of the buffer that is not read yet.
     start: usize,
-    /// How far the buffer was searched for a line's end.
+    /// The offset up to which the buffer was searched for a line end.
     searched: usize,
     max_line: usize,
     ended: bool,
 }
 
 impl Stream {
-    /// Before the first chunk.
+    /// Creates a stream before its first chunk.
     pub fn new(dialect: Dialect, max_line: usize) -> Self {
         let reader = Reader::new(dialect, true);
         Self { reader, buffer: Vec::new(), start: 0, searched: 0, max_line, ended: false }
     }
 
-    /// Takes the next chunk.
+    /// Adds the next chunk.
     pub fn push(&mut self, chunk: &[u8]) {
         self.buffer.drain(..self.start);
         self.searched -= self.start;
@@ -37,21 +37,21 @@ impl Stream {
         self.buffer.extend_from_slice(chunk);
     }
 
-    /// Says that the last chunk was the last.
+    /// Marks the end of the text: no chunk follows.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether no chunk will follow.
+    /// Whether [`Self::end`] was called.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// The next node that is complete; `None` asks for another chunk, or is the end.
+    /// Returns the next complete node. `None` means that another chunk is needed, or the end.
     pub fn node(&mut self) -> Result<Option<Node<'static>>, ParseError> {
         while let Some((start, end)) = self.line()? {
             let line = &self.buffer[start..end];
-            let line = match self.reader.number {
+            let line = match self.reader.line_number {
                 0 => line.strip_prefix(BOM).unwrap_or(line),
                 _ => line,
             };
@@ -66,14 +66,14 @@ impl Stream {
         Ok(None)
     }
 
-    /// The next line in the buffer.
+    /// Returns the range of the next line in the buffer.
     fn line(&mut self) -> Result<Option<(usize, usize)>, ParseError> {
         let start = self.start;
         let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
         let end = found.map_or(self.buffer.len(), |found| self.searched + found);
         if end - start > self.max_line {
             return Err(ParseError {
-                line: self.reader.number + 1,
+                line: self.reader.line_number + 1,
                 column: 1,
                 message: format!("line is longer than {} bytes", self.max_line),
                 suggestion: None,
@@ -88,19 +88,19 @@ impl Stream {
         Ok(Some((start, end)))
     }
 
-    /// The id of a node that was given.
+    /// Returns the id of a node by its index.
     pub fn id(&self, node: usize) -> u64 {
         self.reader.ids.get(node).unwrap_or(node as u64)
     }
 
-    /// The next value that is not of the model, once all nodes are given: the document that is put
-    /// together has it at its pointer, and nobody looked whether that is there.
+    /// Returns the next value outside the model, after all nodes. The caller sets it at its pointer, which
+    /// is not checked against the document.
     pub fn extra(&mut self) -> Result<Option<Extra>, ParseError> {
         self.reader.check_end()?;
         Ok(self.reader.extra.pop_front().map(|(_, extra)| extra))
     }
 
-    /// What is no node, at the end.
+    /// Returns everything but the nodes, and the mapping from indexes to ids, at the end of the text.
     pub fn finish(self) -> Result<(Sections, impl Fn(usize) -> u64), ParseError> {
         let mut reader = self.reader;
         reader.check_end()?;

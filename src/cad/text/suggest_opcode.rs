@@ -1,9 +1,9 @@
-//! What was probably meant by an opcode that does not exist: for the suggestion beside the error.
+//! Suggests the opcode that was probably meant by an unknown one.
 
 use super::directive_table::Directive;
 use crate::cad::model::operations::OpCode;
 
-/// What other languages call an operation.
+/// The names that other languages have for opcodes.
 const ALIASES: &[(&str, &str)] = &[
     ("CUBE", "C"),
     ("BOX", "C"),
@@ -73,7 +73,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("VERSION", "VER"),
 ];
 
-/// The opcode that was probably meant.
+/// Returns the opcode that was probably meant by a word.
 pub(crate) fn suggestion(word: &str) -> Option<&'static str> {
     let upper = word.trim_end_matches([':', ',', ';']).to_uppercase();
     let exact = |word: &str| match word {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_opcode_suggests_the_right_one() {
+    fn unknown_opcodes_suggest_a_known_one() {
         for (word, meant) in [
             ("c", Some("C")),
             ("lp", Some("LP")),

@@ -1,6 +1,7 @@
-//! The model as compact text: sections 4 and 7.
+//! Writes a document as compact text: sections 4 and 7.
 //!
-//! Dialect 0.1 carries the shape, and refuses what would change it; dialect 0.2 carries all.
+//! Dialect 0.1 holds only the shape, and writing fails if the shape would change. Dialect 0.2 holds
+//! every document.
 
 use super::id_ranges;
 use super::losses::refuse_losses;
@@ -13,16 +14,16 @@ use crate::cad::model::writing_order::{dependents, order};
 use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
-/// How a text of dialect 0.1 is written.
+/// The options for writing dialect 0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Names as comments.
+    /// Write names as comments.
     pub names: bool,
-    /// Write also what changes the shape.
+    /// Write the document even if its shape changes.
     pub lossy: bool,
 }
 
-/// Writes dialect 0.1: no final newline.
+/// Writes dialect 0.1, without a final newline.
 pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, DocumentError> {
     let nodes = &document.nodes;
     let root = document.sections.roots.last().map(|root| root.node);
@@ -41,7 +42,7 @@ pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, D
     Ok(writer.out)
 }
 
-/// Writes dialect 0.2, which carries every document: no final newline.
+/// Writes dialect 0.2, without a final newline. It can hold every document.
 pub fn write_v0_2(document: &Document<'_>) -> Result<String, DocumentError> {
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer::new(document.nodes.len(), &order);
@@ -58,7 +59,7 @@ pub fn write_v0_2(document: &Document<'_>) -> Result<String, DocumentError> {
     Ok(writer.finish())
 }
 
-/// Writes only what a hybrid document has as text: header, `IDS` and geometry.
+/// Writes the text of a hybrid document: header, `IDS` and geometry.
 pub(crate) fn write_geometry(document: &Document<'_>) -> Result<String, DocumentError> {
     document.refuse_extra("a hybrid")?;
     let order = order(&document.nodes, |_| false, None)?;
@@ -67,7 +68,7 @@ pub(crate) fn write_geometry(document: &Document<'_>) -> Result<String, Document
     Ok(writer.finish())
 }
 
-/// Writes only the lines of a scene.
+/// Writes the lines of a scene, without a header.
 pub(crate) fn write_scene(scene: &Scene) -> String {
     let mut writer = Writer::new(0, &[]);
     writer.scene(scene);
@@ -76,9 +77,9 @@ pub(crate) fn write_scene(scene: &Scene) -> String {
 
 pub(crate) struct Writer {
     pub(crate) out: String,
-    /// Line number of each node.
+    /// The position of each node in writing order.
     positions: Vec<usize>,
-    /// Whether anything of extension x1 is used.
+    /// Whether the text uses extension x1.
     pub(crate) extended: bool,
 }
 
@@ -99,7 +100,7 @@ impl Writer {
         }
     }
 
-    /// Begins a line.
+    /// Begins a line with its opcode.
     pub(crate) fn line(&mut self, opcode: &str) {
         if !self.out.is_empty() {
             self.out.push('\n');
@@ -128,7 +129,7 @@ impl Writer {
         }
     }
 
-    /// ` key=` and the number, where there is one.
+    /// Writes ` key=` and the number, if it is present.
     pub(crate) fn attribute(&mut self, key: &str, x: Option<f64>) {
         let Some(x) = x else { return };
         self.extended = true;
@@ -141,7 +142,7 @@ impl Writer {
         self.out.push('=');
     }
 
-    /// ` "text"`.
+    /// Writes a space and the string in quotes.
     pub(crate) fn quoted(&mut self, text: &str) {
         self.out.push(' ');
         self.push_quoted(text);
@@ -162,12 +163,12 @@ impl Writer {
         self.out.push('"');
     }
 
-    /// An id: bare where that reads back.
+    /// Writes an id, bare if it is read back as the same id.
     pub(crate) fn id(&mut self, id: &str) {
         if is_bare(id) { self.word(id) } else { self.quoted(id) }
     }
 
-    /// A bare `_`: an extension.
+    /// Writes a bare `_`, which belongs to extension x1.
     pub(crate) fn underscore(&mut self) {
         self.extended = true;
         self.word("_");
@@ -197,7 +198,8 @@ impl Writer {
         self.word(what);
     }
 
-    /// The arguments of an operation, in the order of its table.
+    /// Writes the arguments of an operation in the order of its table. `segments` says whether writing
+    /// segments uses extension x1.
     fn arguments(&mut self, op: &Op<'_>, segments: bool) {
         for field in op.code.spec().args {
             match field.kind {
@@ -228,7 +230,7 @@ impl Writer {
         self.line("END");
     }
 
-    /// A node in dialect 0.1.
+    /// Writes a node in dialect 0.1.
     fn node_v0_1(&mut self, node: &Node<'_>, names: bool) {
         let op = &node.op;
         match op.code {
@@ -255,7 +257,7 @@ impl Writer {
         }
     }
 
-    /// A name as a comment, unless nothing of it is left.
+    /// Writes a name as a comment, without control characters; nothing if the name is blank.
     fn comment(&mut self, name: &str) {
         let control =
             |c: char| matches!(c, '\0'..='\u{1f}' | '\u{7f}' | '\u{85}' | '\u{2028}' | '\u{2029}');
@@ -278,7 +280,7 @@ impl Writer {
         }
     }
 
-    /// A node in dialect 0.2.
+    /// Writes a node in dialect 0.2.
     fn node_v0_2(&mut self, node: &Node<'_>) {
         let op = &node.op;
         self.extended |= matches!(op.code, OpCode::Empty | OpCode::Text2D | OpCode::StepImport);
@@ -299,7 +301,7 @@ impl Writer {
         }
     }
 
-    /// `XF pointer json`
+    /// Writes `XF pointer json`.
     fn extra(&mut self, extra: &Extra) {
         self.extended = true;
         self.line("XF");
@@ -314,7 +316,7 @@ impl Writer {
     }
 }
 
-/// Whether a word reads back as itself without quotes, in every place where ids stand.
+/// Whether an id is read back as itself without quotes, wherever ids are allowed.
 fn is_bare(id: &str) -> bool {
     let special = |c: char| {
         c.is_whitespace() || matches!(c, '"' | '#' | '=' | '\\' | '\0'..='\u{1f}' | '\u{7f}')

@@ -1,6 +1,6 @@
-//! The lines of dialect 0.2 that are no nodes: sections 6 and 7.
+//! Writes the directives of dialect 0.2: sections 6 and 7.
 //!
-//! What the public program does not read makes the text one of extension x1.
+//! Syntax that the public program cannot read marks the text as one of extension x1.
 
 use super::write::Writer;
 use crate::cad::model::ir::{
@@ -10,7 +10,7 @@ use crate::cad::model::ir::{
 use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS};
 
 impl Writer {
-    /// `VER`, `M`, `PMAT`.
+    /// Writes the lines before the geometry: `VER`, `M`, `PMAT`.
     pub(crate) fn opening(&mut self, sections: &Sections) {
         if let Some(version) = sections.version.as_deref().filter(|&version| version != "0.1") {
             self.extended = true;
@@ -68,7 +68,7 @@ impl Writer {
                 }
             }
         }
-        // Without nodes there is no default root to keep away.
+        // A text without nodes has no default root, so it needs no `ROOT _`.
         if sections.roots.is_empty() && !no_nodes {
             self.line("ROOT");
             self.underscore();
@@ -137,7 +137,7 @@ impl Writer {
         self.id(&joint.id);
         match &joint.parent {
             Some(parent) => self.id(parent),
-            // Of the shipped dialect: no extension.
+            // The public program reads this `_`: it is not part of the extension.
             None => self.word("_"),
         }
         self.id(&joint.child);
@@ -246,7 +246,7 @@ impl Writer {
             }
         }
         match light.shadow {
-            // Of the shipped dialect, which knows it for this kind only.
+            // The public program reads `shadow` for directional lights only.
             Some(true) if light.kind == 0 => self.word("shadow"),
             Some(shadow) => self.attribute("shadow", Some(f64::from(u8::from(shadow)))),
             None => {}
