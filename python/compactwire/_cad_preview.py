@@ -1,6 +1,6 @@
-"""A picture of a part: manifold3d evaluates it, matplotlib draws it.
+"""Renders a document as an image: manifold3d evaluates the geometry, matplotlib draws it.
 
-Both come with the extra ``notebook`` and are imported when a picture is asked for.
+The extra ``notebook`` installs both. They are imported on the first call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PIECES = 60
 
 
 class Preview:
-    """A picture. Notebooks show it; `save` writes it; `notes` say what it does not show."""
+    """An image that notebooks display. `notes` lists what it does not show exactly."""
 
     def __init__(self, data: bytes, kind: Literal["png", "svg"], notes: list[str]) -> None:
         self.data = data
@@ -36,7 +36,7 @@ class Preview:
         return self.data.decode() if self.kind == "svg" else None
 
     def save(self, path: Any) -> None:
-        """Write the picture to a file."""
+        """Write the image to a file."""
         with open(path, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
             file.write(self.data)
 
@@ -51,31 +51,31 @@ def preview(
     azimuth: float = -55.0,
     elevation: float = 28.0,
 ) -> Preview:
-    """Draw what a document shows.
+    """Render a document as an image.
 
     Parameters
     ----------
     document : dict, str or bytes
-        A document; text and bytes of any kind that `load` reads.
+        A document, or text or bytes in any format that `load` reads.
     kind : {"png", "svg"}
-        The format of the picture.
+        The format of the image.
     width, height : int
         In pixels.
     azimuth, elevation : float
-        From where it is seen, in degrees: round z from the x axis, and above the xy plane.
+        The direction of the camera in degrees: around z from the x axis, and above the xy plane.
 
     Returns
     -------
     Preview
-        The picture; what it cannot show exactly (fillets, chamfers, imported files, the motion of
-        joints) is said in `notes`.
+        The image. Its `notes` list what it does not show exactly: fillets, chamfers, imported
+        files, the motion of joints.
 
     Raises
     ------
     ImportError
-        The extra is missing: ``pip install 'compactwire[notebook]'``.
+        The extra is not installed: ``pip install 'compactwire[notebook]'``.
     CompactWireError
-        The document is none.
+        The document is invalid.
 
     Source: design section 1.
     """
@@ -92,7 +92,7 @@ def preview(
 
 
 def solids(document: dict[str, Any]) -> tuple[list[tuple[Any, tuple[float, ...]]], list[str]]:
-    """Evaluate what a document shows: solids with their colours, and notes on what is left out."""
+    """Evaluate the visible parts: solids with their colors, and notes on what is left out."""
     document = _core.cad.canonical(document)
     evaluator = _Evaluator(document["nodes"])
     parts = []
@@ -124,7 +124,7 @@ def _xyz(vector: dict[str, float]) -> tuple[float, float, float]:
 
 
 class _Evaluator:
-    """Nodes as solids and flat shapes, each evaluated once, without recursion."""
+    """Evaluates nodes to solids and flat shapes, each once and without recursion."""
 
     def __init__(self, nodes: dict[str, Any]) -> None:
         try:
@@ -307,7 +307,7 @@ class _Flat:
         self.loops = loops
 
     def points(self, loop: Any) -> Any:
-        """The points of a loop in space."""
+        """Return the points of a loop in space."""
         return [self.origin + x * self.x + y * self.y for x, y in loop]
 
     def extrude(
@@ -322,7 +322,7 @@ class _Flat:
 
 
 def _outline(segment: Any) -> Iterator[tuple[float, float]]:
-    """The points of a segment."""
+    """Yield the points of a segment."""
     import math
 
     start, end = segment["start"], segment["end"]
@@ -343,7 +343,7 @@ def _outline(segment: Any) -> Iterator[tuple[float, float]]:
     yield end["x"], end["y"]
 
 
-# Picture ------------------------------------------------------------------------------------------
+# Image --------------------------------------------------------------------------------------------
 
 
 def _draw(
@@ -354,7 +354,7 @@ def _draw(
     azimuth: float,
     elevation: float,
 ) -> bytes:
-    """Paint faces and sharp edges from the back to the front, in orthographic view."""
+    """Paint faces and sharp edges from back to front, in orthographic projection."""
     try:
         import io
 
@@ -390,7 +390,7 @@ def _draw(
         shapes += list(edges @ screen)
         fills += [(0.0, 0.0, 0.0)] * len(edges)
         strokes += [tuple(np.multiply(color, 0.25))] * len(edges)
-        # In front of the faces that they bound.
+        # Edges are drawn in front of the faces that they bound.
         depths += list(edges.mean(axis=1) @ toward + size / _PIECES)
     figure = Figure(figsize=(width / 100, height / 100), dpi=100)
     axes = figure.add_axes((0.03, 0.03, 0.94, 0.94))
@@ -407,20 +407,20 @@ def _draw(
     )
     axes.autoscale_view()
     out = io.BytesIO()
-    # Without a date, so that the same document gives the same picture.
+    # Without a date, so that the same document renders to the same bytes.
     figure.savefig(out, format=kind, metadata={"Date": None} if kind == "svg" else None)
     return out.getvalue()
 
 
 def _mesh(np: Any, solid: Any) -> tuple[Any, Any, Any, Any]:
-    """Triangles with their normals, and sharp edges with the two triangles that each is between.
+    """Return triangles with normals, and sharp edges with the two triangles that each separates.
 
-    They are pieces so small that sorting them by depth is right.
+    The triangles are small enough to be painted correctly in order of depth.
     """
     low, high = np.array(solid.bounding_box()).reshape(2, 3)
     mesh = solid.refine_to_length(max((high - low).max() / (_PIECES / 2), 1e-9)).to_mesh()
     points = np.asarray(mesh.vert_properties)[:, :3]
-    # Vertices are doubled where properties differ; edges need them as one.
+    # Vertices are duplicated where properties differ; edges need them merged.
     merge = np.arange(len(points))
     merge[np.asarray(mesh.merge_from_vert, int)] = np.asarray(mesh.merge_to_vert, int)
     corners = merge[np.asarray(mesh.tri_verts, int)]

@@ -1,4 +1,4 @@
-"""The tool ``create_cad_compact``: what a model is told, and what it is answered.
+"""The tool ``create_cad_compact`` for language models: its definition and its implementation.
 
 Source: CAD IR "For AI Models (MCP)"; design section 11.
 """
@@ -54,7 +54,7 @@ D 3 4""",
         "required": ["compact"],
     },
 }
-"""Name, description and input schema, as tool servers list them."""
+"""The name, description and input schema, as tool servers list them."""
 
 
 def create_cad_compact(
@@ -64,7 +64,7 @@ def create_cad_compact(
     *,
     all_errors: bool = False,
 ) -> dict[str, Any]:
-    """Answer a model that wrote compact text; a mistake in the text is an answer, too.
+    """Convert compact text that a language model wrote, and return errors in it as an answer.
 
     Parameters
     ----------
@@ -73,21 +73,21 @@ def create_cad_compact(
     dialect : {"auto", "0.1", "0.2"}
         The grammar, as in `from_compact`.
     format : {"json", "hybrid", "summary"}
-        What is answered: the document, the document as a hybrid, or counts.
+        The form of the answer: the document, the document as a hybrid, or counts.
     all_errors : bool
-        Answer also `errors`, the list of all mistakes, with a `suggestion` for unknown opcodes.
+        Whether to add `errors`, the list of all errors, with a `suggestion` for unknown opcodes.
 
     Returns
     -------
     dict
         ``{"ok": True, "document": ...}``, ``{"ok": True, "summary": {"nodes", "roots", "ops"}}`` or
         ``{"ok": False, "error": {"line", "column", "message", "source"}}``, where `source` is the
-        line with the mistake.
+        line with the error.
 
     Raises
     ------
     TypeError, ValueError
-        `compact` is no str, or an option does not exist.
+        `compact` is not a str, or an option has an unknown value.
 
     Source: CAD IR "For AI Models (MCP)"; design section 11.
     """
@@ -103,10 +103,10 @@ def create_cad_compact(
         if all_errors:
             answer["errors"] = [
                 {
-                    **_explain(compact, mistake.line, mistake.column, mistake.message),
-                    "suggestion": mistake.suggestion,
+                    **_explain(compact, problem.line, problem.column, problem.message),
+                    "suggestion": problem.suggestion,
                 }
-                for mistake in _core.cad.check(compact, dialect=dialect)
+                for problem in _core.cad.check(compact, dialect=dialect)
             ]
         return answer
     if format == "json":
@@ -114,7 +114,7 @@ def create_cad_compact(
     try:
         hybrid = _core.cad.to_hybrid(document)
     except DocumentError as error:
-        # Lines XF put something there that is not in the model.
+        # The text has `XF` lines, which set values outside the model.
         lines = compact.split("\n")
         line = next((i for i, line in enumerate(lines, 1) if line.split()[:1] == ["XF"]), 1)
         return {"ok": False, "error": _explain(compact, line, 1, str(error))}

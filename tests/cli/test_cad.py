@@ -190,7 +190,7 @@ def test_check_reports_errors_per_file(part: Path, tmp_path: Path) -> None:
 
 
 def test_check_reports_that_there_are_more_errors() -> None:
-    for lines, more in ((100, b""), (101, b"more than 100 mistakes")):
+    for lines, more in ((100, b""), (101, b"more than 100 errors")):
         result = run("check", "-", data=b"Q\n" * lines)
         assert result.stdout.count(b"\n") == 100
         assert more in result.stderr

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 _BAD = 1
 
-# So many mistakes of one file are shown.
-_MOST = 100
+# The largest number of errors shown per file.
+_MAX_ERRORS = 100
 
 _WHAT = {
     "assembly": "the assembly",
     "ids": "node ids",
     "materials": "materials",
     "names": "names as data",
-    "ops": "operations that the dialect has not",
+    "ops": "operations that the dialect does not have",
     "part_materials": "materials of parts",
     "root_material": "the material of the root",
     "roots": "which nodes are roots",
@@ -55,7 +55,7 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "cad",
-        lambda _: parser.error("which command?"),
+        lambda _: parser.error("expected a command"),
         "convert, check and measure vcad documents",
         "compactwire cad compact part.vcad -o part.vcadc",
     )
@@ -66,23 +66,23 @@ def add(commands: Commands) -> None:
     )
     compact.add_argument("--no-names", action="store_true", help="leave out names (dialect 0.1)")
     compact.add_argument(
-        "--lossy", action="store_true", help="write also what the dialect does not carry"
+        "--lossy",
+        action="store_true",
+        help="write the document even if the dialect cannot hold all of it",
     )
     compact.add_argument(
         "--unknown",
         choices=["error", "keep"],
         default="error",
-        help="keep: write also what is not in the model (dialect 0.2)",
+        help="keep: also write values outside the model (dialect 0.2)",
     )
-    expand = _one(group, "expand", _expand, "write a document of any kind as JSON", "part.vcadc")
+    expand = _one(group, "expand", _expand, "write a document of any format as JSON", "part.vcadc")
     pack = _one(group, "pack", _pack, "write a document as bytes", "part.vcad -o part.vcadb")
     _one(group, "unpack", _expand, "write a binary document as JSON", "part.vcadb")
     hybrid = _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
     for parser_ in (compact, expand, pack, hybrid):
-        parser_.add_argument(
-            "--repair", action="store_true", help="mend JSON that is nearly a document"
-        )
-    _many(group, "check", _check, "find all mistakes", "part.vcadc")
+        parser_.add_argument("--repair", action="store_true", help="repair common errors in JSON")
+    _many(group, "check", _check, "find all errors", "part.vcadc")
     _many(group, "stats", _stats, "measure a document in each form", "part.vcad")
 
 
@@ -100,7 +100,7 @@ def _one(
             raise ValueError(f"{args.file}: {error}") from None
 
     parser = add_command(group, name, named, about, f"compactwire cad {name} {example}")
-    parser.add_argument("file", metavar="IN", help="a file of any kind, or - for stdin")
+    parser.add_argument("file", metavar="IN", help="a file of any format, or - for stdin")
     parser.set_defaults(repair=False)
     add_output(parser)
     return parser
@@ -114,19 +114,21 @@ def _many(
     example: str,
 ) -> None:
     parser = add_command(group, name, run, about, f"compactwire cad {name} {example}")
-    parser.add_argument("files", metavar="IN", nargs="+", help="files of any kind, or - for stdin")
+    parser.add_argument(
+        "files", metavar="IN", nargs="+", help="files of any format, or - for stdin"
+    )
 
 
 def _document(data: bytes, *, repair: bool = False) -> Any:
-    """Read a document, and say what was mended."""
-    with warnings.catch_warnings(record=True) as mended:
+    """Read a document, and report repairs on stderr."""
+    with warnings.catch_warnings(record=True) as repairs:
         warnings.simplefilter("always")
         try:
             return cad.load(data, repair=repair)
         finally:
-            # An error speaks of the document as it is mended.
-            for repaired in mended:
-                tell(f"compactwire: repaired: {repaired.message}")
+            # Report repairs also before an error, which is about the repaired document.
+            for repair_ in repairs:
+                tell(f"compactwire: repaired: {repair_.message}")
 
 
 def _compact(args: argparse.Namespace) -> int:
@@ -139,7 +141,7 @@ def _compact(args: argparse.Namespace) -> int:
     except cad.DocumentError:
         if not args.lossy or not _is_plain_json(data):
             raise
-        # JSON from outside the model; as it is, what is not in the model is lost, too.
+        # JSON with unknown content: `losses` needs the source to list it.
         source, document = data, cad.canonical(data, lossy=True)
     text = cad.to_compact(document, args.dialect, names=not args.no_names, lossy=args.lossy)
     for code in cad.losses(source, args.dialect):
@@ -149,15 +151,15 @@ def _compact(args: argparse.Namespace) -> int:
 
 def _keep(args: argparse.Namespace, data: bytes) -> int:
     if args.repair:
-        raise ValueError("--unknown keep keeps what --repair would mend: leave out one of them")
-    # JSON as it is; whatever else is a document.
+        raise ValueError("--unknown keep cannot be used with --repair: choose one of them")
+    # JSON is passed on unchanged; other formats are read to a document.
     document: Any = data if _is_plain_json(data) else cad.load(data)
     text = cad.to_compact(document, args.dialect, lossy=args.lossy, unknown="keep")
     return write(text + "\n", args.output)
 
 
 def _is_plain_json(data: bytes) -> bool:
-    """Tell JSON from text and bytes, and from a hybrid."""
+    """Whether the data is JSON and not a hybrid."""
     try:
         cad.from_hybrid(data)
     except cad.DocumentError as error:
@@ -168,7 +170,7 @@ def _is_plain_json(data: bytes) -> bool:
 
 
 def _is_text(data: bytes) -> bool:
-    """Tell text from a hybrid, where one of both has a mistake."""
+    """Whether data with an error is compact text and not a hybrid."""
     try:
         cad.from_hybrid(data)
     except cad.CompactParseError:
@@ -183,7 +185,7 @@ def _expand(args: argparse.Namespace) -> int:
     try:
         text = cad.dumps(document)
     except cad.DocumentError:
-        # A text may hold what is not in the model.
+        # A text may hold values outside the model.
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return write(text + "\n", args.output)
 
@@ -201,26 +203,26 @@ def _check(args: argparse.Namespace) -> int:
     result = OK
     for path in args.files:
         try:
-            mistakes = _mistakes(read(path))
+            errors = _errors(read(path))
         except OSError as error:
-            # The other files have mistakes of their own.
+            # Go on with the other files.
             complain(error)
             result = _BAD
             continue
-        for place, message in mistakes[:_MOST]:
+        for place, message in errors[:_MAX_ERRORS]:
             result = _BAD
             print(one_line(f"{path}:{place}: {message}"))
-        if len(mistakes) > _MOST:
-            tell(f"compactwire: {path}: more than {_MOST} mistakes, of which these are the first")
+        if len(errors) > _MAX_ERRORS:
+            tell(f"compactwire: {path}: more than {_MAX_ERRORS} errors; only the first are shown")
     return result
 
 
-def _mistakes(data: bytes) -> list[tuple[str, str]]:
+def _errors(data: bytes) -> list[tuple[str, str]]:
     try:
         cad.load(data)
     except cad.CompactParseError as error:
-        # Of a hybrid there is one; its lines are those of the text inside.
-        errors = cad.check(data, limit=_MOST + 1) if _is_text(data) else [error]
+        # A hybrid reports its first error, with a line of the text inside.
+        errors = cad.check(data, limit=_MAX_ERRORS + 1) if _is_text(data) else [error]
         return [(f"{e.line}:{e.column}", e.message + _hint(e)) for e in errors]
     except (cad.DocumentError, cad.BinaryError) as error:
         return [("1:1", str(error))]
@@ -246,7 +248,7 @@ def _stats(args: argparse.Namespace) -> int:
 
 
 def _measure(path: str, tokens: Callable[[str], int] | None) -> list[str]:
-    """Measure a file; of one that cannot be read, say so and give nothing."""
+    """Measure a file; if it cannot be read, report the error and return no lines."""
     try:
         document = _document(read(path))
         forms = _forms(document)
