@@ -1,8 +1,8 @@
-//! The errors of reading and writing a document: section 1; messages of sections 2.1, 3.3, 6 and 8 to
-//! 10.
+//! The errors of reading and writing a document: section 1; messages of sections 2.1, 3.3, 6 and 8
+//! to 10.
 //!
-//! Each form has its own kind of position: line and column in text, a path in JSON, a byte offset in
-//! the binary form.
+//! Each form has its own kind of position: line and column in text, a path in JSON, a byte offset
+//! in the binary form.
 
 use crate::excerpt::EXCERPT_CHARS;
 use std::fmt;

@@ -88,8 +88,8 @@ fn read_json_value(value: &Value<'_>) -> Result<Document<'static>, Error> {
     Ok(document.into_owned())
 }
 
-/// Like [`load`], but repairs JSON first. Returns the repairs even if reading fails afterwards, because
-/// the error is about the repaired document. Other formats are not repaired.
+/// Like [`load`], but repairs JSON first. Returns the repairs even if reading fails afterwards,
+/// because the error is about the repaired document. Other formats are not repaired.
 pub fn load_repaired(data: &[u8]) -> (Vec<Repair>, Result<Document<'_>, Error>) {
     let mut repairs = Vec::new();
     let document = load_json_repaired(data, &mut repairs);

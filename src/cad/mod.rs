@@ -23,9 +23,9 @@
 //! ```
 //!
 //! # Dialects
-//! Dialect 0.1 is that of the specification, written by language models: it holds the geometry only.
-//! Dialect 0.2 is that of the public program's files and is selected by a header line. With its
-//! extension x1 it holds every document without loss.
+//! Dialect 0.1 is that of the specification, written by language models: it holds the geometry
+//! only. Dialect 0.2 is that of the public program's files and is selected by a header line. With
+//! its extension x1 it holds every document without loss.
 //!
 //! # Modules
 //! Each module imports only those before it in this list; a test of the architecture checks that.
@@ -38,9 +38,9 @@
 //! - `hybrid`: reads and writes JSON with compact text inside, and detects the format of a file.
 //!
 //! # Where we differ
-//! The specification contradicts itself in places; `docs/cad.md` lists each decision with its reason.
-//! Among them: only lines that define a node are counted, ids in any order are renumbered, and every
-//! error has a column.
+//! The specification contradicts itself in places; `docs/cad.md` lists each decision with its
+//! reason. Among them: only lines that define a node are counted, ids in any order are renumbered,
+//! and every error has a column.
 
 pub mod binary;
 mod error;

@@ -78,6 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
+    /// Reads an unsigned integer.
     fn u(&mut self) -> Result<u64> {
         match leb128::read(self.data, self.at) {
             Ok((value, after)) => {
@@ -183,7 +184,8 @@ impl<'a> Reader<'a> {
     fn nodes(&mut self) -> Result<Vec<Node<'a>>> {
         let count = self.count()?;
         let ids = self.ids(count)?;
-        // No allocation for `count`: a node takes more memory than the one byte that it has at least.
+        // No allocation for `count`: a node takes more memory than the one byte that it has at
+        // least.
         let mut nodes = Vec::new();
         for place in 0..count {
             let id = match &ids {

@@ -1,7 +1,7 @@
 //! Emits a document as events of its canonical JSON form: section 2.
 //!
-//! The events go to a sink, so the same code writes text and creates the objects of another language.
-//! Numbers without a fraction are emitted as integers, as the specification writes them.
+//! The events go to a sink, so the same code writes text and creates the objects of another
+//! language. Numbers without a fraction are emitted as integers, as the specification writes them.
 
 use crate::cad::model::ir::{
     Background, Camera, Document, EnvironmentSource, Instance, Joint, Light, Material, Node, Op,

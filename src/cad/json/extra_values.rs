@@ -1,8 +1,8 @@
 //! Values outside the model, which text writes as lines `XF pointer json`. Section 12.
 //!
 //! After the whole text is read, the value at each RFC 6901 pointer is set, in the order of lines.
-//! Only the containers on the path of a pointer are expanded, each once, so many pointers into a large
-//! document take time linear in its size.
+//! Only the containers on the path of a pointer are expanded, each once, so many pointers into a
+//! large document take time linear in its size.
 
 use super::emit::emit_model;
 use crate::cad::error::ParseError;
@@ -23,7 +23,8 @@ pub(crate) fn depth_left(pointer: &str) -> Limits {
     Limits { max_depth: limits.max_depth.saturating_sub(steps), ..limits }
 }
 
-/// Whether the text is a pointer: empty, or steps that begin with `/`, with `~` only in `~0` and `~1`.
+/// Whether the text is a pointer: empty, or steps that begin with `/`, with `~` only in `~0` and
+/// `~1`.
 pub(crate) fn is_pointer(text: &str) -> bool {
     let escapes = |rest: &str| rest.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(escapes)
@@ -148,8 +149,9 @@ impl Tree {
         steps(pointer).try_fold(self, |tree, step| tree.child(&step))
     }
 
-    /// Sets the value at a pointer and returns true if the pointer matches: all its steps but the last
-    /// must exist, and the last may be a new member. The whole document can only become an object.
+    /// Sets the value at a pointer and returns true if the pointer matches: all its steps but the
+    /// last must exist, and the last may be a new member. The whole document can only become an
+    /// object.
     fn set(&mut self, pointer: &str, value: &Value<'static>) -> bool {
         let value = Self::Value(value.clone());
         let (parent, last) = pointer.rsplit_once('/').unwrap_or(("", ""));

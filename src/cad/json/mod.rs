@@ -1,9 +1,9 @@
 //! Documents as JSON: reading, writing, and repairing nearly valid ones.
 //!
-//! `source` is the interface to any tree of JSON-like values, and `object` reads typed members with a
-//! path for errors. `read` and `read_sections` build a document, `emit` emits its events, `json_text`
-//! reads and writes JSON text, and `repair` repairs JSON values. `extra_values` sets and takes values
-//! outside the model, and `names` lists the names of the JSON form.
+//! `source` is the interface to any tree of JSON-like values, and `object` reads typed members with
+//! a path for errors. `read` and `read_sections` build a document, `emit` emits its events,
+//! `json_text` reads and writes JSON text, and `repair` repairs JSON values. `extra_values` sets
+//! and takes values outside the model, and `names` lists the names of the JSON form.
 
 pub(crate) mod emit;
 pub(crate) mod extra_values;

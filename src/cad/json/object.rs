@@ -1,6 +1,4 @@
-//! An object of a document, whose members are taken by name, and values as what they should be.
-//!
-//! Every error names its place: section 2.1.
+//! Reads typed members of a JSON object. Every error has the path of its value: section 2.1.
 
 use super::extra_values::step;
 use super::source::{Shape, Source, double};
@@ -11,12 +9,12 @@ use std::fmt;
 
 pub(crate) type Result<T> = std::result::Result<T, DocumentError>;
 
-/// Where in a document something is; shown only in errors.
+/// The path of a value in a document, formatted only for errors.
 #[derive(Clone, Copy)]
 pub(crate) enum Path<'p> {
     Top(&'static str),
     Node(u64),
-    /// The operation of a node: errors name the node.
+    /// The operation of a node; errors show the path of the node.
     Op(u64),
     Key(&'static str, &'p str),
     Item(&'static str, usize),
@@ -34,7 +32,7 @@ impl<'p> Path<'p> {
         DocumentError::new(self.to_string(), message)
     }
 
-    /// The same as an RFC 6901 pointer.
+    /// Returns the path as an RFC 6901 pointer.
     pub(crate) fn pointer(&self) -> String {
         match *self {
             Path::Top("document") => String::new(),
@@ -68,15 +66,17 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Most fields that an object of the model has.
+/// The largest number of fields that an object of the model has.
 const MOST_FIELDS: usize = 12;
 
-/// An object whose members are taken by name; what is left at the end is unknown.
+/// An object whose members are read by key. Members that were not read are unknown fields.
 pub(crate) struct Object<'p, S> {
     pub(crate) source: S,
     pub(crate) path: &'p Path<'p>,
-    pub(crate) asked: [&'static str; MOST_FIELDS],
-    pub(crate) asks: usize,
+    /// The keys of the fields read so far; the first `field_count` are used.
+    pub(crate) fields: [&'static str; MOST_FIELDS],
+    pub(crate) field_count: usize,
+    /// The number of members found, including null ones.
     pub(crate) found: usize,
 }
 
@@ -85,20 +85,21 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
         if !source.is_object() {
             return Err(path.expected("an object"));
         }
-        Ok(Self { source, path, asked: [""; MOST_FIELDS], asks: 0, found: 0 })
+        Ok(Self { source, path, fields: [""; MOST_FIELDS], field_count: 0, found: 0 })
     }
 
-    /// The member, unless it is absent or null.
+    /// Returns a member, unless it is absent or null.
     pub(crate) fn get(&mut self, name: &'static str) -> Option<S> {
-        if let Some(slot) = self.asked.get_mut(self.asks) {
+        if let Some(slot) = self.fields.get_mut(self.field_count) {
             *slot = name;
-            self.asks += 1;
+            self.field_count += 1;
         }
         let member = self.source.member(name)?;
         self.found += 1;
         Some(member).filter(|member| !member.is_null())
     }
 
+    /// Returns a required member.
     pub(crate) fn need(&mut self, name: &'static str) -> Result<S> {
         let path = self.path;
         self.get(name).ok_or_else(|| path.error(format!("missing field \"{name}\"")))
@@ -152,7 +153,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
         known.map(Some).ok_or_else(|| path.expected(what))
     }
 
-    /// The place of its `type` in a list of kinds.
+    /// Returns the index of the member `type` in a list of kinds.
     pub(crate) fn kind<T>(
         &mut self,
         kinds: &[T],
@@ -164,10 +165,10 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     }
 }
 
-/// Up to here every integer is a double.
+/// 2^53: up to here every integer is a double.
 const EXACT: u64 = 1 << 53;
 
-/// A number may not become another one.
+/// The error of a number that would change its value.
 #[cold]
 fn inexact(path: &Path<'_>) -> DocumentError {
     path.expected("a number that a double holds exactly")
@@ -176,7 +177,7 @@ fn inexact(path: &Path<'_>) -> DocumentError {
 pub(crate) fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f64> {
     let x = match source.shape() {
         Shape::Float(x) => x,
-        #[expect(clippy::cast_precision_loss, reason = "up to there is none")]
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
         Shape::Int(n) if n.unsigned_abs() <= EXACT => n as f64,
         Shape::Int(n) => double(&n.to_string()).ok_or_else(|| inexact(path))?,
         Shape::Big(_, x) => x.ok_or_else(|| inexact(path))?,
@@ -216,7 +217,7 @@ pub(crate) fn boolean<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<
     }
 }
 
-/// An array of exactly `N` numbers.
+/// Reads an array of exactly `N` numbers.
 pub(crate) fn numbers<'a, S: Source<'a>, const N: usize>(
     source: &S,
     path: &Path<'_>,

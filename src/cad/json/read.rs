@@ -1,8 +1,8 @@
 //! Reads and checks a JSON document: sections 2 and 2.1.
 //!
-//! Unknown fields and operations are errors by default. With `lossy`, unknown fields are dropped and
-//! unknown operations become `Empty`; the result says whether that happened. [`read_json_kept`] does
-//! the same, and keeps the unknown values with their pointers.
+//! Unknown fields and operations are errors by default. With `lossy`, unknown fields are dropped
+//! and unknown operations become `Empty`; the result says whether that happened. [`read_json_kept`]
+//! does the same, and keeps the unknown values with their pointers.
 
 use super::extra_values::{self, step};
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
@@ -44,8 +44,8 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     Ok(document)
 }
 
-/// Reads the sections of a hybrid document into `sections`, replacing those of its text. `nodes` are
-/// the nodes of its member `compact`, which is read before.
+/// Reads the sections of a hybrid document into `sections`, replacing those of its text. `nodes`
+/// are the nodes of its member `compact`, which is read before.
 pub(crate) fn read_sections<'a, S: Source<'a>>(
     source: S,
     nodes: &[Node<'_>],
@@ -168,8 +168,8 @@ impl Reader {
         Ok(Document { nodes, sections, extra: Vec::new() })
     }
 
-    /// Returns the result of `read`. If that is an error and unknown content is kept, returns `None`
-    /// and keeps the whole value at `path`.
+    /// Returns the result of `read`. If that is an error and unknown content is kept, returns
+    /// `None` and keeps the whole value at `path`.
     #[inline]
     fn or_keep_whole<T>(
         &mut self,
@@ -238,7 +238,7 @@ impl Reader {
         }
         object.source.members(|name, _| match name {
             None => Err(object.path.error("member names must be strings")),
-            Some(name) if object.asked[..object.asks].contains(&name) => Ok(()),
+            Some(name) if object.fields[..object.field_count].contains(&name) => Ok(()),
             Some(name) if self.unknown == Unknown::Keep => {
                 self.kept.push(format!("{}/{}", object.path.pointer(), step(name)));
                 Ok(())
@@ -396,7 +396,10 @@ impl Reader {
                 "Line" | "Arc" => {
                     (reader.v2(&mut object, "start")?, reader.v2(&mut object, "end")?)
                 }
-                _ => return Err(path.error(format!("unknown segment type \"{}\"", Truncated(&kind)))),
+                _ => {
+                    let kind = Truncated(&kind);
+                    return Err(path.error(format!("unknown segment type \"{kind}\"")));
+                }
             };
             let arc = match &*kind {
                 "Arc" => Some(Arc {

@@ -1,7 +1,7 @@
 //! Repairs common errors in JSON documents written by language models and people: section 12.
 //!
-//! Repairs are made only on request and only where the meaning is unambiguous, and each is reported.
-//! All other errors are left for the reader to report.
+//! Repairs are made only on request and only where the meaning is unambiguous, and each is
+//! reported. All other errors are left for the reader to report.
 
 use crate::cad::error::{DocumentError, Truncated};
 use crate::value::Value;
@@ -101,8 +101,8 @@ impl Repairer {
         let Some(Value::Object(nodes)) = get(document, "nodes") else { return };
         let all_named = nodes.iter().all(|(key, node)| has_name_as_id(key, node));
         if all_named && numbered {
-            // No node has a numeric id, so numeric references are errors. With ids assigned, they would
-            // silently refer to nodes.
+            // No node has a numeric id, so numeric references are errors. With ids assigned, they
+            // would silently refer to nodes.
             return;
         }
         for (key, node) in nodes.iter_mut() {
@@ -240,8 +240,9 @@ struct NewNodes {
     ops: Vec<(u64, Object)>,
 }
 
-/// Returns an id for a new node, above all ids and references of the document, so dangling references
-/// stay dangling. A hybrid returns `None`: its nodes are text, to which none can be added.
+/// Returns an id for a new node, above all ids and references of the document, so dangling
+/// references stay dangling. A hybrid returns `None`: its nodes are text, to which none can be
+/// added.
 fn next_free(document: &mut Object) -> Option<u64> {
     if get(document, "compact").is_some_and(|compact| *compact != Value::Null) {
         return None;
@@ -270,7 +271,8 @@ fn highest_reference(document: &mut Object) -> Option<u64> {
     highest
 }
 
-/// Returns the highest reference in a reference or inline operation. The JSON limits bound the depth.
+/// Returns the highest reference in a reference or inline operation. The JSON limits bound the
+/// depth.
 fn highest_in(reference: &Value<'_>) -> Option<u64> {
     match reference {
         Value::String(text) => parse_id(text),
@@ -296,7 +298,7 @@ fn has_name_as_id(key: &str, node: &Value<'_>) -> bool {
     };
     // `01` and `+1` are numeric, but not ids.
     let numeric = crate::cad::model::number::parse(key.trim())
-        != Err(crate::cad::model::number::Fault::Invalid);
+        != Err(crate::cad::model::number::NumberError::Invalid);
     same && node.as_object().is_some() && !numeric
 }
 

@@ -1,7 +1,7 @@
 //! The input of the JSON reader: a tree of values, or the objects of another language.
 //!
-//! The reader asks for members by name and never visits unknown ones, so the depth and size of unknown
-//! members cost nothing.
+//! The reader asks for members by name and never visits unknown ones, so the depth and size of
+//! unknown members cost nothing.
 
 use crate::cad::model::number;
 use crate::value::Value;
@@ -51,9 +51,9 @@ pub trait Source<'a>: Sized {
     fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
 }
 
-/// Converts a decimal integer to a double. The double must equal the integer, or be written with these
-/// digits (above 2^53 its text ends in zeros: section 4.3); otherwise the result is `None`. Integers
-/// beyond the range of doubles become infinity.
+/// Converts a decimal integer to a double. The double must equal the integer, or be written with
+/// these digits (above 2^53 its text ends in zeros: section 4.3); otherwise the result is `None`.
+/// Integers beyond the range of doubles become infinity.
 #[must_use]
 pub fn double(digits: &str) -> Option<f64> {
     let x: f64 = digits.parse().unwrap_or(f64::INFINITY);

@@ -1,8 +1,8 @@
 //! The types of a document, the same for every format: section 2.
 //!
-//! Invariants of a [`Document`] that a reader returns: references are indexes of existing nodes of the
-//! right kind, there is no cycle, numbers are finite, ids are distinct. Nodes refer to each other by
-//! index, so no writer has to look up ids.
+//! Invariants of a [`Document`] that a reader returns: references are indexes of existing nodes of
+//! the right kind, there is no cycle, numbers are finite, ids are distinct. Nodes refer to each
+//! other by index, so no writer has to look up ids.
 
 use super::operations::OpCode;
 use crate::cad::error::{DocumentError, Truncated};
@@ -26,8 +26,9 @@ pub struct Document<'a> {
     pub nodes: Vec<Node<'a>>,
     /// Everything else that the model has.
     pub sections: Sections,
-    /// Values outside the model, applied to the JSON document in this order. Only `XF` lines of dialect
-    /// 0.2 and [`read_json_kept`](crate::cad::read_json_kept) produce them; other formats refuse them.
+    /// Values outside the model, applied to the JSON document in this order. Only `XF` lines of
+    /// dialect 0.2 and [`read_json_kept`](crate::cad::read_json_kept) produce them; other formats
+    /// refuse them.
     pub extra: Vec<Extra>,
 }
 
@@ -131,7 +132,8 @@ impl<'a> Op<'a> {
 }
 
 impl Document<'_> {
-    /// Returns an error if the document has values outside the model: only dialect 0.2 can hold them.
+    /// Returns an error if the document has values outside the model: only dialect 0.2 can hold
+    /// them.
     pub(crate) fn refuse_extra(&self, form: &str) -> Result<(), DocumentError> {
         let Some(extra) = self.extra.first() else { return Ok(()) };
         let pointer = Truncated(&extra.pointer);

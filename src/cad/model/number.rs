@@ -1,48 +1,49 @@
-//! Numbers in text: read as strictly as the grammar says, written as ECMAScript does.
+//! Reads numbers by the grammar of section 3.2, and writes them in ECMAScript's layout: section
+//! 4.3.
 //!
-//! Invariant: what [`write`] writes, [`parse`] reads back to the same bits. Sections 3.2 and 4.3.
+//! Invariant: [`parse`] reads the output of [`write`] back to the same bits.
 
 use crate::text::decimal::{Decimal, Exponent};
 
-/// 10^0 to 10^22, all of them exact.
+/// 10^0 to 10^22, which doubles hold exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Up to here every integer is a double, and a double no other integer.
+/// 2^53: up to here every integer is a double, and no two integers are the same double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A decimal of at most 15 digits is the only one of that length for its double.
+/// 10^15: two decimals of at most 15 digits are never the same double.
 const FIFTEEN_DIGITS: f64 = 1e15;
 
-/// Why a token is not a number.
+/// The reason why a token is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is not written like one.
+pub(crate) enum NumberError {
+    /// The token does not match the grammar.
     Invalid,
-    /// It is one that the type cannot hold.
+    /// The number is too large for its type.
     OutOfRange,
 }
 
-/// Reads `[sign] (digits [. [digits]] | . digits) [e [sign] digits]` to the nearest finite double.
+/// Parses `[sign] (digits [. [digits]] | . digits) [e [sign] digits]` to the nearest finite double.
 #[inline]
-pub(crate) fn parse(token: &str) -> Result<f64, Fault> {
+pub(crate) fn parse(token: &str) -> Result<f64, NumberError> {
     match parse_short(token.as_bytes()) {
         Some(x) => Ok(x),
         None => parse_any(token),
     }
 }
 
-/// The usual case: no exponent and at most 15 digits, so that two exact doubles and one division
-/// give the nearest one.
+/// The common case: no exponent and at most 15 digits. Both doubles are exact, so one division
+/// returns the nearest double.
 #[inline]
 fn parse_short(token: &[u8]) -> Option<f64> {
     let (negative, digits) = match token {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, token),
     };
-    // The point is one more byte.
+    // 15 digits and the point.
     if digits.is_empty() || digits.len() > 16 {
         return None;
     }
@@ -66,38 +67,39 @@ fn parse_short(token: &[u8]) -> Option<f64> {
 }
 
 #[cold]
-fn parse_any(token: &str) -> Result<f64, Fault> {
+fn parse_any(token: &str) -> Result<f64, NumberError> {
     let plain = |c: u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-    // The standard library reads the same grammar, and words besides.
+    // The standard library parses the same grammar, and words such as `inf`.
     if !token.bytes().all(plain) {
-        return Err(Fault::Invalid);
+        return Err(NumberError::Invalid);
     }
     match token.parse::<f64>() {
-        Err(_) => Err(Fault::Invalid),
-        Ok(x) if x.is_infinite() => Err(Fault::OutOfRange),
+        Err(_) => Err(NumberError::Invalid),
+        Ok(x) if x.is_infinite() => Err(NumberError::OutOfRange),
         Ok(x) => Ok(x),
     }
 }
 
-/// Reads ASCII digits as a number of at most 32 bits.
+/// Parses ASCII digits as a number of at most 32 bits.
 #[inline]
-pub(crate) fn parse_u32(token: &str) -> Result<u32, Fault> {
+pub(crate) fn parse_u32(token: &str) -> Result<u32, NumberError> {
     match parse_u64(token)?.map(u32::try_from) {
         Some(Ok(n)) => Ok(n),
-        _ => Err(Fault::OutOfRange),
+        _ => Err(NumberError::OutOfRange),
     }
 }
 
-/// Reads ASCII digits of any length; `None` is above 64 bits.
+/// Parses ASCII digits of any length; `None` if the number exceeds 64 bits.
 #[inline]
-pub(crate) fn parse_u64(token: &str) -> Result<Option<u64>, Fault> {
+pub(crate) fn parse_u64(token: &str) -> Result<Option<u64>, NumberError> {
     if token.is_empty() || !token.bytes().all(|c| c.is_ascii_digit()) {
-        return Err(Fault::Invalid);
+        return Err(NumberError::Invalid);
     }
     Ok(token.bytes().try_fold(0u64, |n, c| n.checked_mul(10)?.checked_add(u64::from(c - b'0'))))
 }
 
-/// Writes the shortest decimal that reads back to `x`, in ECMAScript's layout; `-0` keeps its sign.
+/// Writes the shortest decimal that is read back as `x`, in ECMAScript's layout; `-0` keeps its
+/// sign.
 pub(crate) fn write(out: &mut String, x: f64) {
     if let Some((m, decimals)) = short_decimal(x) {
         write_decimal(out, x.is_sign_negative(), m, decimals);
@@ -106,7 +108,8 @@ pub(crate) fn write(out: &mut String, x: f64) {
     }
 }
 
-/// `|x|` as `m / 10^decimals` with the fewest decimals, where three of them and 15 digits suffice.
+/// Returns `m` and `decimals` with `|x| = m / 10^decimals`, if three decimals and 15 digits
+/// suffice.
 #[inline]
 fn short_decimal(x: f64) -> Option<(u64, usize)> {
     let x = x.abs();
@@ -115,7 +118,7 @@ fn short_decimal(x: f64) -> Option<(u64, usize)> {
         if m >= FIFTEEN_DIGITS {
             return None;
         }
-        #[expect(clippy::float_cmp, reason = "exactness is the question")]
+        #[expect(clippy::float_cmp, reason = "checks for exact equality")]
         if m / power == x {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -159,8 +162,9 @@ fn write_any(out: &mut String, x: f64) {
     }
 }
 
-/// `x` as `m / 10^scale` of its shortest decimal, where that is exact: `|m|` below 2^53 and at most
-/// 22 decimals. Not for `-0`, nor for what is written with an exponent. Section 9.
+/// Returns `m` and `scale` with `x = m / 10^scale`, from the shortest decimal of `x`. `None` if
+/// `|m|` is 2^53 or more, for more than 22 decimals, for `-0`, and for numbers written with an
+/// exponent. Section 9.
 pub(crate) fn scaled(x: f64) -> Option<(i64, u32)> {
     if x == 0.0 {
         return x.is_sign_positive().then_some((0, 0));
@@ -186,22 +190,23 @@ pub(crate) fn scaled(x: f64) -> Option<(i64, u32)> {
     Some((signed(m)?, scale))
 }
 
-/// Most decimals of a scaled number: 10^22 is the last power of ten that is a double.
+/// The largest scale: 10^22 is the largest power of ten that a double holds exactly.
 pub(crate) const MAX_SCALE: u32 = 22;
 
-/// `m / 10^scale`, exactly rounded; `None` where [`scaled`] could not have given it.
+/// Returns `m / 10^scale`, correctly rounded; `None` if `m` or `scale` is outside the range of
+/// [`scaled`].
 pub(crate) fn unscaled(m: i64, scale: u32) -> Option<f64> {
     let power = POWERS.get(usize::try_from(scale).ok()?)?;
     #[expect(clippy::cast_precision_loss, reason = "below 2^53 there is none")]
     (m.unsigned_abs() >> 53 == 0).then(|| m as f64 / power)
 }
 
-/// `x` as an integer, where it is one that a double tells from its neighbours; `-0` is none.
+/// Returns `x` as an integer, if it is one below 2^53 in magnitude; `-0` is not.
 #[inline]
 pub(crate) fn integer(x: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
     let n = x as i64;
-    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exactness is the question")]
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "checks for exact equality")]
     let whole = x.abs() < EXACT && n as f64 == x && (n != 0 || x.is_sign_positive());
     whole.then_some(n)
 }
@@ -218,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_is_that_of_ecmascript() {
+    fn numbers_are_written_in_the_layout_of_ecmascript() {
         for (x, text) in [
             (0.0, "0"),
             (-0.0, "-0"),
@@ -242,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn invalid_numbers_are_errors() {
         for token in [
             "", ".", "-", "+", "e5", "1e", "1e+", "NaN", "inf", "1_0", "0x1", "1,5", "--1", "1.2.3",
         ] {
-            assert_eq!(parse(token), Err(Fault::Invalid), "{token}");
+            assert_eq!(parse(token), Err(NumberError::Invalid), "{token}");
         }
         for token in ["1e999", "-1.8e308", "+1e400"] {
-            assert_eq!(parse(token), Err(Fault::OutOfRange), "{token}");
+            assert_eq!(parse(token), Err(NumberError::OutOfRange), "{token}");
         }
         for (token, x) in [("5.", 5.0), (".5", 0.5), ("+007", 7.0), ("1E3", 1e3), ("1e-999", 0.0)] {
             assert_eq!(parse(token), Ok(x));
@@ -260,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_double_comes_back(bits: u64) {
+        fn doubles_are_read_back_exactly(bits: u64) {
             let x = f64::from_bits(bits);
             prop_assume!(x.is_finite());
             prop_assert_eq!(parse(&written(x)).unwrap().to_bits(), bits);
@@ -270,7 +275,7 @@ mod tests {
         }
 
         #[test]
-        fn the_short_way_agrees_with_the_long_one(m in 0u64..10_000_000_000_000_000, s in 0usize..16) {
+        fn fast_path_agrees_with_slow_path(m in 0u64..10_000_000_000_000_000, s in 0usize..16) {
             let digits = format!("{m:016}");
             let text = format!("{}.{}", &digits[..16 - s], &digits[16 - s..]);
             let x: f64 = text.parse().unwrap();

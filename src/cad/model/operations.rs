@@ -1,5 +1,5 @@
-//! The table of operations: their names in JSON, text and binary, and their fields. Sections 2, 3.2, 6
-//! and 9.
+//! The table of operations: their names in JSON, text and binary, and their fields. Sections 2,
+//! 3.2, 6 and 9.
 //!
 //! All readers and writers use this table, so they support exactly the same operations.
 
@@ -200,7 +200,8 @@ impl OpCode {
         self.spec().name
     }
 
-    /// Whether the operation creates a profile (a flat shape to extrude or revolve) instead of a solid.
+    /// Whether the operation creates a profile (a flat shape to extrude or revolve) instead of a
+    /// solid.
     pub fn is_profile(self) -> bool {
         matches!(self, Self::Sketch2D | Self::Text2D)
     }

@@ -1,7 +1,8 @@
 //! The order in which nodes are written: section 4.1.
 //!
-//! It is the topological order that, among the nodes whose references are all written, takes the one
-//! with the smallest id next. Nodes that already have this order are the common case and take one pass.
+//! It is the topological order that, among the nodes whose references are all written, takes the
+//! one with the smallest id next. Nodes that already have this order are the common case and take
+//! one pass.
 
 use super::ir::Node;
 use crate::cad::error::DocumentError;
@@ -11,7 +12,8 @@ use std::collections::BinaryHeap;
 /// The largest number of nodes that the message about a cycle shows.
 const SHOWN: usize = 100;
 
-/// Returns node indexes in writing order, without those for which `skip` is true. `last` comes last.
+/// Returns node indexes in writing order, without those for which `skip` is true. `last` comes
+/// last.
 pub(crate) fn order(
     nodes: &[Node<'_>],
     skip: impl Fn(usize) -> bool,

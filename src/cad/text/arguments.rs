@@ -34,8 +34,8 @@ pub(crate) struct Attribute<'l> {
 const ALIGN: usize = 2;
 
 impl<'l> NodeAnnotations<'l> {
-    /// Separates the name and attributes of a line from its arguments. They come after the minimum number
-    /// of arguments: attributes that the operation has, and a string as the last token.
+    /// Separates the name and attributes of a line from its arguments. They come after the minimum
+    /// number of arguments: attributes that the operation has, and a string as the last token.
     pub(crate) fn parse(
         line: Line<'l, '_>,
         spec: &'static OpSpec,
@@ -106,7 +106,7 @@ impl Attribute<'_> {
     /// Parses the value as a number.
     pub(crate) fn number(&self) -> Result<f64, LineError> {
         if self.quoted {
-            return Err(bad_number(number::Fault::Invalid, &self.value, self.at));
+            return Err(bad_number(number::NumberError::Invalid, &self.value, self.at));
         }
         number::parse(&self.value).map_err(|error| bad_number(error, &self.value, self.at))
     }
@@ -163,16 +163,18 @@ pub(crate) fn wrong_count(
 pub(crate) fn number(line: Line<'_, '_>, token: Token) -> Result<f64, LineError> {
     let parsed = match token.form {
         Form::Word => number::parse(line.raw(token)),
-        Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
+        Form::Quoted | Form::Attribute { .. } => Err(number::NumberError::Invalid),
     };
     parsed.map_err(|error| bad_number(error, &line.content(token), token.start))
 }
 
 #[cold]
-fn bad_number(error: number::Fault, shown: &str, at: usize) -> LineError {
+fn bad_number(error: number::NumberError, shown: &str, at: usize) -> LineError {
     let message = match error {
-        number::Fault::Invalid => format!("invalid number \"{}\"", Truncated(shown)),
-        number::Fault::OutOfRange => format!("number \"{}\" is out of range", Truncated(shown)),
+        number::NumberError::Invalid => format!("invalid number \"{}\"", Truncated(shown)),
+        number::NumberError::OutOfRange => {
+            format!("number \"{}\" is out of range", Truncated(shown))
+        }
     };
     LineError::new(at, message)
 }
@@ -180,13 +182,13 @@ fn bad_number(error: number::Fault, shown: &str, at: usize) -> LineError {
 pub(crate) fn integer(line: Line<'_, '_>, token: Token) -> Result<u32, LineError> {
     let parsed = match token.form {
         Form::Word => number::parse_u32(line.raw(token)),
-        Form::Quoted | Form::Attribute { .. } => Err(number::Fault::Invalid),
+        Form::Quoted | Form::Attribute { .. } => Err(number::NumberError::Invalid),
     };
     parsed.map_err(|error| {
         let shown = line.content(token);
         let message = match error {
-            number::Fault::Invalid => format!("invalid integer \"{}\"", Truncated(&shown)),
-            number::Fault::OutOfRange => {
+            number::NumberError::Invalid => format!("invalid integer \"{}\"", Truncated(&shown)),
+            number::NumberError::OutOfRange => {
                 format!("integer \"{}\" is out of range", Truncated(&shown))
             }
         };

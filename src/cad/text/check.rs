@@ -144,8 +144,8 @@ impl<'l> WrongLine<'l> {
 }
 
 impl Reader {
-    /// Continues after an error as if the line were valid, as far as its meaning is known. Returns whether
-    /// the line is a node inside a sketch, which may or may not count as a node.
+    /// Continues after an error as if the line were valid, as far as its meaning is known. Returns
+    /// whether the line is a node inside a sketch, which may or may not count as a node.
     fn recover(
         &mut self,
         text: &str,

@@ -66,8 +66,8 @@ const fn directive(
 /// The opcode of the lines that end with JSON.
 pub(crate) const EXTRA: &str = "XF";
 
-/// All directives. Counts missing from the table: `INST` with `_` as its transform has 4 or 5, `ROOT _`
-/// has 1, `BG` depends on its first argument.
+/// All directives. Counts missing from the table: `INST` with `_` as its transform has 4 or 5,
+/// `ROOT _` has 1, `BG` depends on its first argument.
 pub(crate) static DIRECTIVES: [Directive; 28] = [
     directive("M", DirectiveKind::Material, &[6, 7, 8]),
     directive("@MAT", DirectiveKind::MaterialHeader, &[6, 7, 8]),

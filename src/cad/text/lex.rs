@@ -212,8 +212,8 @@ fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
     at
 }
 
-/// Splits a line of dialect 0.2, with strings and attributes. On directive lines a `#` inside or before
-/// a word does not begin a comment.
+/// Splits a line of dialect 0.2, with strings and attributes. On directive lines a `#` inside or
+/// before a word does not begin a comment.
 pub(crate) fn split_v0_2(line: &str, tokens: &mut Vec<Token>) -> Result<(), LineError> {
     tokens.clear();
     let bytes = line.as_bytes();
@@ -240,7 +240,8 @@ pub(crate) fn split_v0_2(line: &str, tokens: &mut Vec<Token>) -> Result<(), Line
     Ok(())
 }
 
-/// Splits the arguments of `XF`: a word or string, then the rest of the line, which has no comments.
+/// Splits the arguments of `XF`: a word or string, then the rest of the line, which has no
+/// comments.
 fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<(), LineError> {
     let Some(start) = token_start(line, at) else { return Ok(()) };
     let token = match line.as_bytes()[start] {

@@ -1,10 +1,11 @@
 //! Compact text in dialects 0.1 and 0.2: reading, checking and writing.
 //!
 //! `lex` splits a line into tokens. `read` builds a document from lines; `read_directives` and
-//! `read_scene` read the lines listed in `directive_table`, `arguments` parses single arguments, and
-//! `id_ranges` holds the ids of an `IDS` line. `stream` reads text of any size node by node. `check`
-//! finds all errors of a text, and `suggest_opcode` names the opcode that was probably meant. `write`
-//! and `write_sections` write text, and `losses` decides what dialect 0.1 cannot carry.
+//! `read_scene` read the lines listed in `directive_table`, `arguments` parses single arguments,
+//! and `id_ranges` holds the ids of an `IDS` line. `stream` reads text of any size node by node.
+//! `check` finds all errors of a text, and `suggest_opcode` names the opcode that was probably
+//! meant. `write` and `write_sections` write text, and `losses` decides what dialect 0.1 cannot
+//! carry.
 
 pub(crate) mod arguments;
 pub(crate) mod check;

@@ -1,8 +1,8 @@
 //! Reads compact text line by line: sections 3 and 6.
 //!
-//! A [`Reader`] takes lines and returns each node as its last line is read. It keeps everything else,
-//! but not the nodes: reading a whole text collects them, a stream passes them on, and both report the
-//! same errors.
+//! A [`Reader`] takes lines and returns each node as its last line is read. It keeps everything
+//! else, but not the nodes: reading a whole text collects them, a stream passes them on, and both
+//! report the same errors.
 
 use super::arguments::{NodeAnnotations, count, flag, integer, is_name, number, string};
 use super::directive_table::{Directive, DirectiveKind, EXTRA};
@@ -490,8 +490,8 @@ impl Reader {
         }
     }
 
-    /// Returns the document with these nodes. With `default_root`, a text without `ROOT` gets the default
-    /// root and material.
+    /// Returns the document with these nodes. With `default_root`, a text without `ROOT` gets the
+    /// default root and material.
     pub(crate) fn finish(
         self,
         nodes: Vec<Node<'_>>,
@@ -533,7 +533,8 @@ pub(crate) fn is_segment(opcode: &str) -> bool {
     matches!(opcode, "L" | "A" | "END")
 }
 
-/// Parses the header. Returns whether it selects dialect 0.2, or `None` if the line is not a header.
+/// Parses the header. Returns whether it selects dialect 0.2, or `None` if the line is not a
+/// header.
 fn header(line: &str) -> Result<Option<bool>, LineError> {
     let trimmed = line.trim();
     let at = line.len() - line.trim_start().len();

@@ -1,7 +1,7 @@
 //! Reads directives, the lines that do not define a node: section 6.
 //!
-//! Each function reads the arguments of one kind of line from left to right. The checks that all lines
-//! share come first: position in the text, attributes, and number of arguments.
+//! Each function reads the arguments of one kind of line from left to right. The checks that all
+//! lines share come first: position in the text, attributes, and number of arguments.
 
 use super::arguments::{Attribute, count, flag, number, string, wrong_count};
 use super::directive_table::{Directive, DirectiveKind};
@@ -21,8 +21,8 @@ pub(crate) struct Args<'l, 't> {
 }
 
 impl Args<'_, '_> {
-    /// Takes the next argument. The count is checked before; after the last argument this returns the
-    /// opcode.
+    /// Takes the next argument. The count is checked before; after the last argument this returns
+    /// the opcode.
     pub(crate) fn next(&mut self) -> Token {
         let (first, rest) = self.rest.split_first().unwrap_or((&self.opcode, &[]));
         self.rest = rest;

@@ -9,7 +9,8 @@ pub const MAX_LINE: usize = 1 << 20;
 
 /// Reads a text from chunks, which may be split anywhere.
 ///
-/// In memory are one line, one sketch, the names, everything but the nodes, and up to two bytes per node.
+/// In memory are one line, one sketch, the names, everything but the nodes, and up to two bytes per
+/// node.
 #[derive(Debug)]
 pub struct Stream {
     reader: Reader,
@@ -93,14 +94,15 @@ impl Stream {
         self.reader.ids.get(node).unwrap_or(node as u64)
     }
 
-    /// Returns the next value outside the model, after all nodes. The caller sets it at its pointer, which
-    /// is not checked against the document.
+    /// Returns the next value outside the model, after all nodes. The caller sets it at its
+    /// pointer, which is not checked against the document.
     pub fn extra(&mut self) -> Result<Option<Extra>, ParseError> {
         self.reader.check_end()?;
         Ok(self.reader.extra.pop_front().map(|(_, extra)| extra))
     }
 
-    /// Returns everything but the nodes, and the mapping from indexes to ids, at the end of the text.
+    /// Returns everything but the nodes, and the mapping from indexes to ids, at the end of the
+    /// text.
     pub fn finish(self) -> Result<(Sections, impl Fn(usize) -> u64), ParseError> {
         let mut reader = self.reader;
         reader.check_end()?;

@@ -198,8 +198,8 @@ impl Writer {
         self.word(what);
     }
 
-    /// Writes the arguments of an operation in the order of its table. `segments` says whether writing
-    /// segments uses extension x1.
+    /// Writes the arguments of an operation in the order of its table. `segments` says whether
+    /// writing segments uses extension x1.
     fn arguments(&mut self, op: &Op<'_>, segments: bool) {
         for field in op.code.spec().args {
             match field.kind {
