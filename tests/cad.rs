@@ -15,8 +15,8 @@ fn document(case: &Value) -> Document<'static> {
 
 fn dialect(case: &Value) -> Dialect {
     match string(case, "dialect") {
-        "0.1" => Dialect::First,
-        "0.2" => Dialect::Second,
+        "0.1" => Dialect::V0_1,
+        "0.2" => Dialect::V0_2,
         _ => Dialect::Auto,
     }
 }
@@ -51,8 +51,8 @@ fn documents_of_the_vectors_are_written_or_refused() {
         };
         let [names, lossy] = ["names", "lossy"].map(|name| case[name].as_bool().unwrap());
         let written = match string(&case, "dialect") {
-            "0.1" => cad::write_first(&document, Options { names, lossy }),
-            _ => cad::write_second(&document),
+            "0.1" => cad::write_v0_1(&document, Options { names, lossy }),
+            _ => cad::write_v0_2(&document),
         };
         assert_eq!(written.as_deref().ok(), case["compact"].as_str());
     }
@@ -89,11 +89,11 @@ fn a_file_is_recognised_by_its_content() {
     let document = cad::read_text(text, Dialect::Auto).unwrap();
     let json = cad::write_json(&document);
     let (second, data) =
-        (cad::write_second(&document).unwrap(), cad::write_binary(&document).unwrap());
+        (cad::write_v0_2(&document).unwrap(), cad::write_binary(&document).unwrap());
     for content in [text.as_bytes(), json.as_bytes(), second.as_bytes(), &data] {
         assert_eq!(cad::write_json(&cad::load(content).unwrap()), json);
     }
-    assert_eq!(cad::write_first(&document, Options { names: true, lossy: false }).unwrap(), text);
+    assert_eq!(cad::write_v0_1(&document, Options { names: true, lossy: false }).unwrap(), text);
 }
 
 #[test]

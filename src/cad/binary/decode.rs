@@ -94,9 +94,7 @@ impl<'a> Reader<'a> {
         match error {
             leb128::Error::Truncated => error_at(self.data.len(), "unexpected end"),
             leb128::Error::TooLarge => error_at(self.at, "integer exceeds 64 bits"),
-            leb128::Error::NotShortest => {
-                error_at(self.at, "integer is not in its shortest form")
-            }
+            leb128::Error::NotShortest => error_at(self.at, "integer is not in its shortest form"),
         }
     }
 

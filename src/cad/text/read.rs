@@ -388,10 +388,10 @@ impl Reader {
                     }
                 },
                 FieldKind::Solid => {
-                    op.refs[field.at] = self.reference(line, next(), spec, false)?
+                    op.refs[field.at] = self.reference(line, next(), spec, false)?;
                 }
                 FieldKind::Profile => {
-                    op.refs[field.at] = self.reference(line, next(), spec, true)?
+                    op.refs[field.at] = self.reference(line, next(), spec, true)?;
                 }
                 FieldKind::Text => op.details_mut().texts[field.at] = string(line, next())?,
             }
