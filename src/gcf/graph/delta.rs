@@ -6,7 +6,7 @@
 use super::encode::{EncodeOptions, write_declaration, write_locations};
 use super::header::{write_count, write_field};
 use super::names::{
-    Index, check_edge, check_identity, check_symbol, identity, is_word, short, unfit,
+    Index, abbreviated, check_edge, check_identity, check_symbol, identity, is_word, unfit,
 };
 use super::root::{is_root, pack_root};
 use super::score;
@@ -36,7 +36,7 @@ pub fn encode_delta(delta: &DeltaPayload, options: EncodeOptions) -> Result<Stri
     }
     out.push('\n');
     write_section("removed", &delta.removed, &mut out, |_, symbol, out| {
-        write_words(&[short(&symbol.kind), &symbol.qualified_name], out);
+        write_words(&[abbreviated(&symbol.kind), &symbol.qualified_name], out);
     });
     write_section("added", &delta.added, &mut out, |id, symbol, out| {
         write_declaration(id, symbol, out);

@@ -7,34 +7,30 @@ use crate::text::scan::{self, NotGraphic};
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
 
-/// Kinds and their abbreviations; all others are written as they are.
-const KINDS: [(&str, &str); 16] = [
-    ("function", "fn"),
-    ("type", "type"),
-    ("method", "method"),
-    ("interface", "iface"),
-    ("var", "var"),
-    ("const", "const"),
-    ("resource", "resource"),
-    ("table", "table"),
-    ("class", "class"),
-    ("selector", "selector"),
-    ("field", "field"),
-    ("route_handler", "route"),
-    ("external", "ext"),
-    ("file", "file"),
-    ("package", "pkg"),
-    ("service", "svc"),
-];
-
-/// How a line names a kind.
-pub(super) fn short(kind: &str) -> &str {
-    KINDS.iter().find(|(long, _)| *long == kind).map_or(kind, |(_, short)| short)
+/// The abbreviation of a kind in a text; other kinds are written in full.
+pub(super) fn abbreviated(kind: &str) -> &str {
+    match kind {
+        "function" => "fn",
+        "interface" => "iface",
+        "route_handler" => "route",
+        "external" => "ext",
+        "package" => "pkg",
+        "service" => "svc",
+        _ => kind,
+    }
 }
 
-/// The kind that a line names.
-pub(super) fn long(kind: &str) -> &str {
-    KINDS.iter().find(|(_, short)| *short == kind).map_or(kind, |(long, _)| long)
+/// The kind that a text names: the inverse of [`abbreviated`].
+pub(super) fn expanded(kind: &str) -> &str {
+    match kind {
+        "fn" => "function",
+        "iface" => "interface",
+        "route" => "route_handler",
+        "ext" => "external",
+        "pkg" => "package",
+        "svc" => "service",
+        _ => kind,
+    }
 }
 
 /// What a symbol is, whatever else is known about it.
@@ -42,7 +38,7 @@ pub(super) type Identity<'p> = (&'p str, &'p str);
 
 /// The kind as a line names it, and the name: two spellings of a kind are one kind.
 pub(super) fn identity(symbol: &Symbol) -> Identity<'_> {
-    (short(&symbol.kind), &symbol.qualified_name)
+    (abbreviated(&symbol.kind), &symbol.qualified_name)
 }
 
 /// An error about a value at `path`.
@@ -227,13 +223,16 @@ fn hash_of(hash: &DefaultHashBuilder, name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gcf::graph::vocabulary;
 
     #[test]
-    fn kinds_have_one_abbreviation() {
-        for (kind, abbreviation) in KINDS {
-            assert_eq!((short(kind), long(abbreviation)), (abbreviation, kind));
+    fn every_kind_has_one_abbreviation() {
+        let words = "fn type method iface var const resource table class selector field route ext \
+                     file pkg svc env_var process";
+        for (kind, word) in vocabulary::KINDS[1..].iter().zip(words.split(' ')) {
+            assert_eq!((abbreviated(kind), expanded(word)), (word, *kind));
         }
-        assert_eq!((short("widget"), long("widget")), ("widget", "widget"));
+        assert_eq!((abbreviated("widget"), expanded("widget")), ("widget", "widget"));
     }
 
     #[test]

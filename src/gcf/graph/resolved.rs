@@ -17,7 +17,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    const NONE: u32 = u32::MAX;
+    pub(crate) const NONE: u32 = u32::MAX;
 
     pub(crate) fn new(payload: &Payload) -> Self {
         let index = Index::lenient(&payload.symbols);

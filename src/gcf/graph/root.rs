@@ -1,6 +1,6 @@
 //! The identity of a graph: a hash over its records, whatever their order (`gcf-pack-root-v1`).
 
-use super::names::{Index, check_identity, is_word, short, unfit};
+use super::names::{Index, abbreviated, check_identity, is_word, unfit};
 use super::types::{Edge, Payload, Symbol};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
@@ -65,7 +65,7 @@ fn symbol_record(symbol: &Symbol, i: usize) -> Result<String, Error> {
     write_float(symbol.score, &mut score);
     Ok(format!(
         "S\t{}\t{}\t{score}\t{}\t{}\n",
-        short(&symbol.kind),
+        abbreviated(&symbol.kind),
         symbol.qualified_name,
         symbol.provenance,
         symbol.distance
@@ -81,9 +81,9 @@ fn edge_record(edge: &Edge, i: usize, index: &Index<'_>) -> Result<String, Error
     }
     Ok(format!(
         "E\t{}\t{}\t{}\t{}\t{}\n",
-        short(&source.kind),
+        abbreviated(&source.kind),
         edge.source,
-        short(&target.kind),
+        abbreviated(&target.kind),
         edge.target,
         edge.edge_type
     ))

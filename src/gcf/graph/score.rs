@@ -13,12 +13,19 @@ pub(super) fn write(score: f64, out: &mut String) {
     if score.is_sign_negative() {
         out.push('-');
     }
-    out.push_str(itoa::Buffer::new().format(hundredths / 100));
-    let decimals = hundredths % 100;
-    out.push('.');
-    // Two digits, each below ten.
-    out.push(char::from(b'0' + u8::try_from(decimals / 10).unwrap_or(0)));
-    out.push(char::from(b'0' + u8::try_from(decimals % 10).unwrap_or(0)));
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(hundredths);
+    match digits.split_at_checked(digits.len().saturating_sub(2)) {
+        Some((units, decimals)) if !units.is_empty() => {
+            out.push_str(units);
+            out.push('.');
+            out.push_str(decimals);
+        }
+        _ => {
+            out.push_str(if digits.len() < 2 { "0.0" } else { "0." });
+            out.push_str(digits);
+        }
+    }
 }
 
 /// A number that is the smaller, the higher a finite score is; both zeros have one. Of a score that is
@@ -28,38 +35,6 @@ pub(super) fn descending(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();
     if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
 }
-
-/// The text of a score from 0 to below 9.99, as most are.
-#[inline]
-pub(super) fn digits(score: f64) -> Option<[u8; 4]> {
-    // 2^52: added to a small number it leaves no bits for a fraction: the lowest are the nearest integer.
-    const WHOLE: f64 = 4_503_599_627_370_496.0;
-    if !(score.is_sign_positive() && score < 9.99) {
-        return None;
-    }
-    let scaled = score * 100.0;
-    let shifted = scaled + WHOLE;
-    // A product may have been rounded to what is half way, but not beyond.
-    let is_clear = (scaled - (shifted - WHOLE)).abs() < 0.5;
-    let nearest = if is_clear { shifted.to_bits() % (1 << 52) } else { hundredths(score)? };
-    DIGITS.get(usize::try_from(nearest).ok()?).copied()
-}
-
-/// Hundredths below 1000 as text.
-static DIGITS: [[u8; 4]; 1000] = {
-    let mut all = [*b"0.00"; 1000];
-    let mut hundredths = 1;
-    while hundredths < all.len() {
-        let [ones, _, tenths, least] = all[hundredths - 1];
-        all[hundredths] = match (tenths, least) {
-            (b'9', b'9') => [ones + 1, b'.', b'0', b'0'],
-            (_, b'9') => [ones, b'.', tenths + 1, b'0'],
-            _ => [ones, b'.', tenths, least + 1],
-        };
-        hundredths += 1;
-    }
-    all
-};
 
 /// The nearest number of hundredths, ties to even, by integers; `None` from 2^46 on.
 fn hundredths(size: f64) -> Option<u64> {
@@ -163,22 +138,6 @@ mod tests {
         let down = [f64::MAX, 1.0, 0.5, 5e-324, 0.0, -5e-324, -0.5, -1.0, f64::MIN];
         assert!(down.is_sorted_by(|a, b| descending(*a) < descending(*b)));
         assert_eq!(descending(0.0), descending(-0.0));
-    }
-
-    #[test]
-    fn the_quick_digits_are_the_same() {
-        for score in (0..2_000).map(|thousandths| f64::from(thousandths) / 1000.0 + 8.5) {
-            assert!(digits(score).is_none_or(|digits| digits == text(score).as_bytes()));
-            assert_eq!(digits(score).is_some(), score < 9.99);
-        }
-        let around = (0..999).flat_map(|i| {
-            let half = (f64::from(i) + 0.5) / 100.0;
-            [half.next_down(), half, half.next_up()]
-        });
-        for score in around.chain([9.99_f64.next_down(), 5e-324]) {
-            assert_eq!(digits(score).unwrap(), text(score).as_bytes(), "{score}");
-        }
-        assert_eq!((digits(0.125), digits(-0.0)), (Some(*b"0.12"), None));
     }
 
     proptest! {

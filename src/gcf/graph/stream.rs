@@ -11,7 +11,7 @@ use super::encode::{
     write_node,
 };
 use super::header::{write_count, write_field};
-use super::names::{check_edge, check_symbol, short};
+use super::names::{abbreviated, check_edge, check_symbol};
 use super::session_table::{Epoch, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol, Text};
 use crate::excerpt::excerpt;
@@ -124,7 +124,7 @@ impl StreamEncoder {
         }
         let index = self.symbols;
         check_symbol(symbol, self.options.encode.allow_unicode, || format!("$.symbols[{index}]"))?;
-        let identity = (Text::from(short(&symbol.kind)), symbol.qualified_name.clone());
+        let identity = (Text::from(abbreviated(&symbol.kind)), symbol.qualified_name.clone());
         if self.identities.contains(&identity) {
             let message =
                 format!("{} {} was written", symbol.kind, excerpt(&symbol.qualified_name));

@@ -7,7 +7,7 @@
 use super::Reader;
 use super::section::Section;
 use crate::gcf::error::Read;
-use crate::gcf::graph::names::long;
+use crate::gcf::graph::names::expanded;
 use crate::gcf::graph::score;
 use crate::gcf::graph::shared_text::Whole;
 use crate::gcf::graph::types::{Edge, Symbol, Text};
@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
             qualified_name: self.whole.part(name_at, score_at - 1),
             kind: self
                 .kinds
-                .get(&self.whole, kind_at..name_at - 1, |kind| vocabulary::kind(long(kind))),
+                .get(&self.whole, kind_at..name_at - 1, |kind| vocabulary::kind(expanded(kind))),
             score,
             provenance: self.words.get(
                 &self.whole,

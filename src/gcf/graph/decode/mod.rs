@@ -13,7 +13,7 @@ mod payload;
 mod section;
 mod words;
 
-use super::names::long;
+use super::names::expanded;
 use super::session_table::SymbolTable;
 use super::shared_text::Whole;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
@@ -197,7 +197,7 @@ impl<'t, 's> Reader<'t, 's> {
 
     /// The kind that a line names.
     fn kind(&self, word: &str) -> Text {
-        self.word(vocabulary::kind, long(word))
+        self.word(vocabulary::kind, expanded(word))
     }
 
     /// A word that may be of the vocabulary.

@@ -2,7 +2,7 @@
 
 use crate::gcf::error::{Code, Error};
 use crate::gcf::graph::header::{write_count, write_field};
-use crate::gcf::graph::names::short;
+use crate::gcf::graph::names::abbreviated;
 use crate::gcf::graph::score;
 use crate::gcf::graph::types::{Edge, Location, Payload, Symbol};
 use crate::gcf::syntax::string::write_quoted;
@@ -30,11 +30,6 @@ pub(super) fn write_header(
     out.push('\n');
     Ok(())
 }
-
-/// Behind the id of a symbol that the peer knows.
-pub(super) const KNOWN: &str = "  # previously transmitted\n";
-/// Spaces and the end of a symbol's line, whether or not the peer knows it.
-pub(super) const NODE_BLANKS: usize = 5;
 
 pub(in super::super) fn write_id(id: u64, out: &mut String) {
     out.push_str(itoa::Buffer::new().format(id));
@@ -65,7 +60,7 @@ pub(in super::super) fn write_node(id: u64, symbol: &Symbol, known: bool, out: &
     if known {
         out.push('@');
         write_id(id, out);
-        out.push_str(KNOWN);
+        out.push_str("  # previously transmitted\n");
     } else {
         write_declaration(id, symbol, out);
         out.push('\n');
@@ -77,7 +72,7 @@ pub(in super::super) fn write_declaration(id: u64, symbol: &Symbol, out: &mut St
     out.push('@');
     write_id(id, out);
     out.push(' ');
-    out.push_str(short(&symbol.kind));
+    out.push_str(abbreviated(&symbol.kind));
     out.push(' ');
     out.push_str(&symbol.qualified_name);
     out.push(' ');
@@ -151,22 +146,4 @@ pub(in super::super) fn write_locations(
         out.push('\n');
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_of_a_symbol_has_so_many_blanks() {
-        let words = ["n", "function", "lsp"].map(Into::into);
-        let [qualified_name, kind, provenance] = words;
-        let symbol = Symbol { qualified_name, kind, provenance, ..Symbol::default() };
-        for known in [false, true] {
-            let mut line = String::new();
-            write_node(0, &symbol, known, &mut line);
-            let blanks = line.bytes().filter(|byte| !byte.is_ascii_graphic()).count();
-            assert_eq!(blanks, NODE_BLANKS, "{line}");
-        }
-    }
 }
