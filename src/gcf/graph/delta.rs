@@ -3,14 +3,14 @@
 //! Invariant: a delta is applied whole, to exactly the base that it names, and leads to exactly the
 //! result that it names; else the base is as it was.
 
+use super::check::{check_edge, check_identity, check_symbol, is_word, unfit};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
 use super::header::{write_count, write_field};
-use super::names::{
-    Index, abbreviated, check_edge, check_identity, check_symbol, identity, is_word, unfit,
-};
+use super::index::{Index, identity};
 use super::root::{is_root, pack_root};
 use super::score;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
+use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use hashbrown::{HashMap, HashSet};

@@ -58,11 +58,12 @@
 //! Where GCF 3.6 is silent: two symbols may share a name until an edge has to tell them apart; new ids
 //! of a session are given in the order of the text; trailers' `counts` are not checked.
 
+mod check;
 mod decode;
 mod delta;
 mod encode;
 mod header;
-mod names;
+mod index;
 mod resolved;
 mod respond;
 mod root;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a [`Linked`] payload never changes, so that what was found of it stays true.
 
-use super::names::Index;
+use super::index::Index;
 use super::types::Payload;
 use std::ops::Deref;
 use std::sync::OnceLock;

@@ -1,7 +1,9 @@
 //! The identity of a graph: a hash over its records, whatever their order (`gcf-pack-root-v1`).
 
-use super::names::{Index, abbreviated, check_identity, is_word, unfit};
+use super::check::{check_identity, is_word, unfit};
+use super::index::Index;
 use super::types::{Edge, Payload, Symbol};
+use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::number::write_float;

@@ -3,7 +3,7 @@
 //! Invariant: an id never means two symbols, also after a session starts over, so that what is
 //! resolved is what the sender meant. A symbol is its kind and its name.
 
-use super::names::identity;
+use super::index::identity;
 use super::types::{Symbol, Text};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};

@@ -6,14 +6,15 @@
 //! In a session, what the peer has is named by its id. New ids are taken as they are written, so that
 //! none means two symbols even if the stream never ends; the symbols count as delivered when it does.
 
+use super::check::{check_edge, check_symbol};
 use super::encode::{
     Dangling, EncodeOptions, write_edge, write_group, write_id, write_label, write_locations,
     write_node,
 };
 use super::header::{write_count, write_field};
-use super::names::{abbreviated, check_edge, check_symbol};
 use super::session_table::{Epoch, SentSymbols};
 use super::types::{Edge, Location, Payload, Symbol, Text};
+use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use hashbrown::{HashMap, HashSet};
@@ -80,7 +81,7 @@ impl StreamEncoder {
         session: Option<Epoch>,
         out: &mut String,
     ) -> Result<Self, Error> {
-        super::names::check_counts(payload)?;
+        super::check::check_counts(payload)?;
         let mut header = String::from("GCF profile=graph");
         write_field("tool", &payload.tool, &mut header)?;
         write_count("budget", payload.token_budget, &mut header);

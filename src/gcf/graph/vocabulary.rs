@@ -120,6 +120,32 @@ pub(crate) fn status(word: &str) -> Option<Text> {
     known(STATUSES, word)
 }
 
+/// The abbreviation of a kind in a text; other kinds are written in full.
+pub(super) fn abbreviated(kind: &str) -> &str {
+    match kind {
+        "function" => "fn",
+        "interface" => "iface",
+        "route_handler" => "route",
+        "external" => "ext",
+        "package" => "pkg",
+        "service" => "svc",
+        _ => kind,
+    }
+}
+
+/// The kind that a text names: the inverse of [`abbreviated`].
+pub(super) fn expanded(kind: &str) -> &str {
+    match kind {
+        "fn" => "function",
+        "iface" => "interface",
+        "route" => "route_handler",
+        "ext" => "external",
+        "pkg" => "package",
+        "svc" => "service",
+        _ => kind,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +164,15 @@ mod tests {
             assert_eq!(id(table, word), Some(expected), "{word}");
             assert_eq!(table.len() - 1, usize::from(id(table, table[table.len() - 1]).unwrap()));
         }
+    }
+
+    #[test]
+    fn every_kind_has_one_abbreviation() {
+        let words = "fn type method iface var const resource table class selector field route ext \
+                     file pkg svc env_var process";
+        for (kind, word) in KINDS[1..].iter().zip(words.split(' ')) {
+            assert_eq!((abbreviated(kind), expanded(word)), (word, *kind));
+        }
+        assert_eq!((abbreviated("widget"), expanded("widget")), ("widget", "widget"));
     }
 }

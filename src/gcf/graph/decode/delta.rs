@@ -1,7 +1,7 @@
 //! The text of a delta: what goes and what comes. GCF 3.6 section 10.
 
+use super::fields::{fields, is_digits};
 use super::section::Section;
-use super::words::{fields, is_digits};
 use super::{Reader, text_of};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};

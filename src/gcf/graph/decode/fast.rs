@@ -7,11 +7,11 @@
 use super::Reader;
 use super::section::Section;
 use crate::gcf::error::Read;
-use crate::gcf::graph::names::expanded;
 use crate::gcf::graph::score;
 use crate::gcf::graph::shared_text::Whole;
 use crate::gcf::graph::types::{Edge, Symbol, Text};
 use crate::gcf::graph::vocabulary;
+use crate::gcf::graph::vocabulary::expanded;
 use std::ops::Range;
 
 impl Reader<'_, '_> {

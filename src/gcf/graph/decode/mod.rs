@@ -6,26 +6,26 @@
 //! `line`; `words` takes lines apart.
 
 mod delta;
-mod entry;
 mod fast;
+mod fields;
 mod ids;
+mod lines;
 mod payload;
 mod section;
-mod words;
 
-use super::names::expanded;
 use super::session_table::SymbolTable;
 use super::shared_text::Whole;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
 use super::vocabulary;
+use super::vocabulary::expanded;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Read, fault};
 use crate::gcf::syntax::header::{Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
 use fast::Words;
+use fields::{is_digits, trimmed};
 use ids::Ids;
 use section::Section;
-use words::{is_digits, trimmed};
 
 /// A text that was read.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! A whole payload: groups of symbols, edges, locations, and the trailer of a stream.
 
+use super::fields::is_digits;
 use super::section::Section;
-use super::words::is_digits;
 use super::{Reader, text_of};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};

@@ -3,7 +3,7 @@
 //! Invariant: what a section counted has been seen when the next begins.
 
 use super::Reader;
-use super::words::is_digits;
+use super::fields::is_digits;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::syntax::declaration::read_count;

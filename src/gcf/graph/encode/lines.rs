@@ -2,9 +2,9 @@
 
 use crate::gcf::error::{Code, Error};
 use crate::gcf::graph::header::{write_count, write_field};
-use crate::gcf::graph::names::abbreviated;
 use crate::gcf::graph::score;
 use crate::gcf::graph::types::{Edge, Location, Payload, Symbol};
+use crate::gcf::graph::vocabulary::abbreviated;
 use crate::gcf::syntax::string::write_quoted;
 
 pub(super) fn write_header(

@@ -8,7 +8,8 @@ use super::lines::{
 };
 use super::{Dangling, EncodeOptions};
 use crate::gcf::error::{Code, Error};
-use crate::gcf::graph::names::{Index, check_counts, check_edge, check_symbol};
+use crate::gcf::graph::check::{check_counts, check_edge, check_symbol};
+use crate::gcf::graph::index::Index;
 use crate::gcf::graph::resolved::Links;
 use crate::gcf::graph::score;
 use crate::gcf::graph::session_table::Planned;

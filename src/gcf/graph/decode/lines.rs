@@ -1,7 +1,7 @@
 //! A line by the rules: its fields, and what is wrong with it.
 
 use super::Reader;
-use super::words::{fields, is_digits};
+use super::fields::{fields, is_digits};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::score;

@@ -1,0 +1,136 @@
+//! What a line can hold. GCF 3.6 sections 4 and 16.1.
+
+use super::types::{Edge, Payload, Symbol};
+use crate::excerpt::excerpt;
+use crate::gcf::error::{Code, Error, Place};
+
+/// An error about a value at `path`.
+#[cold]
+pub(super) fn unfit(code: Code, path: String, message: impl Into<String>) -> Error {
+    Error { code, message: message.into(), place: Place::Value(path) }
+}
+
+/// Whether a line can hold this word.
+pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
+    !word.is_empty()
+        && (is_graphic(word.as_bytes())
+            || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
+}
+
+/// Whether all bytes are printable ASCII and no space; eight at a time, the last overlapping.
+fn is_graphic(bytes: &[u8]) -> bool {
+    let (words, Some(last)) = (bytes.as_chunks::<8>().0, bytes.last_chunk()) else {
+        return bytes.iter().all(u8::is_ascii_graphic);
+    };
+    words.iter().chain([last]).fold(0, |found, word| found | blank_or_beyond(*word)) & HIGH == 0
+}
+
+const fn repeat(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+const HIGH: u64 = repeat(0x80);
+
+/// Sets the highest bit of a byte if one is below U+0021, DEL or not ASCII.
+fn blank_or_beyond(word: [u8; 8]) -> u64 {
+    let bytes = u64::from_ne_bytes(word);
+    let delete = bytes ^ repeat(0x7F);
+    let below = bytes.wrapping_sub(repeat(0x21)) & !bytes;
+    below | (delete.wrapping_sub(repeat(1)) & !delete) | bytes
+}
+
+/// Refuses a word that a line cannot hold.
+fn check_word(word: &str, allow_unicode: bool, path: impl FnOnce() -> String) -> Result<(), Error> {
+    if is_word(word, allow_unicode) {
+        return Ok(());
+    }
+    let message = if word.is_empty() {
+        "empty, and every line needs one".to_owned()
+    } else if !allow_unicode && is_word(word, true) {
+        format!("{} is not ASCII; allow_unicode writes it", excerpt(word))
+    } else {
+        format!("{} has white space or control characters", excerpt(word))
+    };
+    Err(unfit(Code::InvalidGraphName, path(), message))
+}
+
+/// Refuses a symbol that a line cannot hold; `path` leads to it.
+pub(super) fn check_symbol(
+    symbol: &Symbol,
+    allow_unicode: bool,
+    path: impl Fn() -> String,
+) -> Result<(), Error> {
+    check_identity(symbol, allow_unicode, &path)?;
+    check_word(&symbol.provenance, allow_unicode, || path() + ".provenance")?;
+    if !symbol.score.is_finite() {
+        let message =
+            format!("the score of {} is {}", excerpt(&symbol.qualified_name), symbol.score);
+        return Err(unfit(Code::NotFinite, path() + ".score", message));
+    }
+    if symbol.distance < 0 {
+        let message = format!("the distance {} is negative", symbol.distance);
+        return Err(unfit(Code::OutOfRange, path() + ".distance", message));
+    }
+    Ok(())
+}
+
+/// Refuses a symbol whose kind or name a line cannot hold.
+pub(super) fn check_identity(
+    symbol: &Symbol,
+    allow_unicode: bool,
+    path: impl Fn() -> String,
+) -> Result<(), Error> {
+    check_word(&symbol.qualified_name, allow_unicode, || path() + ".qualified_name")?;
+    check_word(&symbol.kind, allow_unicode, || path() + ".kind")
+}
+
+/// Refuses an edge that a line cannot hold, but for its ends.
+pub(super) fn check_edge(
+    edge: &Edge,
+    allow_unicode: bool,
+    path: impl Fn() -> String,
+) -> Result<(), Error> {
+    check_word(&edge.edge_type, allow_unicode, || path() + ".edge_type")?;
+    if edge.status.is_empty() {
+        return Ok(());
+    }
+    check_word(&edge.status, allow_unicode, || path() + ".status")
+}
+
+/// Refuses a count that is negative.
+pub(super) fn check_counts(payload: &Payload) -> Result<(), Error> {
+    for (name, count) in
+        [("tokens_used", payload.tokens_used), ("token_budget", payload.token_budget)]
+    {
+        if count < 0 {
+            let message = format!("the count {count} is negative");
+            return Err(unfit(Code::OutOfRange, format!("$.{name}"), message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_no_white_space() {
+        for word in ["a", "a.b<c>", "#", "@0"] {
+            assert!(is_word(word, false), "{word}");
+        }
+        for word in ["é", "\u{BD7}x"] {
+            assert!(!is_word(word, false) && is_word(word, true), "{word}");
+        }
+        let long = "github.com/acme/service.Symbol";
+        for byte in 0..128_u8 {
+            for at in 0..long.len() {
+                let word = format!("{}{}{}", &long[..at], char::from(byte), &long[at + 1..]);
+                assert_eq!(is_word(&word, false), byte.is_ascii_graphic(), "{word:?}");
+            }
+        }
+        for word in ["", "a b", "a\t", "\u{2028}", "\u{7F}", "\u{85}", "\u{A0}"] {
+            assert!(!is_word(word, true), "{word:?}");
+        }
+    }
+}
