@@ -44,9 +44,9 @@ fn sessions_of_the_vectors_declare_each_symbol_once() {
         let (mut sent, mut received) = (SentSymbols::default(), SymbolTable::default());
         for call in case["calls"].as_array().unwrap() {
             let given = payload(&call["input"]);
-            let linked = graph::Linked::new(given.clone());
+            let resolved = graph::ResolvedPayload::new(given.clone());
             let options = EncodeOptions::default();
-            let text = graph::encode_in(&linked, options, &mut sent, Duration::ZERO).unwrap();
+            let text = graph::encode_in(&resolved, options, &mut sent, Duration::ZERO).unwrap();
             assert_eq!(text, string(call, "expected"));
             let decoded = graph::decode_in(&text, &mut received).unwrap().content;
             let Content::Payload(decoded) = decoded else { panic!("not a payload: {text}") };

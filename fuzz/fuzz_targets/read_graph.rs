@@ -4,7 +4,7 @@
 #![no_main]
 
 use compactwire::gcf::graph::{
-    self, Content, EncodeOptions, Linked, Payload, SentSymbols, SymbolTable,
+    self, Content, EncodeOptions, ResolvedPayload, Payload, SentSymbols, SymbolTable,
 };
 use compactwire::gcf::{self, Code, Place};
 use compactwire::wire::{gcb, json};
@@ -25,7 +25,7 @@ fn assert_round_trips(payload: &Payload) {
         }
     };
     let Content::Payload(again) = graph::decode(&text).unwrap().content else { panic!("{text}") };
-    let linked = Linked::new(again.clone());
+    let linked = ResolvedPayload::new(again.clone());
     assert_eq!(linked.encode(OPTIONS).unwrap(), text);
     assert_eq!(graph::encode(&again, OPTIONS).unwrap(), text);
     let roots = (graph::pack_root(payload), graph::pack_root(&again));

@@ -3,7 +3,8 @@
 use super::Session;
 use crate::gcf;
 use crate::gcf::graph::{
-    self, Decoded, EncodeOptions, Linked, Payload, SentSymbols, StreamEncoder, StreamOptions,
+    self, Decoded, EncodeOptions, Payload, ResolvedPayload, SentSymbols, StreamEncoder,
+    StreamOptions,
 };
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ impl Session {
     /// As [`graph::encode`]; the session is then unchanged.
     pub fn encode_graph(
         &mut self,
-        payload: &Linked,
+        payload: &ResolvedPayload,
         options: EncodeOptions,
         now: Duration,
     ) -> Result<String, gcf::Error> {
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
     use crate::gcf::graph::{Content, Symbol};
 
-    fn payload(names: &[&str]) -> Linked {
+    fn payload(names: &[&str]) -> ResolvedPayload {
         let symbol = |name: &&str| Symbol {
             qualified_name: (**name).into(),
             kind: "function".into(),

@@ -234,7 +234,7 @@ pub fn decode(text: &str) -> Result<Payload, Error> {
         symbols: payload.elements("symbols", read_symbol)?,
         edges: payload.elements("edges", read_edge)?,
     };
-    payload.share();
+    payload.share_names();
     Ok(payload)
 }
 

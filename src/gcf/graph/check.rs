@@ -1,28 +1,30 @@
-//! What a line can hold. GCF 3.6 sections 4 and 16.1.
+//! Checks that the fields of symbols and edges can be written on a line. GCF 3.6 sections 4 and 16.1.
 
 use super::types::{Edge, Payload, Symbol};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 
-/// An error about a value at `path`.
+/// An error about the value at `path`.
 #[cold]
-pub(super) fn unfit(code: Code, path: String, message: impl Into<String>) -> Error {
+pub(super) fn invalid_value(code: Code, path: String, message: impl Into<String>) -> Error {
     Error { code, message: message.into(), place: Place::Value(path) }
 }
 
-/// Whether a line can hold this word.
+/// Whether a string can be a field of a line: not empty, without white space and control characters,
+/// and ASCII unless `allow_unicode`.
 pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
     !word.is_empty()
         && (is_graphic(word.as_bytes())
             || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
 }
 
-/// Whether all bytes are printable ASCII and no space; eight at a time, the last overlapping.
+/// Whether all bytes are printable ASCII other than space; tests eight bytes at a time, of which the
+/// last eight may overlap those before.
 fn is_graphic(bytes: &[u8]) -> bool {
     let (words, Some(last)) = (bytes.as_chunks::<8>().0, bytes.last_chunk()) else {
         return bytes.iter().all(u8::is_ascii_graphic);
     };
-    words.iter().chain([last]).fold(0, |found, word| found | blank_or_beyond(*word)) & HIGH == 0
+    words.iter().chain([last]).fold(0, |found, word| found | not_graphic(*word)) & HIGH == 0
 }
 
 const fn repeat(byte: u8) -> u64 {
@@ -31,30 +33,30 @@ const fn repeat(byte: u8) -> u64 {
 
 const HIGH: u64 = repeat(0x80);
 
-/// Sets the highest bit of a byte if one is below U+0021, DEL or not ASCII.
-fn blank_or_beyond(word: [u8; 8]) -> u64 {
+/// Sets the highest bit of some byte if any is below U+0021, DEL or not ASCII.
+fn not_graphic(word: [u8; 8]) -> u64 {
     let bytes = u64::from_ne_bytes(word);
     let delete = bytes ^ repeat(0x7F);
     let below = bytes.wrapping_sub(repeat(0x21)) & !bytes;
     below | (delete.wrapping_sub(repeat(1)) & !delete) | bytes
 }
 
-/// Refuses a word that a line cannot hold.
+/// Returns an error for a string that cannot be a field of a line.
 fn check_word(word: &str, allow_unicode: bool, path: impl FnOnce() -> String) -> Result<(), Error> {
     if is_word(word, allow_unicode) {
         return Ok(());
     }
     let message = if word.is_empty() {
-        "empty, and every line needs one".to_owned()
+        "the field is empty, and a line of a graph needs it".to_owned()
     } else if !allow_unicode && is_word(word, true) {
-        format!("{} is not ASCII; allow_unicode writes it", excerpt(word))
+        format!("{} is not ASCII; set allow_unicode to write it", excerpt(word))
     } else {
-        format!("{} has white space or control characters", excerpt(word))
+        format!("{} contains white space or control characters", excerpt(word))
     };
-    Err(unfit(Code::InvalidGraphName, path(), message))
+    Err(invalid_value(Code::InvalidGraphName, path(), message))
 }
 
-/// Refuses a symbol that a line cannot hold; `path` leads to it.
+/// Returns an error for a symbol, found at `path`, that cannot be written on a line.
 pub(super) fn check_symbol(
     symbol: &Symbol,
     allow_unicode: bool,
@@ -65,16 +67,16 @@ pub(super) fn check_symbol(
     if !symbol.score.is_finite() {
         let message =
             format!("the score of {} is {}", excerpt(&symbol.qualified_name), symbol.score);
-        return Err(unfit(Code::NotFinite, path() + ".score", message));
+        return Err(invalid_value(Code::NotFinite, path() + ".score", message));
     }
     if symbol.distance < 0 {
         let message = format!("the distance {} is negative", symbol.distance);
-        return Err(unfit(Code::OutOfRange, path() + ".distance", message));
+        return Err(invalid_value(Code::OutOfRange, path() + ".distance", message));
     }
     Ok(())
 }
 
-/// Refuses a symbol whose kind or name a line cannot hold.
+/// Returns an error for a symbol whose kind or name cannot be written on a line.
 pub(super) fn check_identity(
     symbol: &Symbol,
     allow_unicode: bool,
@@ -84,7 +86,7 @@ pub(super) fn check_identity(
     check_word(&symbol.kind, allow_unicode, || path() + ".kind")
 }
 
-/// Refuses an edge that a line cannot hold, but for its ends.
+/// Returns an error for an edge whose type or status cannot be written on a line.
 pub(super) fn check_edge(
     edge: &Edge,
     allow_unicode: bool,
@@ -97,14 +99,14 @@ pub(super) fn check_edge(
     check_word(&edge.status, allow_unicode, || path() + ".status")
 }
 
-/// Refuses a count that is negative.
+/// Returns an error for a negative token count.
 pub(super) fn check_counts(payload: &Payload) -> Result<(), Error> {
     for (name, count) in
         [("tokens_used", payload.tokens_used), ("token_budget", payload.token_budget)]
     {
         if count < 0 {
             let message = format!("the count {count} is negative");
-            return Err(unfit(Code::OutOfRange, format!("$.{name}"), message));
+            return Err(invalid_value(Code::OutOfRange, format!("$.{name}"), message));
         }
     }
     Ok(())
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_has_no_white_space() {
+    fn a_field_has_no_white_space_or_control_characters() {
         for word in ["a", "a.b<c>", "#", "@0"] {
             assert!(is_word(word, false), "{word}");
         }

@@ -3,7 +3,7 @@
 //! Invariant: a delta is applied whole, to exactly the base that it names, and leads to exactly the
 //! result that it names; else the base is as it was.
 
-use super::check::{check_edge, check_identity, check_symbol, is_word, unfit};
+use super::check::{check_edge, check_identity, check_symbol, invalid_value, is_word};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
 use super::header::{write_count, write_field};
 use super::index::{Index, identity};
@@ -97,14 +97,14 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
     for (name, root) in [("base_root", &delta.base_root), ("new_root", &delta.new_root)] {
         if root.is_empty() {
             let message = "empty, and a delta leads from one root to another";
-            return Err(unfit(Code::InvalidHeaderValue, format!("$.{name}"), message));
+            return Err(invalid_value(Code::InvalidHeaderValue, format!("$.{name}"), message));
         }
     }
     for (name, count) in [("delta_tokens", delta.delta_tokens), ("full_tokens", delta.full_tokens)]
     {
         if count < 0 {
             let message = format!("the count {count} is negative");
-            return Err(unfit(Code::OutOfRange, format!("$.{name}"), message));
+            return Err(invalid_value(Code::OutOfRange, format!("$.{name}"), message));
         }
     }
     let unicode = options.allow_unicode;
@@ -126,7 +126,7 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
             for end in [&edge.source, &edge.target] {
                 if !is_word(end, unicode) {
                     let message = format!("{} is no name that a line can hold", excerpt(end));
-                    return Err(unfit(Code::InvalidGraphName, path(), message));
+                    return Err(invalid_value(Code::InvalidGraphName, path(), message));
                 }
             }
         }
@@ -138,7 +138,7 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
 fn check_first(word: &str, path: impl Fn() -> String) -> Result<(), Error> {
     if matches!(word, "#" | "##") {
         let message = format!("a line of a delta cannot begin with {word}");
-        return Err(unfit(Code::InvalidGraphName, path(), message));
+        return Err(invalid_value(Code::InvalidGraphName, path(), message));
     }
     Ok(())
 }
@@ -219,7 +219,7 @@ fn edge_keys(edges: &[Edge]) -> Result<HashMap<EdgeKey<'_>, usize>, Error> {
                 excerpt(&edge.source),
                 excerpt(&edge.target)
             );
-            return Err(unfit(Code::DuplicateSymbol, format!("$.edges[{i}]"), message));
+            return Err(invalid_value(Code::DuplicateSymbol, format!("$.edges[{i}]"), message));
         }
     }
     Ok(keys)

@@ -1,6 +1,6 @@
 //! The symbols of a payload by name.
 
-use super::check::unfit;
+use super::check::invalid_value;
 use super::types::Symbol;
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
@@ -8,94 +8,101 @@ use crate::gcf::error::{Code, Error};
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
 
-/// What a symbol is, whatever else is known about it.
+/// The identity of a symbol: its abbreviated kind and its name.
 pub(super) type Identity<'p> = (&'p str, &'p str);
 
-/// The kind as a line names it, and the name: two spellings of a kind are one kind.
+/// Returns the identity of a symbol. A kind and its abbreviation are the same kind.
 pub(super) fn identity(symbol: &Symbol) -> Identity<'_> {
     (abbreviated(&symbol.kind), &symbol.qualified_name)
 }
 
-/// The symbols of a payload by name.
+/// Finds the symbols of a payload by name.
 pub(super) struct Index<'p> {
     symbols: &'p [Symbol],
-    /// Positions, found by the hash of the name that stands there.
+    /// Positions of symbols, by the hash of their names; of a duplicate name, the first.
     positions: HashTable<u32>,
     hash: DefaultHashBuilder,
-    shared: HashSet<&'p str>,
+    /// Names that more than one symbol has.
+    duplicates: HashSet<&'p str>,
 }
 
 impl<'p> Index<'p> {
+    /// Indexes the symbols of a payload.
+    ///
     /// # Errors
-    /// `duplicate_symbol` where two have kind and name in common.
+    /// `duplicate_symbol` if two symbols have the same kind and name.
     pub(super) fn new(symbols: &'p [Symbol]) -> Result<Self, Error> {
         let index = Self::lenient(symbols);
-        if index.shared.is_empty() {
+        if index.duplicates.is_empty() {
             return Ok(index);
         }
         let mut identities = HashSet::new();
         for (i, symbol) in symbols.iter().enumerate() {
-            let shared = index.shared.contains(&*symbol.qualified_name);
-            if shared && !identities.insert(identity(symbol)) {
+            let is_duplicate = index.duplicates.contains(&*symbol.qualified_name);
+            if is_duplicate && !identities.insert(identity(symbol)) {
                 let name = excerpt(&symbol.qualified_name);
-                let message = format!("{} {name} is there twice", symbol.kind);
-                return Err(unfit(Code::DuplicateSymbol, format!("$.symbols[{i}]"), message));
+                let message = format!("duplicate symbol: {} {name}", symbol.kind);
+                return Err(invalid_value(
+                    Code::DuplicateSymbol,
+                    format!("$.symbols[{i}]"),
+                    message,
+                ));
             }
         }
         Ok(index)
     }
 
-    /// Symbols that have kind and name in common are two all the same.
+    /// Indexes symbols of which several may have the same kind and name.
     pub(super) fn lenient(symbols: &'p [Symbol]) -> Self {
         let hash = DefaultHashBuilder::default();
         let name = |position: &u32| &*symbols[*position as usize].qualified_name;
         let mut positions = HashTable::with_capacity(symbols.len());
-        let mut shared = HashSet::new();
+        let mut duplicates = HashSet::new();
         for (i, symbol) in (0_u32..).zip(symbols) {
             let new = &*symbol.qualified_name;
             let same = |position: &u32| name(position) == new;
             let rehash = |position: &u32| hash_of(&hash, name(position));
             match positions.entry(hash_of(&hash, new), same, rehash) {
-                Entry::Occupied(_) => _ = shared.insert(new),
+                Entry::Occupied(_) => _ = duplicates.insert(new),
                 Entry::Vacant(place) => _ = place.insert(i),
             }
         }
-        Self { symbols, positions, hash, shared }
+        Self { symbols, positions, hash, duplicates }
     }
 
-    /// The first symbol of a name.
+    /// The position of the first symbol with a name.
     pub(super) fn position(&self, name: &str) -> Option<u32> {
         let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
         self.positions.find(hash_of(&self.hash, name), same).copied()
     }
 
-    /// Whether no two symbols have one name.
-    pub(super) fn distinct(&self) -> bool {
-        self.shared.is_empty()
+    /// Whether all names are unique.
+    pub(super) fn has_unique_names(&self) -> bool {
+        self.duplicates.is_empty()
     }
 
-    /// The only symbol of a name.
+    /// The position of the only symbol with a name, which an edge has at `path`.
     ///
     /// # Errors
-    /// `dangling_edge`, `duplicate_symbol`, with the path to the end of the edge that names it.
+    /// `dangling_edge` if no symbol has the name, `duplicate_symbol` if several have it.
     pub(super) fn end(&self, name: &str, path: impl Fn() -> String) -> Result<u32, Error> {
         match self.position(name) {
             None => {
-                let message = format!("{} is not among the symbols", excerpt(name));
-                Err(unfit(Code::DanglingEdge, path(), message))
+                let message = format!("no symbol is named {}", excerpt(name));
+                Err(invalid_value(Code::DanglingEdge, path(), message))
             }
-            Some(_) if !self.shared.is_empty() && self.shared.contains(name) => {
+            Some(_) if !self.duplicates.is_empty() && self.duplicates.contains(name) => {
                 let message = format!(
-                    "more than one symbol is called {}, and an edge names no kind",
+                    "more than one symbol is named {}, so the edge is ambiguous",
                     excerpt(name)
                 );
-                Err(unfit(Code::DuplicateSymbol, path(), message))
+                Err(invalid_value(Code::DuplicateSymbol, path(), message))
             }
             Some(index) => Ok(index),
         }
     }
 
-    /// [`Index::end`], as the symbol.
+    /// Returns the symbol at the position that [`Index::end`] returns.
     pub(super) fn symbol(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Graph payloads: symbols, the edges between them, and what changed since last time (GCF 3.6
-//! sections 9 to 11 and 16).
+//! Graph payloads: symbols, the edges between them, and deltas between payloads (GCF 3.6 sections 9 to
+//! 11 and 16).
 //!
 //! ```text
 //! GCF profile=graph tool=context_for_task budget=5000 tokens=1847 symbols=2 edges=1
@@ -11,8 +11,9 @@
 //! @0<@1 calls
 //! ```
 //!
-//! A group for each distance, nearest first; within it the best score first. A line is
-//! `@id kind name score provenance`, an edge `@target<@source type`, and a status where it has one.
+//! Symbols are grouped by distance, nearest first, and sorted by score within a group, highest first. The
+//! line of a symbol is `@id kind name score provenance`; the line of an edge is `@target<@source type`,
+//! followed by the status if the edge has one.
 //!
 //! ```
 //! use compactwire::gcf::graph::{self, Edge, Payload, Symbol};
@@ -37,26 +38,29 @@
 //! assert_eq!(graph::decode(&text).unwrap().content, graph::Content::Payload(payload));
 //! ```
 //!
-//! # What a text does not carry
-//! Signatures and components have no place in it, and scores have two decimals. That is the format:
-//! it is for readers who pay by the token. GCB and JSON (`wire`) carry them.
+//! # What the text leaves out
+//! The text has no field for signatures and components, and scores have two decimals: the format is
+//! made for readers that pay by the token. GCB and JSON (`wire`) carry all fields.
 //!
 //! # Invariants
-//! - The same payload always has the same text; what is read and written again is the same text.
-//! - A symbol is its kind and its name. Everything else about it may change under the same id.
-//! - An edge whose end is not there, a name that a line cannot hold, two symbols that cannot be told
-//!   apart: an error that names them, never a line less.
+//! - Equal payloads have the same text. Decoding a text and encoding the result returns the same text.
+//! - A symbol is identified by its kind and name. All its other fields may change under the same id.
+//! - A missing source or target of an edge, a name that cannot be written on a line, and two symbols that
+//!   cannot be told apart are errors that name the symbol or edge; no line is left out silently.
 //!
-//! # Rooms
-//! `types` is what all know, `linked` a payload that does not change any more; `encode` and `decode` are
-//! mirror images, each with a quick way for what is usual and the rules for the rest; `names` says what
-//! a line can hold; `root` hashes, `delta` compares and applies, `respond` chooses between them; `table`
-//! is what two sides of a session have in common; `stream` writes symbol by symbol; `vocabulary` has the
-//! words of the specification.
+//! # Modules
+//! - `types` is the data model, on the strings of `shared_text`; `resolved` is a payload with resolved
+//!   edges; `index` finds symbols by name; `vocabulary` has the predefined words.
+//! - `encode` and `decode` write and parse the text. `decode` has a fast path for lines as `encode` writes
+//!   them. `check` validates fields, `header` writes header fields, `score` formats and parses scores.
+//! - `root` hashes a payload, `delta` compares payloads and applies deltas, `respond` chooses between an
+//!   unchanged, a delta and a full response.
+//! - `session_table` has the symbol ids that both sides of a session know; `stream` encodes symbol by
+//!   symbol; `state` serializes payloads for pickle.
 //!
 //! # Where we differ
-//! Where GCF 3.6 is silent: two symbols may share a name until an edge has to tell them apart; new ids
-//! of a session are given in the order of the text; trailers' `counts` are not checked.
+//! Where GCF 3.6 is silent: two symbols may share a name as long as no edge refers to it; new ids of a
+//! session are assigned in the order of the text; the `counts` of a trailer are not checked.
 
 mod check;
 mod decode;
@@ -78,12 +82,12 @@ pub(crate) mod vocabulary;
 pub use decode::{Content, Decoded, Unchanged, decode, decode_in};
 pub use delta::{apply, diff, encode_delta, snapshot};
 pub use encode::{Dangling, EncodeOptions, encode, encode_in};
-pub use resolved::Linked;
-pub use respond::{Answer, Outcome, count_tokens, encode_unchanged, respond};
+pub use resolved::ResolvedPayload;
+pub use respond::{Response, ResponseKind, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};
 pub use session_table::{KnownSymbol, SentState, SentSymbols, SymbolTable, TableLimits};
 #[cfg(feature = "wire")]
-pub(crate) use shared_text::Whole;
+pub(crate) use shared_text::SharedSource;
 pub use state::StateError;
 pub use stream::{StreamEncoder, StreamOptions};
 pub use types::{Components, DeltaPayload, Edge, Location, Payload, Symbol, Text};

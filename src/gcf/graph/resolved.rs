@@ -1,38 +1,38 @@
-//! Where the ends of edges stand among the symbols.
-//!
-//! Invariant: a [`Linked`] payload never changes, so that what was found of it stays true.
+//! Edges resolved to symbols: the positions of the source and target of every edge.
 
 use super::index::Index;
-use super::types::Payload;
+use super::shared_text::Release;
+use super::types::{Edge, Payload, Symbol};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-/// The symbols at the ends of each edge, by position.
+/// The edges of a payload, resolved to positions of symbols.
 #[derive(Debug)]
-pub(crate) struct Links {
-    /// Source and target; [`Links::NONE`] where no symbol has the name.
+pub(crate) struct ResolvedEdges {
+    /// Source and target of each edge; [`ResolvedEdges::MISSING`] if no symbol has the name. If several
+    /// have it, the first.
     pub(crate) ends: Vec<[u32; 2]>,
-    /// Whether no two symbols have one name, and every end is a symbol.
-    pub(crate) sound: bool,
+    /// Whether all names are unique and every source and target is a symbol.
+    pub(crate) complete: bool,
 }
 
-impl Links {
-    pub(crate) const NONE: u32 = u32::MAX;
+impl ResolvedEdges {
+    pub(crate) const MISSING: u32 = u32::MAX;
 
     pub(crate) fn new(payload: &Payload) -> Self {
         let index = Index::lenient(&payload.symbols);
-        let find = |name: &str| index.position(name).unwrap_or(Self::NONE);
+        let find = |name: &str| index.position(name).unwrap_or(Self::MISSING);
         let ends = payload.edges.iter().map(|edge| [find(&edge.source), find(&edge.target)]);
         let ends: Vec<_> = ends.collect();
-        let sound = index.distinct() && ends.iter().flatten().all(|&end| end != Self::NONE);
-        Self { ends, sound }
+        let resolved = ends.iter().flatten().all(|&end| end != Self::MISSING);
+        Self { ends, complete: index.has_unique_names() && resolved }
     }
 
-    /// Lets the ends of edges be the very texts of the symbols that they name.
-    pub(crate) fn share(&self, Payload { symbols, edges, .. }: &mut Payload) {
+    /// Replaces source and target of each edge by the string of the symbol, so that both share memory.
+    fn share_names(&self, Payload { symbols, edges, .. }: &mut Payload) {
         for (edge, &[source, target]) in edges.iter_mut().zip(&self.ends) {
-            for (end, at) in [(&mut edge.source, source), (&mut edge.target, target)] {
-                if let Some(symbol) = symbols.get(at as usize) {
+            for (end, position) in [(&mut edge.source, source), (&mut edge.target, target)] {
+                if let Some(symbol) = symbols.get(position as usize) {
                     *end = symbol.qualified_name.clone();
                 }
             }
@@ -40,36 +40,41 @@ impl Links {
     }
 }
 
-/// A payload that does not change any more, so that the ends of its edges are looked up once, however
-/// often it is written.
+impl Payload {
+    /// Makes the edges share the name strings of the symbols, which takes less memory.
+    pub fn share_names(&mut self) {
+        ResolvedEdges::new(self).share_names(self);
+    }
+}
+
+/// An immutable payload whose edges are resolved once, however often it is encoded.
 #[derive(Debug)]
-pub struct Linked {
+pub struct ResolvedPayload {
     payload: Payload,
-    links: OnceLock<Links>,
+    resolved: OnceLock<ResolvedEdges>,
 }
 
-impl Linked {
-    /// Looks up the names at once, and lets the ends of edges be the very texts of the symbols that
-    /// they name, which takes less memory.
+impl ResolvedPayload {
+    /// Resolves the edges and makes them share the name strings of the symbols, which takes less memory.
     pub fn new(mut payload: Payload) -> Self {
-        let links = Links::new(&payload);
-        links.share(&mut payload);
-        Self { payload, links: links.into() }
+        let resolved = ResolvedEdges::new(&payload);
+        resolved.share_names(&mut payload);
+        Self { payload, resolved: resolved.into() }
     }
 
-    pub(crate) fn links(&self) -> &Links {
-        self.links.get_or_init(|| Links::new(&self.payload))
+    pub(crate) fn resolved(&self) -> &ResolvedEdges {
+        self.resolved.get_or_init(|| ResolvedEdges::new(&self.payload))
     }
 }
 
-/// Looks up the names when it is written first.
-impl From<Payload> for Linked {
+/// Resolves the edges when the payload is first encoded.
+impl From<Payload> for ResolvedPayload {
     fn from(payload: Payload) -> Self {
-        Self { payload, links: OnceLock::new() }
+        Self { payload, resolved: OnceLock::new() }
     }
 }
 
-impl Deref for Linked {
+impl Deref for ResolvedPayload {
     type Target = Payload;
 
     fn deref(&self) -> &Payload {
@@ -77,15 +82,27 @@ impl Deref for Linked {
     }
 }
 
-impl PartialEq for Linked {
+impl PartialEq for ResolvedPayload {
     fn eq(&self, other: &Self) -> bool {
         self.payload == other.payload
     }
 }
 
-impl Drop for Linked {
+/// Drops all strings of the payload together: one change of a reference count for each buffer.
+impl Drop for ResolvedPayload {
     fn drop(&mut self) {
-        std::mem::take(&mut self.payload).release();
+        let Payload { symbols, edges, .. } = std::mem::take(&mut self.payload);
+        let mut release = Release::default();
+        for Edge { source, target, edge_type, status } in edges {
+            for text in [source, target, edge_type, status] {
+                release.text(text);
+            }
+        }
+        for Symbol { qualified_name, kind, provenance, signature, .. } in symbols {
+            for text in [qualified_name, kind, provenance, signature] {
+                release.text(text);
+            }
+        }
     }
 }
 
@@ -104,22 +121,24 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_found_and_shared() {
+    fn edges_are_resolved_and_share_the_names_of_symbols() {
         let plain = payload(&["a", "b"], &[("b", "a"), ("a", "a")]);
-        let linked = Linked::new(plain.clone());
-        assert_eq!((&linked.links().ends, linked.links().sound), (&vec![[1, 0], [0, 0]], true));
-        assert_eq!(*linked, plain);
-        assert_eq!(linked.edges[0].source.as_ptr(), linked.symbols[1].qualified_name.as_ptr());
-        let later = Linked::from(plain);
-        assert_eq!((&later.links().ends, &later), (&linked.links().ends, &linked));
+        let payload = ResolvedPayload::new(plain.clone());
+        let resolved = payload.resolved();
+        assert_eq!((&resolved.ends, resolved.complete), (&vec![[1, 0], [0, 0]], true));
+        assert_eq!(*payload, plain);
+        assert_eq!(payload.edges[0].source.as_ptr(), payload.symbols[1].qualified_name.as_ptr());
+        let lazy = ResolvedPayload::from(plain);
+        assert_eq!((&lazy.resolved().ends, &lazy), (&resolved.ends, &payload));
     }
 
     #[test]
-    fn a_name_of_none_or_of_two_is_not_sound() {
-        let dangling = Linked::new(payload(&["a"], &[("a", "c")]));
-        assert_eq!((&dangling.links().ends, dangling.links().sound), (&vec![[0, u32::MAX]], false));
+    fn a_missing_or_duplicate_name_makes_the_edges_incomplete() {
+        let dangling = ResolvedPayload::new(payload(&["a"], &[("a", "c")]));
+        let resolved = dangling.resolved();
+        assert_eq!((&resolved.ends, resolved.complete), (&vec![[0, u32::MAX]], false));
         assert_eq!(*dangling.edges[0].target, *"c");
-        assert!(!Links::new(&payload(&["a", "a"], &[])).sound);
-        assert!(Links::new(&Payload::default()).sound);
+        assert!(!ResolvedEdges::new(&payload(&["a", "a"], &[])).complete);
+        assert!(ResolvedEdges::new(&Payload::default()).complete);
     }
 }

@@ -9,7 +9,7 @@ use crate::limits::is_worth_a_delta;
 
 /// What a peer is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ResponseKind {
     /// It has it.
     Unchanged,
     /// What changed.
@@ -18,7 +18,7 @@ pub enum Outcome {
     Full,
 }
 
-impl Outcome {
+impl ResponseKind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -31,9 +31,9 @@ impl Outcome {
 
 /// An answer, and what to remember of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct Response {
     /// Which of the three.
-    pub outcome: Outcome,
+    pub outcome: ResponseKind,
     /// The text to send.
     pub text: String,
     /// What the peer has afterwards.
@@ -52,11 +52,11 @@ pub fn respond<E: From<Error>>(
     base: Option<&Payload>,
     options: EncodeOptions,
     mut count: impl FnMut(&str) -> Result<u64, E>,
-) -> Result<Answer, E> {
+) -> Result<Response, E> {
     let snapshot = snapshot(payload)?;
     if *snapshot.pack_root == *peer_root {
         let text = encode_unchanged(&snapshot)?;
-        return Ok(Answer { outcome: Outcome::Unchanged, text, snapshot });
+        return Ok(Response { outcome: ResponseKind::Unchanged, text, snapshot });
     }
     let full = encode(&snapshot, options)?;
     let delta = base.and_then(|base| representable(base, &snapshot, peer_root));
@@ -69,10 +69,10 @@ pub fn respond<E: From<Error>>(
             let (delta_tokens, full_tokens) = (tokens(delta_size), tokens(full_size));
             let told = DeltaPayload { delta_tokens, full_tokens, ..delta };
             let text = encode_delta(&told, options)?;
-            return Ok(Answer { outcome: Outcome::Delta, text, snapshot });
+            return Ok(Response { outcome: ResponseKind::Delta, text, snapshot });
         }
     }
-    Ok(Answer { outcome: Outcome::Full, text: full, snapshot })
+    Ok(Response { outcome: ResponseKind::Full, text: full, snapshot })
 }
 
 /// The delta, if there is one that the peer can apply: it is applied here first.
@@ -151,17 +151,17 @@ mod tests {
             .unwrap()
         };
         let base = answer(&symbols(&[0.5; 20]), "", None);
-        assert_eq!(base.outcome, Outcome::Full);
+        assert_eq!(base.outcome, ResponseKind::Full);
         let root = &*base.snapshot.pack_root;
         let same = answer(&symbols(&[0.501; 20]), root, None);
-        assert_eq!(same.outcome, Outcome::Unchanged);
+        assert_eq!(same.outcome, ResponseKind::Unchanged);
         let mut scores = [0.5; 20];
         scores[3] = 0.7;
         let new = symbols(&scores);
-        assert_eq!(answer(&new, root, Some(&base.snapshot)).outcome, Outcome::Delta);
-        assert_eq!(answer(&new, root, None).outcome, Outcome::Full);
-        assert_eq!(answer(&new, "aaa111", Some(&base.snapshot)).outcome, Outcome::Full);
+        assert_eq!(answer(&new, root, Some(&base.snapshot)).outcome, ResponseKind::Delta);
+        assert_eq!(answer(&new, root, None).outcome, ResponseKind::Full);
+        assert_eq!(answer(&new, "aaa111", Some(&base.snapshot)).outcome, ResponseKind::Full);
         let other = answer(&symbols(&[0.9; 20]), root, Some(&base.snapshot));
-        assert_eq!(other.outcome, Outcome::Full);
+        assert_eq!(other.outcome, ResponseKind::Full);
     }
 }

@@ -1,6 +1,6 @@
 //! The identity of a graph: a hash over its records, whatever their order (`gcf-pack-root-v1`).
 
-use super::check::{check_identity, is_word, unfit};
+use super::check::{check_identity, invalid_value, is_word};
 use super::index::Index;
 use super::types::{Edge, Payload, Symbol};
 use super::vocabulary::abbreviated;
@@ -57,11 +57,11 @@ fn symbol_record(symbol: &Symbol, i: usize) -> Result<String, Error> {
     check_identity(symbol, true, path)?;
     if !symbol.provenance.is_empty() && !is_word(&symbol.provenance, true) {
         let message = format!("{} has white space", excerpt(&symbol.provenance));
-        return Err(unfit(Code::InvalidGraphName, path() + ".provenance", message));
+        return Err(invalid_value(Code::InvalidGraphName, path() + ".provenance", message));
     }
     if !symbol.score.is_finite() {
         let message = format!("the score is {}", symbol.score);
-        return Err(unfit(Code::NotFinite, path() + ".score", message));
+        return Err(invalid_value(Code::NotFinite, path() + ".score", message));
     }
     let mut score = String::new();
     write_float(symbol.score, &mut score);
@@ -79,7 +79,11 @@ fn edge_record(edge: &Edge, i: usize, index: &Index<'_>) -> Result<String, Error
     let target = index.symbol(&edge.target, || format!("$.edges[{i}].target"))?;
     if !is_word(&edge.edge_type, true) {
         let message = format!("{} is no word", excerpt(&edge.edge_type));
-        return Err(unfit(Code::InvalidGraphName, format!("$.edges[{i}].edge_type"), message));
+        return Err(invalid_value(
+            Code::InvalidGraphName,
+            format!("$.edges[{i}].edge_type"),
+            message,
+        ));
     }
     Ok(format!(
         "E\t{}\t{}\t{}\t{}\t{}\n",

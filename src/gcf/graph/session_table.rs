@@ -88,7 +88,7 @@ struct Entry {
 }
 
 /// The ids of the symbols of a payload, and whether the peer has them.
-pub(crate) struct Planned {
+pub(crate) struct IdPlan {
     pub(crate) ids: Vec<u64>,
     /// Empty for none.
     pub(crate) known: Vec<bool>,
@@ -134,33 +134,32 @@ impl SentSymbols {
     }
 
     /// Ids for the symbols of a payload, new ones in the order of its text; `None` beyond a limit.
-    pub(crate) fn plan(&self, symbols: &[Symbol], order: &[u32], now: Duration) -> Option<Planned> {
+    pub(crate) fn plan(&self, symbols: &[Symbol], order: &[u32], now: Duration) -> Option<IdPlan> {
         if self.is_over(now) {
             return None;
         }
-        let mut planned =
-            Planned { ids: vec![0; symbols.len()], known: vec![false; symbols.len()] };
+        let mut plan = IdPlan { ids: vec![0; symbols.len()], known: vec![false; symbols.len()] };
         let mut next = self.next;
         for &index in order {
             let index = index as usize;
             let (kind, name) = identity(&symbols[index]);
             let entry = self.ids.get(&KeyRef { kind, name });
-            planned.known[index] = entry.is_some_and(|entry| entry.delivered);
-            planned.ids[index] = entry.map_or(next, |entry| entry.id);
+            plan.known[index] = entry.is_some_and(|entry| entry.delivered);
+            plan.ids[index] = entry.map_or(next, |entry| entry.id);
             next += u64::from(entry.is_none());
         }
         let new = usize::try_from(next - self.next).unwrap_or(usize::MAX);
-        (self.ids.len().saturating_add(new) <= self.limits.max_ids).then_some(planned)
+        (self.ids.len().saturating_add(new) <= self.limits.max_ids).then_some(plan)
     }
 
-    /// What was planned has been written.
-    pub(crate) fn commit(&mut self, symbols: &[Symbol], planned: &Planned, now: Duration) {
+    /// What was plan has been written.
+    pub(crate) fn commit(&mut self, symbols: &[Symbol], plan: &IdPlan, now: Duration) {
         self.last.clear();
-        for (symbol, &id) in symbols.iter().zip(&planned.ids) {
+        for (symbol, &id) in symbols.iter().zip(&plan.ids) {
             let (kind, name) = identity(symbol);
             let key = match self.ids.get_key_value(&KeyRef { kind, name }) {
                 Some((key, _)) => key.clone(),
-                None => Key { kind: kind.into(), name: symbol.qualified_name.apart() },
+                None => Key { kind: kind.into(), name: symbol.qualified_name.unshared() },
             };
             self.last.push(key.clone());
             self.ids.insert(key, Entry { id, delivered: true });
@@ -194,7 +193,7 @@ impl SentSymbols {
         let id = self.next;
         self.next += 1;
         if self.ids.len() < self.limits.max_ids {
-            let key = Key { kind: kind.into(), name: symbol.qualified_name.apart() };
+            let key = Key { kind: kind.into(), name: symbol.qualified_name.unshared() };
             self.ids.insert(key, Entry { id, delivered: false });
         }
         Some((id, false))

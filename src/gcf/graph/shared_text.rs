@@ -87,7 +87,7 @@ impl Block {
 
 impl Text {
     /// A word that is always there.
-    pub(crate) const fn known(word: &'static str) -> Self {
+    pub(crate) const fn from_static(word: &'static str) -> Self {
         assert!(word.len() < LONG as usize, "a word is short");
         // SAFETY: a reference is not null.
         let start = unsafe { NonNull::new_unchecked(word.as_ptr().cast_mut()) };
@@ -96,12 +96,12 @@ impl Text {
     }
 
     /// A text that is mostly a word of the vocabulary.
-    pub fn word(word: &str) -> Self {
-        vocabulary::word(word).unwrap_or_else(|| word.into())
+    pub fn interned(word: &str) -> Self {
+        vocabulary::word(word).map_or_else(|| word.into(), Self::from_static)
     }
 
     /// The same text in memory of its own, where this one may keep more.
-    pub(crate) fn apart(&self) -> Self {
+    pub(crate) fn unshared(&self) -> Self {
         if self.offset == 0 { self.uncounted() } else { (&**self).into() }
     }
 
@@ -118,7 +118,7 @@ impl Text {
 
 impl Default for Text {
     fn default() -> Self {
-        Self::known("")
+        Self::from_static("")
     }
 }
 
@@ -180,17 +180,17 @@ impl From<String> for Text {
 
 /// A copy of a text, of which parts are handed out: not one by one are their holders counted, but
 /// taken from a stock that the block has from the start.
-pub(crate) struct Whole<'t> {
+pub(crate) struct SharedSource<'t> {
     text: &'t str,
     /// Of the copy; `None` where each part is copied: of 4 GiB or more, and where that is asked for.
     start: Option<NonNull<u8>>,
     handed_out: Cell<usize>,
 }
 
-/// How many holders a block has as long as its [`Whole`] lives.
+/// How many holders a block has as long as its [`SharedSource`] lives.
 const STOCK: usize = isize::MAX as usize / 2;
 
-impl<'t> Whole<'t> {
+impl<'t> SharedSource<'t> {
     /// Parts keep the whole in memory, unless they are not `shared`.
     pub(crate) fn new(text: &'t str, shared: bool) -> Self {
         let small = u32::try_from(HEAD.saturating_add(text.len())).is_ok_and(|end| end < LONG);
@@ -246,7 +246,7 @@ impl<'t> Whole<'t> {
     }
 }
 
-impl Drop for Whole<'_> {
+impl Drop for SharedSource<'_> {
     fn drop(&mut self) {
         if let Some(start) = self.start {
             // SAFETY: the head stands before the copy; what was not handed out is ours.
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn parts_outlive_the_whole_and_are_counted_once_each() {
         let source = "one é three".to_owned();
-        let whole = Whole::new(&source, true);
+        let whole = SharedSource::new(&source, true);
         let parts = [whole.part(0, 3), whole.part(4, 6), whole.part(7, 12), whole.part(3, 3)];
         let again = whole.again(&parts[1]);
         assert_eq!(holders(&again), STOCK);
@@ -373,14 +373,16 @@ mod tests {
             (holders(&Text::default()), holders(&"".into()), holders(&"a".into())),
             (0, 0, 1)
         );
-        assert!(Text::known("calls") == Text::from("calls") && Text::from("a") != Text::from("b"));
+        assert!(
+            Text::from_static("calls") == Text::from("calls") && Text::from("a") != Text::from("b")
+        );
         assert!(Text::from("a") < Text::from("b"));
     }
 
     #[test]
     #[should_panic(expected = "byte index 5 is not a char boundary")]
     fn half_a_character_is_no_part() {
-        Whole::new("one é", true).part(0, 5);
+        SharedSource::new("one é", true).part(0, 5);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! that are not of this form are an error that says where, and never cost more memory than a small
 //! multiple of their own.
 
-use super::shared_text::Whole;
+use super::shared_text::SharedSource;
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol, Text};
 use super::vocabulary;
 use crate::text::leb128;
@@ -224,7 +224,7 @@ impl<'s> Reader<'s> {
         let Ok(whole) = std::str::from_utf8(&state[reader.at..reader.at + size]) else {
             return reader.wrong("texts that are not UTF-8");
         };
-        let parts = Whole::new(whole, true);
+        let parts = SharedSource::new(whole, true);
         let mut from = 0;
         for length in lengths {
             // At most `size`, as the sum of all is.
@@ -232,7 +232,8 @@ impl<'s> Reader<'s> {
             let Some(text) = whole.get(from..to) else {
                 return reader.wrong("texts that are divided within a character");
             };
-            let text = vocabulary::word(text).unwrap_or_else(|| parts.part(from, to));
+            let text =
+                vocabulary::word(text).map_or_else(|| parts.part(from, to), Text::from_static);
             reader.texts.push(text);
             from = to;
         }

@@ -1,21 +1,19 @@
-//! What a graph payload is: the nouns of the specification, owned, cheap to copy.
+//! The data model of graphs: payloads, symbols, edges and deltas.
 //!
-//! Invariant: none. A payload may hold what a format cannot carry; the format says so.
+//! The types accept any value. What a format cannot represent is an error of its encoder.
 
-use super::resolved::Links;
-use super::shared_text::Release;
 pub use super::shared_text::Text;
 
-/// What a tool answers with: symbols, and the edges between them.
+/// The result of a tool: symbols, and the edges between them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Payload {
-    /// Who answers.
+    /// The tool that produced the payload.
     pub tool: Text,
-    /// How many tokens the context took.
+    /// The number of tokens that the context takes.
     pub tokens_used: i64,
-    /// How many it might take.
+    /// The number of tokens that the context may take.
     pub token_budget: i64,
-    /// The identity of the content, as `pack_root` makes it; empty for none.
+    /// The hash of the content, as [`pack_root`](super::pack_root) computes it; empty if unknown.
     pub pack_root: Text,
     /// The symbols.
     pub symbols: Vec<Symbol>,
@@ -24,74 +22,52 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Lets the ends of edges be the very texts of the symbols that they name: it takes less memory,
-    /// and who resolves them finds them by where they stand.
-    pub fn share(&mut self) {
-        Links::new(self).share(self);
-    }
-
-    /// About how many bytes it is as text or GCB.
+    /// The approximate size in bytes of the payload as text or GCB.
     pub fn size(&self) -> usize {
         let texts = |symbol: &Symbol| symbol.qualified_name.len() + symbol.signature.len() + 64;
         self.symbols.iter().map(texts).sum::<usize>() + 64 * self.edges.len()
     }
-
-    /// Drops it: texts that share a block are counted off together, not each by itself.
-    pub(super) fn release(self) {
-        let mut release = Release::default();
-        for Edge { source, target, edge_type, status } in self.edges {
-            for text in [source, target, edge_type, status] {
-                release.text(text);
-            }
-        }
-        for symbol in self.symbols {
-            let Symbol { qualified_name, kind, provenance, signature, .. } = symbol;
-            for text in [qualified_name, kind, provenance, signature] {
-                release.text(text);
-            }
-        }
-    }
 }
 
-/// A symbol of a program, and why it is here.
+/// A symbol of a program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Symbol {
-    /// Its name, with its package.
+    /// The name, including the package.
     pub qualified_name: Text,
     /// `function`, `type`, `method`, …
     pub kind: Text,
-    /// How relevant it is.
+    /// The relevance.
     pub score: f64,
-    /// How it is known: `lsp_resolved`, `ast_inferred`, …
+    /// The source of the information: `lsp_resolved`, `ast_inferred`, …
     pub provenance: Text,
-    /// How many edges it is away from what was asked for.
+    /// The number of edges between the symbol and the target of the query.
     pub distance: i64,
-    /// Its signature; may be empty.
+    /// The signature; may be empty.
     pub signature: Text,
-    /// What the score is made of.
+    /// The components of the score.
     pub components: Components,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub location: Option<Box<Location>>,
 }
 
-/// What a score is made of.
+/// The components of a score.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Components {
-    /// How much hangs on the symbol.
+    /// How much code depends on the symbol.
     pub blast_radius: f64,
-    /// How sure its edges are.
+    /// How reliable the symbol's edges are.
     pub confidence: f64,
-    /// How new it is.
+    /// How recently the symbol changed.
     pub recency: f64,
-    /// How near it is.
+    /// How close the symbol is to the target of the query.
     pub distance: f64,
 }
 
 impl Components {
-    /// The names, in the order of the specification.
+    /// The names of the components, in the order of the specification.
     pub const NAMES: [&str; 4] = ["blast_radius", "confidence", "recency", "distance"];
 
-    /// The values, in the same order.
+    /// The values, in the order of [`Components::NAMES`].
     pub fn values(self) -> [f64; 4] {
         [self.blast_radius, self.confidence, self.recency, self.distance]
     }
@@ -103,7 +79,7 @@ impl From<[f64; 4]> for Components {
     }
 }
 
-/// Where a symbol is declared; all numbers count from 1.
+/// The place where a symbol is declared; all numbers count from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file.
@@ -112,25 +88,25 @@ pub struct Location {
     pub line: u64,
     /// The column.
     pub column: u64,
-    /// Line and column of the end.
+    /// The line and column of the end.
     pub end: Option<(u64, u64)>,
 }
 
-/// A directed edge; its ends are named.
+/// A directed edge between two symbols, which it refers to by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Edge {
-    /// The qualified name of where it begins.
+    /// The qualified name of the source symbol.
     pub source: Text,
-    /// The qualified name of where it ends.
+    /// The qualified name of the target symbol.
     pub target: Text,
     /// `calls`, `imports`, …
     pub edge_type: Text,
-    /// `added`, `removed`, `unchanged` in a difference; else empty.
+    /// `added`, `removed` or `unchanged` in a difference, otherwise empty.
     pub status: Text,
 }
 
 impl Edge {
-    /// An edge without status.
+    /// Creates an edge without a status.
     pub fn new(source: &str, target: &str, edge_type: &str) -> Self {
         Self {
             source: source.into(),
@@ -141,25 +117,25 @@ impl Edge {
     }
 }
 
-/// What changes one payload into another.
+/// The difference between two payloads.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeltaPayload {
-    /// Who answers.
+    /// The tool that produced the delta.
     pub tool: Text,
-    /// The `pack_root` of what the peer has.
+    /// The `pack_root` of the payload that the peer has.
     pub base_root: Text,
-    /// The `pack_root` of what it will have.
+    /// The `pack_root` of the payload after the delta is applied.
     pub new_root: Text,
-    /// Symbols that go: kind and name count.
+    /// Removed symbols; only their kind and name matter.
     pub removed: Vec<Symbol>,
-    /// Symbols that come.
+    /// Added symbols.
     pub added: Vec<Symbol>,
-    /// Edges that go.
+    /// Removed edges.
     pub removed_edges: Vec<Edge>,
-    /// Edges that come.
+    /// Added edges.
     pub added_edges: Vec<Edge>,
-    /// Tokens of this delta; 0 for unknown.
+    /// The number of tokens of this delta; 0 if unknown.
     pub delta_tokens: i64,
-    /// Tokens of the whole payload; 0 for unknown.
+    /// The number of tokens of the full payload; 0 if unknown.
     pub full_tokens: i64,
 }

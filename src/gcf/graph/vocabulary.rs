@@ -1,7 +1,5 @@
-//! The words that payloads are mostly made of. GCB writes each as one byte: its position, which is 0
-//! for the empty text.
-
-use super::types::Text;
+//! The predefined words of the specification and the abbreviations of kinds. GCB writes each word as one
+//! byte, its position in its table; position 0 is the empty string.
 
 /// Kinds of symbols.
 pub(crate) const KINDS: &[&str] = &[
@@ -26,7 +24,7 @@ pub(crate) const KINDS: &[&str] = &[
     "process",
 ];
 
-/// How symbols are known.
+/// Provenances of symbols.
 pub(crate) const PROVENANCES: &[&str] = &[
     "",
     "ast_inferred",
@@ -81,43 +79,43 @@ pub(crate) const EDGE_TYPES: &[&str] = &[
     "executes_process",
 ];
 
-/// What an edge of a difference is.
+/// Statuses of edges in a difference.
 pub(crate) const STATUSES: &[&str] = &["", "added", "removed"];
 
-/// The id of a word.
+/// The id of a word: its position in the table.
 #[cfg(feature = "wire")]
 pub(crate) fn id(table: &[&str], word: &str) -> Option<u8> {
     table.iter().position(|entry| *entry == word).and_then(|id| id.try_into().ok())
 }
 
-/// The word itself, if it is of a table.
-fn known(table: &[&'static str], word: &str) -> Option<Text> {
-    table.iter().find(|known| **known == word).map(|known| Text::known(known))
+/// The entry of a table that equals a word.
+fn find(table: &[&'static str], word: &str) -> Option<&'static str> {
+    table.iter().copied().find(|entry| *entry == word)
 }
 
-/// A word of any table.
-pub(super) fn word(word: &str) -> Option<Text> {
-    [KINDS, PROVENANCES, EDGE_TYPES, STATUSES].into_iter().find_map(|table| known(table, word))
+/// The entry of any table that equals a word.
+pub(super) fn word(word: &str) -> Option<&'static str> {
+    [KINDS, PROVENANCES, EDGE_TYPES, STATUSES].into_iter().find_map(|table| find(table, word))
 }
 
-/// A kind that is known.
-pub(crate) fn kind(word: &str) -> Option<Text> {
-    known(KINDS, word)
+/// The predefined kind that equals a word.
+pub(crate) fn kind(word: &str) -> Option<&'static str> {
+    find(KINDS, word)
 }
 
-/// A provenance that is known.
-pub(crate) fn provenance(word: &str) -> Option<Text> {
-    known(PROVENANCES, word)
+/// The predefined provenance that equals a word.
+pub(crate) fn provenance(word: &str) -> Option<&'static str> {
+    find(PROVENANCES, word)
 }
 
-/// A type of edge that is known.
-pub(crate) fn edge_type(word: &str) -> Option<Text> {
-    known(EDGE_TYPES, word)
+/// The predefined edge type that equals a word.
+pub(crate) fn edge_type(word: &str) -> Option<&'static str> {
+    find(EDGE_TYPES, word)
 }
 
-/// A status that is known.
-pub(crate) fn status(word: &str) -> Option<Text> {
-    known(STATUSES, word)
+/// The predefined status that equals a word.
+pub(crate) fn status(word: &str) -> Option<&'static str> {
+    find(STATUSES, word)
 }
 
 /// The abbreviation of a kind in a text; other kinds are written in full.
@@ -150,8 +148,9 @@ pub(super) fn expanded(kind: &str) -> &str {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "wire")]
     #[test]
-    fn ids_are_those_of_the_layout() {
+    fn ids_match_the_gcb_layout() {
         for (table, word, expected) in [
             (KINDS, "service", 16),
             (KINDS, "process", 18),

@@ -6,7 +6,7 @@ use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
-use crate::gcf::graph::{Components, Edge, Payload, Symbol, Text, Whole};
+use crate::gcf::graph::{Components, Edge, Payload, SharedSource, Symbol, Text};
 use crate::text::leb128;
 use hashbrown::HashSet;
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     }
     // All strings are slices of one text, which is one allocation.
     let texts = std::mem::take(&mut reader.texts);
-    let whole = Whole::new(&texts, true);
+    let whole = SharedSource::new(&texts, true);
     for (symbol, [name, signature]) in symbols.iter_mut().zip(places) {
         symbol.qualified_name = whole.part(name.start, name.end);
         symbol.signature = whole.part(signature.start, signature.end);
@@ -124,7 +124,7 @@ impl<'b> Reader<'b> {
         &mut self,
         count: u64,
         symbols: &[Symbol],
-        whole: &Whole<'_>,
+        whole: &SharedSource<'_>,
     ) -> Result<Vec<Edge>, Error> {
         let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
         let mut edges = Vec::new();
@@ -142,7 +142,7 @@ impl<'b> Reader<'b> {
         Ok(edges)
     }
 
-    fn edge(&mut self, symbols: &[Symbol], whole: &Whole<'_>) -> Result<Edge, Error> {
+    fn edge(&mut self, symbols: &[Symbol], whole: &SharedSource<'_>) -> Result<Edge, Error> {
         Ok(Edge {
             source: self.end(symbols, whole)?,
             target: self.end(symbols, whole)?,
@@ -151,7 +151,7 @@ impl<'b> Reader<'b> {
         })
     }
 
-    fn end(&mut self, symbols: &[Symbol], whole: &Whole<'_>) -> Result<Text, Error> {
+    fn end(&mut self, symbols: &[Symbol], whole: &SharedSource<'_>) -> Result<Text, Error> {
         let at = self.at;
         let index = self.varint()?;
         let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
@@ -165,7 +165,7 @@ impl<'b> Reader<'b> {
         let at = self.at;
         let id = self.byte()?;
         match table.get(usize::from(id)) {
-            Some(word) => Ok(Text::known(word)),
+            Some(word) => Ok(Text::from_static(word)),
             None if self.options.unknown_ids => Ok(format!("unknown_{id}").into()),
             None => Err(Error::at(code, at, format!("the id {id} has no word"))),
         }

@@ -44,7 +44,7 @@ fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Tex
 fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
     let Some(value) = value else { return Ok(graph::Text::default()) };
     let word = args::utf8(args::text(value, field)?, field)?;
-    Ok(graph::Text::word(word))
+    Ok(graph::Text::interned(word))
 }
 
 /// The options of all functions that write a payload.

@@ -8,7 +8,7 @@ use super::Reader;
 use super::section::Section;
 use crate::gcf::error::Read;
 use crate::gcf::graph::score;
-use crate::gcf::graph::shared_text::Whole;
+use crate::gcf::graph::shared_text::SharedSource;
 use crate::gcf::graph::types::{Edge, Symbol, Text};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::graph::vocabulary::expanded;
@@ -16,18 +16,18 @@ use std::ops::Range;
 
 impl Reader<'_, '_> {
     /// Reads lines of the section as long as they are of that kind.
-    pub(crate) fn quick_lines(&mut self) -> Read<()> {
+    pub(crate) fn fast_lines(&mut self) -> Read<()> {
         let start = self.lines.position();
         let mut at = start;
         let mut blanks = Blanks::new(self.text.as_bytes(), at);
         match self.section {
             Section::Group(distance) if self.table.is_none() => {
-                while let Some(next) = self.quick_node(at, distance, &mut blanks) {
+                while let Some(next) = self.fast_node(at, distance, &mut blanks) {
                     at = next;
                 }
             }
             Section::Edges => {
-                while let Some(next) = self.quick_edge(at, &mut blanks) {
+                while let Some(next) = self.fast_edge(at, &mut blanks) {
                     at = next;
                 }
             }
@@ -38,7 +38,7 @@ impl Reader<'_, '_> {
 
     /// `@id kind name score provenance`; gives where the next line begins.
     #[inline]
-    fn quick_node(&mut self, at: usize, distance: i64, blanks: &mut Blanks<'_>) -> Option<usize> {
+    fn fast_node(&mut self, at: usize, distance: i64, blanks: &mut Blanks<'_>) -> Option<usize> {
         let bytes = self.text.as_bytes();
         if bytes.get(at) != Some(&b'@') {
             return None;
@@ -80,7 +80,7 @@ impl Reader<'_, '_> {
 
     /// `@target<@source type`, and perhaps a status; gives where the next line begins.
     #[inline]
-    fn quick_edge(&mut self, at: usize, blanks: &mut Blanks<'_>) -> Option<usize> {
+    fn fast_edge(&mut self, at: usize, blanks: &mut Blanks<'_>) -> Option<usize> {
         let bytes = self.text.as_bytes();
         if bytes.get(at) != Some(&b'@') {
             return None;
@@ -139,12 +139,13 @@ impl Words {
     #[inline]
     fn get(
         &mut self,
-        whole: &Whole<'_>,
+        whole: &SharedSource<'_>,
         word: Range<usize>,
-        known: impl Fn(&str) -> Option<Text>,
+        known: impl Fn(&str) -> Option<&'static str>,
     ) -> Text {
         let make = |word: Range<usize>| {
-            known(whole.str(word.clone())).unwrap_or_else(|| whole.part(word.start, word.end))
+            let found = known(whole.str(word.clone())).map(Text::from_static);
+            found.unwrap_or_else(|| whole.part(word.start, word.end))
         };
         let Some(key) = key(whole.bytes(), &word) else { return make(word) };
         #[expect(clippy::cast_possible_truncation, reason = "mixed before")]

@@ -14,7 +14,7 @@ mod payload;
 mod section;
 
 use super::session_table::SymbolTable;
-use super::shared_text::Whole;
+use super::shared_text::SharedSource;
 use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
 use super::vocabulary;
 use super::vocabulary::expanded;
@@ -79,10 +79,10 @@ pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> 
             let symbol = &payload.symbols[index];
             // Copies: a part would keep the whole text of the peer.
             let remembered = Symbol {
-                qualified_name: symbol.qualified_name.apart(),
-                kind: symbol.kind.apart(),
+                qualified_name: symbol.qualified_name.unshared(),
+                kind: symbol.kind.unshared(),
                 score: symbol.score,
-                provenance: symbol.provenance.apart(),
+                provenance: symbol.provenance.unshared(),
                 ..Symbol::default()
             };
             (id, remembered)
@@ -97,7 +97,7 @@ type Declared = Vec<(u64, usize)>;
 struct Reader<'t, 's> {
     text: &'t str,
     /// Whose parts are the texts that are read.
-    whole: Whole<'t>,
+    whole: SharedSource<'t>,
     /// Kinds by their abbreviations, and all other words.
     kinds: Words,
     words: Words,
@@ -127,7 +127,7 @@ impl<'t, 's> Reader<'t, 's> {
         let is = |name| header.get(name) == Some("true");
         let mut reader = Self {
             text,
-            whole: Whole::new(text, !is("delta")),
+            whole: SharedSource::new(text, !is("delta")),
             kinds: Words::default(),
             words: Words::default(),
             lines,
@@ -201,8 +201,8 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     /// A word that may be of the vocabulary.
-    fn word(&self, known: impl FnOnce(&str) -> Option<Text>, word: &str) -> Text {
-        known(word).unwrap_or_else(|| self.part(word))
+    fn word(&self, known: impl FnOnce(&str) -> Option<&'static str>, word: &str) -> Text {
+        known(word).map_or_else(|| self.part(word), Text::from_static)
     }
 
     /// A part of the text, as one that lives by itself.

@@ -16,7 +16,7 @@ impl<'t> Reader<'t, '_> {
         self.reserve(header);
         self.lines.advance()?;
         loop {
-            self.quick_lines()?;
+            self.fast_lines()?;
             let Some(line) = self.lines.peek() else { break };
             let text = self.outermost(line)?;
             if text.starts_with("##! ") {

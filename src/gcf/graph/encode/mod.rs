@@ -4,8 +4,8 @@
 mod lines;
 mod payload;
 
-use super::resolved::{Linked, Links};
-use super::session_table::{Planned, SentSymbols};
+use super::resolved::{ResolvedEdges, ResolvedPayload};
+use super::session_table::{IdPlan, SentSymbols};
 use super::types::Payload;
 use crate::gcf::error::Error;
 pub(super) use lines::{
@@ -49,24 +49,24 @@ impl Default for EncodeOptions {
 /// symbol or edge.
 pub fn encode(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
     let order = sorted_symbols(payload, options)?;
-    write_all(payload, &Links::new(payload), options, &order)
+    write_all(payload, &ResolvedEdges::new(payload), options, &order)
 }
 
-impl Linked {
+impl ResolvedPayload {
     /// [`encode`], reusing the resolved edges.
     ///
     /// # Errors
     /// As [`encode`].
     pub fn encode(&self, options: EncodeOptions) -> Result<String, Error> {
         let order = sorted_symbols(self, options)?;
-        write_all(self, self.links(), options, &order)
+        write_all(self, self.resolved(), options, &order)
     }
 }
 
 /// Writes a payload in full, without a session: ids count from 0 in the order of the text.
 fn write_all(
     payload: &Payload,
-    links: &Links,
+    resolved: &ResolvedEdges,
     options: EncodeOptions,
     order: &[u32],
 ) -> Result<String, Error> {
@@ -74,8 +74,8 @@ fn write_all(
     for (id, &position) in (0..).zip(order) {
         ids[position as usize] = id;
     }
-    let planned = Planned { ids, known: Vec::new() };
-    write_payload(payload, links, options, order, &planned, false)
+    let plan = IdPlan { ids, known: Vec::new() };
+    write_payload(payload, resolved, options, order, &plan, false)
 }
 
 /// Writes a payload to a peer with which a session is held: what it has is named by its id alone.
@@ -86,19 +86,19 @@ fn write_all(
 /// # Errors
 /// As [`encode`]; then the session is as it was.
 pub fn encode_in(
-    payload: &Linked,
+    payload: &ResolvedPayload,
     options: EncodeOptions,
     sent: &mut SentSymbols,
     now: Duration,
 ) -> Result<String, Error> {
     let order = sorted_symbols(payload, options)?;
-    let Some(planned) = sent.plan(&payload.symbols, &order, now) else {
-        let text = write_all(payload, payload.links(), options, &order)?;
+    let Some(plan) = sent.plan(&payload.symbols, &order, now) else {
+        let text = write_all(payload, payload.resolved(), options, &order)?;
         sent.start_over();
         return Ok(text);
     };
-    let text = write_payload(payload, payload.links(), options, &order, &planned, true)?;
-    sent.commit(&payload.symbols, &planned, now);
+    let text = write_payload(payload, payload.resolved(), options, &order, &plan, true)?;
+    sent.commit(&payload.symbols, &plan, now);
     Ok(text)
 }
 
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_name_that_the_peer_knows_must_be_fit_all_the_same() {
         let symbols = vec![symbol("é", 0.5, 0)];
-        let payload = Linked::new(Payload { symbols, ..Payload::default() });
+        let payload = ResolvedPayload::new(Payload { symbols, ..Payload::default() });
         let mut sent = SentSymbols::default();
         let mut write = |allow_unicode| {
             let options = EncodeOptions { allow_unicode, ..EncodeOptions::default() };
@@ -318,8 +318,8 @@ mod tests {
             let dangling = if drop { Dangling::Drop } else { Dangling::Refuse };
             let options = EncodeOptions { dangling, allow_unicode, locations };
             let result = encode(&payload, options);
-            prop_assert_eq!(&Linked::new(payload.clone()).encode(options), &result);
-            prop_assert_eq!(&Linked::from(payload.clone()).encode(options), &result);
+            prop_assert_eq!(&ResolvedPayload::new(payload.clone()).encode(options), &result);
+            prop_assert_eq!(&ResolvedPayload::from(payload.clone()).encode(options), &result);
             if let Ok(text) = result {
                 let read = decoded(&text);
                 prop_assert_eq!(read.symbols.len(), payload.symbols.len());
@@ -335,8 +335,8 @@ mod tests {
             for (payload, allow_unicode) in &payloads {
                 let options = EncodeOptions { allow_unicode: *allow_unicode, ..EncodeOptions::default() };
                 let before = sent.state();
-                let linked = Linked::from(payload.clone());
-                let in_session = encode_in(&linked, options, &mut sent, Duration::ZERO);
+                let resolved = ResolvedPayload::from(payload.clone());
+                let in_session = encode_in(&resolved, options, &mut sent, Duration::ZERO);
                 match (encode(payload, options), in_session) {
                     (Ok(text), Ok(in_session)) => {
                         prop_assert!(in_session.contains(" session=true"));

@@ -10,9 +10,9 @@ use super::{Dangling, EncodeOptions};
 use crate::gcf::error::{Code, Error};
 use crate::gcf::graph::check::{check_counts, check_edge, check_symbol};
 use crate::gcf::graph::index::Index;
-use crate::gcf::graph::resolved::Links;
+use crate::gcf::graph::resolved::ResolvedEdges;
 use crate::gcf::graph::score;
-use crate::gcf::graph::session_table::Planned;
+use crate::gcf::graph::session_table::IdPlan;
 use crate::gcf::graph::types::{Edge, Payload};
 
 /// Validates the symbols and returns their positions in the order of the text: by distance, then by
@@ -43,17 +43,17 @@ struct EdgeLine<'p> {
 /// target id, then by type.
 fn sorted_edges<'p>(
     payload: &'p Payload,
-    links: &Links,
+    resolved: &ResolvedEdges,
     options: EncodeOptions,
     ids: &[u64],
 ) -> Result<Vec<EdgeLine<'p>>, Error> {
     // Needed only to report or drop the edges whose ends are missing or ambiguous.
-    let index = if links.sound { None } else { Some(Index::new(&payload.symbols)?) };
+    let index = if resolved.complete { None } else { Some(Index::new(&payload.symbols)?) };
     let mut lines = Vec::with_capacity(payload.edges.len());
-    for (i, (edge, &[source, target])) in payload.edges.iter().zip(&links.ends).enumerate() {
+    for (i, (edge, &[source, target])) in payload.edges.iter().zip(&resolved.ends).enumerate() {
         check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
         if let Some(index) = &index {
-            let is_dangling = source == Links::NONE || target == Links::NONE;
+            let is_dangling = source == ResolvedEdges::MISSING || target == ResolvedEdges::MISSING;
             if options.dangling == Dangling::Drop && is_dangling {
                 continue;
             }
@@ -73,14 +73,14 @@ fn sorted_edges<'p>(
 /// Writes the text of a payload whose symbols were validated and sorted by [`sorted_symbols`].
 pub(super) fn write_payload(
     payload: &Payload,
-    links: &Links,
+    resolved: &ResolvedEdges,
     options: EncodeOptions,
     order: &[u32],
-    planned: &Planned,
+    plan: &IdPlan,
     session: bool,
 ) -> Result<String, Error> {
-    let Planned { ids, known } = planned;
-    let edges = sorted_edges(payload, links, options, ids)?;
+    let IdPlan { ids, known } = plan;
+    let edges = sorted_edges(payload, resolved, options, ids)?;
     let mut out = String::with_capacity(1024 + 80 * order.len() + 24 * edges.len());
     write_header(payload, edges.len(), session, &mut out)?;
     let mut distance = None;

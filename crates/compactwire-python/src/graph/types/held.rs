@@ -2,7 +2,7 @@
 //!
 //! Invariant: the content never changes, and lives as long as any object refers to it.
 
-use compactwire::gcf::graph::{self, Linked};
+use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A payload with Python's reference count, which is cheaper than an atomic count under the
 /// interpreter's lock.
 #[pyclass(frozen, module = "compactwire.gcf")]
-pub(crate) struct Owner(Arc<Linked>);
+pub(crate) struct Owner(Arc<ResolvedPayload>);
 
 /// An owned value, or a reference to a part of a payload, which it keeps alive: nothing is copied.
 pub(crate) enum Held<T> {
@@ -46,7 +46,7 @@ impl Part for graph::Edge {
 /// A tuple of objects, one for each part of a payload.
 pub(super) fn parts<T: Part, C>(
     py: Python<'_>,
-    core: &Arc<Linked>,
+    core: &Arc<ResolvedPayload>,
     part: impl Fn(Held<T>) -> C,
 ) -> PyResult<Py<PyTuple>>
 where

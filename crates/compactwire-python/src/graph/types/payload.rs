@@ -8,7 +8,7 @@ use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, restored};
 use crate::args::int64;
 use crate::record::{Names, Record, returned_by_value};
-use compactwire::gcf::graph::{self, Linked};
+use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -41,19 +41,19 @@ use std::sync::Arc;
 /// Source: wire codecs, "Payload".
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 pub(crate) struct Payload {
-    pub(crate) core: Arc<Linked>,
+    pub(crate) core: Arc<ResolvedPayload>,
     symbols: PyOnceLock<Py<PyTuple>>,
     edges: PyOnceLock<Py<PyTuple>>,
 }
 
 impl From<graph::Payload> for Payload {
     fn from(core: graph::Payload) -> Self {
-        Linked::from(core).into()
+        ResolvedPayload::from(core).into()
     }
 }
 
-impl From<Linked> for Payload {
-    fn from(core: Linked) -> Self {
+impl From<ResolvedPayload> for Payload {
+    fn from(core: ResolvedPayload) -> Self {
         Self { core: Arc::new(core), symbols: PyOnceLock::new(), edges: PyOnceLock::new() }
     }
 }
@@ -101,7 +101,7 @@ impl Payload {
     ) -> PyResult<Self> {
         let count =
             |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
-        let core = Linked::new(graph::Payload {
+        let core = ResolvedPayload::new(graph::Payload {
             tool: text_of(tool, "tool")?,
             tokens_used: count(tokens_used, "tokens_used")?,
             token_budget: count(token_budget, "token_budget")?,
