@@ -7,7 +7,7 @@
 //! The reader keeps `pack_root` and `status`, which the original's reader drops.
 
 use super::error::{Code, Error};
-use crate::gcf::graph::{Components, Edge, Location, Payload, Symbol, Text};
+use crate::gcf::graph::{Components, Edge, Location, Payload, SharedStr, Symbol};
 use crate::json::{self, Escape, Limits, write_string};
 use crate::text::decimal::{Decimal, Exponent};
 use crate::value::Value;
@@ -361,10 +361,10 @@ impl<'v> Member<'v> {
         Member { value: self.value.and_then(|value| value.get(name)), path }
     }
 
-    fn text(&self, name: &'static str) -> Result<Text, Error> {
+    fn text(&self, name: &'static str) -> Result<SharedStr, Error> {
         let member = self.get(name);
         match member.value {
-            None | Some(Value::Null) => Ok(Text::default()),
+            None | Some(Value::Null) => Ok(SharedStr::default()),
             Some(Value::String(text)) => Ok((&**text).into()),
             _ => Err(member.expected("a string")),
         }

@@ -9,7 +9,8 @@ use super::header::{write_count, write_field};
 use super::index::{Index, identity};
 use super::root::{is_root, pack_root};
 use super::score;
-use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
+use super::shared_str::SharedStr;
+use super::types::{DeltaPayload, Edge, Payload, Symbol};
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
@@ -206,7 +207,7 @@ fn key(edge: &Edge) -> EdgeKey<'_> {
 }
 
 fn bare(edge: &Edge) -> Edge {
-    Edge { status: Text::default(), ..edge.clone() }
+    Edge { status: SharedStr::default(), ..edge.clone() }
 }
 
 /// The edges of a payload, each once.

@@ -49,7 +49,7 @@
 //!   cannot be told apart are errors that name the symbol or edge; no line is left out silently.
 //!
 //! # Modules
-//! - `types` is the data model, on the strings of `shared_text`; `resolved` is a payload with resolved
+//! - `types` is the data model, on the strings of `shared_str`; `resolved` is a payload with resolved
 //!   edges; `index` finds symbols by name; `vocabulary` has the predefined words.
 //! - `encode` and `decode` write and parse the text. `decode` has a fast path for lines as `encode` writes
 //!   them. `check` validates fields, `header` writes header fields, `score` formats and parses scores.
@@ -73,7 +73,7 @@ mod respond;
 mod root;
 mod score;
 mod session_table;
-mod shared_text;
+mod shared_str;
 mod state;
 mod stream;
 mod types;
@@ -86,8 +86,7 @@ pub use resolved::ResolvedPayload;
 pub use respond::{Response, ResponseKind, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};
 pub use session_table::{KnownSymbol, SentState, SentSymbols, SymbolTable, TableLimits};
-#[cfg(feature = "wire")]
-pub(crate) use shared_text::SharedSource;
+pub use shared_str::SharedStr;
 pub use state::StateError;
 pub use stream::{StreamEncoder, StreamOptions};
-pub use types::{Components, DeltaPayload, Edge, Location, Payload, Symbol, Text};
+pub use types::{Components, DeltaPayload, Edge, Location, Payload, Symbol};

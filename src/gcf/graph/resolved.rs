@@ -1,8 +1,7 @@
 //! Edges resolved to symbols: the positions of the source and target of every edge.
 
 use super::index::Index;
-use super::shared_text::Release;
-use super::types::{Edge, Payload, Symbol};
+use super::types::Payload;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -85,24 +84,6 @@ impl Deref for ResolvedPayload {
 impl PartialEq for ResolvedPayload {
     fn eq(&self, other: &Self) -> bool {
         self.payload == other.payload
-    }
-}
-
-/// Drops all strings of the payload together: one change of a reference count for each buffer.
-impl Drop for ResolvedPayload {
-    fn drop(&mut self) {
-        let Payload { symbols, edges, .. } = std::mem::take(&mut self.payload);
-        let mut release = Release::default();
-        for Edge { source, target, edge_type, status } in edges {
-            for text in [source, target, edge_type, status] {
-                release.text(text);
-            }
-        }
-        for Symbol { qualified_name, kind, provenance, signature, .. } in symbols {
-            for text in [qualified_name, kind, provenance, signature] {
-                release.text(text);
-            }
-        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! resolved is what the sender meant. A symbol is its kind and its name.
 
 use super::index::identity;
-use super::types::{Symbol, Text};
+use super::shared_str::SharedStr;
+use super::types::Symbol;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::limits::DEFAULT_MAX_SIZE;
@@ -65,8 +66,8 @@ impl Default for Epoch {
 /// Texts of its own: a part of a payload's would keep all of that payload's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
-    kind: Text,
-    name: Text,
+    kind: SharedStr,
+    name: SharedStr,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -159,7 +160,7 @@ impl SentSymbols {
             let (kind, name) = identity(symbol);
             let key = match self.ids.get_key_value(&KeyRef { kind, name }) {
                 Some((key, _)) => key.clone(),
-                None => Key { kind: kind.into(), name: symbol.qualified_name.unshared() },
+                None => Key { kind: kind.into(), name: symbol.qualified_name.clone() },
             };
             self.last.push(key.clone());
             self.ids.insert(key, Entry { id, delivered: true });
@@ -193,7 +194,7 @@ impl SentSymbols {
         let id = self.next;
         self.next += 1;
         if self.ids.len() < self.limits.max_ids {
-            let key = Key { kind: kind.into(), name: symbol.qualified_name.unshared() };
+            let key = Key { kind: kind.into(), name: symbol.qualified_name.clone() };
             self.ids.insert(key, Entry { id, delivered: false });
         }
         Some((id, false))
@@ -202,7 +203,7 @@ impl SentSymbols {
     /// A stream of these symbols has ended; if not all found a place, the session starts over.
     pub(crate) fn end<'s>(
         &mut self,
-        symbols: impl Iterator<Item = (&'s Text, &'s Text)>,
+        symbols: impl Iterator<Item = (&'s SharedStr, &'s SharedStr)>,
         epoch: Epoch,
         now: Duration,
     ) {

@@ -9,9 +9,8 @@
 //! that are not of this form are an error that says where, and never cost more memory than a small
 //! multiple of their own.
 
-use super::shared_text::SharedSource;
-use super::types::{DeltaPayload, Edge, Location, Payload, Symbol, Text};
-use super::vocabulary;
+use super::shared_str::SharedStr;
+use super::types::{DeltaPayload, Edge, Location, Payload, Symbol};
 use crate::text::leb128;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -116,7 +115,7 @@ struct Writer<'p> {
 }
 
 impl<'p> Writer<'p> {
-    fn text(&mut self, text: &'p Text) {
+    fn text(&mut self, text: &'p SharedStr) {
         let next = self.texts.len();
         let place = match self.places.entry(text) {
             Entry::Occupied(place) => *place.get(),
@@ -199,7 +198,7 @@ impl<'p> Writer<'p> {
 struct Reader<'s> {
     state: &'s [u8],
     at: usize,
-    texts: Vec<Text>,
+    texts: Vec<SharedStr>,
 }
 
 impl<'s> Reader<'s> {
@@ -224,7 +223,6 @@ impl<'s> Reader<'s> {
         let Ok(whole) = std::str::from_utf8(&state[reader.at..reader.at + size]) else {
             return reader.wrong("texts that are not UTF-8");
         };
-        let parts = SharedSource::new(whole, true);
         let mut from = 0;
         for length in lengths {
             // At most `size`, as the sum of all is.
@@ -232,9 +230,7 @@ impl<'s> Reader<'s> {
             let Some(text) = whole.get(from..to) else {
                 return reader.wrong("texts that are divided within a character");
             };
-            let text =
-                vocabulary::word(text).map_or_else(|| parts.part(from, to), Text::from_static);
-            reader.texts.push(text);
+            reader.texts.push(SharedStr::interned(text));
             from = to;
         }
         reader.at += size;
@@ -285,7 +281,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn text(&mut self) -> Result<Text, StateError> {
+    fn text(&mut self) -> Result<SharedStr, StateError> {
         let index = self.unsigned()?;
         match usize::try_from(index).ok().and_then(|index| self.texts.get(index)) {
             Some(text) => Ok(text.clone()),
@@ -382,7 +378,7 @@ mod tests {
             tool: "t".into(),
             tokens_used: i64::MAX,
             token_budget: -1,
-            pack_root: Text::default(),
+            pack_root: SharedStr::default(),
             symbols: vec![
                 symbol("a", None),
                 symbol("a", Some(location(None))),

@@ -13,7 +13,8 @@ use super::encode::{
 };
 use super::header::{write_count, write_field};
 use super::session_table::{Epoch, SentSymbols};
-use super::types::{Edge, Location, Payload, Symbol, Text};
+use super::shared_str::SharedStr;
+use super::types::{Edge, Location, Payload, Symbol};
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
@@ -41,8 +42,8 @@ pub struct StreamEncoder {
     in_edges: bool,
     closed: bool,
     /// Ids by name; `None` for a name that two symbols share.
-    names: HashMap<Text, Option<u64>>,
-    identities: HashSet<(Text, Text)>,
+    names: HashMap<SharedStr, Option<u64>>,
+    identities: HashSet<(SharedStr, SharedStr)>,
     locations: Vec<(u64, Box<Location>)>,
     session: Option<Epoch>,
 }
@@ -125,7 +126,7 @@ impl StreamEncoder {
         }
         let index = self.symbols;
         check_symbol(symbol, self.options.encode.allow_unicode, || format!("$.symbols[{index}]"))?;
-        let identity = (Text::from(abbreviated(&symbol.kind)), symbol.qualified_name.clone());
+        let identity = (SharedStr::from(abbreviated(&symbol.kind)), symbol.qualified_name.clone());
         if self.identities.contains(&identity) {
             let message =
                 format!("{} {} was written", symbol.kind, excerpt(&symbol.qualified_name));
@@ -168,7 +169,7 @@ impl StreamEncoder {
         self.refuse_closed()?;
         let index = self.edges;
         check_edge(edge, self.options.encode.allow_unicode, || format!("$.edges[{index}]"))?;
-        let is_missing = |end: &Text| !self.names.contains_key(end);
+        let is_missing = |end: &SharedStr| !self.names.contains_key(end);
         let drop = self.options.encode.dangling == Dangling::Drop;
         if drop && (is_missing(&edge.source) || is_missing(&edge.target)) {
             return Ok(());

@@ -2,19 +2,19 @@
 //!
 //! The types accept any value. What a format cannot represent is an error of its encoder.
 
-pub use super::shared_text::Text;
+use super::shared_str::SharedStr;
 
 /// The result of a tool: symbols, and the edges between them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Payload {
     /// The tool that produced the payload.
-    pub tool: Text,
+    pub tool: SharedStr,
     /// The number of tokens that the context takes.
     pub tokens_used: i64,
     /// The number of tokens that the context may take.
     pub token_budget: i64,
     /// The hash of the content, as [`pack_root`](super::pack_root) computes it; empty if unknown.
-    pub pack_root: Text,
+    pub pack_root: SharedStr,
     /// The symbols.
     pub symbols: Vec<Symbol>,
     /// The edges.
@@ -33,17 +33,17 @@ impl Payload {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Symbol {
     /// The name, including the package.
-    pub qualified_name: Text,
+    pub qualified_name: SharedStr,
     /// `function`, `type`, `method`, …
-    pub kind: Text,
+    pub kind: SharedStr,
     /// The relevance.
     pub score: f64,
     /// The source of the information: `lsp_resolved`, `ast_inferred`, …
-    pub provenance: Text,
+    pub provenance: SharedStr,
     /// The number of edges between the symbol and the target of the query.
     pub distance: i64,
     /// The signature; may be empty.
-    pub signature: Text,
+    pub signature: SharedStr,
     /// The components of the score.
     pub components: Components,
     /// The place of the declaration.
@@ -83,7 +83,7 @@ impl From<[f64; 4]> for Components {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file.
-    pub file: Text,
+    pub file: SharedStr,
     /// The line.
     pub line: u64,
     /// The column.
@@ -96,13 +96,13 @@ pub struct Location {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Edge {
     /// The qualified name of the source symbol.
-    pub source: Text,
+    pub source: SharedStr,
     /// The qualified name of the target symbol.
-    pub target: Text,
+    pub target: SharedStr,
     /// `calls`, `imports`, …
-    pub edge_type: Text,
+    pub edge_type: SharedStr,
     /// `added`, `removed` or `unchanged` in a difference, otherwise empty.
-    pub status: Text,
+    pub status: SharedStr,
 }
 
 impl Edge {
@@ -112,7 +112,7 @@ impl Edge {
             source: source.into(),
             target: target.into(),
             edge_type: edge_type.into(),
-            status: Text::default(),
+            status: SharedStr::default(),
         }
     }
 }
@@ -121,11 +121,11 @@ impl Edge {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeltaPayload {
     /// The tool that produced the delta.
-    pub tool: Text,
+    pub tool: SharedStr,
     /// The `pack_root` of the payload that the peer has.
-    pub base_root: Text,
+    pub base_root: SharedStr,
     /// The `pack_root` of the payload after the delta is applied.
-    pub new_root: Text,
+    pub new_root: SharedStr,
     /// Removed symbols; only their kind and name matter.
     pub removed: Vec<Symbol>,
     /// Added symbols.

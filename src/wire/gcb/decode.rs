@@ -6,10 +6,9 @@ use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
-use crate::gcf::graph::{Components, Edge, Payload, SharedSource, Symbol, Text};
+use crate::gcf::graph::{Components, Edge, Payload, SharedStr, Symbol};
 use crate::text::leb128;
 use hashbrown::HashSet;
-use std::ops::Range;
 
 const SMALLEST_SYMBOL: u64 = 25;
 const SMALLEST_EDGE: u64 = 4;
@@ -46,25 +45,16 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     }
     // The check above bounds the count by the input.
     let capacity = usize::try_from(symbol_count).unwrap_or(0);
-    let (mut symbols, mut places) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+    let mut symbols = Vec::with_capacity(capacity);
     for _ in 0..symbol_count {
-        let (symbol, texts) = reader.symbol()?;
-        symbols.push(symbol);
-        places.push(texts);
+        symbols.push(reader.symbol()?);
     }
-    // All strings are slices of one text, which is one allocation.
-    let texts = std::mem::take(&mut reader.texts);
-    let whole = SharedSource::new(&texts, true);
-    for (symbol, [name, signature]) in symbols.iter_mut().zip(places) {
-        symbol.qualified_name = whole.part(name.start, name.end);
-        symbol.signature = whole.part(signature.start, signature.end);
-    }
-    let edges = reader.edges(edge_count, &symbols, &whole)?;
+    let edges = reader.edges(edge_count, &symbols)?;
     if reader.at < bytes.len() {
         let message = format!("{} bytes after the last edge", bytes.len() - reader.at);
         return Err(Error::at(Code::TrailingData, reader.at, message));
     }
-    Ok(Payload { tool, tokens_used, token_budget, pack_root: Text::default(), symbols, edges })
+    Ok(Payload { tool, tokens_used, token_budget, pack_root: SharedStr::default(), symbols, edges })
 }
 
 /// The names that more than one symbol has, if `asked`; otherwise none.
@@ -79,28 +69,24 @@ struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
     options: DecodeOptions,
-    /// Names and signatures, concatenated.
-    texts: String,
 }
 
 impl<'b> Reader<'b> {
     fn new(bytes: &'b [u8], options: DecodeOptions) -> Self {
-        Self { bytes, at: 0, options, texts: String::new() }
+        Self { bytes, at: 0, options }
     }
 
-    /// Reads a symbol. Returns it and the ranges of its name and signature in `texts`.
-    fn symbol(&mut self) -> Result<(Symbol, [Range<usize>; 2]), Error> {
-        let name = self.kept_text()?;
-        let mut symbol = Symbol {
+    fn symbol(&mut self) -> Result<Symbol, Error> {
+        Ok(Symbol {
+            qualified_name: self.text()?.into(),
             kind: self.word(KINDS, Code::UnknownKind)?,
             score: self.number()?,
             provenance: self.word(PROVENANCES, Code::UnknownProvenance)?,
             distance: self.byte()?.into(),
+            signature: self.text()?.into(),
+            components: self.components()?,
             ..Symbol::default()
-        };
-        let signature = self.kept_text()?;
-        symbol.components = self.components()?;
-        Ok((symbol, [name, signature]))
+        })
     }
 
     fn components(&mut self) -> Result<Components, Error> {
@@ -113,24 +99,12 @@ impl<'b> Reader<'b> {
         Ok([self.number()?, self.number()?, self.number()?, self.number()?].into())
     }
 
-    fn kept_text(&mut self) -> Result<Range<usize>, Error> {
-        let start = self.texts.len();
-        let text = self.text()?;
-        self.texts.push_str(text);
-        Ok(start..self.texts.len())
-    }
-
-    fn edges(
-        &mut self,
-        count: u64,
-        symbols: &[Symbol],
-        whole: &SharedSource<'_>,
-    ) -> Result<Vec<Edge>, Error> {
+    fn edges(&mut self, count: u64, symbols: &[Symbol]) -> Result<Vec<Edge>, Error> {
         let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
         let mut edges = Vec::new();
         for _ in 0..count {
             let at = self.at;
-            let edge = self.edge(symbols, whole)?;
+            let edge = self.edge(symbols)?;
             let ends = [&*edge.source, &*edge.target];
             let is_shared = |end: &&str| !shared.is_empty() && shared.contains(*end);
             if let Some(end) = ends.into_iter().find(is_shared) {
@@ -142,30 +116,30 @@ impl<'b> Reader<'b> {
         Ok(edges)
     }
 
-    fn edge(&mut self, symbols: &[Symbol], whole: &SharedSource<'_>) -> Result<Edge, Error> {
+    fn edge(&mut self, symbols: &[Symbol]) -> Result<Edge, Error> {
         Ok(Edge {
-            source: self.end(symbols, whole)?,
-            target: self.end(symbols, whole)?,
+            source: self.end(symbols)?,
+            target: self.end(symbols)?,
             edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
             status: self.word(STATUSES, Code::UnknownStatus)?,
         })
     }
 
-    fn end(&mut self, symbols: &[Symbol], whole: &SharedSource<'_>) -> Result<Text, Error> {
+    fn end(&mut self, symbols: &[Symbol]) -> Result<SharedStr, Error> {
         let at = self.at;
         let index = self.varint()?;
         let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
-        symbol.map(|symbol| whole.again(&symbol.qualified_name)).ok_or_else(|| {
+        symbol.map(|symbol| symbol.qualified_name.clone()).ok_or_else(|| {
             let message = format!("the edge goes to symbol {index} of {}", symbols.len());
             Error::at(Code::EdgeIndex, at, message)
         })
     }
 
-    fn word(&mut self, table: &[&'static str], code: Code) -> Result<Text, Error> {
+    fn word(&mut self, table: &[&'static str], code: Code) -> Result<SharedStr, Error> {
         let at = self.at;
         let id = self.byte()?;
         match table.get(usize::from(id)) {
-            Some(word) => Ok(Text::from_static(word)),
+            Some(word) => Ok(SharedStr::from_static(word)),
             None if self.options.unknown_ids => Ok(format!("unknown_{id}").into()),
             None => Err(Error::at(code, at, format!("the id {id} has no word"))),
         }

@@ -81,7 +81,7 @@ fn shortest(narrow: f32) -> f64 {
 mod tests {
     use super::super::error::Code;
     use super::*;
-    use crate::gcf::graph::{Edge, Payload, Symbol, Text};
+    use crate::gcf::graph::{Edge, Payload, SharedStr, Symbol};
     use proptest::prelude::*;
 
     fn payload() -> Payload {
@@ -99,7 +99,7 @@ mod tests {
             tool: "t".into(),
             tokens_used: 300,
             token_budget: i64::MAX,
-            pack_root: Text::default(),
+            pack_root: SharedStr::default(),
             symbols: vec![symbol("a"), symbol("é")],
             edges: vec![Edge { status: "added".into(), ..Edge::new("é", "a", "calls") }],
         }

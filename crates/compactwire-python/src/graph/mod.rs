@@ -35,16 +35,16 @@ pub(super) mod module {
 }
 
 /// The string of a field; empty if it was not passed.
-fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
-    let Some(value) = value else { return Ok(graph::Text::default()) };
+fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
+    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
     Ok(args::utf8(args::text(value, field)?, field)?.into())
 }
 
 /// The string of a field that usually holds a word of the vocabulary, which takes no memory.
-fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Text> {
-    let Some(value) = value else { return Ok(graph::Text::default()) };
+fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
+    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
     let word = args::utf8(args::text(value, field)?, field)?;
-    Ok(graph::Text::interned(word))
+    Ok(graph::SharedStr::interned(word))
 }
 
 /// The options of all functions that write a payload.
@@ -385,7 +385,7 @@ pub(super) fn respond<'py>(
         None => Ok(graph::count_tokens(text)),
     };
     let answer = graph::respond(&payload.core, peer_root, base, options, count)?;
-    (answer.outcome.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
+    (answer.kind.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
 }
 
 /// Estimate the number of tokens of a text without a tokenizer.

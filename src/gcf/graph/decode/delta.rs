@@ -5,7 +5,8 @@ use super::section::Section;
 use super::{Reader, text_of};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::gcf::graph::types::{DeltaPayload, Edge, Symbol, Text};
+use crate::gcf::graph::shared_str::SharedStr;
+use crate::gcf::graph::types::{DeltaPayload, Edge, Symbol};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::syntax::header::Header;
 use crate::gcf::syntax::line::Line;
@@ -71,8 +72,8 @@ impl<'t> Reader<'t, '_> {
             let message = format!("expected kind name, found {}", excerpt(text));
             return fault(Code::MalformedDelta, line.start, message);
         };
-        let kind = self.kind(kind);
-        self.removed.push(Symbol { qualified_name: self.part(name), kind, ..Symbol::default() });
+        let kind = Self::kind(kind);
+        self.removed.push(Symbol { qualified_name: name.into(), kind, ..Symbol::default() });
         Ok(())
     }
 
@@ -107,10 +108,10 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::MalformedDelta, line.start, message);
         };
         Ok(Edge {
-            source: self.part(source),
-            target: self.part(target),
-            edge_type: self.word(vocabulary::edge_type, edge_type),
-            status: Text::default(),
+            source: source.into(),
+            target: target.into(),
+            edge_type: Self::word(vocabulary::edge_type, edge_type),
+            status: SharedStr::default(),
         })
     }
 }

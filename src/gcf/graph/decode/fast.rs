@@ -8,8 +8,8 @@ use super::Reader;
 use super::section::Section;
 use crate::gcf::error::Read;
 use crate::gcf::graph::score;
-use crate::gcf::graph::shared_text::SharedSource;
-use crate::gcf::graph::types::{Edge, Symbol, Text};
+use crate::gcf::graph::shared_str::SharedStr;
+use crate::gcf::graph::types::{Edge, Symbol};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::graph::vocabulary::expanded;
 use std::ops::Range;
@@ -60,16 +60,12 @@ impl Reader<'_, '_> {
             _ => score::read(&self.text[score_at..provenance_at - 1], score_at).ok()?,
         };
         let symbol = Symbol {
-            qualified_name: self.whole.part(name_at, score_at - 1),
+            qualified_name: self.text[name_at..score_at - 1].into(),
             kind: self
                 .kinds
-                .get(&self.whole, kind_at..name_at - 1, |kind| vocabulary::kind(expanded(kind))),
+                .get(self.text, kind_at..name_at - 1, |kind| vocabulary::kind(expanded(kind))),
             score,
-            provenance: self.words.get(
-                &self.whole,
-                provenance_at..next - 1,
-                vocabulary::provenance,
-            ),
+            provenance: self.words.get(self.text, provenance_at..next - 1, vocabulary::provenance),
             distance,
             ..Symbol::default()
         };
@@ -102,12 +98,12 @@ impl Reader<'_, '_> {
         };
         let (target, source) = (self.ids.index(target)?, self.ids.index(source)?);
         let edge = Edge {
-            target: self.whole.again(&self.symbols[target].qualified_name),
-            source: self.whole.again(&self.symbols[source].qualified_name),
-            edge_type: self.words.get(&self.whole, type_at..behind - 1, vocabulary::edge_type),
+            target: self.symbols[target].qualified_name.clone(),
+            source: self.symbols[source].qualified_name.clone(),
+            edge_type: self.words.get(self.text, type_at..behind - 1, vocabulary::edge_type),
             status: match status_at {
-                Some(at) => self.words.get(&self.whole, at..next - 1, vocabulary::status),
-                None => Text::default(),
+                Some(at) => self.words.get(self.text, at..next - 1, vocabulary::status),
+                None => SharedStr::default(),
             },
         };
         self.edges.push(edge);
@@ -132,29 +128,26 @@ fn number(bytes: &[u8], at: usize) -> Option<(usize, u64)> {
 
 /// Words that were read of late, so that equal ones are looked up once.
 #[derive(Debug, Default)]
-pub(crate) struct Words([(u128, Text); 32]);
+pub(crate) struct Words([(u128, SharedStr); 32]);
 
 impl Words {
     /// The text of a word: the one that is known, or a part of the whole.
     #[inline]
     fn get(
         &mut self,
-        whole: &SharedSource<'_>,
+        text: &str,
         word: Range<usize>,
         known: impl Fn(&str) -> Option<&'static str>,
-    ) -> Text {
-        let make = |word: Range<usize>| {
-            let found = known(whole.str(word.clone())).map(Text::from_static);
-            found.unwrap_or_else(|| whole.part(word.start, word.end))
-        };
-        let Some(key) = key(whole.bytes(), &word) else { return make(word) };
+    ) -> SharedStr {
+        let make = |word: &str| known(word).map_or_else(|| word.into(), SharedStr::from_static);
+        let Some(key) = key(text.as_bytes(), &word) else { return make(&text[word]) };
         #[expect(clippy::cast_possible_truncation, reason = "mixed before")]
         let mixed = ((key >> 64) as u64 ^ key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let (of, text) = &mut self.0[(mixed >> 59) as usize];
-        if *of != key {
-            (*of, *text) = (key, make(word));
+        let (cached_key, cached) = &mut self.0[(mixed >> 59) as usize];
+        if *cached_key != key {
+            (*cached_key, *cached) = (key, make(&text[word]));
         }
-        whole.again(text)
+        cached.clone()
     }
 }
 

@@ -5,7 +5,8 @@ use super::fields::{fields, is_digits};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::score;
-use crate::gcf::graph::types::{Edge, Location, Symbol, Text};
+use crate::gcf::graph::shared_str::SharedStr;
+use crate::gcf::graph::types::{Edge, Location, Symbol};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::string::read_quoted;
@@ -42,10 +43,10 @@ impl<'t> Reader<'t, '_> {
     pub(crate) fn symbol(&mut self, fields: [&'t str; 4], distance: i64) -> Read<Symbol> {
         let [kind, name, score, provenance] = fields;
         Ok(Symbol {
-            qualified_name: self.part(name),
-            kind: self.kind(kind),
+            qualified_name: name.into(),
+            kind: Self::kind(kind),
             score: score::read(score, self.at(score))?,
-            provenance: self.word(vocabulary::provenance, provenance),
+            provenance: Self::word(vocabulary::provenance, provenance),
             distance,
             ..Symbol::default()
         })
@@ -82,15 +83,15 @@ impl<'t> Reader<'t, '_> {
         let edge = Edge {
             target: self.end(target)?,
             source: self.end(source)?,
-            edge_type: self.word(vocabulary::edge_type, edge_type),
-            status: self.word(vocabulary::status, status),
+            edge_type: Self::word(vocabulary::edge_type, edge_type),
+            status: Self::word(vocabulary::status, status),
         };
         self.edges.push(edge);
         Ok(())
     }
 
     /// The name of an end of an edge.
-    fn end(&self, word: &'t str) -> Read<Text> {
+    fn end(&self, word: &'t str) -> Read<SharedStr> {
         let Some(digits) = word.strip_prefix('@') else {
             let message = format!("expected an id as @0, found {}", excerpt(word));
             return fault(Code::InvalidEdgeSyntax, self.at(word), message);
@@ -100,7 +101,7 @@ impl<'t> Reader<'t, '_> {
             let message = format!("no line before declares @{}", excerpt(digits));
             return fault(Code::UnknownEdgeReference, self.at(word), message);
         };
-        Ok(self.whole.again(&self.symbols[index].qualified_name))
+        Ok(self.symbols[index].qualified_name.clone())
     }
 
     /// `@id file line column`, and perhaps line and column of the end.
@@ -121,14 +122,14 @@ impl<'t> Reader<'t, '_> {
         let at = self.at(rest);
         let (file, rest) = if rest.starts_with('"') {
             let (file, end) = read_quoted(self.text, at, at + rest.len())?;
-            (Text::from(&*file), &self.text[end..at + rest.len()])
+            (SharedStr::from(&*file), &self.text[end..at + rest.len()])
         } else {
             let length = rest.find(' ').unwrap_or(rest.len());
             let (file, rest) = rest.split_at(length);
             if file.is_empty() || !file.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return wrong(at, format!("the file {} must stand in quotes", excerpt(file)));
             }
-            (self.part(file), rest)
+            (file.into(), rest)
         };
         let (count, numbers) = fields::<4>(rest);
         if !matches!(count, 2 | 4) || !rest.starts_with(' ') {

@@ -14,8 +14,8 @@ mod payload;
 mod section;
 
 use super::session_table::SymbolTable;
-use super::shared_text::SharedSource;
-use super::types::{DeltaPayload, Edge, Payload, Symbol, Text};
+use super::shared_str::SharedStr;
+use super::types::{DeltaPayload, Edge, Payload, Symbol};
 use super::vocabulary;
 use super::vocabulary::expanded;
 use crate::excerpt::excerpt;
@@ -51,9 +51,9 @@ pub enum Content {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unchanged {
     /// Who answers.
-    pub tool: Text,
+    pub tool: SharedStr,
     /// The identity of what the peer has.
-    pub pack_root: Text,
+    pub pack_root: SharedStr,
     /// How many symbols that has.
     pub symbols: i64,
 }
@@ -79,10 +79,10 @@ pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> 
             let symbol = &payload.symbols[index];
             // Copies: a part would keep the whole text of the peer.
             let remembered = Symbol {
-                qualified_name: symbol.qualified_name.unshared(),
-                kind: symbol.kind.unshared(),
+                qualified_name: symbol.qualified_name.clone(),
+                kind: symbol.kind.clone(),
                 score: symbol.score,
-                provenance: symbol.provenance.unshared(),
+                provenance: symbol.provenance.clone(),
                 ..Symbol::default()
             };
             (id, remembered)
@@ -96,8 +96,6 @@ type Declared = Vec<(u64, usize)>;
 
 struct Reader<'t, 's> {
     text: &'t str,
-    /// Whose parts are the texts that are read.
-    whole: SharedSource<'t>,
     /// Kinds by their abbreviations, and all other words.
     kinds: Words,
     words: Words,
@@ -127,7 +125,6 @@ impl<'t, 's> Reader<'t, 's> {
         let is = |name| header.get(name) == Some("true");
         let mut reader = Self {
             text,
-            whole: SharedSource::new(text, !is("delta")),
             kinds: Words::default(),
             words: Words::default(),
             lines,
@@ -196,19 +193,13 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     /// The kind that a line names.
-    fn kind(&self, word: &str) -> Text {
-        self.word(vocabulary::kind, expanded(word))
+    fn kind(word: &str) -> SharedStr {
+        Self::word(vocabulary::kind, expanded(word))
     }
 
     /// A word that may be of the vocabulary.
-    fn word(&self, known: impl FnOnce(&str) -> Option<&'static str>, word: &str) -> Text {
-        known(word).map_or_else(|| self.part(word), Text::from_static)
-    }
-
-    /// A part of the text, as one that lives by itself.
-    fn part(&self, part: &str) -> Text {
-        let at = self.at(part);
-        self.whole.part(at, at + part.len())
+    fn word(known: impl FnOnce(&str) -> Option<&'static str>, word: &str) -> SharedStr {
+        known(word).map_or_else(|| word.into(), SharedStr::from_static)
     }
 
     /// Where a part of the text stands.
@@ -217,7 +208,7 @@ impl<'t, 's> Reader<'t, 's> {
     }
 }
 
-fn text_of(header: &Header<'_>, name: &str) -> Text {
+fn text_of(header: &Header<'_>, name: &str) -> SharedStr {
     header.get(name).unwrap_or_default().into()
 }
 
