@@ -65,8 +65,11 @@ pub(super) fn check_symbol(
     check_identity(symbol, allow_unicode, &path)?;
     check_word(&symbol.provenance, allow_unicode, || path() + ".provenance")?;
     if !symbol.score.is_finite() {
-        let message =
-            format!("the score of {} is {}", excerpt(&symbol.qualified_name), symbol.score);
+        let message = format!(
+            "the score of {} is {}, not a finite number",
+            excerpt(&symbol.qualified_name),
+            symbol.score
+        );
         return Err(invalid_value(Code::NotFinite, path() + ".score", message));
     }
     if symbol.distance < 0 {

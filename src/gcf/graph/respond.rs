@@ -1,4 +1,4 @@
-//! Three outcomes: nothing changed, what changed, or everything. GCF 3.6 section 10.
+//! Chooses the response to a peer: unchanged, delta or full. GCF 3.6 section 10.
 
 use super::delta::{apply, diff, encode_delta, snapshot};
 use super::encode::{EncodeOptions, encode, write_id};
@@ -7,19 +7,19 @@ use super::types::{DeltaPayload, Payload};
 use crate::gcf::error::{Code, Error};
 use crate::limits::is_worth_a_delta;
 
-/// What a peer is answered.
+/// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseKind {
-    /// It has it.
+    /// The peer has the payload already.
     Unchanged,
-    /// What changed.
+    /// The difference from the payload that the peer has.
     Delta,
-    /// Everything.
+    /// The whole payload.
     Full,
 }
 
 impl ResponseKind {
-    /// Its name.
+    /// The name of the kind in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
@@ -29,20 +29,22 @@ impl ResponseKind {
     }
 }
 
-/// An answer, and what to remember of it.
+/// A response, and the snapshot that it leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
-    /// Which of the three.
-    pub outcome: ResponseKind,
+    /// The kind of the response.
+    pub kind: ResponseKind,
     /// The text to send.
     pub text: String,
-    /// What the peer has afterwards.
+    /// The snapshot that the peer has after the response.
     pub snapshot: Payload,
 }
 
-/// Answers a peer that has `peer_root`, the root of `base` if that snapshot is known.
+/// Encodes the response to a peer whose payload has the root `peer_root`. `base` is the snapshot with
+/// that root, if it is known.
 ///
-/// A delta is sent when its tokens, as `count` counts them, are fewer than 0.6 of the full text's.
+/// The response is a delta if it has fewer than 0.6 times the tokens of the full text, as counted by
+/// `count`.
 ///
 /// # Errors
 /// As `pack_root` and `encode`, or those of `count`.
@@ -56,39 +58,39 @@ pub fn respond<E: From<Error>>(
     let snapshot = snapshot(payload)?;
     if *snapshot.pack_root == *peer_root {
         let text = encode_unchanged(&snapshot)?;
-        return Ok(Response { outcome: ResponseKind::Unchanged, text, snapshot });
+        return Ok(Response { kind: ResponseKind::Unchanged, text, snapshot });
     }
     let full = encode(&snapshot, options)?;
     let delta = base.and_then(|base| representable(base, &snapshot, peer_root));
-    // A name that a line of the full text holds may make a comment of a line of a delta.
+    // A name that is valid in the full text may make a delta line a comment; then there is no delta.
     let written = delta.and_then(|delta| Some((encode_delta(&delta, options).ok()?, delta)));
     if let Some((plain, delta)) = written {
         let (delta_size, full_size) = (count(&plain)?, count(&full)?);
         if is_worth_a_delta(delta_size, full_size) {
             let tokens = |size| i64::try_from(size).unwrap_or(i64::MAX);
             let (delta_tokens, full_tokens) = (tokens(delta_size), tokens(full_size));
-            let told = DeltaPayload { delta_tokens, full_tokens, ..delta };
-            let text = encode_delta(&told, options)?;
-            return Ok(Response { outcome: ResponseKind::Delta, text, snapshot });
+            let counted = DeltaPayload { delta_tokens, full_tokens, ..delta };
+            let text = encode_delta(&counted, options)?;
+            return Ok(Response { kind: ResponseKind::Delta, text, snapshot });
         }
     }
-    Ok(Response { outcome: ResponseKind::Full, text: full, snapshot })
+    Ok(Response { kind: ResponseKind::Full, text: full, snapshot })
 }
 
-/// The delta, if there is one that the peer can apply: it is applied here first.
+/// The delta from `base` to `new`, if it can be applied; it is applied here to find out.
 fn representable(base: &Payload, new: &Payload, peer_root: &str) -> Option<DeltaPayload> {
     let base = super::snapshot(base).ok().filter(|base| *base.pack_root == *peer_root)?;
     let delta = diff(&base, new).ok()?;
     apply(&base, &delta).is_ok().then_some(delta)
 }
 
-/// Says that what the peer has is still right.
+/// Encodes the response that the payload of the peer is unchanged.
 ///
 /// # Errors
-/// `invalid_header_value` for a tool or root that a header cannot hold.
+/// `invalid_header_value` for a missing root, and for a tool or root that a header cannot contain.
 pub fn encode_unchanged(snapshot: &Payload) -> Result<String, Error> {
     if snapshot.pack_root.is_empty() {
-        let message = "without a pack_root nobody knows what is unchanged";
+        let message = "the payload has no pack_root, which an unchanged response must name";
         return Err(Error::without_place(Code::InvalidHeaderValue, message));
     }
     let mut out = String::from("GCF profile=graph");
@@ -101,8 +103,8 @@ pub fn encode_unchanged(snapshot: &Payload) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The word-and-punctuation heuristic: runs of ASCII letters, digits, `_` and `.` count 1, and so does
-/// every other character but space, tab and line ends.
+/// Estimates the number of tokens of a text: each run of ASCII letters, digits, `_` and `.` counts 1, and
+/// so does every other character except space, tab and line ends.
 pub fn count_tokens(text: &str) -> u64 {
     let mut count = 0;
     let mut in_word = false;
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_that_the_peer_can_use_is_sent() {
+    fn the_response_is_the_smallest_that_the_peer_can_use() {
         let symbols = |scores: &[f64]| Payload {
             symbols: (0..)
                 .zip(scores)
@@ -144,24 +146,24 @@ mod tests {
             edges: vec![Edge::new("pkg.f0", "pkg.f1", "calls")],
             ..Payload::default()
         };
-        let answer = |new: &Payload, peer: &str, base: Option<&Payload>| {
+        let response = |new: &Payload, peer: &str, base: Option<&Payload>| {
             respond(new, peer, base, EncodeOptions::default(), |text| {
                 Ok::<_, Error>(count_tokens(text))
             })
             .unwrap()
         };
-        let base = answer(&symbols(&[0.5; 20]), "", None);
-        assert_eq!(base.outcome, ResponseKind::Full);
+        let base = response(&symbols(&[0.5; 20]), "", None);
+        assert_eq!(base.kind, ResponseKind::Full);
         let root = &*base.snapshot.pack_root;
-        let same = answer(&symbols(&[0.501; 20]), root, None);
-        assert_eq!(same.outcome, ResponseKind::Unchanged);
+        let same = response(&symbols(&[0.501; 20]), root, None);
+        assert_eq!(same.kind, ResponseKind::Unchanged);
         let mut scores = [0.5; 20];
         scores[3] = 0.7;
         let new = symbols(&scores);
-        assert_eq!(answer(&new, root, Some(&base.snapshot)).outcome, ResponseKind::Delta);
-        assert_eq!(answer(&new, root, None).outcome, ResponseKind::Full);
-        assert_eq!(answer(&new, "aaa111", Some(&base.snapshot)).outcome, ResponseKind::Full);
-        let other = answer(&symbols(&[0.9; 20]), root, Some(&base.snapshot));
-        assert_eq!(other.outcome, ResponseKind::Full);
+        assert_eq!(response(&new, root, Some(&base.snapshot)).kind, ResponseKind::Delta);
+        assert_eq!(response(&new, root, None).kind, ResponseKind::Full);
+        assert_eq!(response(&new, "aaa111", Some(&base.snapshot)).kind, ResponseKind::Full);
+        let other = response(&symbols(&[0.9; 20]), root, Some(&base.snapshot));
+        assert_eq!(other.kind, ResponseKind::Full);
     }
 }

@@ -1,4 +1,4 @@
-//! The identity of a graph: a hash over its records, whatever their order (`gcf-pack-root-v1`).
+//! The hash of a graph, independent of the order of its symbols and edges (`gcf-pack-root-v1`).
 
 use super::check::{check_identity, invalid_value, is_word};
 use super::index::Index;
@@ -10,12 +10,12 @@ use crate::gcf::syntax::number::write_float;
 use crate::text::hex;
 use sha2::{Digest, Sha256};
 
-/// `sha256:` and 64 hexadecimal digits over kinds, names, scores, provenances and distances of the
-/// symbols, and over the edges without their status.
+/// Returns the hash of a payload: `sha256:` and 64 hexadecimal digits. It covers the kinds, names,
+/// scores, provenances and distances of the symbols, and the edges without their status.
 ///
 /// # Errors
-/// `dangling_edge` and `duplicate_symbol` for an edge whose end is no symbol or more than one;
-/// `invalid_graph_name`, `not_finite`, `out_of_range` as in encoding.
+/// `dangling_edge` if no symbol has the name of an edge's source or target, `duplicate_symbol` if several
+/// have it; `invalid_graph_name`, `not_finite`, `out_of_range` as in [`encode`](super::encode).
 pub fn pack_root(payload: &Payload) -> Result<String, Error> {
     let mut root = PREFIX.to_owned();
     hex::write(&Sha256::digest(canonical_bytes(payload)?), &mut root);
@@ -24,13 +24,13 @@ pub fn pack_root(payload: &Payload) -> Result<String, Error> {
 
 const PREFIX: &str = "sha256:";
 
-/// Whether a text is a root that [`pack_root`] can have made.
+/// Whether a string has the form of a [`pack_root`].
 pub(super) fn is_root(text: &str) -> bool {
     text.strip_prefix(PREFIX)
         .is_some_and(|digits| hex::decode_lower::<32>(digits.as_bytes()).is_some())
 }
 
-/// What [`pack_root`] hashes.
+/// Returns the text that [`pack_root`] hashes: one record a line, sorted.
 ///
 /// # Errors
 /// As [`pack_root`].
@@ -56,11 +56,12 @@ fn symbol_record(symbol: &Symbol, i: usize) -> Result<String, Error> {
     let path = || format!("$.symbols[{i}]");
     check_identity(symbol, true, path)?;
     if !symbol.provenance.is_empty() && !is_word(&symbol.provenance, true) {
-        let message = format!("{} has white space", excerpt(&symbol.provenance));
+        let message =
+            format!("{} contains white space or control characters", excerpt(&symbol.provenance));
         return Err(invalid_value(Code::InvalidGraphName, path() + ".provenance", message));
     }
     if !symbol.score.is_finite() {
-        let message = format!("the score is {}", symbol.score);
+        let message = format!("the score is {}, not a finite number", symbol.score);
         return Err(invalid_value(Code::NotFinite, path() + ".score", message));
     }
     let mut score = String::new();
@@ -78,7 +79,10 @@ fn edge_record(edge: &Edge, i: usize, index: &Index<'_>) -> Result<String, Error
     let source = index.symbol(&edge.source, || format!("$.edges[{i}].source"))?;
     let target = index.symbol(&edge.target, || format!("$.edges[{i}].target"))?;
     if !is_word(&edge.edge_type, true) {
-        let message = format!("{} is no word", excerpt(&edge.edge_type));
+        let message = format!(
+            "{} is empty or contains white space or control characters",
+            excerpt(&edge.edge_type)
+        );
         return Err(invalid_value(
             Code::InvalidGraphName,
             format!("$.edges[{i}].edge_type"),
@@ -100,10 +104,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_graph_has_the_hash_of_nothing() {
+    fn an_empty_graph_has_the_hash_of_the_empty_string() {
         let root = pack_root(&Payload::default()).unwrap();
-        let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(root, format!("sha256:{nothing}"));
-        assert!(is_root(&root) && !is_root(nothing) && !is_root(&root.to_uppercase()));
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(root, format!("sha256:{empty}"));
+        assert!(is_root(&root) && !is_root(empty) && !is_root(&root.to_uppercase()));
     }
 }

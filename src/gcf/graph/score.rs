@@ -1,12 +1,12 @@
-//! Scores as a line shows them: two decimals, the exact double rounded half to even.
+//! Formats and parses scores: two decimals, the exact value of the double rounded half to even.
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 
-/// Appends a finite score as `%.2f` has it.
+/// Appends a finite score as `%.2f` formats it.
 pub(super) fn write(score: f64, out: &mut String) {
     let Some(hundredths) = hundredths(score.abs()) else {
-        // From 2^46 on (and there are no decimals from 2^53 on): rare, and rounded alike.
+        // From 2^46 on: rare, and formatted with the same rounding.
         let text = format!("{score:.2}");
         return out.push_str(&text);
     };
@@ -28,15 +28,14 @@ pub(super) fn write(score: f64, out: &mut String) {
     }
 }
 
-/// A number that is the smaller, the higher a finite score is; both zeros have one. Of a score that is
-/// not below zero its highest bit is 0.
+/// Maps a finite score to a sort key: a higher score has a smaller key, and both zeros have the same.
 #[inline]
 pub(super) fn descending(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();
     if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
 }
 
-/// The nearest number of hundredths, ties to even, by integers; `None` from 2^46 on.
+/// The nearest number of hundredths, ties to even, in integer arithmetic; `None` from 2^46 on.
 fn hundredths(size: f64) -> Option<u64> {
     const BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let bits = size.to_bits();
@@ -44,7 +43,7 @@ fn hundredths(size: f64) -> Option<u64> {
     if biased >= 1023 + 46 {
         return None;
     }
-    // Below 2^-10 it rounds to 0, subnormal or not.
+    // Values below 2^-10 round to 0.
     if biased < 1023 - 10 {
         return Some(0);
     }
@@ -56,7 +55,7 @@ fn hundredths(size: f64) -> Option<u64> {
     Some(quotient + u64::from(rest > half || (rest == half && quotient % 2 == 1)))
 }
 
-/// The score as a reader of the text will have it.
+/// The score that a decoder of the text gets.
 pub(super) fn quantised(score: f64) -> f64 {
     match hundredths(score.abs()) {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53: 2^46 times 100")]
@@ -65,7 +64,7 @@ pub(super) fn quantised(score: f64) -> f64 {
     }
 }
 
-/// Reads `-?[0-9]+\.[0-9]{2}`, which stands at `at`.
+/// Parses `-?[0-9]+\.[0-9]{2}`, found at byte `at` of the text.
 pub(super) fn read(word: &str, at: usize) -> Read<f64> {
     let unsigned = word.strip_prefix('-').unwrap_or(word).as_bytes();
     let point = unsigned.len().saturating_sub(3);
@@ -73,7 +72,8 @@ pub(super) fn read(word: &str, at: usize) -> Read<f64> {
         && unsigned[point] == b'.'
         && unsigned[..point].iter().chain(&unsigned[point + 1..]).all(u8::is_ascii_digit);
     if !shaped {
-        let message = format!("the score {} must have two decimals, as 0.50", excerpt(word));
+        let message =
+            format!("expected a score with two decimals such as 0.50, found {}", excerpt(word));
         return fault(Code::InvalidScore, at, message);
     }
     if unsigned.len() <= 15 {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_to_the_even_digit() {
+    fn ties_round_to_the_even_digit() {
         for (score, expected) in [
             (0.125, "0.12"),
             (0.375, "0.38"),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_two_decimals_are_a_score() {
+    fn a_score_has_exactly_two_decimals() {
         for word in ["1", "0.9", "1e2", ".50", "-.50", "0.500", "0,50", "+0.50", "", "-", "0.5٥"] {
             assert_eq!(read(word, 0).unwrap_err().code, Code::InvalidScore, "{word}");
         }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_ordered_as_numbers_are() {
+    fn a_higher_score_has_a_smaller_key() {
         let down = [f64::MAX, 1.0, 0.5, 5e-324, 0.0, -5e-324, -0.5, -1.0, f64::MIN];
         assert!(down.is_sorted_by(|a, b| descending(*a) < descending(*b)));
         assert_eq!(descending(0.0), descending(-0.0));
@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_the_formatter_of_the_language_has_it(bits: u64, small in -2.0..2.0_f64) {
+        fn scores_are_formatted_as_by_the_standard_library(bits: u64, small in -2.0..2.0_f64) {
             for score in [f64::from_bits(bits), small].into_iter().filter(|s| s.is_finite()) {
                 prop_assert_eq!(text(score), format!("{:.2}", score));
                 let read = read(&text(score), 0).unwrap();

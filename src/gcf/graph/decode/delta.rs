@@ -1,8 +1,8 @@
-//! The text of a delta: what goes and what comes. GCF 3.6 section 10.
+//! Parses the body of a delta. GCF 3.6 section 10.
 
 use super::fields::{fields, is_digits};
 use super::section::Section;
-use super::{Reader, text_of};
+use super::{Reader, header_string};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::shared_str::SharedStr;
@@ -15,7 +15,11 @@ impl<'t> Reader<'t, '_> {
     pub(super) fn delta(&mut self, header: &Header<'t>) -> Read<DeltaPayload> {
         for name in ["base_root", "new_root"] {
             if header.get(name).is_none_or(str::is_empty) {
-                return fault(Code::MalformedDelta, 0, format!("a delta needs a {name}"));
+                return fault(
+                    Code::MalformedDelta,
+                    0,
+                    format!("the header of a delta has no {name}"),
+                );
             }
         }
         let delta_tokens = self.count_of(header, "tokens")?;
@@ -23,12 +27,12 @@ impl<'t> Reader<'t, '_> {
         self.section = Section::Unknown;
         self.lines.advance()?;
         while let Some(line) = self.lines.peek() {
-            let text = self.outermost(line)?;
+            let text = self.unindented(line)?;
             match (text.strip_prefix("## "), self.section) {
                 (Some(name), _) => {
                     self.delta_section(name, line)?;
                     if sections.contains(&self.section) {
-                        let message = format!("a delta has one section {} only", excerpt(name));
+                        let message = format!("duplicate section {} in a delta", excerpt(name));
                         return fault(Code::MalformedDelta, line.start, message);
                     }
                     sections.push(self.section);
@@ -45,7 +49,8 @@ impl<'t> Reader<'t, '_> {
                 }
                 (None, Section::Locations) => self.location(text, line)?,
                 (None, _) => {
-                    let message = "a line before the first section of the delta";
+                    let message =
+                        "expected a section such as ## added before the first line of a delta";
                     return fault(Code::MalformedDelta, line.start, message);
                 }
             }
@@ -53,9 +58,9 @@ impl<'t> Reader<'t, '_> {
         }
         self.close()?;
         Ok(DeltaPayload {
-            tool: text_of(header, "tool"),
-            base_root: text_of(header, "base_root"),
-            new_root: text_of(header, "new_root"),
+            tool: header_string(header, "tool"),
+            base_root: header_string(header, "base_root"),
+            new_root: header_string(header, "new_root"),
             removed: std::mem::take(&mut self.removed),
             added: std::mem::take(&mut self.symbols),
             removed_edges: std::mem::take(&mut self.removed_edges),
@@ -65,9 +70,9 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    /// `kind name`: a symbol that goes.
+    /// Parses `kind name`, a removed symbol.
     fn removed(&mut self, text: &'t str, line: Line) -> Read<()> {
-        self.seen += 1;
+        self.item_count += 1;
         let (2, [kind, name]) = fields(text) else {
             let message = format!("expected kind name, found {}", excerpt(text));
             return fault(Code::MalformedDelta, line.start, message);
@@ -77,7 +82,7 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    /// `@id kind name score provenance distance`: a symbol that comes.
+    /// Parses `@id kind name score provenance distance`, an added symbol.
     fn added(&mut self, text: &'t str, line: Line) -> Read<()> {
         let (6, [id, kind, name, score, provenance, distance]) = fields(text) else {
             let found = excerpt(text);
@@ -85,13 +90,18 @@ impl<'t> Reader<'t, '_> {
                 format!("expected @id kind name score provenance distance, found {found}");
             return fault(Code::MalformedDelta, line.start, message);
         };
-        self.seen += 1;
+        self.item_count += 1;
         let Some(digits) = id.strip_prefix('@') else {
-            return fault(Code::MalformedDelta, line.start, "a symbol begins with @id");
+            return fault(
+                Code::MalformedDelta,
+                line.start,
+                "an added symbol must start with @ and its id",
+            );
         };
         let Some(distance) = Some(distance).filter(|d| is_digits(d)).and_then(|d| d.parse().ok())
         else {
-            let message = format!("{} is no distance", excerpt(distance));
+            let message =
+                format!("the distance {} is not an integer from 0 to 2^63 - 1", excerpt(distance));
             return fault(Code::MalformedDelta, line.start, message);
         };
         let id = self.new_id(digits)?;
@@ -100,9 +110,9 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    /// `source -> target type`
+    /// Parses `source -> target type`, an edge of a delta.
     fn named_edge(&mut self, text: &'t str, line: Line) -> Read<Edge> {
-        self.seen += 1;
+        self.item_count += 1;
         let (4, [source, "->", target, edge_type]) = fields(text) else {
             let message = format!("expected source -> target type, found {}", excerpt(text));
             return fault(Code::MalformedDelta, line.start, message);

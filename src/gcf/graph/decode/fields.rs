@@ -1,19 +1,20 @@
-//! A line taken apart: words between spaces.
+//! Splits a line into fields, which are separated by spaces.
 
 use crate::gcf::syntax::line::is_blank;
 
+/// Whether a string is one or more ASCII digits.
 pub(super) fn is_digits(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A line without blanks at its end.
+/// The line without trailing blanks.
 pub(super) fn trimmed(line: &str) -> &str {
     let blanks = line.bytes().rev().take_while(|&byte| is_blank(byte)).count();
     &line[..line.len() - blanks]
 }
 
-/// How many bytes stand before the first space; eight at a time, because names are long.
-fn word_length(bytes: &[u8]) -> usize {
+/// The number of bytes before the first space; tests eight bytes at a time, because names are long.
+fn field_length(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (i, word) in words.iter().enumerate() {
         let other = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b' '; 8]);
@@ -28,7 +29,7 @@ fn word_length(bytes: &[u8]) -> usize {
 
 const LOW: u64 = u64::from_le_bytes([1; 8]);
 
-/// The first `N` fields of a line, and how many it has: they are apart by runs of spaces.
+/// The number of fields of a line, and the first `N` of them. Fields are separated by one or more spaces.
 pub(super) fn fields<const N: usize>(text: &str) -> (usize, [&str; N]) {
     let mut found = [""; N];
     let mut count = 0;
@@ -39,7 +40,7 @@ pub(super) fn fields<const N: usize>(text: &str) -> (usize, [&str; N]) {
             at += 1;
             continue;
         }
-        let length = word_length(&bytes[at..]);
+        let length = field_length(&bytes[at..]);
         if let Some(field) = found.get_mut(count) {
             *field = &text[at..at + length];
         }

@@ -1,13 +1,13 @@
-//! Ids of the symbols that were read.
+//! Maps ids to the symbols read so far.
 
 use hashbrown::HashMap;
 
-/// The index of each id.
+/// The index of the symbol of each id.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// How many of the first symbols have their index as id; outside sessions all have.
-    straight: usize,
-    /// The others.
+    /// The number of leading symbols whose id is their index; without a session usually all.
+    sequential: usize,
+    /// The indices of the other symbols.
     others: HashMap<u64, usize>,
 }
 
@@ -15,24 +15,24 @@ impl Ids {
     /// Adds the id of the symbol `index`.
     #[inline]
     pub(super) fn add(&mut self, id: u64, index: usize) {
-        if index == self.straight && id == index as u64 {
-            self.straight += 1;
+        if index == self.sequential && id == index as u64 {
+            self.sequential += 1;
         } else {
             self.others.insert(id, index);
         }
     }
 
-    /// The id that goes on without a gap; one that no line has, where there was a gap.
+    /// The id that continues the sequence from 0, or `u64::MAX` if the ids so far are no such sequence.
     #[inline]
     pub(super) fn next(&self) -> u64 {
-        if self.others.is_empty() { self.straight as u64 } else { u64::MAX }
+        if self.others.is_empty() { self.sequential as u64 } else { u64::MAX }
     }
 
-    /// Which symbol has an id.
+    /// The index of the symbol with an id.
     #[inline]
     pub(super) fn index(&self, id: u64) -> Option<usize> {
         match usize::try_from(id) {
-            Ok(index) if index < self.straight => Some(index),
+            Ok(index) if index < self.sequential => Some(index),
             _ if self.others.is_empty() => None,
             _ => self.others.get(&id).copied(),
         }

@@ -1,4 +1,4 @@
-//! A line by the rules: its fields, and what is wrong with it.
+//! Parses the lines of symbols, edges and locations, and reports their errors.
 
 use super::Reader;
 use super::fields::{fields, is_digits};
@@ -12,9 +12,9 @@ use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::string::read_quoted;
 
 impl<'t> Reader<'t, '_> {
-    /// `@id kind name score provenance`, or `@id  # previously transmitted`.
-    pub(crate) fn node(&mut self, text: &'t str, line: Line, distance: i64) -> Read<()> {
-        self.seen += 1;
+    /// Parses `@id kind name score provenance`, or `@id  # previously transmitted`.
+    pub(super) fn node(&mut self, text: &'t str, line: Line, distance: i64) -> Read<()> {
+        self.item_count += 1;
         let (count, [first, kind, name, score, provenance]) = fields(text);
         let Some(digits) = first.strip_prefix('@') else {
             let message =
@@ -26,7 +26,7 @@ impl<'t> Reader<'t, '_> {
             return self.reference(id, line, distance);
         }
         if count != 5 {
-            let message = format!("a line of a symbol has 5 fields, this one {count}");
+            let message = format!("expected a symbol line with 5 fields, found {count}");
             return fault(Code::InvalidNodeLine, line.start, message);
         }
         let id = self.new_id(digits)?;
@@ -39,8 +39,8 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    /// A symbol of its fields: kind, name, score, provenance.
-    pub(crate) fn symbol(&mut self, fields: [&'t str; 4], distance: i64) -> Read<Symbol> {
+    /// Creates a symbol from its fields kind, name, score and provenance.
+    pub(super) fn symbol(&mut self, fields: [&'t str; 4], distance: i64) -> Read<Symbol> {
         let [kind, name, score, provenance] = fields;
         Ok(Symbol {
             qualified_name: name.into(),
@@ -52,9 +52,10 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
+    /// Adds the symbol that the session knows by an id.
     fn reference(&mut self, id: u64, line: Line, distance: i64) -> Read<()> {
         let Some(table) = self.table else {
-            let message = format!("@{id} was sent before, and there is no session that holds it");
+            let message = format!("@{id} refers to a session, but the text is decoded without one");
             return fault(Code::UnknownSessionReference, line.start, message);
         };
         let symbol = Symbol { distance, ..table.resolve(id, line.start)? };
@@ -62,14 +63,15 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    pub(crate) fn push(&mut self, id: u64, symbol: Symbol) {
+    /// Adds a symbol.
+    pub(super) fn push(&mut self, id: u64, symbol: Symbol) {
         self.ids.add(id, self.symbols.len());
         self.symbols.push(symbol);
     }
 
-    /// `@target<@source type`, and perhaps a status.
-    pub(crate) fn edge(&mut self, text: &'t str, line: Line) -> Read<()> {
-        self.seen += 1;
+    /// Parses `@target<@source type`, optionally followed by a status.
+    pub(super) fn edge(&mut self, text: &'t str, line: Line) -> Read<()> {
+        self.item_count += 1;
         let (count, [ends, edge_type, status]) = fields(text);
         let arrow = ends.bytes().position(|byte| byte == b'<');
         let Some((target, source)) = arrow.map(|at| (&ends[..at], &ends[at + 1..])) else {
@@ -77,7 +79,7 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::InvalidEdgeSyntax, line.start, message);
         };
         if !(2..=3).contains(&count) {
-            let message = format!("a line of an edge has 2 or 3 fields, this one {count}");
+            let message = format!("expected an edge line with 2 or 3 fields, found {count}");
             return fault(Code::InvalidEdgeSyntax, line.start, message);
         }
         let edge = Edge {
@@ -90,23 +92,23 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    /// The name of an end of an edge.
+    /// The name of the symbol that `@id` refers to.
     fn end(&self, word: &'t str) -> Read<SharedStr> {
         let Some(digits) = word.strip_prefix('@') else {
-            let message = format!("expected an id as @0, found {}", excerpt(word));
+            let message = format!("expected an id such as @0, found {}", excerpt(word));
             return fault(Code::InvalidEdgeSyntax, self.at(word), message);
         };
         let index = self.id(digits)?.and_then(|id| self.ids.index(id));
         let Some(index) = index else {
-            let message = format!("no line before declares @{}", excerpt(digits));
+            let message = format!("no symbol before this line has the id @{}", excerpt(digits));
             return fault(Code::UnknownEdgeReference, self.at(word), message);
         };
         Ok(self.symbols[index].qualified_name.clone())
     }
 
-    /// `@id file line column`, and perhaps line and column of the end.
-    pub(crate) fn location(&mut self, text: &'t str, line: Line) -> Read<()> {
-        self.seen += 1;
+    /// Parses `@id file line column`, optionally followed by line and column of the end.
+    pub(super) fn location(&mut self, text: &'t str, line: Line) -> Read<()> {
+        self.item_count += 1;
         let wrong = |at, message: String| fault(Code::InvalidLocLine, at, message);
         let (id, rest) = text.split_once(' ').unwrap_or((text, ""));
         let Some(digits) = id.strip_prefix('@') else {
@@ -115,7 +117,7 @@ impl<'t> Reader<'t, '_> {
         };
         let index = self.id(digits)?.and_then(|id| self.ids.index(id));
         let Some(index) = index else {
-            let message = format!("no line before declares {}", excerpt(id));
+            let message = format!("no symbol before this line has the id {}", excerpt(id));
             return fault(Code::UnknownLocReference, line.start, message);
         };
         let rest = rest.trim_start_matches(' ');
@@ -127,19 +129,24 @@ impl<'t> Reader<'t, '_> {
             let length = rest.find(' ').unwrap_or(rest.len());
             let (file, rest) = rest.split_at(length);
             if file.is_empty() || !file.bytes().all(|byte| byte.is_ascii_graphic()) {
-                return wrong(at, format!("the file {} must stand in quotes", excerpt(file)));
+                return wrong(at, format!("the file {} must be quoted", excerpt(file)));
             }
             (file.into(), rest)
         };
         let (count, numbers) = fields::<4>(rest);
         if !matches!(count, 2 | 4) || !rest.starts_with(' ') {
-            return wrong(at, "behind the file stand 2 or 4 numbers".into());
+            return wrong(at, "expected 2 or 4 numbers after the file".into());
         }
         let mut values = [0; 4];
         for (value, word) in values.iter_mut().zip(&numbers[..count]) {
             *value = match word.parse() {
                 Ok(number) if number > 0 && is_digits(word) => number,
-                _ => return wrong(at, format!("{} is no number from 1 on", excerpt(word))),
+                _ => {
+                    return wrong(
+                        at,
+                        format!("{} is not an integer from 1 to 2^64 - 1", excerpt(word)),
+                    );
+                }
             };
         }
         let [start_line, column, end_line, end_column] = values;
@@ -147,29 +154,29 @@ impl<'t> Reader<'t, '_> {
         let location = Location { file, line: start_line, column, end };
         let place = &mut self.symbols[index].location;
         if place.is_some() {
-            return wrong(line.start, format!("{} has a location already", excerpt(id)));
+            return wrong(line.start, format!("duplicate location of {}", excerpt(id)));
         }
         *place = Some(Box::new(location));
         Ok(())
     }
 
-    /// An id that no symbol has yet.
-    pub(crate) fn new_id(&self, digits: &'t str) -> Read<u64> {
+    /// Parses the digits of an id that no symbol has yet.
+    pub(super) fn new_id(&self, digits: &'t str) -> Read<u64> {
         let Some(id) = self.id(digits)? else {
-            let message = format!("the id {} is too large", excerpt(digits));
+            let message = format!("the id {} exceeds 2^64 - 1", excerpt(digits));
             return fault(Code::InvalidSymbolId, self.at(digits), message);
         };
         if self.ids.index(id).is_some() {
-            let message = format!("@{id} is declared above");
+            let message = format!("duplicate symbol id @{id}");
             return fault(Code::InvalidSymbolId, self.at(digits), message);
         }
         Ok(id)
     }
 
-    /// The number behind `@`; `None` for one beyond 64 bits.
-    pub(crate) fn id(&self, digits: &'t str) -> Read<Option<u64>> {
+    /// Parses the digits of an id; `None` if the number exceeds 64 bits.
+    pub(super) fn id(&self, digits: &'t str) -> Read<Option<u64>> {
         if !is_digits(digits) {
-            let message = format!("an id is @ and digits, not @{}", excerpt(digits));
+            let message = format!("expected an id of digits, found @{}", excerpt(digits));
             return fault(Code::InvalidSymbolId, self.at(digits), message);
         }
         if digits.len() < 19 {

@@ -1,9 +1,9 @@
-//! The reader: line by line, each field where it must be. GCF 3.6 sections 9, 10 and 16.
+//! Decodes texts of the graph profile. GCF 3.6 sections 9, 10 and 16.
 //!
-//! A text is read whole or refused; a session learns from it only then. `payload` and `delta` read
-//! the two kinds of body, of which `section` divides both; `line` reads a line by the rules, and says
-//! what is wrong with it; `quick` reads what our own writer writes, and leaves all other lines to
-//! `line`; `words` takes lines apart.
+//! A text is decoded completely or is an error; a session changes only on success. `payload` and `delta`
+//! parse the two kinds of body, `section` the lines that start a section in both. `lines` parses the other
+//! lines and reports their errors. `fast` is a fast path for lines as `encode` writes them; it leaves all
+//! other lines to `lines`. `fields` splits a line into fields, `ids` maps ids to symbols.
 
 mod delta;
 mod fast;
@@ -22,85 +22,84 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Read, fault};
 use crate::gcf::syntax::header::{Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
-use fast::Words;
+use fast::WordCache;
 use fields::{is_digits, trimmed};
 use ids::Ids;
 use section::Section;
 
-/// A text that was read.
+/// A decoded text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
-    /// What it holds.
+    /// The content of the text.
     pub content: Content,
-    /// What was skipped: groups of later versions.
+    /// Skipped groups, which later versions of the format may define.
     pub warnings: Vec<String>,
 }
 
-/// What a text of the graph profile may hold.
+/// The content of a text of the graph profile.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// Symbols and edges.
+    /// A payload.
     Payload(Payload),
-    /// What changed.
+    /// A delta.
     Delta(DeltaPayload),
-    /// Nothing changed.
+    /// A message that the payload of the peer is unchanged.
     Unchanged(Unchanged),
 }
 
-/// What the peer has is still right.
+/// A message that the payload of the peer is unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unchanged {
-    /// Who answers.
+    /// The tool that produced the payload.
     pub tool: SharedStr,
-    /// The identity of what the peer has.
+    /// The hash of the payload that the peer has.
     pub pack_root: SharedStr,
-    /// How many symbols that has.
+    /// The number of symbols of that payload.
     pub symbols: i64,
 }
 
-/// Reads a text: a payload, a delta, or that nothing changed.
+/// Decodes a text: a payload, a delta, or a message that nothing changed.
 ///
 /// # Errors
-/// With line and column and one of the codes of the specification.
+/// The first error in the text, with line, column and a code of the specification.
 pub fn decode(text: &str) -> Result<Decoded, Error> {
     Reader::read(text, None).map(|(decoded, _)| decoded).map_err(|fault| fault.locate(text))
 }
 
-/// Reads a text of a peer with which a session is held. Only a whole payload with `session=true`
-/// changes what is known of the peer.
+/// Decodes a text within a session. Only a payload with `session=true` changes the table.
 ///
 /// # Errors
-/// As [`decode`]; `unknown_session_reference` and `session_conflict` ask for a full payload.
+/// As [`decode`]; after `unknown_session_reference` and `session_conflict` the peer must send a full
+/// payload.
 pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> {
     let read = Reader::read(text, Some(table)).map_err(|fault| fault.locate(text))?;
     let (decoded, declared) = read;
     if let Content::Payload(payload) = &decoded.content {
         table.commit(declared.into_iter().map(|(id, index)| {
             let symbol = &payload.symbols[index];
-            // Copies: a part would keep the whole text of the peer.
-            let remembered = Symbol {
+            let known = Symbol {
                 qualified_name: symbol.qualified_name.clone(),
                 kind: symbol.kind.clone(),
                 score: symbol.score,
                 provenance: symbol.provenance.clone(),
                 ..Symbol::default()
             };
-            (id, remembered)
+            (id, known)
         }));
     }
     Ok(decoded)
 }
 
-/// Full declarations that a session may learn: id, and index of the symbol.
+/// The declarations that a session learns: id, and index of the symbol.
 type Declared = Vec<(u64, usize)>;
 
 struct Reader<'t, 's> {
     text: &'t str,
-    /// Kinds by their abbreviations, and all other words.
-    kinds: Words,
-    words: Words,
+    // Kinds have a cache of their own because the text abbreviates them.
+    kind_cache: WordCache,
+    word_cache: WordCache,
     lines: Lines<'t>,
-    /// Only in a payload with `session=true`.
+    /// The symbols that the session knows; only in a text with `session=true`.
     table: Option<&'s SymbolTable>,
     symbols: Vec<Symbol>,
     ids: Ids,
@@ -109,9 +108,10 @@ struct Reader<'t, 's> {
     removed_edges: Vec<Edge>,
     declared: Declared,
     section: Section,
-    /// How many items must follow in the section, and where that stands.
-    due: Option<(u64, usize)>,
-    seen: u64,
+    /// The count that the section declares, and the byte offset of the declaration.
+    expected_count: Option<(u64, usize)>,
+    /// The number of items that were read of the section.
+    item_count: u64,
     warnings: Vec<String>,
 }
 
@@ -120,13 +120,17 @@ impl<'t, 's> Reader<'t, 's> {
         let mut lines = Lines::new(text);
         let header = Header::read(&mut lines)?;
         if header.profile != Profile::Graph {
-            return fault(Code::WrongProfile, 0, "a text of the generic profile; loads reads it");
+            return fault(
+                Code::WrongProfile,
+                0,
+                "this is a text of the generic profile; decode it with loads",
+            );
         }
         let is = |name| header.get(name) == Some("true");
         let mut reader = Self {
             text,
-            kinds: Words::default(),
-            words: Words::default(),
+            kind_cache: WordCache::default(),
+            word_cache: WordCache::default(),
             lines,
             table: table.filter(|_| is("session")),
             symbols: Vec::new(),
@@ -136,8 +140,8 @@ impl<'t, 's> Reader<'t, 's> {
             removed_edges: Vec::new(),
             declared: Vec::new(),
             section: Section::Group(0),
-            due: None,
-            seen: 0,
+            expected_count: None,
+            item_count: 0,
             warnings: Vec::new(),
         };
         let content = match (is("delta"), is("unchanged")) {
@@ -145,7 +149,7 @@ impl<'t, 's> Reader<'t, 's> {
             (true, false) => Content::Delta(reader.delta(&header)?),
             (false, true) => Content::Unchanged(reader.unchanged(&header)?),
             (true, true) => {
-                let message = "a text is a delta or says that nothing changed, not both";
+                let message = "a text cannot have both delta=true and unchanged=true";
                 return fault(Code::MalformedDelta, 0, message);
             }
         };
@@ -163,52 +167,54 @@ impl<'t, 's> Reader<'t, 's> {
             return fault(Code::TrailingCharacters, line.start, message);
         }
         Ok(Unchanged {
-            tool: text_of(header, "tool"),
-            pack_root: text_of(header, "pack_root"),
+            tool: header_string(header, "tool"),
+            pack_root: header_string(header, "pack_root"),
             symbols,
         })
     }
 
-    /// The text of a line, without blanks at its end. None is indented in this profile.
-    fn outermost(&self, line: Line) -> Read<&'t str> {
+    /// The line without trailing blanks. No line of this profile may be indented.
+    fn unindented(&self, line: Line) -> Read<&'t str> {
         if line.indent > 0 {
-            let message = "no line of a graph is indented";
+            let message = "a line of a graph must not be indented";
             return fault(Code::InvalidIndent, line.start, message);
         }
         Ok(trimmed(self.lines.str(line)))
     }
 
-    /// A number of the header; 0 where it has none.
+    /// The value of a numeric header field; 0 if the field is missing or empty.
     fn count_of(&self, header: &Header<'t>, name: &str) -> Read<i64> {
         match header.get(name) {
             None | Some("") => Ok(0),
             Some(digits) => match digits.parse() {
                 Ok(count) if is_digits(digits) => Ok(count),
                 _ => {
-                    let message = format!("{name} is a number from 0 on, not {}", excerpt(digits));
+                    let message =
+                        format!("{name} must be an integer from 0 on, not {}", excerpt(digits));
                     fault(Code::MalformedHeaderField, self.at(digits), message)
                 }
             },
         }
     }
 
-    /// The kind that a line names.
+    /// The kind that a line names, usually by its abbreviation.
     fn kind(word: &str) -> SharedStr {
         Self::word(vocabulary::kind, expanded(word))
     }
 
-    /// A word that may be of the vocabulary.
+    /// A static string if the word is in the vocabulary, otherwise a copy.
     fn word(known: impl FnOnce(&str) -> Option<&'static str>, word: &str) -> SharedStr {
         known(word).map_or_else(|| word.into(), SharedStr::from_static)
     }
 
-    /// Where a part of the text stands.
+    /// The byte offset of a slice of the text.
     fn at(&self, part: &str) -> usize {
         (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 }
 
-fn text_of(header: &Header<'_>, name: &str) -> SharedStr {
+/// The value of a header field; empty if the field is missing.
+fn header_string(header: &Header<'_>, name: &str) -> SharedStr {
     header.get(name).unwrap_or_default().into()
 }
 
@@ -226,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_read_as_it_is_meant() {
+    fn a_text_with_comments_blanks_and_crlf_is_decoded() {
         let text = "tool=t budget=5 pack_root=x\r\n# comment\n@0 fn  a 0.50   lsp \n\n## distance_9 [1]\n\
                     @7 widget ௗb 0.25 x\n## edges [?]\n@7<@0 calls added\n## loc [1]\n\
                     @7 \"a b\" 1 2 3 4\n##! summary symbols=2 edges=1 counts=nonsense";
@@ -241,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_what_it_must_be() {
+    fn an_invalid_line_is_an_error() {
         for (body, code) in [
             ("\n0 fn a 0.50 x", Code::InvalidNodeLine),
             ("\n@0 fn a 0.50", Code::InvalidNodeLine),
@@ -280,17 +286,17 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_group_is_skipped_and_told_of() {
+    fn an_unknown_group_is_skipped_with_a_warning() {
         let text =
             "GCF profile=graph\n## later [9]\nanything = at all\n## targets\n@0 fn a 0.50 x\n";
         let decoded = decode(text).unwrap();
-        assert_eq!(decoded.warnings, ["the group \"later\" is unknown and was skipped"]);
+        assert_eq!(decoded.warnings, ["the unknown group \"later\" was skipped"]);
         let Content::Payload(payload) = decoded.content else { panic!() };
         assert_eq!(payload.symbols.len(), 1);
     }
 
     #[test]
-    fn that_nothing_changed_is_read() {
+    fn an_unchanged_message_is_decoded() {
         let text = "GCF profile=graph tool=t unchanged=true pack_root=sha256:x symbols=3\n";
         let unchanged = Unchanged { tool: "t".into(), pack_root: "sha256:x".into(), symbols: 3 };
         assert_eq!(decode(text).unwrap().content, Content::Unchanged(unchanged));

@@ -1,8 +1,8 @@
-//! A whole payload: groups of symbols, edges, locations, and the trailer of a stream.
+//! Parses the body of a payload: groups of symbols, edges, locations, and the trailer of a stream.
 
 use super::fields::is_digits;
 use super::section::Section;
-use super::{Reader, text_of};
+use super::{Reader, header_string};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::types::Payload;
@@ -18,7 +18,7 @@ impl<'t> Reader<'t, '_> {
         loop {
             self.fast_lines()?;
             let Some(line) = self.lines.peek() else { break };
-            let text = self.outermost(line)?;
+            let text = self.unindented(line)?;
             if text.starts_with("##! ") {
                 self.trailer(text, line)?;
                 break;
@@ -34,32 +34,32 @@ impl<'t> Reader<'t, '_> {
         }
         self.close()?;
         Ok(Payload {
-            tool: text_of(header, "tool"),
+            tool: header_string(header, "tool"),
             tokens_used,
             token_budget,
-            pack_root: text_of(header, "pack_root"),
+            pack_root: header_string(header, "pack_root"),
             symbols: std::mem::take(&mut self.symbols),
             edges: std::mem::take(&mut self.edges),
         })
     }
 
-    /// Takes memory for what the header counts, as far as the text can hold it.
+    /// Reserves memory for the counts of the header, as far as a text of this length can contain them.
     fn reserve(&mut self, header: &Header<'t>) {
-        let counted = |name, least| {
-            let count = header.get(name).and_then(|digits| digits.parse().ok()).unwrap_or(0);
-            usize::min(count, self.text.len() / least)
+        let count = |name, min_length| {
+            let declared = header.get(name).and_then(|digits| digits.parse().ok()).unwrap_or(0);
+            usize::min(declared, self.text.len() / min_length)
         };
-        let symbols = counted("symbols", "@0 f f 0.00 l\n".len());
-        let edges = counted("edges", "@0<@0 c\n".len());
+        let symbols = count("symbols", "@0 f f 0.00 l\n".len());
+        let edges = count("edges", "@0<@0 c\n".len());
         self.symbols.reserve_exact(symbols);
         self.edges.reserve_exact(edges);
     }
 
-    /// `##! summary symbols=S edges=E …`, the last line. Its `counts` are not checked.
+    /// Parses `##! summary symbols=S edges=E …`, the last line. Its `counts` are not checked.
     fn trailer(&mut self, text: &'t str, line: Line) -> Read<()> {
         let mut words = words(text).skip(1).peekable();
         if words.next_if(|(_, word)| *word == "summary").is_none() {
-            let message = "a trailer begins with ##! summary";
+            let message = "a trailer must start with ##! summary";
             return fault(Code::InvalidLine, line.start, message);
         }
         for (at, (name, value)) in pairs(words, line.start)? {
@@ -69,7 +69,10 @@ impl<'t> Reader<'t, '_> {
                 _ => continue,
             };
             if !is_digits(value) || value.parse() != Ok(read) {
-                let message = format!("{read} {name} were read, not {}", excerpt(value));
+                let message = format!(
+                    "the text has {read} {name}, but the trailer counts {}",
+                    excerpt(value)
+                );
                 return fault(Code::CountMismatch, at, message);
             }
         }
@@ -77,7 +80,7 @@ impl<'t> Reader<'t, '_> {
         match self.lines.peek() {
             None => Ok(()),
             Some(line) => {
-                fault(Code::TrailingCharacters, line.start, "nothing may follow the trailer")
+                fault(Code::TrailingCharacters, line.start, "unexpected line after the trailer")
             }
         }
     }

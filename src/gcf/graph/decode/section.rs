@@ -1,6 +1,4 @@
-//! Sections: which lines follow, and how many.
-//!
-//! Invariant: what a section counted has been seen when the next begins.
+//! Parses the lines that start a section, and checks the count that a section declares when it ends.
 
 use super::Reader;
 use super::fields::is_digits;
@@ -9,14 +7,14 @@ use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::syntax::declaration::read_count;
 use crate::gcf::syntax::line::Line;
 
-/// Which lines follow.
+/// The kind of the section, which determines how its lines are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     Group(i64),
     Edges,
     Locations,
     Unknown,
-    // Of deltas.
+    // Sections of deltas:
     Removed,
     Added,
     RemovedEdges,
@@ -24,7 +22,7 @@ pub(super) enum Section {
 }
 
 impl<'t> Reader<'t, '_> {
-    /// `## name [N]` of a payload.
+    /// Parses `## name [N]` in a payload.
     pub(super) fn group(&mut self, name: &'t str, line: Line) -> Read<()> {
         let name = self.begin(name, line)?;
         self.section = match name {
@@ -42,10 +40,10 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn unknown_group(&mut self, name: &str) -> Section {
-        // What its items are, and so their number, only its version knows.
-        self.due = None;
+        // The count cannot be checked: only a later version defines the items of the group.
+        self.expected_count = None;
         if self.warnings.len() < MAX_WARNINGS {
-            self.warnings.push(format!("the group {} is unknown and was skipped", excerpt(name)));
+            self.warnings.push(format!("the unknown group {} was skipped", excerpt(name)));
         }
         Section::Unknown
     }
@@ -58,6 +56,7 @@ impl<'t> Reader<'t, '_> {
         Ok(distance)
     }
 
+    /// Parses `## name [N]` in a delta.
     pub(super) fn delta_section(&mut self, name: &'t str, line: Line) -> Read<()> {
         let name = self.begin(name, line)?;
         self.section = match name {
@@ -67,39 +66,39 @@ impl<'t> Reader<'t, '_> {
             "edges_added" => Section::AddedEdges,
             "loc" => Section::Locations,
             _ => {
-                let message = format!("a delta has no section {}", excerpt(name));
+                let message = format!("unknown section {} in a delta", excerpt(name));
                 return fault(Code::MalformedDelta, line.start, message);
             }
         };
         Ok(())
     }
 
-    /// Ends the section before, and begins one: its name, with the count read.
+    /// Ends the previous section and starts a section: returns its name and keeps its declared count.
     pub(super) fn begin(&mut self, header: &'t str, line: Line) -> Read<&'t str> {
         self.close()?;
         let header = header.trim_start_matches([' ', '\t']);
         let (name, rest) = header.split_once(' ').unwrap_or((header, ""));
         let rest = rest.trim_start_matches([' ', '\t']);
         if !rest.starts_with('[') {
-            // With something behind it, it is none of the names that are known.
+            // No known section has a name with a space.
             return Ok(if rest.is_empty() { name } else { header });
         }
         let end = line.start + self.lines.str(line).trim_end_matches([' ', '\t']).len();
-        let (count, behind) = read_count(self.text, self.at(rest), end)?;
-        if count.keyed || behind < end {
-            let message = format!("{} is no count; as [3] or [?]", excerpt(rest));
+        let (count, end_of_count) = read_count(self.text, self.at(rest), end)?;
+        if count.keyed || end_of_count < end {
+            let message = format!("expected a count such as [3] or [?], found {}", excerpt(rest));
             return fault(Code::InvalidCount, count.at, message);
         }
-        self.due = count.value.map(|value| (value, count.at));
+        self.expected_count = count.value.map(|value| (value, count.at));
         Ok(name)
     }
 
-    /// The section ends.
+    /// Ends a section: checks its declared count.
     pub(super) fn close(&mut self) -> Read<()> {
-        let (due, seen) = (self.due.take(), std::mem::take(&mut self.seen));
-        match due {
-            Some((due, at)) if due != seen => {
-                let message = format!("{due} were counted, and {seen} are there");
+        let (expected, found) = (self.expected_count.take(), std::mem::take(&mut self.item_count));
+        match expected {
+            Some((expected, at)) if expected != found => {
+                let message = format!("the section declares {expected} items, but has {found}");
                 fault(Code::CountMismatch, at, message)
             }
             _ => Ok(()),
@@ -107,5 +106,5 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// How many unknown groups are told of.
+/// The maximum number of unknown groups that are reported as warnings.
 const MAX_WARNINGS: usize = 16;

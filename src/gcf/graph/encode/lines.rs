@@ -1,4 +1,4 @@
-//! Lines of a text, each as the grammar has it. GCF 3.6 sections 9 and 16.1.
+//! Writes each kind of line. GCF 3.6 sections 9 and 16.1.
 
 use crate::gcf::error::{Code, Error};
 use crate::gcf::graph::header::{write_count, write_field};
@@ -7,6 +7,7 @@ use crate::gcf::graph::types::{Edge, Location, Payload, Symbol};
 use crate::gcf::graph::vocabulary::abbreviated;
 use crate::gcf::syntax::string::write_quoted;
 
+/// Appends the header line.
 pub(super) fn write_header(
     payload: &Payload,
     edges: usize,
@@ -31,12 +32,13 @@ pub(super) fn write_header(
     Ok(())
 }
 
-pub(in super::super) fn write_id(id: u64, out: &mut String) {
+/// Appends an id or a count.
+pub(in crate::gcf::graph) fn write_id(id: u64, out: &mut String) {
     out.push_str(itoa::Buffer::new().format(id));
 }
 
-/// Appends the name of the group of a distance.
-pub(in super::super) fn write_label(distance: i64, out: &mut String) {
+/// Appends the group name of a distance.
+pub(in crate::gcf::graph) fn write_label(distance: i64, out: &mut String) {
     match distance {
         0 => out.push_str("targets"),
         1 => out.push_str("related"),
@@ -48,15 +50,15 @@ pub(in super::super) fn write_label(distance: i64, out: &mut String) {
     }
 }
 
-/// Appends the line that begins the group of a distance.
-pub(in super::super) fn write_group(distance: i64, out: &mut String) {
+/// Appends the line that starts the group of a distance.
+pub(in crate::gcf::graph) fn write_group(distance: i64, out: &mut String) {
     out.push_str("## ");
     write_label(distance, out);
     out.push('\n');
 }
 
-/// Appends the line of a symbol: a reference where the peer knows it.
-pub(in super::super) fn write_node(id: u64, symbol: &Symbol, known: bool, out: &mut String) {
+/// Appends the line of a symbol: a reference if the peer knows the symbol, otherwise a declaration.
+pub(in crate::gcf::graph) fn write_node(id: u64, symbol: &Symbol, known: bool, out: &mut String) {
     if known {
         out.push('@');
         write_id(id, out);
@@ -68,7 +70,7 @@ pub(in super::super) fn write_node(id: u64, symbol: &Symbol, known: bool, out: &
 }
 
 /// Appends `@id kind name score provenance`.
-pub(in super::super) fn write_declaration(id: u64, symbol: &Symbol, out: &mut String) {
+pub(in crate::gcf::graph) fn write_declaration(id: u64, symbol: &Symbol, out: &mut String) {
     out.push('@');
     write_id(id, out);
     out.push(' ');
@@ -81,7 +83,7 @@ pub(in super::super) fn write_declaration(id: u64, symbol: &Symbol, out: &mut St
     out.push_str(&symbol.provenance);
 }
 
-/// Appends the line that begins the section of edges.
+/// Appends the line that starts the section of edges.
 pub(super) fn write_edges_label(count: usize, out: &mut String) {
     out.push_str("## edges [");
     write_id(count as u64, out);
@@ -89,7 +91,7 @@ pub(super) fn write_edges_label(count: usize, out: &mut String) {
 }
 
 /// Appends the line of an edge.
-pub(in super::super) fn write_edge(target: u64, source: u64, edge: &Edge, out: &mut String) {
+pub(in crate::gcf::graph) fn write_edge(target: u64, source: u64, edge: &Edge, out: &mut String) {
     out.push('@');
     write_id(target, out);
     out.push_str("<@");
@@ -103,7 +105,7 @@ pub(in super::super) fn write_edge(target: u64, source: u64, edge: &Edge, out: &
     out.push('\n');
 }
 
-/// The locations of a payload, with the ids of their symbols by position.
+/// Returns the locations of a payload with the ids of their symbols; `id` maps a position to an id.
 pub(super) fn located(payload: &Payload, id: impl Fn(usize) -> u64) -> Vec<(u64, &Location)> {
     let symbols = payload.symbols.iter().enumerate();
     symbols
@@ -111,8 +113,8 @@ pub(super) fn located(payload: &Payload, id: impl Fn(usize) -> u64) -> Vec<(u64,
         .collect()
 }
 
-/// Appends the section of locations, by id; nothing where there is none.
-pub(in super::super) fn write_locations(
+/// Appends the section of locations, sorted by id; nothing if there are none.
+pub(in crate::gcf::graph) fn write_locations(
     mut located: Vec<(u64, &Location)>,
     out: &mut String,
 ) -> Result<(), Error> {
@@ -137,7 +139,7 @@ pub(in super::super) fn write_locations(
         let (end_line, end_column) = end.unzip();
         for number in [Some(*line), Some(*column), end_line, end_column].into_iter().flatten() {
             if number == 0 {
-                let message = "lines and columns count from 1, so none is 0";
+                let message = "a line or column of a location is 0, but both count from 1";
                 return Err(Error::without_place(Code::InvalidLocLine, message));
             }
             out.push(' ');

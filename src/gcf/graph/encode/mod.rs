@@ -14,24 +14,25 @@ pub(super) use lines::{
 use payload::{sorted_symbols, write_payload};
 use std::time::Duration;
 
-/// What happens to an edge whose end is not among the symbols.
+/// How the encoder treats a dangling edge: one whose source or target is not among the symbols.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dangling {
-    /// `dangling_edge`.
+    /// The error `dangling_edge`.
     #[default]
     Refuse,
-    /// It is left out, whatever its other end is.
+    /// The edge is left out.
     Drop,
 }
 
-/// How a payload is written.
+/// Options of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeOptions {
-    /// What happens to an edge whose end is not among the symbols.
+    /// How dangling edges are treated.
     pub dangling: Dangling,
-    /// Whether names may be other than ASCII. Readers take them; the grammar forbids to write them.
+    /// Whether names may contain non-ASCII characters. Decoders accept them, but the grammar forbids
+    /// encoders to write them.
     pub allow_unicode: bool,
-    /// Whether locations are written. Readers of GCF before 3.6 refuse them.
+    /// Whether locations are written. Decoders of GCF before 3.6 reject them.
     pub locations: bool,
 }
 
@@ -41,7 +42,7 @@ impl Default for EncodeOptions {
     }
 }
 
-/// Writes a payload.
+/// Encodes a payload as text.
 ///
 /// # Errors
 /// `invalid_graph_name`, `not_finite`, `out_of_range`, `duplicate_symbol`, `dangling_edge`,
@@ -49,7 +50,7 @@ impl Default for EncodeOptions {
 /// symbol or edge.
 pub fn encode(payload: &Payload, options: EncodeOptions) -> Result<String, Error> {
     let order = sorted_symbols(payload, options)?;
-    write_all(payload, &ResolvedEdges::new(payload), options, &order)
+    write_without_session(payload, &ResolvedEdges::new(payload), options, &order)
 }
 
 impl ResolvedPayload {
@@ -59,12 +60,12 @@ impl ResolvedPayload {
     /// As [`encode`].
     pub fn encode(&self, options: EncodeOptions) -> Result<String, Error> {
         let order = sorted_symbols(self, options)?;
-        write_all(self, self.resolved(), options, &order)
+        write_without_session(self, self.resolved(), options, &order)
     }
 }
 
-/// Writes a payload in full, without a session: ids count from 0 in the order of the text.
-fn write_all(
+/// Writes a payload without a session: ids count from 0 in the order of the text.
+fn write_without_session(
     payload: &Payload,
     resolved: &ResolvedEdges,
     options: EncodeOptions,
@@ -78,13 +79,13 @@ fn write_all(
     write_payload(payload, resolved, options, order, &plan, false)
 }
 
-/// Writes a payload to a peer with which a session is held: what it has is named by its id alone.
+/// Encodes a payload within a session: a symbol that the peer has is written as a reference to its id.
 ///
-/// `now` is the time since any fixed moment, by a clock that does not go back. Beyond a limit of the
-/// session the payload is written in full, without `session=true`, and the session starts over.
+/// `now` is the time since an arbitrary fixed moment, by a monotonic clock. If a limit of the session is
+/// exceeded, the payload is encoded in full, without `session=true`, and the session starts over.
 ///
 /// # Errors
-/// As [`encode`]; then the session is as it was.
+/// As [`encode`]; the session is unchanged then.
 pub fn encode_in(
     payload: &ResolvedPayload,
     options: EncodeOptions,
@@ -93,7 +94,7 @@ pub fn encode_in(
 ) -> Result<String, Error> {
     let order = sorted_symbols(payload, options)?;
     let Some(plan) = sent.plan(&payload.symbols, &order, now) else {
-        let text = write_all(payload, payload.resolved(), options, &order)?;
+        let text = write_without_session(payload, payload.resolved(), options, &order)?;
         sent.start_over();
         return Ok(text);
     };
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_go_outwards_and_scores_down() {
+    fn symbols_are_sorted_by_distance_then_by_descending_score() {
         let payload = Payload {
             tool: "t".into(),
             symbols: vec![
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_cannot_hold_is_refused() {
+    fn an_invalid_field_is_an_error() {
         let with = |change: fn(&mut Payload)| {
             let mut payload = Payload {
                 symbols: vec![symbol("a", 0.5, 0), symbol("b", 0.5, 0)],
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn dangling_edges_are_dropped_where_that_is_asked_for() {
+    fn dangling_edges_are_dropped_with_the_option_drop() {
         let payload = Payload {
             symbols: vec![symbol("a", 0.5, 0)],
             edges: vec![Edge::new("a", "c", "calls")],
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_by_the_rules_is_no_less() {
+    fn unusual_scores_distances_locations_and_statuses_are_written() {
         let mut payload = Payload {
             symbols: vec![symbol("a", 0.5, 0), symbol("b", 12.345, 64), symbol("c", -0.004, 1)],
             edges: vec![Edge::new("a", "b", "calls"), Edge::new("b", "c", "calls")],
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_peer_knows_must_be_fit_all_the_same() {
+    fn the_name_of_a_referenced_symbol_is_checked_too() {
         let symbols = vec![symbol("é", 0.5, 0)];
         let payload = ResolvedPayload::new(Payload { symbols, ..Payload::default() });
         let mut sent = SentSymbols::default();
@@ -223,12 +224,12 @@ mod tests {
         assert_eq!(write(false), Err(Code::InvalidGraphName));
     }
 
-    /// Payloads that are written at once, and others that break a rule or are unusual.
+    /// Payloads of which most are valid and common; the others are invalid or unusual.
     fn payloads() -> impl Strategy<Value = Payload> {
-        prop::bool::weighted(0.4).prop_flat_map(|wild| payloads_that_are(u32::from(wild)))
+        prop::bool::weighted(0.4).prop_flat_map(|wild| payloads_with(u32::from(wild)))
     }
 
-    fn payloads_that_are(wild: u32) -> impl Strategy<Value = Payload> {
+    fn payloads_with(wild: u32) -> impl Strategy<Value = Payload> {
         let name = prop_oneof![
             60 => "[ab]{1,3}(/[a-z]{1,80})?",
             wild => Just(String::new()),
@@ -247,7 +248,7 @@ mod tests {
         let symbol =
             (name, word, score, distance, "lsp|ast", prop::option::weighted(0.1, 1..3_u64));
         let symbols = prop::collection::vec(symbol, 0..24).prop_map(|symbols| {
-            let made = |(name, kind, score, distance, provenance, line)| Symbol {
+            let symbol = |(name, kind, score, distance, provenance, line)| Symbol {
                 qualified_name: String::into(name),
                 kind: String::into(kind),
                 score,
@@ -258,28 +259,32 @@ mod tests {
                 }),
                 ..Symbol::default()
             };
-            symbols.into_iter().map(made).collect::<Vec<_>>()
+            symbols.into_iter().map(symbol).collect::<Vec<_>>()
         });
         let ends = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
         let status = prop_oneof![60 => Just(""), wild => Just("added"), wild => Just("a b")];
         let edge_type = prop_oneof![60 => "calls|[a-c]", wild => "x[ é]?y{20}"];
         let edges = prop::collection::vec((ends, edge_type, status), 0..24);
-        let gone = prop_oneof![20 => Just(None), wild => Just(Some("gone"))];
+        let missing = prop_oneof![20 => Just(None), wild => Just(Some("missing"))];
         let tool = prop_oneof![40 => Just("tool"), wild => Just("a tool"), wild => Just("")];
         let tokens = prop_oneof![40 => 0..100_i64, wild => Just(-1)];
-        (symbols, edges, gone, tool, tokens).prop_map(|(symbols, edges, gone, tool, tokens)| {
-            let tool = tool.into();
-            let mut payload = Payload { tool, tokens_used: tokens, symbols, ..Payload::default() };
-            for ((source, target), edge_type, status) in edges {
-                if !payload.symbols.is_empty() {
-                    let name = |at: prop::sample::Index| &*at.get(&payload.symbols).qualified_name;
-                    let target = gone.unwrap_or_else(|| name(target));
-                    let edge = Edge::new(name(source), target, &edge_type);
-                    payload.edges.push(Edge { status: status.into(), ..edge });
+        (symbols, edges, missing, tool, tokens).prop_map(
+            |(symbols, edges, missing, tool, tokens)| {
+                let tool = tool.into();
+                let mut payload =
+                    Payload { tool, tokens_used: tokens, symbols, ..Payload::default() };
+                for ((source, target), edge_type, status) in edges {
+                    if !payload.symbols.is_empty() {
+                        let name =
+                            |at: prop::sample::Index| &*at.get(&payload.symbols).qualified_name;
+                        let target = missing.unwrap_or_else(|| name(target));
+                        let edge = Edge::new(name(source), target, &edge_type);
+                        payload.edges.push(Edge { status: status.into(), ..edge });
+                    }
                 }
-            }
-            payload
-        })
+                payload
+            },
+        )
     }
 
     /// Makes the names distinct, in symbols and in edges.
