@@ -51,7 +51,7 @@ impl Session {
     /// As [`graph::decode`]; after `unknown_session_reference` and `session_conflict` the sender must
     /// send a full payload. The session is then unchanged.
     pub fn decode_graph(&mut self, text: &str) -> Result<Decoded, gcf::Error> {
-        self.received.symbols.bound(self.limits.max_size);
+        self.received.symbols.set_max_size(self.limits.max_size);
         graph::decode_in(text, &mut self.received.symbols)
     }
 

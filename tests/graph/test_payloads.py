@@ -106,7 +106,7 @@ def test_a_damaged_pickle_is_an_error_with_its_offset(value: Any) -> None:
     for end in range(len(state)):
         with pytest.raises(ValueError, match=r"^a damaged state: .* at byte \d+$"):
             restore(state[:end])
-    with pytest.raises(ValueError, match="1 bytes too many"):
+    with pytest.raises(ValueError, match="1 unexpected bytes at the end"):
         restore(state + b"x")
     for at in range(len(state)):
         for byte in (0, 0x7F, 0x80, 0xFF):

@@ -1,7 +1,7 @@
-//! What changed: written, compared, applied. GCF 3.6 section 10.
+//! Deltas between payloads: encodes, computes and applies them. GCF 3.6 section 10.
 //!
-//! Invariant: a delta is applied whole, to exactly the base that it names, and leads to exactly the
-//! result that it names; else the base is as it was.
+//! Invariant: a delta is applied completely or not at all, only to the base with its `base_root`, and
+//! only if the result has its `new_root`.
 
 use super::check::{check_edge, check_identity, check_symbol, invalid_value, is_word};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
@@ -16,7 +16,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use hashbrown::{HashMap, HashSet};
 
-/// Writes a delta.
+/// Encodes a delta as text.
 ///
 /// # Errors
 /// As `encode`, with the path to the symbol or edge.
@@ -97,7 +97,7 @@ fn savings(delta: i64, full: i64) -> i128 {
 fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
     for (name, root) in [("base_root", &delta.base_root), ("new_root", &delta.new_root)] {
         if root.is_empty() {
-            let message = "empty, and a delta leads from one root to another";
+            let message = "the root is empty, and a delta needs it";
             return Err(invalid_value(Code::InvalidHeaderValue, format!("$.{name}"), message));
         }
     }
@@ -126,7 +126,10 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
             check_first(&edge.source, path)?;
             for end in [&edge.source, &edge.target] {
                 if !is_word(end, unicode) {
-                    let message = format!("{} is no name that a line can hold", excerpt(end));
+                    let message = format!(
+                        "{} is empty, not ASCII, or contains white space or control characters",
+                        excerpt(end)
+                    );
                     return Err(invalid_value(Code::InvalidGraphName, path(), message));
                 }
             }
@@ -135,17 +138,17 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first word of a line of names may not make a comment or a section of it.
+/// Returns an error for a first field that would make the line a comment or the start of a section.
 fn check_first(word: &str, path: impl Fn() -> String) -> Result<(), Error> {
     if matches!(word, "#" | "##") {
-        let message = format!("a line of a delta cannot begin with {word}");
+        let message = format!("a line of a delta cannot start with {word}");
         return Err(invalid_value(Code::InvalidGraphName, path(), message));
     }
     Ok(())
 }
 
-/// A payload as both sides of deltas hold it: scores have the two decimals that a text shows, and
-/// `pack_root` is computed after that.
+/// Returns the payload as both sides of a delta store it: scores are rounded to the two decimals of the
+/// text, and `pack_root` is computed from the result.
 ///
 /// # Errors
 /// As `pack_root`.
@@ -160,31 +163,31 @@ pub fn snapshot(payload: &Payload) -> Result<Payload, Error> {
     Ok(snapshot)
 }
 
-/// What changes snapshot `base` into snapshot `new`.
+/// Returns the delta from the snapshot `base` to the snapshot `new`.
 ///
-/// A symbol whose score, provenance or distance changed goes and comes. Edges are compared by source,
-/// target and type.
+/// A symbol whose score, provenance or distance changed is removed and added. Edges are compared by
+/// source, target and type.
 ///
 /// # Errors
-/// As `pack_root`; `duplicate_symbol` where an edge that changes cannot tell two symbols apart, or a
-/// symbol or edge is there twice, so that no delta can say the change.
+/// As [`pack_root`]; `duplicate_symbol` for an ambiguous edge and for a duplicate symbol or edge, whose
+/// change a delta cannot represent.
 pub fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload, Error> {
     for payload in [base, new] {
         Index::new(&payload.symbols)?;
-        edge_keys(&payload.edges)?;
+        check_distinct(&payload.edges)?;
     }
     let carried = |symbol: &Symbol| (symbol.score.to_bits(), symbol.distance);
     let same = |a: &Symbol, b: &Symbol| carried(a) == carried(b) && a.provenance == b.provenance;
     let changed = |from: &[Symbol], to: &[Symbol]| -> Vec<Symbol> {
-        let there: HashMap<_, _> = to.iter().map(|symbol| (identity(symbol), symbol)).collect();
-        let gone = |symbol: &&Symbol| {
-            there.get(&identity(symbol)).is_none_or(|other| !same(symbol, other))
+        let others: HashMap<_, _> = to.iter().map(|symbol| (identity(symbol), symbol)).collect();
+        let is_changed = |symbol: &&Symbol| {
+            others.get(&identity(symbol)).is_none_or(|other| !same(symbol, other))
         };
-        from.iter().filter(gone).cloned().collect()
+        from.iter().filter(is_changed).cloned().collect()
     };
     let without = |from: &[Edge], to: &[Edge]| -> Vec<Edge> {
-        let there: HashSet<_> = to.iter().map(key).collect();
-        from.iter().filter(|edge| !there.contains(&key(edge))).map(bare).collect()
+        let others: HashSet<_> = to.iter().map(key).collect();
+        from.iter().filter(|edge| !others.contains(&key(edge))).map(without_status).collect()
     };
     Ok(DeltaPayload {
         tool: new.tool.clone(),
@@ -199,43 +202,43 @@ pub fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload, Error> {
     })
 }
 
-/// What an edge is, whatever its status.
+/// The identity of an edge: source, target and type.
 type EdgeKey<'p> = (&'p str, &'p str, &'p str);
 
 fn key(edge: &Edge) -> EdgeKey<'_> {
     (&edge.source, &edge.target, &edge.edge_type)
 }
 
-fn bare(edge: &Edge) -> Edge {
+fn without_status(edge: &Edge) -> Edge {
     Edge { status: SharedStr::default(), ..edge.clone() }
 }
 
-/// The edges of a payload, each once.
-fn edge_keys(edges: &[Edge]) -> Result<HashMap<EdgeKey<'_>, usize>, Error> {
-    let mut keys = HashMap::with_capacity(edges.len());
+/// Returns an error if an edge is a duplicate.
+fn check_distinct(edges: &[Edge]) -> Result<(), Error> {
+    let mut keys = HashSet::with_capacity(edges.len());
     for (i, edge) in edges.iter().enumerate() {
-        if keys.insert(key(edge), i).is_some() {
+        if !keys.insert(key(edge)) {
             let message = format!(
-                "the edge {} -> {} is there twice, which no delta can say",
+                "duplicate edge {} -> {}, which a delta cannot represent",
                 excerpt(&edge.source),
                 excerpt(&edge.target)
             );
             return Err(invalid_value(Code::DuplicateSymbol, format!("$.edges[{i}]"), message));
         }
     }
-    Ok(keys)
+    Ok(())
 }
 
-/// What `base` becomes by a delta: tool and root are the delta's, counts those of the base.
+/// Applies a delta: the result has the tool and root of the delta, and the token counts of the base.
 ///
 /// # Errors
-/// `base_mismatch` for another base, `delta_invalid` for a change that the base does not allow,
-/// `root_mismatch` for a result that is not what the delta says.
+/// `base_mismatch` if the base is not the one of the delta, `delta_invalid` if a removed item is missing
+/// or an added item exists, `root_mismatch` if the result does not have the root of the delta.
 pub fn apply(base: &Payload, delta: &DeltaPayload) -> Result<Payload, Error> {
     let found = pack_root(base)?;
     if !is_root(&delta.base_root) || found != *delta.base_root {
         let message =
-            format!("the delta is for {}, the base is {found}", excerpt(&delta.base_root));
+            format!("the delta applies to {}, but the base is {found}", excerpt(&delta.base_root));
         return Err(Error::without_place(Code::BaseMismatch, message));
     }
     let result = Payload {
@@ -251,7 +254,7 @@ pub fn apply(base: &Payload, delta: &DeltaPayload) -> Result<Payload, Error> {
         _ => error,
     })?;
     if root != *delta.new_root {
-        let message = format!("the result is {root}, not {}", excerpt(&delta.new_root));
+        let message = format!("the result has the root {root}, not {}", excerpt(&delta.new_root));
         return Err(Error::without_place(Code::RootMismatch, message));
     }
     Ok(result)
@@ -264,19 +267,23 @@ fn invalid<T>(path: String, what: &str, why: &str) -> Result<T, Error> {
 }
 
 fn changed_symbols(base: &[Symbol], delta: &DeltaPayload) -> Result<Vec<Symbol>, Error> {
-    let mut there: HashSet<_> = base.iter().map(identity).collect();
+    let mut present: HashSet<_> = base.iter().map(identity).collect();
     let mut removed = HashSet::with_capacity(delta.removed.len());
     for (i, symbol) in delta.removed.iter().enumerate() {
-        if !there.remove(&identity(symbol)) {
+        if !present.remove(&identity(symbol)) {
             let path = format!("$.removed[{i}]");
-            return invalid(path, &symbol.qualified_name, "the base has no such symbol to remove");
+            return invalid(
+                path,
+                &symbol.qualified_name,
+                "the symbol to remove is not in the base",
+            );
         }
         removed.insert(identity(symbol));
     }
     for (i, symbol) in delta.added.iter().enumerate() {
-        if !there.insert(identity(symbol)) {
+        if !present.insert(identity(symbol)) {
             let path = format!("$.added[{i}]");
-            return invalid(path, &symbol.qualified_name, "the symbol already exists");
+            return invalid(path, &symbol.qualified_name, "the symbol to add exists already");
         }
     }
     let kept = base.iter().filter(|symbol| !removed.contains(&identity(symbol)));
@@ -284,19 +291,19 @@ fn changed_symbols(base: &[Symbol], delta: &DeltaPayload) -> Result<Vec<Symbol>,
 }
 
 fn changed_edges(base: &[Edge], delta: &DeltaPayload) -> Result<Vec<Edge>, Error> {
-    let mut there: HashSet<_> = base.iter().map(key).collect();
+    let mut present: HashSet<_> = base.iter().map(key).collect();
     let mut removed = HashSet::with_capacity(delta.removed_edges.len());
     for (i, edge) in delta.removed_edges.iter().enumerate() {
-        if !there.remove(&key(edge)) {
+        if !present.remove(&key(edge)) {
             let path = format!("$.removed_edges[{i}]");
-            return invalid(path, &edge.source, "the base has no such edge to remove");
+            return invalid(path, &edge.source, "the edge to remove is not in the base");
         }
         removed.insert(key(edge));
     }
     for (i, edge) in delta.added_edges.iter().enumerate() {
-        if !there.insert(key(edge)) {
+        if !present.insert(key(edge)) {
             let path = format!("$.added_edges[{i}]");
-            return invalid(path, &edge.source, "the edge already exists");
+            return invalid(path, &edge.source, "the edge to add exists already");
         }
     }
     let kept = base.iter().filter(|edge| !removed.contains(&key(edge)));
@@ -335,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_written_read_and_applied_is_the_new_snapshot() {
+    fn a_delta_that_is_encoded_decoded_and_applied_leads_to_the_new_snapshot() {
         let base = payload(&[("a", 0.851_2), ("b", 0.5), ("c", 0.4)], &[("a", "b"), ("b", "c")]);
         let new = payload(&[("d", 0.1), ("b", 0.5), ("a", 0.9)], &[("a", "b"), ("d", "a")]);
         let text = encode_delta(&diff(&base, &new).unwrap(), EncodeOptions::default()).unwrap();
@@ -347,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_changes_nothing() {
+    fn an_invalid_delta_is_an_error() {
         let base = payload(&[("a", 0.5), ("b", 0.5)], &[("a", "b")]);
         let delta = DeltaPayload {
             base_root: base.pack_root.clone(),

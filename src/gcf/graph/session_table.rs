@@ -1,7 +1,7 @@
-//! What two sides of a session have in common: ids of symbols. GCF 3.6 section 11.
+//! The symbol ids that both sides of a session know. GCF 3.6 section 11.
 //!
-//! Invariant: an id never means two symbols, also after a session starts over, so that what is
-//! resolved is what the sender meant. A symbol is its kind and its name.
+//! Invariant: an id never refers to two symbols, even after a session starts over, so that a reference
+//! always resolves to the symbol that the sender meant. A symbol is identified by its kind and name.
 
 use super::index::identity;
 use super::shared_str::SharedStr;
@@ -16,16 +16,16 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a session may go on before it starts over.
+/// The limits of a session, beyond which it starts over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableLimits {
-    /// How many symbols are remembered.
+    /// The maximum number of symbols.
     pub max_ids: usize,
-    /// How long nothing may be written.
+    /// The maximum time between two payloads.
     pub max_idle: Duration,
-    /// How old it may become.
+    /// The maximum age of the session.
     pub max_age: Duration,
-    /// How many bytes the names of a peer may take, all together.
+    /// The maximum total size in bytes of the strings received from a peer.
     pub max_size: usize,
 }
 
@@ -40,19 +40,20 @@ impl Default for TableLimits {
     }
 }
 
-/// What the peer has from us.
+/// The symbols that were sent to the peer.
 #[derive(Debug, Clone, Default)]
 pub struct SentSymbols {
     limits: TableLimits,
     ids: HashMap<Key, Entry>,
     next: u64,
+    /// The symbols of the last payload.
     last: Vec<Key>,
-    /// When the first and the last payload were written.
+    /// The times of the first and the last payload.
     times: Option<(Duration, Duration)>,
     epoch: Epoch,
 }
 
-/// Tells one beginning of a session from another, so that a stream does not go on in the next.
+/// Distinguishes a session before and after it starts over, so that a stream cannot continue in the new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
@@ -63,7 +64,6 @@ impl Default for Epoch {
     }
 }
 
-/// Texts of its own: a part of a payload's would keep all of that payload's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     kind: SharedStr,
@@ -88,31 +88,31 @@ struct Entry {
     delivered: bool,
 }
 
-/// The ids of the symbols of a payload, and whether the peer has them.
+/// The ids assigned to the symbols of a payload, by position.
 pub(crate) struct IdPlan {
     pub(crate) ids: Vec<u64>,
-    /// Empty for none.
+    /// Whether the peer knows each symbol; empty if it knows none.
     pub(crate) known: Vec<bool>,
 }
 
 impl SentSymbols {
-    /// Nothing sent yet.
+    /// Creates an empty table.
     pub fn new(limits: TableLimits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// How many symbols the peer has.
+    /// The number of symbols in the table.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether nothing was sent yet.
+    /// Whether the table has no symbols.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// It is not known whether the last payload arrived: its symbols are declared again, under the
-    /// ids that they have.
+    /// Marks the symbols of the last payload as not delivered, because it may be lost: they are declared
+    /// again, with the same ids.
     pub fn forget_last(&mut self) {
         for key in std::mem::take(&mut self.last) {
             if let Some(entry) = self.ids.get_mut(&key) {
@@ -121,22 +121,23 @@ impl SentSymbols {
         }
     }
 
-    /// Forgets what was sent. Ids go on, because the peer may remember those given so far.
+    /// Forgets all symbols. New ids continue after the old ones, because the peer may remember those.
     pub fn start_over(&mut self) {
         *self = Self { limits: self.limits, next: self.next, ..Self::default() };
     }
 
-    /// Whether the session went on for too long, or nothing was written for too long.
-    fn is_over(&self, now: Duration) -> bool {
+    /// Whether the session or the time since the last payload exceeds its limit.
+    fn is_expired(&self, now: Duration) -> bool {
         self.times.is_some_and(|(first, last)| {
             let idle = now.saturating_sub(last) > self.limits.max_idle;
             idle || now.saturating_sub(first) > self.limits.max_age
         })
     }
 
-    /// Ids for the symbols of a payload, new ones in the order of its text; `None` beyond a limit.
+    /// Assigns ids to the symbols of a payload, new ids in the order of its text. Returns `None` if the
+    /// session has expired or would exceed its limit of symbols.
     pub(crate) fn plan(&self, symbols: &[Symbol], order: &[u32], now: Duration) -> Option<IdPlan> {
-        if self.is_over(now) {
+        if self.is_expired(now) {
             return None;
         }
         let mut plan = IdPlan { ids: vec![0; symbols.len()], known: vec![false; symbols.len()] };
@@ -153,7 +154,7 @@ impl SentSymbols {
         (self.ids.len().saturating_add(new) <= self.limits.max_ids).then_some(plan)
     }
 
-    /// What was plan has been written.
+    /// Records that the payload was written with the ids of the plan.
     pub(crate) fn commit(&mut self, symbols: &[Symbol], plan: &IdPlan, now: Duration) {
         self.last.clear();
         for (symbol, &id) in symbols.iter().zip(&plan.ids) {
@@ -171,19 +172,21 @@ impl SentSymbols {
     }
 }
 
-/// Of a stream: its symbols have ids at once, and are delivered when it ends.
+/// Streams: a symbol is assigned its id when it is written, and counts as delivered when the stream ends.
 impl SentSymbols {
-    /// A stream begins; `None` for one that is written in full, because the session starts over.
-    pub(crate) fn begin(&mut self, now: Duration) -> Option<Epoch> {
-        if self.is_over(now) {
+    /// Starts a stream. Returns `None` if the session has expired: it starts over, and the stream is
+    /// written without it.
+    pub(crate) fn begin_stream(&mut self, now: Duration) -> Option<Epoch> {
+        if self.is_expired(now) {
             self.start_over();
             return None;
         }
         Some(self.epoch)
     }
 
-    /// The id of a symbol, and whether the peer has it; `None` if the stream began in another session.
-    pub(crate) fn take(&mut self, symbol: &Symbol, epoch: Epoch) -> Option<(u64, bool)> {
+    /// Returns the id of a symbol, and whether the peer knows the symbol. Returns `None` if the session
+    /// has started over since the stream began.
+    pub(crate) fn assign(&mut self, symbol: &Symbol, epoch: Epoch) -> Option<(u64, bool)> {
         if self.epoch != epoch {
             return None;
         }
@@ -200,8 +203,8 @@ impl SentSymbols {
         Some((id, false))
     }
 
-    /// A stream of these symbols has ended; if not all found a place, the session starts over.
-    pub(crate) fn end<'s>(
+    /// Ends a stream of these symbols. If the table has no room for all, the session starts over.
+    pub(crate) fn end_stream<'s>(
         &mut self,
         symbols: impl Iterator<Item = (&'s SharedStr, &'s SharedStr)>,
         epoch: Epoch,
@@ -222,18 +225,18 @@ impl SentSymbols {
     }
 }
 
-/// [`SentSymbols`] as plain data.
+/// The serializable state of [`SentSymbols`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "session", derive(Serialize, Deserialize))]
 pub struct SentState {
     next: u64,
-    /// Kind, name, id, whether it was delivered.
+    /// Kind, name, id, and whether the symbol was delivered.
     ids: Vec<(String, String, u64, bool)>,
     times: Option<(Duration, Duration)>,
 }
 
 impl SentSymbols {
-    /// What to keep.
+    /// Returns the serializable state.
     pub fn state(&self) -> SentState {
         let mut ids: Vec<_> = self
             .ids
@@ -246,7 +249,7 @@ impl SentSymbols {
         SentState { next: self.next, ids, times: self.times }
     }
 
-    /// What was kept; `None` where that cannot be.
+    /// Restores a table from its state; `None` if the state is invalid.
     pub fn restore(state: SentState) -> Option<Self> {
         let mut table = Self { next: state.next, times: state.times, ..Self::default() };
         if state.ids.len() > table.limits.max_ids {
@@ -267,7 +270,7 @@ impl SentSymbols {
     }
 }
 
-/// A symbol of a [`SymbolTable`] as plain data.
+/// The serializable state of a symbol of [`SymbolTable`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "session", derive(Serialize, Deserialize))]
 pub struct KnownSymbol {
@@ -278,37 +281,38 @@ pub struct KnownSymbol {
     provenance: String,
 }
 
-/// What we have from the peer.
+/// The symbols that were received from the peer.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolTable {
     limits: TableLimits,
-    // Ordered, because the oldest ids go first.
+    // Ordered, because the lowest ids are removed first.
     symbols: BTreeMap<u64, Symbol>,
+    /// The total size of the strings.
     size: usize,
 }
 
 impl SymbolTable {
-    /// Nothing received yet.
+    /// Creates an empty table.
     pub fn new(limits: TableLimits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// How many symbols are known.
+    /// The number of symbols in the table.
     pub fn len(&self) -> usize {
         self.symbols.len()
     }
 
-    /// Whether none is known.
+    /// Whether the table has no symbols.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
 
-    /// Changes how many bytes the names may take.
-    pub fn bound(&mut self, max_size: usize) {
+    /// Changes the maximum total size in bytes of the strings.
+    pub fn set_max_size(&mut self, max_size: usize) {
         self.limits.max_size = max_size;
     }
 
-    /// What to keep.
+    /// Returns the serializable state.
     pub fn state(&self) -> Vec<KnownSymbol> {
         let known = |(&id, symbol): (&u64, &Symbol)| KnownSymbol {
             id,
@@ -320,7 +324,7 @@ impl SymbolTable {
         self.symbols.iter().map(known).collect()
     }
 
-    /// What was kept.
+    /// Restores a table from its state.
     pub fn restore(state: Vec<KnownSymbol>) -> Self {
         let mut table = Self::default();
         table.commit(state.into_iter().map(|known| {
@@ -336,21 +340,22 @@ impl SymbolTable {
         table
     }
 
-    /// The symbol of an id, which a line at `at` names.
+    /// Returns the symbol with an id, which the line at byte `at` refers to.
     pub(crate) fn resolve(&self, id: u64, at: usize) -> Read<Symbol> {
         let Some(symbol) = self.symbols.get(&id) else {
-            let message = format!("the session knows no symbol @{id}; ask for a full payload");
+            let message =
+                format!("no symbol of the session has the id @{id}; request a full payload");
             return fault(Code::UnknownSessionReference, at, message);
         };
         Ok(symbol.clone())
     }
 
-    /// Refuses a declaration of another symbol under an id that is known.
-    pub(crate) fn check(&self, id: u64, symbol: &Symbol, at: usize) -> Read<()> {
+    /// Returns an error if the line at byte `at` declares another symbol with a known id.
+    pub(crate) fn check_declaration(&self, id: u64, symbol: &Symbol, at: usize) -> Read<()> {
         match self.symbols.get(&id) {
             Some(known) if identity(known) != identity(symbol) => {
                 let message = format!(
-                    "@{id} is {} {} in this session, not {}; start the session over",
+                    "in this session the id @{id} is {} {}, not {}; start the session over",
                     known.kind,
                     excerpt(&known.qualified_name),
                     excerpt(&symbol.qualified_name)
@@ -361,12 +366,12 @@ impl SymbolTable {
         }
     }
 
-    /// Remembers what a whole payload declared; beyond the limits the lowest ids go.
+    /// Adds the symbols that a payload declared. Beyond the limits, the lowest ids are removed.
     pub(crate) fn commit(&mut self, declared: impl Iterator<Item = (u64, Symbol)>) {
         for (id, symbol) in declared {
             self.size += size(&symbol);
-            if let Some(before) = self.symbols.insert(id, symbol) {
-                self.size -= size(&before);
+            if let Some(previous) = self.symbols.insert(id, symbol) {
+                self.size -= size(&previous);
             }
         }
         while self.symbols.len() > self.limits.max_ids || self.size > self.limits.max_size {
@@ -376,6 +381,7 @@ impl SymbolTable {
     }
 }
 
+/// The size of the strings of a symbol.
 fn size(symbol: &Symbol) -> usize {
     symbol.qualified_name.len() + symbol.kind.len() + symbol.provenance.len()
 }
@@ -410,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_peer_has_is_named_and_resolved() {
+    fn a_known_symbol_is_written_as_a_reference_and_resolved() {
         let (mut ours, mut theirs) = (SentSymbols::default(), SymbolTable::default());
         received(&mut theirs, &sent(&mut ours, &["a", "b"], 0)).unwrap();
         let second = sent(&mut ours, &["c", "b"], 1);
@@ -420,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_lost_is_declared_again_under_its_id() {
+    fn symbols_of_a_lost_payload_are_declared_again_with_their_ids() {
         let (mut ours, mut theirs) = (SentSymbols::default(), SymbolTable::default());
         received(&mut theirs, &sent(&mut ours, &["a"], 0)).unwrap();
         sent(&mut ours, &["b"], 0);
@@ -437,10 +443,10 @@ mod tests {
     #[test]
     fn a_session_starts_over_beyond_its_limits() {
         let hour = 60 * 60;
-        for (first, second, over) in [(0, hour, false), (0, hour + 1, true)] {
+        for (first, second, expired) in [(0, hour, false), (0, hour + 1, true)] {
             let mut ours = SentSymbols::default();
             sent(&mut ours, &["a"], first);
-            assert_eq!(sent(&mut ours, &["a"], second).contains("session"), !over);
+            assert_eq!(sent(&mut ours, &["a"], second).contains("session"), !expired);
             assert!(sent(&mut ours, &["a"], second).contains("session=true"));
         }
         let mut ours = SentSymbols::default();
@@ -457,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_does_not_change_its_meaning_and_a_failure_leaves_no_trace() {
+    fn an_id_keeps_its_symbol_and_an_error_changes_nothing() {
         let mut theirs = SymbolTable::default();
         let text = |body: &str| format!("GCF profile=graph session=true\n{body}\n");
         received(&mut theirs, &text("@0 fn a 0.50 lsp")).unwrap();

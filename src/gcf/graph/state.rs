@@ -1,13 +1,14 @@
-//! A payload or a delta as bytes that only this version of us reads: what pickle keeps.
+//! Serializes payloads and deltas for pickle, in a format that only the same version reads.
 //!
 //! ```text
-//! CWG1 P count-of-texts length… text… tool tokens_used … symbols edges
+//! CWG1 P string-count length… string… tool tokens_used … symbols edges
 //! ```
 //!
-//! Invariant: whatever a payload holds comes back, also what no codec carries (a score that is not a
-//! number). Each text is kept once; numbers are LEB128, signed ones zigzag, scores eight bytes. Bytes
-//! that are not of this form are an error that says where, and never cost more memory than a small
-//! multiple of their own.
+//! Each distinct string is stored once and referred to by its index. Numbers are LEB128, signed numbers
+//! zigzag, scores eight bytes.
+//!
+//! Invariant: every payload is restored exactly, including values that no codec represents (a NaN score).
+//! Invalid bytes are an error with their position, and take memory proportional to their size at most.
 
 use super::shared_str::SharedStr;
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol};
@@ -19,7 +20,7 @@ use std::fmt::Display;
 const PAYLOAD: &[u8; 5] = b"CWG1P";
 const DELTA: &[u8; 5] = b"CWG1D";
 
-/// Why bytes are no state.
+/// The error for bytes that are not a valid state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a damaged state: {what} at byte {at}")]
 pub struct StateError {
@@ -28,32 +29,32 @@ pub struct StateError {
 }
 
 impl Payload {
-    /// All that it holds.
+    /// Serializes all fields.
     pub fn to_state(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         let Self { tool, tokens_used, token_budget, pack_root, symbols, edges } = self;
-        writer.text(tool);
+        writer.string(tool);
         writer.signed(*tokens_used);
         writer.signed(*token_budget);
-        writer.text(pack_root);
+        writer.string(pack_root);
         writer.list(symbols, Writer::symbol);
         writer.list(edges, Writer::edge);
         writer.finish(PAYLOAD)
     }
 
-    /// What [`Payload::to_state`] kept.
+    /// Restores what [`Payload::to_state`] serialized.
     ///
     /// # Errors
-    /// Where the bytes are not of that form.
+    /// The bytes are not a valid state.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
         let mut reader = Reader::new(state, PAYLOAD)?;
         let payload = Self {
-            tool: reader.text()?,
+            tool: reader.string()?,
             tokens_used: reader.signed()?,
             token_budget: reader.signed()?,
-            pack_root: reader.text()?,
-            symbols: reader.list(SYMBOL, Reader::symbol)?,
-            edges: reader.list(EDGE, Reader::edge)?,
+            pack_root: reader.string()?,
+            symbols: reader.list(MIN_SYMBOL, Reader::symbol)?,
+            edges: reader.list(MIN_EDGE, Reader::edge)?,
         };
         reader.finish()?;
         Ok(payload)
@@ -61,11 +62,11 @@ impl Payload {
 }
 
 impl DeltaPayload {
-    /// All that it holds.
+    /// Serializes all fields.
     pub fn to_state(&self) -> Vec<u8> {
         let mut writer = Writer::default();
-        for text in [&self.tool, &self.base_root, &self.new_root] {
-            writer.text(text);
+        for string in [&self.tool, &self.base_root, &self.new_root] {
+            writer.string(string);
         }
         writer.list(&self.removed, Writer::symbol);
         writer.list(&self.added, Writer::symbol);
@@ -76,20 +77,20 @@ impl DeltaPayload {
         writer.finish(DELTA)
     }
 
-    /// What [`DeltaPayload::to_state`] kept.
+    /// Restores what [`DeltaPayload::to_state`] serialized.
     ///
     /// # Errors
-    /// Where the bytes are not of that form.
+    /// The bytes are not a valid state.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
         let mut reader = Reader::new(state, DELTA)?;
         let delta = Self {
-            tool: reader.text()?,
-            base_root: reader.text()?,
-            new_root: reader.text()?,
-            removed: reader.list(SYMBOL, Reader::symbol)?,
-            added: reader.list(SYMBOL, Reader::symbol)?,
-            removed_edges: reader.list(EDGE, Reader::edge)?,
-            added_edges: reader.list(EDGE, Reader::edge)?,
+            tool: reader.string()?,
+            base_root: reader.string()?,
+            new_root: reader.string()?,
+            removed: reader.list(MIN_SYMBOL, Reader::symbol)?,
+            added: reader.list(MIN_SYMBOL, Reader::symbol)?,
+            removed_edges: reader.list(MIN_EDGE, Reader::edge)?,
+            added_edges: reader.list(MIN_EDGE, Reader::edge)?,
             delta_tokens: reader.signed()?,
             full_tokens: reader.signed()?,
         };
@@ -98,11 +99,12 @@ impl DeltaPayload {
     }
 }
 
-/// How many bytes the smallest take.
-const SYMBOL: usize = 14;
-const EDGE: usize = 4;
+/// The minimum size in bytes of a serialized symbol.
+const MIN_SYMBOL: usize = 14;
+/// The minimum size in bytes of a serialized edge.
+const MIN_EDGE: usize = 4;
 
-/// What a symbol has beside its first fields.
+// Flags of a symbol: which optional fields follow.
 const COMPONENTS: u8 = 1;
 const LOCATION: u8 = 2;
 const END: u8 = 4;
@@ -110,21 +112,22 @@ const END: u8 = 4;
 #[derive(Default)]
 struct Writer<'p> {
     body: Vec<u8>,
-    texts: Vec<&'p str>,
-    places: HashMap<&'p str, usize>,
+    /// The distinct strings, and the index of each.
+    strings: Vec<&'p str>,
+    indices: HashMap<&'p str, usize>,
 }
 
 impl<'p> Writer<'p> {
-    fn text(&mut self, text: &'p SharedStr) {
-        let next = self.texts.len();
-        let place = match self.places.entry(text) {
-            Entry::Occupied(place) => *place.get(),
-            Entry::Vacant(place) => {
-                self.texts.push(text);
-                *place.insert(next)
+    fn string(&mut self, string: &'p SharedStr) {
+        let next = self.strings.len();
+        let index = match self.indices.entry(string) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                self.strings.push(string);
+                *entry.insert(next)
             }
         };
-        leb128::write(place as u64, &mut self.body);
+        leb128::write(index as u64, &mut self.body);
     }
 
     fn signed(&mut self, value: i64) {
@@ -143,13 +146,13 @@ impl<'p> Writer<'p> {
     }
 
     fn symbol(&mut self, symbol: &'p Symbol) {
-        self.text(&symbol.qualified_name);
-        self.text(&symbol.kind);
+        self.string(&symbol.qualified_name);
+        self.string(&symbol.kind);
         self.double(symbol.score);
-        self.text(&symbol.provenance);
+        self.string(&symbol.provenance);
         self.signed(symbol.distance);
-        self.text(&symbol.signature);
-        // By their bits, so that a zero keeps its sign.
+        self.string(&symbol.signature);
+        // Compared by their bits, so that -0.0 is kept.
         let components = symbol.components.values();
         let has_components = components.map(f64::to_bits) != [0; 4];
         let end = symbol.location.as_ref().and_then(|location| location.end);
@@ -164,7 +167,7 @@ impl<'p> Writer<'p> {
             }
         }
         if let Some(location) = &symbol.location {
-            self.text(&location.file);
+            self.string(&location.file);
             let (end_line, end_column) = end.unzip();
             let numbers = [Some(location.line), Some(location.column), end_line, end_column];
             for number in numbers.into_iter().flatten() {
@@ -174,21 +177,21 @@ impl<'p> Writer<'p> {
     }
 
     fn edge(&mut self, edge: &'p Edge) {
-        for text in [&edge.source, &edge.target, &edge.edge_type, &edge.status] {
-            self.text(text);
+        for string in [&edge.source, &edge.target, &edge.edge_type, &edge.status] {
+            self.string(string);
         }
     }
 
     fn finish(self, form: &[u8]) -> Vec<u8> {
-        let size: usize = self.texts.iter().map(|text| text.len() + 2).sum();
+        let size: usize = self.strings.iter().map(|string| string.len() + 2).sum();
         let mut out = Vec::with_capacity(form.len() + 10 + size + self.body.len());
         out.extend_from_slice(form);
-        leb128::write(self.texts.len() as u64, &mut out);
-        for text in &self.texts {
-            leb128::write(text.len() as u64, &mut out);
+        leb128::write(self.strings.len() as u64, &mut out);
+        for string in &self.strings {
+            leb128::write(string.len() as u64, &mut out);
         }
-        for text in &self.texts {
-            out.extend_from_slice(text.as_bytes());
+        for string in &self.strings {
+            out.extend_from_slice(string.as_bytes());
         }
         out.extend_from_slice(&self.body);
         out
@@ -198,18 +201,18 @@ impl<'p> Writer<'p> {
 struct Reader<'s> {
     state: &'s [u8],
     at: usize,
-    texts: Vec<SharedStr>,
+    strings: Vec<SharedStr>,
 }
 
 impl<'s> Reader<'s> {
     fn new(state: &'s [u8], form: &[u8]) -> Result<Self, StateError> {
-        let mut reader = Self { state, at: 0, texts: Vec::new() };
+        let mut reader = Self { state, at: 0, strings: Vec::new() };
         if !state.starts_with(form) {
             let form = String::from_utf8_lossy(form);
-            return reader.wrong(format_args!("it does not begin with {form}"));
+            return reader.wrong(format_args!("it does not start with {form}"));
         }
         reader.at = form.len();
-        let count = reader.count("texts", 1)?;
+        let count = reader.count("strings", 1)?;
         let mut lengths = Vec::with_capacity(count);
         for _ in 0..count {
             lengths.push(reader.unsigned()?);
@@ -218,19 +221,19 @@ impl<'s> Reader<'s> {
         let size = lengths.iter().try_fold(0_u64, |size, length| size.checked_add(*length));
         let Some(size) = size.filter(|&size| size <= left).and_then(|s| usize::try_from(s).ok())
         else {
-            return reader.wrong("texts that are longer than what follows");
+            return reader.wrong("the strings are longer than the rest of the state");
         };
-        let Ok(whole) = std::str::from_utf8(&state[reader.at..reader.at + size]) else {
-            return reader.wrong("texts that are not UTF-8");
+        let Ok(joined) = std::str::from_utf8(&state[reader.at..reader.at + size]) else {
+            return reader.wrong("the strings are not valid UTF-8");
         };
         let mut from = 0;
         for length in lengths {
-            // At most `size`, as the sum of all is.
+            // Each length is at most the sum of all, which is `size`.
             let to = from + usize::try_from(length).unwrap_or(size);
-            let Some(text) = whole.get(from..to) else {
-                return reader.wrong("texts that are divided within a character");
+            let Some(string) = joined.get(from..to) else {
+                return reader.wrong("a string ends within a character");
             };
-            reader.texts.push(SharedStr::interned(text));
+            reader.strings.push(SharedStr::interned(string));
             from = to;
         }
         reader.at += size;
@@ -248,7 +251,7 @@ impl<'s> Reader<'s> {
                 self.at += N;
                 Ok(*bytes)
             }
-            None => self.wrong("it ends too early"),
+            None => self.wrong("unexpected end"),
         }
     }
 
@@ -258,9 +261,9 @@ impl<'s> Reader<'s> {
                 self.at = after;
                 Ok(value)
             }
-            Err(leb128::Error::Truncated) => self.wrong("it ends too early"),
-            Err(leb128::Error::TooLarge) => self.wrong("a number beyond 64 bits"),
-            Err(leb128::Error::NotShortest) => self.wrong("a number not in its shortest form"),
+            Err(leb128::Error::Truncated) => self.wrong("unexpected end"),
+            Err(leb128::Error::TooLarge) => self.wrong("a number exceeds 64 bits"),
+            Err(leb128::Error::NotShortest) => self.wrong("a number is not in its shortest form"),
         }
     }
 
@@ -273,37 +276,39 @@ impl<'s> Reader<'s> {
         self.take().map(f64::from_le_bytes)
     }
 
-    /// A number from 1 on.
+    /// Reads a number from 1 on.
     fn number(&mut self) -> Result<u64, StateError> {
         match self.unsigned()? {
-            0 => self.wrong("a line or column 0"),
+            0 => self.wrong("a line or column is 0"),
             number => Ok(number),
         }
     }
 
-    fn text(&mut self) -> Result<SharedStr, StateError> {
+    fn string(&mut self) -> Result<SharedStr, StateError> {
         let index = self.unsigned()?;
-        match usize::try_from(index).ok().and_then(|index| self.texts.get(index)) {
-            Some(text) => Ok(text.clone()),
-            None => self.wrong(format_args!("text {index} of {}", self.texts.len())),
+        match usize::try_from(index).ok().and_then(|index| self.strings.get(index)) {
+            Some(string) => Ok(string.clone()),
+            None => self
+                .wrong(format_args!("string index {index}, but there are {}", self.strings.len())),
         }
     }
 
-    /// How many items follow, each of at least so many bytes.
-    fn count(&mut self, what: &str, least: usize) -> Result<usize, StateError> {
+    /// Reads the number of items that follow, each of at least `min_size` bytes.
+    fn count(&mut self, what: &str, min_size: usize) -> Result<usize, StateError> {
         let count = self.unsigned()?;
         match usize::try_from(count) {
-            Ok(items) if items <= (self.state.len() - self.at) / least => Ok(items),
-            _ => self.wrong(format_args!("{count} {what}, more than what follows can be")),
+            Ok(items) if items <= (self.state.len() - self.at) / min_size => Ok(items),
+            _ => self
+                .wrong(format_args!("{count} {what}, more than the rest of the state can contain")),
         }
     }
 
     fn list<T>(
         &mut self,
-        least: usize,
+        min_size: usize,
         read: impl Fn(&mut Self) -> Result<T, StateError>,
     ) -> Result<Vec<T>, StateError> {
-        let count = self.count("items", least)?;
+        let count = self.count("items", min_size)?;
         let mut items = Vec::with_capacity(count);
         for _ in 0..count {
             items.push(read(self)?);
@@ -313,12 +318,12 @@ impl<'s> Reader<'s> {
 
     fn symbol(&mut self) -> Result<Symbol, StateError> {
         let mut symbol = Symbol {
-            qualified_name: self.text()?,
-            kind: self.text()?,
+            qualified_name: self.string()?,
+            kind: self.string()?,
             score: self.double()?,
-            provenance: self.text()?,
+            provenance: self.string()?,
             distance: self.signed()?,
-            signature: self.text()?,
+            signature: self.string()?,
             ..Symbol::default()
         };
         let [flags] = self.take()?;
@@ -329,31 +334,31 @@ impl<'s> Reader<'s> {
         match flags & !COMPONENTS {
             0 => {}
             LOCATION | 6 => {
-                let (file, line, column) = (self.text()?, self.number()?, self.number()?);
+                let (file, line, column) = (self.string()?, self.number()?, self.number()?);
                 let end = match flags & END {
                     0 => None,
                     _ => Some((self.number()?, self.number()?)),
                 };
                 symbol.location = Some(Box::new(Location { file, line, column, end }));
             }
-            _ => return self.wrong(format_args!("the flags {flags}")),
+            _ => return self.wrong(format_args!("invalid flags {flags}")),
         }
         Ok(symbol)
     }
 
     fn edge(&mut self) -> Result<Edge, StateError> {
         Ok(Edge {
-            source: self.text()?,
-            target: self.text()?,
-            edge_type: self.text()?,
-            status: self.text()?,
+            source: self.string()?,
+            target: self.string()?,
+            edge_type: self.string()?,
+            status: self.string()?,
         })
     }
 
     fn finish(self) -> Result<(), StateError> {
         match self.state.len() - self.at {
             0 => Ok(()),
-            left => self.wrong(format_args!("{left} bytes too many")),
+            left => self.wrong(format_args!("{left} unexpected bytes at the end")),
         }
     }
 }
@@ -403,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_comes_back() {
+    fn every_field_is_restored() {
         for payload in [payload(), Payload::default()] {
             let again = Payload::from_state(&payload.to_state()).unwrap();
             assert_eq!(again, payload);
@@ -416,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_state_is_an_error_or_another_payload() {
+    fn a_changed_state_is_an_error_or_a_valid_payload() {
         for state in [payload().to_state(), delta().to_state()] {
             for end in 0..state.len() {
                 assert!(Payload::from_state(&state[..end]).is_err());
@@ -426,7 +431,7 @@ mod tests {
                 for byte in [0, 1, 0x7F, 0x80, 0xFF, state[at] ^ 1] {
                     let mut changed = state.clone();
                     changed[at] = byte;
-                    // Whatever it is: no panic, and what is read can be kept.
+                    // No panic; a restored value can be serialized again.
                     if let Ok(payload) = Payload::from_state(&changed) {
                         Payload::from_state(&payload.to_state()).unwrap();
                     }
@@ -437,15 +442,18 @@ mod tests {
             }
         }
         let error = Payload::from_state(&[&payload().to_state()[..], b"x"].concat()).unwrap_err();
-        assert!(error.to_string().contains("1 bytes too many"), "{error}");
+        assert!(error.to_string().contains("1 unexpected bytes at the end"), "{error}");
         let error = Payload::from_state(&delta().to_state()).unwrap_err();
-        assert_eq!(error.to_string(), "a damaged state: it does not begin with CWG1P at byte 0");
+        assert_eq!(error.to_string(), "a damaged state: it does not start with CWG1P at byte 0");
     }
 
     #[test]
-    fn counts_do_not_take_memory_that_the_state_has_not() {
+    fn a_count_beyond_the_size_of_the_state_is_an_error() {
         let huge = [PAYLOAD, &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F][..]].concat();
         let error = Payload::from_state(&huge).unwrap_err().to_string();
-        assert!(error.contains("4294967295 texts, more than what follows can be"), "{error}");
+        assert!(
+            error.contains("4294967295 strings, more than the rest of the state can contain"),
+            "{error}"
+        );
     }
 }

@@ -1,12 +1,13 @@
-//! Symbol by symbol: a text whose counts stand at its end. GCF 3.6 section 8.
+//! Encodes a payload symbol by symbol; the counts are in a trailer. GCF 3.6 section 8.
 //!
-//! Invariant: what was written can be read back, whatever comes next. Memory holds ids and names, not
-//! lines.
+//! Invariant: the text so far can always be completed to a valid text. The encoder keeps ids and names in
+//! memory, not lines.
 //!
-//! In a session, what the peer has is named by its id. New ids are taken as they are written, so that
-//! none means two symbols even if the stream never ends; the symbols count as delivered when it does.
+//! In a session, a symbol that the peer has is written as a reference to its id. New ids are assigned when
+//! they are written, so that no id refers to two symbols even if the stream breaks off. The symbols count
+//! as delivered when the stream is closed.
 
-use super::check::{check_edge, check_symbol};
+use super::check::{check_counts, check_edge, check_symbol};
 use super::encode::{
     Dangling, EncodeOptions, write_edge, write_group, write_id, write_label, write_locations,
     write_node,
@@ -21,27 +22,27 @@ use crate::gcf::error::{Code, Error};
 use hashbrown::{HashMap, HashSet};
 use std::time::Duration;
 
-/// How a stream is written.
+/// Options of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// As in `encode`.
+    /// The options of [`encode`](super::encode).
     pub encode: EncodeOptions,
-    /// Whether the counts of the trailer have labels.
+    /// Whether the `counts` of the trailer have labels.
     pub labeled_counts: bool,
 }
 
-/// Writes a payload as it comes. Every method appends to `out` what is to be sent, or nothing.
+/// Encodes a payload incrementally. Each method appends complete lines to `out`; on an error, nothing.
 #[derive(Debug, Clone)]
 pub struct StreamEncoder {
     options: StreamOptions,
     distance: Option<i64>,
-    /// Symbols of each distance, in the order of their first group.
+    /// The number of symbols of each distance, in the order of their first group.
     groups: Vec<(i64, u64)>,
     symbols: u64,
     edges: u64,
     in_edges: bool,
     closed: bool,
-    /// Ids by name; `None` for a name that two symbols share.
+    /// Ids by name; `None` for a name that more than one symbol has.
     names: HashMap<SharedStr, Option<u64>>,
     identities: HashSet<(SharedStr, SharedStr)>,
     locations: Vec<(u64, Box<Location>)>,
@@ -49,7 +50,7 @@ pub struct StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// Begins a text with the tool, counts and root of `payload`.
+    /// Starts a text with the tool, counts and root of `payload`.
     ///
     /// # Errors
     /// `invalid_header_value`, `out_of_range`.
@@ -57,13 +58,13 @@ impl StreamEncoder {
         Self::begin(payload, options, None, out)
     }
 
-    /// Begins a text to a peer with which a session is held. All other methods need the same session.
+    /// Starts a text within a session, which all other methods need too.
     ///
-    /// `now` is the time since any fixed moment. A session that is too old starts over, and the text
-    /// is written in full, without `session=true`.
+    /// `now` is the time since an arbitrary fixed moment. A session that is too old starts over, and the
+    /// text is written in full, without `session=true`.
     ///
     /// # Errors
-    /// As [`StreamEncoder::new`]; then the session is as it was.
+    /// As [`StreamEncoder::new`]; the session is unchanged then.
     pub fn new_in(
         payload: &Payload,
         options: StreamOptions,
@@ -73,7 +74,7 @@ impl StreamEncoder {
     ) -> Result<Self, Error> {
         let mut checked = String::new();
         Self::begin(payload, options, None, &mut checked)?;
-        Self::begin(payload, options, sent.begin(now), out)
+        Self::begin(payload, options, sent.begin_stream(now), out)
     }
 
     fn begin(
@@ -82,7 +83,7 @@ impl StreamEncoder {
         session: Option<Epoch>,
         out: &mut String,
     ) -> Result<Self, Error> {
-        super::check::check_counts(payload)?;
+        check_counts(payload)?;
         let mut header = String::from("GCF profile=graph");
         write_field("tool", &payload.tool, &mut header)?;
         write_count("budget", payload.token_budget, &mut header);
@@ -108,20 +109,20 @@ impl StreamEncoder {
         })
     }
 
-    /// Writes a symbol; `sent` where the text was begun in a session.
+    /// Writes a symbol; `sent` is the session that the text was started in, if any.
     ///
     /// # Errors
-    /// As `encode`; `invalid_line` behind the first edge or the end, and when the session has started
-    /// over meanwhile.
+    /// As [`encode`](super::encode); `invalid_line` after the first edge, after the end, and if the
+    /// session has started over since the text was started.
     pub fn symbol(
         &mut self,
         symbol: &Symbol,
         sent: Option<&mut SentSymbols>,
         out: &mut String,
     ) -> Result<(), Error> {
-        self.refuse_closed()?;
+        self.check_open()?;
         if self.in_edges {
-            let message = "a symbol cannot follow an edge";
+            let message = "a symbol cannot be written after an edge";
             return Err(Error::without_place(Code::InvalidLine, message));
         }
         let index = self.symbols;
@@ -129,15 +130,15 @@ impl StreamEncoder {
         let identity = (SharedStr::from(abbreviated(&symbol.kind)), symbol.qualified_name.clone());
         if self.identities.contains(&identity) {
             let message =
-                format!("{} {} was written", symbol.kind, excerpt(&symbol.qualified_name));
+                format!("duplicate symbol: {} {}", symbol.kind, excerpt(&symbol.qualified_name));
             return Err(Error::without_place(Code::DuplicateSymbol, message));
         }
         let (id, known) = match (self.session, sent) {
             (None, _) => (index, false),
             (Some(epoch), sent) => {
-                let taken = sent.and_then(|sent| sent.take(symbol, epoch));
-                let message = "the session has started over; begin the stream again";
-                taken.ok_or_else(|| Error::without_place(Code::InvalidLine, message))?
+                let assigned = sent.and_then(|sent| sent.assign(symbol, epoch));
+                let message = "the session has started over; start a new stream";
+                assigned.ok_or_else(|| Error::without_place(Code::InvalidLine, message))?
             }
         };
         self.identities.insert(identity);
@@ -161,12 +162,12 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// Writes an edge between symbols that were written.
+    /// Writes an edge between symbols that were written before.
     ///
     /// # Errors
-    /// As `encode`; `invalid_line` behind the end.
+    /// As [`encode`](super::encode); `invalid_line` after the end.
     pub fn edge(&mut self, edge: &Edge, out: &mut String) -> Result<(), Error> {
-        self.refuse_closed()?;
+        self.check_open()?;
         let index = self.edges;
         check_edge(edge, self.options.encode.allow_unicode, || format!("$.edges[{index}]"))?;
         let is_missing = |end: &SharedStr| !self.names.contains_key(end);
@@ -184,23 +185,26 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// The id of the only symbol of a name.
+    /// The id of the only symbol with a name.
     fn end(&self, name: &str) -> Result<u64, Error> {
         match self.names.get(name) {
             Some(Some(id)) => Ok(*id),
             Some(None) => {
-                let message = format!("more than one symbol is called {}", excerpt(name));
+                let message = format!(
+                    "more than one symbol is named {}, so the edge is ambiguous",
+                    excerpt(name)
+                );
                 Err(Error::without_place(Code::DuplicateSymbol, message))
             }
             None => {
-                let message = format!("{} was not written", excerpt(name));
+                let message = format!("no symbol that was written is named {}", excerpt(name));
                 Err(Error::without_place(Code::DanglingEdge, message))
             }
         }
     }
 
-    /// Writes the locations and the trailer; again, nothing. In a session, which `sent` is, the peer
-    /// has its symbols then, at the time `now`.
+    /// Writes the locations and the trailer; if the stream is closed already, nothing. `sent` is the
+    /// session, if any, and the current time; the symbols count as delivered then.
     ///
     /// # Errors
     /// `invalid_loc_line`.
@@ -238,12 +242,13 @@ impl StreamEncoder {
         out.push_str(&text);
         self.closed = true;
         if let (Some(epoch), Some((sent, now))) = (self.session, sent) {
-            sent.end(self.identities.iter().map(|(kind, name)| (kind, name)), epoch, now);
+            sent.end_stream(self.identities.iter().map(|(kind, name)| (kind, name)), epoch, now);
         }
         Ok(())
     }
 
-    fn refuse_closed(&self) -> Result<(), Error> {
+    /// Returns an error if the stream is closed.
+    fn check_open(&self) -> Result<(), Error> {
         if self.closed {
             let message = "the stream is closed";
             return Err(Error::without_place(Code::InvalidLine, message));
@@ -269,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_streamed_is_read() {
+    fn a_streamed_text_decodes_to_the_payload() {
         let options = StreamOptions { labeled_counts: true, ..StreamOptions::default() };
         let mut out = String::new();
         let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
@@ -301,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_with_a_missing_end_is_dropped_whatever_its_other_end_is() {
+    fn an_edge_with_a_missing_end_is_dropped_even_if_the_other_end_is_ambiguous() {
         let encode = EncodeOptions { dangling: Dangling::Drop, ..EncodeOptions::default() };
         let options = StreamOptions { encode, ..StreamOptions::default() };
         let mut out = String::new();
@@ -319,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_streamed_counts_no_edges() {
+    fn an_empty_stream_counts_no_edges() {
         let mut out = String::new();
         let options = StreamOptions::default();
         let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
@@ -328,10 +333,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_a_session_names_what_the_peer_has() {
+    fn a_stream_in_a_session_refers_to_known_symbols() {
         let second = Duration::from_secs(1);
         let (mut sent, mut received) = (SentSymbols::default(), SymbolTable::default());
-        let mut streamed = |sent: &mut SentSymbols, names: &[&str], ends: bool| {
+        let mut streamed = |sent: &mut SentSymbols, names: &[&str], close: bool| {
             let (mut out, options) = (String::new(), StreamOptions::default());
             let payload = Payload::default();
             let mut stream =
@@ -340,7 +345,7 @@ mod tests {
                 stream.symbol(&symbol(name, 0), Some(sent), &mut out).unwrap();
             }
             stream.edge(&Edge::new(names[0], names[0], "calls"), &mut out).unwrap();
-            if ends {
+            if close {
                 stream.close(Some((sent, second)), &mut out).unwrap();
             }
             if let Content::Payload(read) = decode_in(&out, &mut received).unwrap().content {
@@ -352,7 +357,7 @@ mod tests {
         streamed(&mut sent, &["a"], true);
         let text = streamed(&mut sent, &["b", "a"], false);
         assert!(text.contains("session=true\n## targets\n@1 fn b 0.50 lsp\n@0  # prev"), "{text}");
-        // It never ended: b has its id, and is declared again.
+        // The stream was not closed: b keeps its id, and is declared again.
         let text = streamed(&mut sent, &["c", "b"], true);
         assert!(text.contains("@2 fn c 0.50 lsp\n@1 fn b 0.50 lsp\n## edges [?]\n@2<@2"), "{text}");
         let text = streamed(&mut sent, &["b", "c", "a"], true);
@@ -365,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_does_not_go_on_in_another_session() {
+    fn a_stream_cannot_continue_in_another_session() {
         let (mut sent, mut out) = (SentSymbols::default(), String::new());
         let options = StreamOptions::default();
         let mut stream = StreamEncoder::new_in(
@@ -386,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_beyond_the_limit_is_whole_and_the_session_starts_over() {
+    fn a_stream_beyond_the_limit_is_written_in_full_and_the_session_starts_over() {
         let limits = TableLimits { max_ids: 2, ..TableLimits::default() };
         let (mut sent, mut received) = (SentSymbols::new(limits), SymbolTable::new(limits));
         for (names, left) in [(&["a", "b", "c"][..], 0), (&["c", "a"], 2)] {

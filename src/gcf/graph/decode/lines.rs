@@ -32,7 +32,7 @@ impl<'t> Reader<'t, '_> {
         let id = self.new_id(digits)?;
         let symbol = self.symbol([kind, name, score, provenance], distance)?;
         if let Some(table) = self.table {
-            table.check(id, &symbol, line.start)?;
+            table.check_declaration(id, &symbol, line.start)?;
             self.declared.push((id, self.symbols.len()));
         }
         self.push(id, symbol);
