@@ -110,7 +110,8 @@ impl<'t> Reader<'t, '_> {
     pub(super) fn location(&mut self, text: &'t str, line: Line) -> Read<()> {
         self.item_count += 1;
         let wrong = |at, message: String| fault(Code::InvalidLocLine, at, message);
-        let (id, rest) = text.split_once(' ').unwrap_or((text, ""));
+        // An empty rest is a slice of the text too, so that errors can locate it.
+        let (id, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
         let Some(digits) = id.strip_prefix('@') else {
             let found = excerpt(text);
             return wrong(line.start, format!("expected @id file line column, found {found}"));

@@ -163,6 +163,7 @@ impl<'t, 's> Reader<'t, 's> {
         let symbols = self.count_of(header, "symbols")?;
         self.lines.advance()?;
         if let Some(line) = self.lines.peek() {
+            self.unindented(line)?;
             let message = "nothing may follow the header of a text with unchanged=true";
             return fault(Code::TrailingCharacters, line.start, message);
         }
@@ -221,6 +222,7 @@ fn header_string(header: &Header<'_>, name: &str) -> SharedStr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gcf::error::Place;
     use crate::gcf::graph::types::Location;
 
     fn payload(body: &str) -> Result<Payload, Code> {
@@ -274,6 +276,8 @@ mod tests {
             ("\n##! summary symbols=1", Code::CountMismatch),
             ("\n##! summary\n@0 fn a 0.50 x", Code::TrailingCharacters),
             ("unchanged=true\n@0 fn a 0.50 x", Code::TrailingCharacters),
+            ("unchanged=true\n  @0 fn a 0.50 x", Code::InvalidIndent),
+            ("\n##! summary\n  @0 fn a 0.50 x", Code::InvalidIndent),
             ("delta=true\n", Code::MalformedDelta),
             ("delta=true base_root=a new_root=b\n## targets", Code::MalformedDelta),
             ("delta=true base_root=a new_root=b\n## added\n## added", Code::MalformedDelta),
@@ -283,6 +287,16 @@ mod tests {
             assert_eq!(payload(body), Err(code), "{body}");
         }
         assert_eq!(decode("GCF profile=generic\n").unwrap_err().code, Code::WrongProfile);
+    }
+
+    #[test]
+    fn an_incomplete_location_is_an_error_in_its_line() {
+        for line in ["@0", "@0 ", "@0 f", "@0 f 1", "@0 f 1 1 1", "@0 \"f\""] {
+            let text = format!("GCF profile=graph\n@0 fn a 0.50 x\n## loc\n{line}\n");
+            let error = decode(&text).unwrap_err();
+            assert_eq!(error.code, Code::InvalidLocLine, "{line}");
+            assert!(matches!(error.place, Place::Text { line: 4, .. }), "{error}");
+        }
     }
 
     #[test]

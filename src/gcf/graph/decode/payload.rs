@@ -80,6 +80,7 @@ impl<'t> Reader<'t, '_> {
         match self.lines.peek() {
             None => Ok(()),
             Some(line) => {
+                self.unindented(line)?;
                 fault(Code::TrailingCharacters, line.start, "unexpected line after the trailer")
             }
         }
