@@ -3,6 +3,7 @@
 use super::types::{Edge, Payload, Symbol};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
+use crate::text::scan::{self, NotGraphic};
 
 /// An error about the value at `path`.
 #[cold]
@@ -14,31 +15,8 @@ pub(super) fn invalid_value(code: Code, path: String, message: impl Into<String>
 /// and ASCII unless `allow_unicode`.
 pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
     !word.is_empty()
-        && (is_graphic(word.as_bytes())
+        && (!scan::contains::<NotGraphic>(word.as_bytes())
             || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
-}
-
-/// Whether all bytes are printable ASCII other than space; tests eight bytes at a time, of which the
-/// last eight may overlap those before.
-fn is_graphic(bytes: &[u8]) -> bool {
-    let (words, Some(last)) = (bytes.as_chunks::<8>().0, bytes.last_chunk()) else {
-        return bytes.iter().all(u8::is_ascii_graphic);
-    };
-    words.iter().chain([last]).fold(0, |found, word| found | not_graphic(*word)) & HIGH == 0
-}
-
-const fn repeat(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
-
-const HIGH: u64 = repeat(0x80);
-
-/// Sets the highest bit of some byte if any is below U+0021, DEL or not ASCII.
-fn not_graphic(word: [u8; 8]) -> u64 {
-    let bytes = u64::from_ne_bytes(word);
-    let delete = bytes ^ repeat(0x7F);
-    let below = bytes.wrapping_sub(repeat(0x21)) & !bytes;
-    below | (delete.wrapping_sub(repeat(1)) & !delete) | bytes
 }
 
 /// Returns an error for a string that cannot be a field of a line.
