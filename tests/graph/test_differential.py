@@ -206,6 +206,20 @@ def test_a_mutated_text_has_the_same_payload_or_error_as_the_reference(
             assert ours(attempt) == theirs(attempt), attempt
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GCF profile=graph\n@0 fn a 0.50 x\n## loc\n@0\n", ("invalid_loc_line", 4)),
+        ("GCF profile=graph unchanged=true pack_root=x\n\n  a\n", ("invalid_indent", 3)),
+        ("GCF profile=graph\n##! summary symbols=0\n  a\n", ("invalid_indent", 3)),
+    ],
+)
+def test_an_invalid_line_has_the_same_error_as_in_the_reference(
+    text: str, expected: tuple[str, int]
+) -> None:
+    assert ours(text) == theirs(text) == expected
+
+
 @st.composite
 def carried(draw: st.DrawFn) -> gcf.Payload:
     """A payload that GCB can carry."""
