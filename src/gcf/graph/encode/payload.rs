@@ -21,7 +21,8 @@ pub(super) fn sorted_symbols(payload: &Payload, options: EncodeOptions) -> Resul
     check_counts(payload)?;
     let symbols = &payload.symbols;
     let count = u32::try_from(symbols.len()).map_err(|_| {
-        Error::without_place(Code::LimitExceeded, "a payload has at most 2^32 - 1 symbols")
+        let message = format!("expected at most 2^32 - 1 symbols, found {}", symbols.len());
+        Error::without_place(Code::LimitExceeded, message)
     })?;
     let mut keys = Vec::with_capacity(symbols.len());
     for (position, symbol) in (0..count).zip(symbols) {
@@ -63,6 +64,7 @@ fn sorted_edges<'p>(
         let (source, target) = (ids[source as usize], ids[target as usize]);
         lines.push(EdgeLine { source, target, edge });
     }
+    // Stable, so that edges that differ only in their status keep the order of the payload.
     lines.sort_by(|a, b| {
         let ids = (a.source, a.target).cmp(&(b.source, b.target));
         ids.then_with(|| a.edge.edge_type.cmp(&b.edge.edge_type))
