@@ -116,7 +116,9 @@ def test_a_damaged_pickle_is_an_error_with_its_offset(value: Any) -> None:
     for wrong in ("text", None, 1):
         with pytest.raises(TypeError):
             restore(wrong)
-    with pytest.raises(ValueError, match="4294967295 texts, more than what follows can be"):
+    with pytest.raises(
+        ValueError, match="4294967295 strings, more than the rest of the state can contain"
+    ):
         restore(state[:5] + b"\xff\xff\xff\xff\x0f")
 
 
