@@ -473,8 +473,8 @@ impl<'a> Run<'a> {
 
     /// Applies a check to each attestation of each receipt, in the order of the chain.
     fn each_attestation(&self, check: impl Fn(&Policy, &Attested) -> Outcome) -> Outcome {
-        let nobody = Policy::default();
-        let policy = if self.options.strict() { self.policy()? } else { &nobody };
+        let empty = Policy::default();
+        let policy = if self.options.strict() { self.policy()? } else { &empty };
         for receipt in &self.receipts {
             for attested in &receipt.attestations {
                 check(policy, attested).map_err(|failure| failure.at(&*receipt.path))?;

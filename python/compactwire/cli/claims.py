@@ -225,7 +225,7 @@ def _add_new(commands: Commands) -> None:
     parser.add_argument(
         "--message-id", default="message", metavar="ID", help="default: %(default)s"
     )
-    parser.add_argument("--notes", help="anything; nobody verifies it")
+    parser.add_argument("--notes", help="free text; not verified")
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="a folder, new or empty"
     )

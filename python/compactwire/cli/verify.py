@@ -47,7 +47,7 @@ def _run_verify(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        # Nobody was told a verdict, and 1 would be one.
+        # No verdict was written, and exit code 1 would mean one.
         drop_stdout()
         complain(error)
         return _NO_VERDICT
