@@ -87,6 +87,8 @@ pub use resolved::ResolvedPayload;
 pub use respond::{Response, ResponseKind, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};
 pub use session_table::{KnownSymbol, SentState, SentSymbols, SymbolTable, TableLimits};
+#[cfg(feature = "wire")]
+pub(crate) use shared_str::SharedBuffer;
 pub use shared_str::SharedStr;
 pub use state::StateError;
 pub use stream::{StreamEncoder, StreamOptions};

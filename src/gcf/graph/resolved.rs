@@ -1,7 +1,8 @@
 //! Edges resolved to symbols: the positions of the source and target of every edge.
 
 use super::index::Index;
-use super::types::Payload;
+use super::shared_str::DropBatch;
+use super::types::{Edge, Payload, Symbol};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -87,10 +88,27 @@ impl PartialEq for ResolvedPayload {
     }
 }
 
+/// Drops all strings together: one change of the reference count if they share a buffer.
+impl Drop for ResolvedPayload {
+    fn drop(&mut self) {
+        let Payload { symbols, edges, .. } = std::mem::take(&mut self.payload);
+        let mut batch = DropBatch::default();
+        for Edge { source, target, edge_type, status } in edges {
+            for string in [source, target, edge_type, status] {
+                batch.add(string);
+            }
+        }
+        for Symbol { qualified_name, kind, provenance, signature, .. } in symbols {
+            for string in [qualified_name, kind, provenance, signature] {
+                batch.add(string);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gcf::graph::types::{Edge, Symbol};
 
     fn payload(names: &[&str], edges: &[(&str, &str)]) -> Payload {
         let symbol = |name: &&str| Symbol { qualified_name: (*name).into(), ..Symbol::default() };

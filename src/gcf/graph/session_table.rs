@@ -64,6 +64,8 @@ impl Default for Epoch {
     }
 }
 
+/// A symbol of the table. The strings are detached, so that the table does not keep whole payloads in
+/// memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     kind: SharedStr,
@@ -161,7 +163,7 @@ impl SentSymbols {
             let (kind, name) = identity(symbol);
             let key = match self.ids.get_key_value(&KeyRef { kind, name }) {
                 Some((key, _)) => key.clone(),
-                None => Key { kind: kind.into(), name: symbol.qualified_name.clone() },
+                None => Key { kind: kind.into(), name: symbol.qualified_name.detached() },
             };
             self.last.push(key.clone());
             self.ids.insert(key, Entry { id, delivered: true });
@@ -197,7 +199,7 @@ impl SentSymbols {
         let id = self.next;
         self.next += 1;
         if self.ids.len() < self.limits.max_ids {
-            let key = Key { kind: kind.into(), name: symbol.qualified_name.clone() };
+            let key = Key { kind: kind.into(), name: symbol.qualified_name.detached() };
             self.ids.insert(key, Entry { id, delivered: false });
         }
         Some((id, false))
@@ -215,10 +217,11 @@ impl SentSymbols {
         }
         self.last.clear();
         for (kind, name) in symbols {
-            let key = Key { kind: kind.clone(), name: name.clone() };
-            let Some(entry) = self.ids.get_mut(&key) else { return self.start_over() };
+            let Some((key, entry)) = self.ids.get_key_value_mut(&KeyRef { kind, name }) else {
+                return self.start_over();
+            };
             entry.delivered = true;
-            self.last.push(key);
+            self.last.push(key.clone());
         }
         let first = self.times.map_or(now, |(first, _)| first);
         self.times = Some((first, now));

@@ -10,8 +10,9 @@
 //! Invariant: every payload is restored exactly, including values that no codec represents (a NaN score).
 //! Invalid bytes are an error with their position, and take memory proportional to their size at most.
 
-use super::shared_str::SharedStr;
+use super::shared_str::{SharedBuffer, SharedStr};
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol};
+use super::vocabulary;
 use crate::text::leb128;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -226,6 +227,7 @@ impl<'s> Reader<'s> {
         let Ok(joined) = std::str::from_utf8(&state[reader.at..reader.at + size]) else {
             return reader.wrong("the strings are not valid UTF-8");
         };
+        let buffer = SharedBuffer::new(joined, true);
         let mut from = 0;
         for length in lengths {
             // Each length is at most the sum of all, which is `size`.
@@ -233,7 +235,9 @@ impl<'s> Reader<'s> {
             let Some(string) = joined.get(from..to) else {
                 return reader.wrong("a string ends within a character");
             };
-            reader.strings.push(SharedStr::interned(string));
+            let shared = vocabulary::word(string)
+                .map_or_else(|| buffer.slice(from..to), SharedStr::from_static);
+            reader.strings.push(shared);
             from = to;
         }
         reader.at += size;

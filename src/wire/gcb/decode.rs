@@ -1,4 +1,4 @@
-//! The reader: all strings become slices of one shared text.
+//! The reader: names and signatures are slices of one shared buffer.
 //!
 //! Invariant: memory is allocated only for what the bytes that are left can hold.
 
@@ -6,9 +6,10 @@ use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
-use crate::gcf::graph::{Components, Edge, Payload, SharedStr, Symbol};
+use crate::gcf::graph::{Components, Edge, Payload, SharedBuffer, SharedStr, Symbol};
 use crate::text::leb128;
 use hashbrown::HashSet;
+use std::ops::Range;
 
 const SMALLEST_SYMBOL: u64 = 25;
 const SMALLEST_EDGE: u64 = 4;
@@ -45,11 +46,19 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     }
     // The check above bounds the count by the input.
     let capacity = usize::try_from(symbol_count).unwrap_or(0);
-    let mut symbols = Vec::with_capacity(capacity);
+    let (mut symbols, mut ranges) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
     for _ in 0..symbol_count {
-        symbols.push(reader.symbol()?);
+        let (symbol, string_ranges) = reader.symbol()?;
+        symbols.push(symbol);
+        ranges.push(string_ranges);
     }
-    let edges = reader.edges(edge_count, &symbols)?;
+    let strings = std::mem::take(&mut reader.strings);
+    let buffer = SharedBuffer::new(&strings, true);
+    for (symbol, [name, signature]) in symbols.iter_mut().zip(ranges) {
+        symbol.qualified_name = buffer.slice(name);
+        symbol.signature = buffer.slice(signature);
+    }
+    let edges = reader.edges(edge_count, &symbols, &buffer)?;
     if reader.at < bytes.len() {
         let message = format!("{} bytes after the last edge", bytes.len() - reader.at);
         return Err(Error::at(Code::TrailingData, reader.at, message));
@@ -69,24 +78,36 @@ struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
     options: DecodeOptions,
+    /// Names and signatures, concatenated.
+    strings: String,
 }
 
 impl<'b> Reader<'b> {
     fn new(bytes: &'b [u8], options: DecodeOptions) -> Self {
-        Self { bytes, at: 0, options }
+        Self { bytes, at: 0, options, strings: String::new() }
     }
 
-    fn symbol(&mut self) -> Result<Symbol, Error> {
-        Ok(Symbol {
-            qualified_name: self.text()?.into(),
+    /// Reads a symbol. Returns it and the ranges of its name and signature in `strings`.
+    fn symbol(&mut self) -> Result<(Symbol, [Range<usize>; 2]), Error> {
+        let name = self.collect_string()?;
+        let mut symbol = Symbol {
             kind: self.word(KINDS, Code::UnknownKind)?,
             score: self.number()?,
             provenance: self.word(PROVENANCES, Code::UnknownProvenance)?,
             distance: self.byte()?.into(),
-            signature: self.text()?.into(),
-            components: self.components()?,
             ..Symbol::default()
-        })
+        };
+        let signature = self.collect_string()?;
+        symbol.components = self.components()?;
+        Ok((symbol, [name, signature]))
+    }
+
+    /// Reads a string and appends it to `strings`; returns its range there.
+    fn collect_string(&mut self) -> Result<Range<usize>, Error> {
+        let start = self.strings.len();
+        let string = self.text()?;
+        self.strings.push_str(string);
+        Ok(start..self.strings.len())
     }
 
     fn components(&mut self) -> Result<Components, Error> {
@@ -99,12 +120,17 @@ impl<'b> Reader<'b> {
         Ok([self.number()?, self.number()?, self.number()?, self.number()?].into())
     }
 
-    fn edges(&mut self, count: u64, symbols: &[Symbol]) -> Result<Vec<Edge>, Error> {
+    fn edges(
+        &mut self,
+        count: u64,
+        symbols: &[Symbol],
+        buffer: &SharedBuffer<'_>,
+    ) -> Result<Vec<Edge>, Error> {
         let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
         let mut edges = Vec::new();
         for _ in 0..count {
             let at = self.at;
-            let edge = self.edge(symbols)?;
+            let edge = self.edge(symbols, buffer)?;
             let ends = [&*edge.source, &*edge.target];
             let is_shared = |end: &&str| !shared.is_empty() && shared.contains(*end);
             if let Some(end) = ends.into_iter().find(is_shared) {
@@ -116,20 +142,20 @@ impl<'b> Reader<'b> {
         Ok(edges)
     }
 
-    fn edge(&mut self, symbols: &[Symbol]) -> Result<Edge, Error> {
+    fn edge(&mut self, symbols: &[Symbol], buffer: &SharedBuffer<'_>) -> Result<Edge, Error> {
         Ok(Edge {
-            source: self.end(symbols)?,
-            target: self.end(symbols)?,
+            source: self.end(symbols, buffer)?,
+            target: self.end(symbols, buffer)?,
             edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
             status: self.word(STATUSES, Code::UnknownStatus)?,
         })
     }
 
-    fn end(&mut self, symbols: &[Symbol]) -> Result<SharedStr, Error> {
+    fn end(&mut self, symbols: &[Symbol], buffer: &SharedBuffer<'_>) -> Result<SharedStr, Error> {
         let at = self.at;
         let index = self.varint()?;
         let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
-        symbol.map(|symbol| symbol.qualified_name.clone()).ok_or_else(|| {
+        symbol.map(|symbol| buffer.clone_str(&symbol.qualified_name)).ok_or_else(|| {
             let message = format!("the edge goes to symbol {index} of {}", symbols.len());
             Error::at(Code::EdgeIndex, at, message)
         })

@@ -77,8 +77,8 @@ impl<'t> Reader<'t, '_> {
             let message = format!("expected kind name, found {}", excerpt(text));
             return fault(Code::MalformedDelta, line.start, message);
         };
-        let kind = Self::kind(kind);
-        self.removed.push(Symbol { qualified_name: name.into(), kind, ..Symbol::default() });
+        let kind = self.kind(kind);
+        self.removed.push(Symbol { qualified_name: self.shared(name), kind, ..Symbol::default() });
         Ok(())
     }
 
@@ -118,9 +118,9 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::MalformedDelta, line.start, message);
         };
         Ok(Edge {
-            source: source.into(),
-            target: target.into(),
-            edge_type: Self::word(vocabulary::edge_type, edge_type),
+            source: self.shared(source),
+            target: self.shared(target),
+            edge_type: self.word(vocabulary::edge_type, edge_type),
             status: SharedStr::default(),
         })
     }

@@ -11,7 +11,7 @@ use super::Reader;
 use super::section::Section;
 use crate::gcf::error::Read;
 use crate::gcf::graph::score;
-use crate::gcf::graph::shared_str::SharedStr;
+use crate::gcf::graph::shared_str::{SharedBuffer, SharedStr};
 use crate::gcf::graph::types::{Edge, Symbol};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::graph::vocabulary::expanded;
@@ -68,13 +68,13 @@ impl Reader<'_, '_> {
             _ => score::read(&self.text[score_at..provenance_at - 1], score_at).ok()?,
         };
         let symbol = Symbol {
-            qualified_name: self.text[name_at..score_at - 1].into(),
+            qualified_name: self.buffer.slice(name_at..score_at - 1),
             kind: self
                 .kind_cache
-                .get(self.text, kind_at..name_at - 1, |kind| vocabulary::kind(expanded(kind))),
+                .get(&self.buffer, kind_at..name_at - 1, |kind| vocabulary::kind(expanded(kind))),
             score,
             provenance: self.word_cache.get(
-                self.text,
+                &self.buffer,
                 provenance_at..next - 1,
                 vocabulary::provenance,
             ),
@@ -110,15 +110,15 @@ impl Reader<'_, '_> {
         };
         let (target, source) = (self.ids.index(target)?, self.ids.index(source)?);
         let edge = Edge {
-            target: self.symbols[target].qualified_name.clone(),
-            source: self.symbols[source].qualified_name.clone(),
+            target: self.buffer.clone_str(&self.symbols[target].qualified_name),
+            source: self.buffer.clone_str(&self.symbols[source].qualified_name),
             edge_type: self.word_cache.get(
-                self.text,
+                &self.buffer,
                 type_at..after_type - 1,
                 vocabulary::edge_type,
             ),
             status: match status_at {
-                Some(at) => self.word_cache.get(self.text, at..next - 1, vocabulary::status),
+                Some(at) => self.word_cache.get(&self.buffer, at..next - 1, vocabulary::status),
                 None => SharedStr::default(),
             },
         };
@@ -147,23 +147,27 @@ fn number(bytes: &[u8], at: usize) -> Option<(usize, u64)> {
 pub(crate) struct WordCache([(u128, SharedStr); 32]);
 
 impl WordCache {
-    /// The string of a word: a static one if the word is `known`, otherwise a copy, shared while cached.
+    /// The string of a word: a static one if the word is `known`, otherwise a slice of the buffer.
     #[inline]
     fn get(
         &mut self,
-        text: &str,
+        buffer: &SharedBuffer<'_>,
         word: Range<usize>,
         known: impl Fn(&str) -> Option<&'static str>,
     ) -> SharedStr {
-        let make = |word: &str| known(word).map_or_else(|| word.into(), SharedStr::from_static);
-        let Some(key) = key(text.as_bytes(), &word) else { return make(&text[word]) };
+        let text = buffer.text();
+        let make = |word: Range<usize>| match known(&text[word.clone()]) {
+            Some(word) => SharedStr::from_static(word),
+            None => buffer.slice(word),
+        };
+        let Some(key) = key(text.as_bytes(), &word) else { return make(word) };
         #[expect(clippy::cast_possible_truncation, reason = "the halves are combined")]
         let mixed = ((key >> 64) as u64 ^ key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (cached_key, cached) = &mut self.0[(mixed >> 59) as usize];
         if *cached_key != key {
-            (*cached_key, *cached) = (key, make(&text[word]));
+            (*cached_key, *cached) = (key, make(word));
         }
-        cached.clone()
+        buffer.clone_str(cached)
     }
 }
 

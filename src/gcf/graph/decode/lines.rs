@@ -43,10 +43,10 @@ impl<'t> Reader<'t, '_> {
     pub(super) fn symbol(&mut self, fields: [&'t str; 4], distance: i64) -> Read<Symbol> {
         let [kind, name, score, provenance] = fields;
         Ok(Symbol {
-            qualified_name: name.into(),
-            kind: Self::kind(kind),
+            qualified_name: self.shared(name),
+            kind: self.kind(kind),
             score: score::read(score, self.at(score))?,
-            provenance: Self::word(vocabulary::provenance, provenance),
+            provenance: self.word(vocabulary::provenance, provenance),
             distance,
             ..Symbol::default()
         })
@@ -85,8 +85,8 @@ impl<'t> Reader<'t, '_> {
         let edge = Edge {
             target: self.end(target)?,
             source: self.end(source)?,
-            edge_type: Self::word(vocabulary::edge_type, edge_type),
-            status: Self::word(vocabulary::status, status),
+            edge_type: self.word(vocabulary::edge_type, edge_type),
+            status: self.word(vocabulary::status, status),
         };
         self.edges.push(edge);
         Ok(())
@@ -103,7 +103,7 @@ impl<'t> Reader<'t, '_> {
             let message = format!("no symbol before this line has the id @{}", excerpt(digits));
             return fault(Code::UnknownEdgeReference, self.at(word), message);
         };
-        Ok(self.symbols[index].qualified_name.clone())
+        Ok(self.buffer.clone_str(&self.symbols[index].qualified_name))
     }
 
     /// Parses `@id file line column`, optionally followed by line and column of the end.
@@ -132,7 +132,7 @@ impl<'t> Reader<'t, '_> {
             if file.is_empty() || !file.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return wrong(at, format!("the file {} must be quoted", excerpt(file)));
             }
-            (file.into(), rest)
+            (self.shared(file), rest)
         };
         let (count, numbers) = fields::<4>(rest);
         if !matches!(count, 2 | 4) || !rest.starts_with(' ') {

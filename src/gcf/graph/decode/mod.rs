@@ -14,7 +14,7 @@ mod payload;
 mod section;
 
 use super::session_table::SymbolTable;
-use super::shared_str::SharedStr;
+use super::shared_str::{SharedBuffer, SharedStr};
 use super::types::{DeltaPayload, Edge, Payload, Symbol};
 use super::vocabulary;
 use super::vocabulary::expanded;
@@ -77,11 +77,12 @@ pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> 
     if let Content::Payload(payload) = &decoded.content {
         table.commit(declared.into_iter().map(|(id, index)| {
             let symbol = &payload.symbols[index];
+            // The table must not keep the text in memory.
             let known = Symbol {
-                qualified_name: symbol.qualified_name.clone(),
-                kind: symbol.kind.clone(),
+                qualified_name: symbol.qualified_name.detached(),
+                kind: symbol.kind.detached(),
                 score: symbol.score,
-                provenance: symbol.provenance.clone(),
+                provenance: symbol.provenance.detached(),
                 ..Symbol::default()
             };
             (id, known)
@@ -95,6 +96,9 @@ type Declared = Vec<(u64, usize)>;
 
 struct Reader<'t, 's> {
     text: &'t str,
+    // The strings of the payload are slices of this copy of the text. Those of a delta are copies, as
+    // they become part of another payload.
+    buffer: SharedBuffer<'t>,
     // Kinds have a cache of their own because the text abbreviates them.
     kind_cache: WordCache,
     word_cache: WordCache,
@@ -129,6 +133,7 @@ impl<'t, 's> Reader<'t, 's> {
         let is = |name| header.get(name) == Some("true");
         let mut reader = Self {
             text,
+            buffer: SharedBuffer::new(text, !is("delta")),
             kind_cache: WordCache::default(),
             word_cache: WordCache::default(),
             lines,
@@ -199,13 +204,19 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     /// The kind that a line names, usually by its abbreviation.
-    fn kind(word: &str) -> SharedStr {
-        Self::word(vocabulary::kind, expanded(word))
+    fn kind(&self, word: &str) -> SharedStr {
+        self.word(vocabulary::kind, expanded(word))
     }
 
-    /// A static string if the word is in the vocabulary, otherwise a copy.
-    fn word(known: impl FnOnce(&str) -> Option<&'static str>, word: &str) -> SharedStr {
-        known(word).map_or_else(|| word.into(), SharedStr::from_static)
+    /// A static string if the word is in the vocabulary, otherwise a slice of the buffer.
+    fn word(&self, known: impl FnOnce(&str) -> Option<&'static str>, word: &str) -> SharedStr {
+        known(word).map_or_else(|| self.shared(word), SharedStr::from_static)
+    }
+
+    /// The shared string of a slice of the text.
+    fn shared(&self, part: &str) -> SharedStr {
+        let at = self.at(part);
+        self.buffer.slice(at..at + part.len())
     }
 
     /// The byte offset of a slice of the text.
