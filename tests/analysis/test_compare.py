@@ -100,10 +100,10 @@ def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
         (object(), TypeError, "object is nothing to compare"),
         (b"x", TypeError, "bytes is nothing to compare"),
         ({1, 2}, TypeError, "set is nothing to compare"),
-        ({"a": {1}}, cw.GcfError, r"set has no form.*\$\.a"),
+        ({"a": {1}}, cw.GcfError, r"set is not a JSON type.*\$\.a"),
         ({1: "a"}, cw.GcfError, "keys must be str"),
         ([math.nan], cw.GcfError, "NaN"),
-        ([0, analysis.Corpus({})], cw.GcfError, "Corpus has no form"),
+        ([0, analysis.Corpus({})], cw.GcfError, "Corpus is not a JSON type"),
         (analysis.Corpus({}), ValueError, "the corpus is empty"),
         (
             need("pandas", "").DataFrame(),

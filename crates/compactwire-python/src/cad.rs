@@ -1,16 +1,17 @@
 //! `compactwire.cad`: documents as dicts, text and bytes.
 
-mod objects;
 mod stream;
 
 use super::args::{Input, Size};
 use super::detached;
 use super::errors::{Error, Result};
-use super::walk;
+use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
+use crate::value::read;
+use crate::value::read::DocumentSource;
 use compactwire::cad::{self as core, Dialect, Document, Options};
-use objects::{Objects, Pause, PyValue};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use std::ffi::CString;
 
@@ -55,7 +56,7 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
         let text = text.json_text()?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))
     } else {
-        core::read_json(PyValue(doc.clone()), lossy)
+        core::read_json(source(doc), lossy)
     };
     Ok(read?)
 }
@@ -67,25 +68,42 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
         let text = text.json_text()?;
         detached(py, text.len(), || core::read_json_text_kept(text))
     } else {
-        let value = walk::value(doc, "document").map_err(|error| invalid_document(py, &error))?;
+        let value = read::value_or(doc, "document", |path, message, _| {
+            core::DocumentError::new(path, message).into()
+        })?;
         core::read_json_kept(value)
     };
     Ok(read?)
 }
 
-/// What JSON does not have is a mistake of the document.
-fn invalid_document(py: Python<'_>, error: &PyErr) -> core::DocumentError {
-    let text = error.value(py).to_string();
-    let (path, message) = text.split_once(": ").unwrap_or(("document", &text));
-    core::DocumentError::new(path, message)
+/// The names of the format, each as one `str` for the life of the process: a lookup in a dict, or a
+/// new key of one, needs no new string.
+fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
+    static NAMES: PyOnceLock<Vocabulary> = PyOnceLock::new();
+    NAMES.get_or_init(py, || {
+        core::names().map(|name| (name, PyString::intern(py, name).unbind())).collect()
+    })
+}
+
+/// A Python object to read a document from.
+fn source<'py>(object: &Bound<'py, PyAny>) -> DocumentSource<'py> {
+    DocumentSource { object: object.clone(), names: vocabulary(object.py()) }
+}
+
+/// A builder for the dicts of documents.
+fn builder(py: Python<'_>) -> ObjectBuilder<'_> {
+    ObjectBuilder::with_vocabulary(py, vocabulary(py))
 }
 
 /// A document as a dict.
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {
-    let _pause = Pause::new(py, document.nodes.len())?;
-    let mut objects = Objects::new(py);
-    core::emit_document(document, &mut objects)?;
-    Ok(objects.finish())
+    let mut builder = builder(py);
+    // A node is two or three dicts. No Python code runs while they are built.
+    let pause = CollectorPause::new(py, document.nodes.len().saturating_mul(2));
+    let built = core::emit_document(document, &mut builder);
+    drop(pause);
+    built?;
+    Ok(builder.finish())
 }
 
 /// Decode compact text.
@@ -303,7 +321,7 @@ fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<B
 fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
-    let mut objects = Objects::new(py);
+    let mut objects = builder(py);
     core::emit_hybrid(&document, &mut objects)??;
     Ok(objects.finish())
 }
@@ -336,7 +354,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         let text = text.json_text()?;
         detached(py, text.len(), || core::read_hybrid_text(text))
     } else {
-        core::read_hybrid(PyValue(obj.clone()))
+        core::read_hybrid(source(obj))
     };
     dict(py, &read?)
 }
@@ -475,7 +493,7 @@ fn rest<'py>(
     sections: &core::Sections,
     id: impl Fn(usize) -> u64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut objects = Objects::new(py);
+    let mut objects = builder(py);
     core::emit_without_nodes(sections, id, &mut objects)?;
     Ok(objects.finish().cast_into::<PyDict>()?)
 }

@@ -23,7 +23,7 @@ mod request;
 mod response;
 mod session;
 mod tool_call;
-mod walk;
+mod value;
 mod wire;
 
 use pyo3::exceptions::PyMemoryError;

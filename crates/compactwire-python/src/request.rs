@@ -2,7 +2,8 @@
 
 use super::args::{self, utf8};
 use super::record::{self, Names, Record, returned_by_value};
-use super::walk;
+use crate::value;
+use crate::value::read;
 use compactwire::json::{self, Escape};
 use compactwire::session;
 use compactwire::value::Value;
@@ -86,7 +87,7 @@ impl Request {
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.tools[..] {
             [] => Ok(py.None().into_bound(py)),
-            [tool] => walk::parse(py, tool),
+            [tool] => value::parse(py, tool),
             _ => PyList::new(py, self.objects(py)?)?.into_bound_py_any(py),
         }
     }
@@ -106,7 +107,7 @@ impl Request {
     /// The arguments.
     #[getter]
     fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        walk::parse(py, &self.args)
+        value::parse(py, &self.args)
     }
 
     /// The whole conversation; None if the request has no context.
@@ -142,7 +143,7 @@ impl Request {
     }
 
     fn objects<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.tools.iter().map(|tool| walk::parse(py, tool)).collect()
+        self.tools.iter().map(|tool| value::parse(py, tool)).collect()
     }
 
     /// The parts that decide whether two requests are equal, as canonical JSON.
@@ -170,7 +171,7 @@ fn spelled(value: &Value<'_>) -> String {
 
 /// The canonical JSON of a Python object, or `null` if there is no object.
 pub(super) fn canonical(object: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<String> {
-    let value = object.map_or(Ok(Value::Null), |object| walk::value(object, field))?;
+    let value = object.map_or(Ok(Value::Null), |object| read::value(object, field))?;
     Ok(spelled(&value))
 }
 

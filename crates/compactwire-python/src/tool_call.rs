@@ -8,7 +8,8 @@ use super::message::DEFAULT_MAX_SIZE;
 use super::record::{Names, Record, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
-use super::walk;
+use crate::value;
+use crate::value::read;
 use compactwire::compact::{self, DecodeOptions, EncodeOptions, Format, Protocol};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
@@ -75,7 +76,7 @@ impl ToolCall {
             utf8(text, field)?;
             PyResult::Ok(text.clone().unbind())
         };
-        walk::value(&arguments, "arguments")?;
+        read::value(&arguments, "arguments")?;
         Ok(Self {
             name: text(name, "name")?,
             arguments: arguments.unbind(),
@@ -218,7 +219,7 @@ pub(super) fn encode_tool_call<'py>(
     let context = context.map(|context| utf8(context, "context")).transpose()?;
     let call = compact::ToolCall {
         name: utf8(args::text(name, "name")?, "name")?.into(),
-        arguments: walk::value(arguments, "arguments")?,
+        arguments: read::value(arguments, "arguments")?,
         context: context.map(Cow::Borrowed),
     };
     let bytes = context.map_or(0, str::len);
@@ -266,7 +267,7 @@ pub(super) fn decode_tool_call<'py>(
     let compact::ToolCall { name, arguments, context } = call;
     Ok(ToolCall {
         name: PyString::new(py, &name).unbind(),
-        arguments: walk::object(py, &arguments)?.unbind(),
+        arguments: value::object(py, &arguments)?.unbind(),
         context: context.map(|text| PyString::new(py, &text).unbind()),
         format: Some(opened.format()),
     })

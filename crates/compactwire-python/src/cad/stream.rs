@@ -2,9 +2,8 @@
 
 use super::super::args::{Input, Size, utf8_with_surrogates};
 use super::super::errors::{Result, os_error};
-use super::super::walk;
-use super::objects::Objects;
-use super::{dialect, rest};
+use super::{builder, dialect, rest};
+use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -164,7 +163,7 @@ impl CompactIterator {
                 Err(error.into())
             }
             Ok(Some(node)) => {
-                let mut objects = Objects::new(py);
+                let mut objects = builder(py);
                 cad::emit_node(&node, |node| stream.id(node), &mut objects)?;
                 Ok(Some(Next::Item(pair(py, "node", objects.finish())?)))
             }
@@ -179,7 +178,7 @@ impl CompactIterator {
                         drop(guard);
                         let item = PyDict::new(py);
                         item.set_item("pointer", extra.pointer)?;
-                        item.set_item("value", walk::object(py, &extra.value)?)?;
+                        item.set_item("value", value::object(py, &extra.value)?)?;
                         return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
                     }
                     Ok(None) => {}

@@ -2,8 +2,9 @@
 
 use super::super::args::{Input, natural};
 use super::super::errors::Result;
-use super::super::walk;
 use super::arguments::{iterate, path, text};
+use crate::value;
+use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,7 +61,7 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
 #[pyo3(signature = (path, value, /))]
 pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
     let (py, file) = (value.py(), self::path(path, "path")?);
-    let value = walk::value(value, "value")?;
+    let value = read::value(value, "value")?;
     Ok(py.detach(|| claims::write_json(&file, &value))?)
 }
 
@@ -85,7 +86,7 @@ pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> R
 #[pyfunction]
 #[pyo3(signature = (value, /))]
 pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    let text = claims::canonical_json(&walk::value(value, "value")?);
+    let text = claims::canonical_json(&read::value(value, "value")?);
     Ok(PyBytes::new(value.py(), text.as_bytes()))
 }
 
@@ -117,7 +118,7 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
     } else {
         claims::parse_json(Input::new(data)?.bytes()?)
     };
-    Ok(walk::object(py, &value?)?)
+    Ok(value::object(py, &value?)?)
 }
 
 /// Estimate the number of tokens of a text: a quarter of its bytes, rounded half to even.

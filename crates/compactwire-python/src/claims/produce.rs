@@ -2,9 +2,10 @@
 
 use super::super::args::boolean;
 use super::super::errors::{Result, invalid_path};
-use super::super::walk;
 use super::arguments::{entries, iterate, optional_text, path, text};
 use super::key::with_key;
+use crate::value;
+use crate::value::read;
 use compactwire::claims::{self, Item, Scope, Signing};
 use compactwire::excerpt::excerpt;
 use compactwire::value::Value;
@@ -131,8 +132,8 @@ pub(super) fn make_receipt<'py>(
     parent: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
     let py = manifest.py();
-    let manifest = walk::value(manifest, "manifest")?;
-    let parent = parent.map(|parent| walk::value(parent, "parent")).transpose()?;
+    let manifest = read::value(manifest, "manifest")?;
+    let parent = parent.map(|parent| read::value(parent, "parent")).transpose()?;
     let made = claims::make_receipt(&manifest, parent.as_ref());
     Ok(dict(py, &made?)?)
 }
@@ -194,7 +195,7 @@ pub(super) fn sign_receipt<'py>(
         scope: scope.map_or(Ok(Scope::Spec), self::scope)?,
         add: add.map_or(Ok(false), |add| boolean(add, "add"))?,
     };
-    let value = walk::value(receipt, "receipt")?;
+    let value = read::value(receipt, "receipt")?;
     let signed = with_key(key, |key| claims::sign_receipt(&value, key, &signing))?;
     dict(receipt.py(), &signed)
 }
@@ -239,7 +240,7 @@ pub(super) fn write_receipt(
     receipt: &Bound<'_, PyAny>,
 ) -> Result<PathString> {
     let (py, folder) = (receipt.py(), path(folder, "folder")?);
-    let value = walk::value(receipt, "receipt")?;
+    let value = read::value(receipt, "receipt")?;
     let written = py.detach(|| claims::write_receipt(&folder, &value));
     Ok(written.map(PathString)?)
 }
@@ -291,8 +292,8 @@ pub(super) fn merkle_attestation<'py>(
     let validator = optional_text(validator_id, "validator_id")?;
     let build = optional_text(build_id, "build_id")?;
     let receipts = iterate(chain, "chain", "receipts")?.zip(0..);
-    let receipts = receipts.map(|(receipt, at)| walk::value(&receipt?, &format!("chain[{at}]")));
-    let receipts = receipts.collect::<PyResult<Vec<_>>>()?;
+    let receipts = receipts.map(|(receipt, at)| read::value(&receipt?, &format!("chain[{at}]")));
+    let receipts = receipts.collect::<Result<Vec<_>>>()?;
     let made = with_key(key, |key| {
         claims::merkle_attestation(&receipts, key, validator.as_deref(), build.as_deref())
     });
@@ -323,7 +324,7 @@ pub(super) fn merkle_attestation<'py>(
 #[pyfunction]
 #[pyo3(signature = (attestation, /))]
 pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> Result<bool> {
-    let value = walk::value(attestation, "attestation")?;
+    let value = read::value(attestation, "attestation")?;
     let verified = claims::verify_merkle_signature(&value);
     Ok(verified?)
 }
@@ -366,7 +367,7 @@ pub(super) fn make_claim<'py>(
 ) -> Result<Bound<'py, PyDict>> {
     let (py, folder) = (manifest.py(), path(bundle_dir, "bundle_dir")?);
     let notes = optional_text(notes, "notes")?;
-    let manifest = walk::value(manifest, "manifest")?;
+    let manifest = read::value(manifest, "manifest")?;
     let components = match components {
         None => DEFAULT_COMPONENTS.map(|(name, included)| (name.to_owned(), included)).to_vec(),
         Some(given) => {
@@ -413,11 +414,11 @@ const DEFAULT_COMPONENTS: [(&str, bool); 4] =
 pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     let py = entries.py();
     let entries = iterate(entries, "entries", "dict")?.zip(0..);
-    let entries = entries.map(|(entry, at)| walk::value(&entry?, &format!("entries[{at}]")));
-    let made = claims::make_trust_policy(entries.collect::<PyResult<Vec<_>>>()?);
+    let entries = entries.map(|(entry, at)| read::value(&entry?, &format!("entries[{at}]")));
+    let made = claims::make_trust_policy(entries.collect::<Result<Vec<_>>>()?);
     Ok(dict(py, &made?)?)
 }
 
 fn dict<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyDict>> {
-    Ok(walk::object(py, value)?.cast_into()?)
+    Ok(value::object(py, value)?.cast_into()?)
 }

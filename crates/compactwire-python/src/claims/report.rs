@@ -1,8 +1,8 @@
 //! `compactwire.ClaimReport`, `Check` and `Problem`.
 
 use super::super::errors::claim_rejected;
-use super::super::walk;
 use crate::record::{Frozen, Names, Record, returned_by_value};
+use crate::value;
 use compactwire::claims::{CHECKS, Report, Status};
 use compactwire::value::Value;
 use pyo3::exceptions::PyValueError;
@@ -30,7 +30,7 @@ impl ClaimReport {
 
     /// A member of the JSON form of the report.
     fn member<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        walk::object(py, self.core.to_value().get(name).unwrap_or(&Value::Null))
+        value::object(py, self.core.to_value().get(name).unwrap_or(&Value::Null))
     }
 }
 
@@ -130,7 +130,7 @@ impl ClaimReport {
 
     /// Return the report as dict, list, str, int, float, bool and None.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        Ok(walk::object(py, &self.core.to_value())?.cast_into()?)
+        Ok(value::object(py, &self.core.to_value())?.cast_into()?)
     }
 
     /// Return the report as canonical JSON with a final line feed.

@@ -3,13 +3,14 @@
 use crate::args::{Input, lone_surrogate};
 use crate::errors::{self, Result};
 use crate::record::{Names, Record, returned_by_value};
+use crate::value::read::{Kind, class_name, kind};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -660,26 +661,24 @@ pub(super) fn scalar_at(
 ) -> Result<Scalar> {
     let invalid =
         |code, message: &str| Error::without_place(code, format!("{}: {message}", place())).into();
-    Ok(if value.is_none() {
-        Scalar::Null
-    } else if let Ok(value) = value.cast::<PyBool>() {
-        Scalar::Bool(value.is_true())
-    } else if let Ok(value) = value.cast::<PyInt>() {
-        let Ok(value) = value.extract() else {
+    Ok(match kind(value) {
+        Kind::Null => Scalar::Null,
+        Kind::Bool(value) => Scalar::Bool(value),
+        Kind::Int(value) => Scalar::Int(value),
+        Kind::BigInt(_) => {
             let message = "an int beyond -2^63 to 2^63 - 1; write it as text";
             return Err(invalid(Code::OutOfRange, message));
-        };
-        Scalar::Int(value)
-    } else if let Ok(value) = value.cast::<PyFloat>() {
-        Scalar::Float(value.value())
-    } else if let Ok(text) = value.cast::<PyString>() {
-        let Ok(plain) = text.to_str() else {
-            return Err(invalid(Code::InvalidSurrogate, &lone_surrogate(text)));
-        };
-        Scalar::String(plain.into())
-    } else {
-        let found = value.get_type().name()?;
-        return Err(invalid(Code::UnsupportedType, &format!("a value is a scalar, not {found}")));
+        }
+        Kind::Float(value) => Scalar::Float(value),
+        Kind::String(text) => match text.to_str() {
+            Ok(plain) => Scalar::String(plain.into()),
+            Err(_) => return Err(invalid(Code::InvalidSurrogate, &lone_surrogate(text))),
+        },
+        Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Other => {
+            let found = class_name(&value.get_type());
+            let message = format!("a value is a scalar, not {found}");
+            return Err(invalid(Code::UnsupportedType, &message));
+        }
     })
 }
 

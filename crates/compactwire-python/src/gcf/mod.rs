@@ -1,21 +1,22 @@
 //! `gcf.dumps`, `gcf.loads` and related functions.
 
 mod keyed;
-mod objects;
 mod rows;
 mod stream;
-mod walk;
+mod tree;
 
 use super::args::Input;
 use super::{detached, make_str};
 use crate::errors::{Result, os_error};
+use crate::value::build::ObjectBuilder;
+use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Limits};
 use compactwire::json::Escape;
-use objects::Objects;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::path::PathBuf;
+use tree::TreeTarget;
 
 pub(super) use keyed::KeyedSet;
 
@@ -110,18 +111,18 @@ fn encode(
     default: Option<&Bound<'_, PyAny>>,
     options: &EncodeOptions,
 ) -> PyResult<String> {
-    if walk::LOCKED {
+    if read_fast::LOCKED {
         let bump = Bump::new();
         let mut builder = Builder::new(&bump, options.limits);
-        // SAFETY: until the text is written, nothing below calls Python or lets go of a reference;
-        // when the walk gives up or fails, the builder is dropped, which knows no objects.
-        if let walk::Quick::Done = unsafe { walk::quick(obj, &mut builder) }? {
+        // SAFETY: until the text is written, nothing below calls Python or drops a reference; an
+        // incomplete builder is dropped, and owns no objects.
+        if unsafe { read_fast::read(obj, &mut builder) }? {
             return Ok(gcf::write(&builder.finish(), options));
         }
     }
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
-    walk::careful(obj, &mut builder, default, options.limits)?;
+    read::emit(obj, default, &mut TreeTarget(&mut builder))?;
     Ok(gcf::write(&builder.finish(), options))
 }
 
@@ -156,7 +157,7 @@ pub(super) fn loads<'py>(text: &Bound<'py, PyAny>, max_depth: usize) -> Result<B
 }
 
 fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py, PyAny>> {
-    let mut objects = Objects::new(py);
+    let mut objects = ObjectBuilder::new(py);
     gcf::read(text, limits, &mut objects)?;
     Ok(objects.finish())
 }

@@ -1,9 +1,9 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
-use super::objects::Objects;
 use super::{MAX_DEPTH, limits, path_of};
 use crate::args::utf8_with_surrogates;
 use crate::errors::{Result, os_error};
+use crate::value::build::ObjectBuilder;
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{Code, Error};
@@ -151,7 +151,7 @@ impl Reader {
     /// Reads the rows that are there.
     fn read(&mut self, py: Python<'_>) -> Result<Status> {
         let (ready, path) = (&mut self.ready, &self.path);
-        let mut each = |objects: &mut Objects<'_>, event: Event| {
+        let mut each = |objects: &mut ObjectBuilder<'_>, event: Event| {
             match (event, objects.take()) {
                 (Event::Incomplete, _) => objects.clear(),
                 (Event::Row, Some(row)) => ready.push_back(row.unbind()),
@@ -170,7 +170,7 @@ impl Reader {
             }
             Ok(())
         };
-        Ok(self.rows.read(&mut Objects::new(py), &mut each)?)
+        Ok(self.rows.read(&mut ObjectBuilder::new(py), &mut each)?)
     }
 
     fn feed(&mut self, py: Python<'_>) -> PyResult<()> {

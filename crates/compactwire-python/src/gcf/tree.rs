@@ -1,0 +1,92 @@
+//! The tree that the GCF encoder writes, as a target of the checked reader.
+
+use crate::errors::{Error, Result};
+use crate::value::read::{Invalid, Target, class_name};
+use compactwire::gcf::{Builder, Code, Node, out_of_range_message};
+use compactwire::walk::Sink;
+use pyo3::prelude::*;
+
+/// Builds a tree, which copies all strings.
+pub(super) struct TreeTarget<'b, 'a>(pub(super) &'b mut Builder<'a>);
+
+impl Sink for TreeTarget<'_, '_> {
+    type Error = Error;
+
+    fn null(&mut self) -> Result<()> {
+        self.0.push(Node::Null);
+        Ok(())
+    }
+
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.0.push(Node::Bool(value));
+        Ok(())
+    }
+
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.0.push(Node::Int(value));
+        Ok(())
+    }
+
+    fn big_int(&mut self, digits: &str) -> Result<()> {
+        Err(self.0.error(Code::OutOfRange, out_of_range_message(digits)).into())
+    }
+
+    fn float(&mut self, value: f64) -> Result<()> {
+        Ok(self.0.push_float(value)?)
+    }
+
+    fn string(&mut self, text: &str) -> Result<()> {
+        self.0.push_copy(text);
+        Ok(())
+    }
+
+    fn begin_array(&mut self) -> Result<()> {
+        Ok(self.0.begin(false)?)
+    }
+
+    fn end_array(&mut self) -> Result<()> {
+        Ok(self.0.end()?)
+    }
+
+    fn begin_object(&mut self) -> Result<()> {
+        Ok(self.0.begin(true)?)
+    }
+
+    fn key(&mut self, key: &str) -> Result<()> {
+        self.0.push_key_copy(key);
+        Ok(())
+    }
+
+    fn end_object(&mut self) -> Result<()> {
+        Ok(self.0.end()?)
+    }
+}
+
+impl Target for TreeTarget<'_, '_> {
+    fn invalid(&self, invalid: Invalid<'_, '_>) -> Error {
+        let tree = &self.0;
+        let error = match invalid {
+            Invalid::Surrogate(message) => tree.error(Code::InvalidSurrogate, message),
+            Invalid::KeySurrogate(message) => {
+                tree.container_error(Code::InvalidSurrogate, format!("in a key, {message}"))
+            }
+            Invalid::Key(class) => {
+                let message = format!("keys must be str, not {}", class_name(&class));
+                tree.container_error(Code::UnsupportedType, message)
+            }
+            Invalid::Digits => {
+                tree.error(Code::OutOfRange, out_of_range_message("with thousands of digits"))
+            }
+            Invalid::Class(object) => {
+                let class = class_name(&object.get_type());
+                let message = format!("{class} is not a JSON type; convert it with default=");
+                tree.error(Code::UnsupportedType, message)
+            }
+            Invalid::Default => {
+                let message = "default= keeps returning objects that are not JSON types".to_owned();
+                tree.error(Code::LimitExceeded, message)
+            }
+        };
+        error.into()
+    }
+}

@@ -1,0 +1,294 @@
+//! Builds Python objects from the events of a value.
+//!
+//! Objects are built from the leaves: values wait on a stack until their container ends, so that a
+//! list is allocated in its size. A key is one `str` object, however often it occurs. A dict with the
+//! keys of an earlier one, as each row of a table has, starts as a copy of a form: a dict that has
+//! these keys, so that the copy has the space and the hashes already.
+
+use super::read_fast::LOCKED;
+use crate::make_str;
+use compactwire::walk::{Columns, Sink};
+use hashbrown::HashMap;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use std::marker::PhantomData;
+
+/// How many keys are remembered: more than the tables of one document have.
+const MAX_KEYS: usize = 1 << 12;
+
+/// How many forms are remembered: more than a document has kinds of dicts. A power of two.
+const MAX_FORMS: usize = 64;
+
+/// A dict with more keys than this is a map, whose keys are data, and gets no form.
+const MAX_FORM_KEYS: usize = 256;
+
+/// The `str` objects of a format's names, which live as long as the process.
+pub(crate) type Vocabulary = HashMap<&'static str, Py<PyString>>;
+
+/// A sink that builds a Python object.
+pub(crate) struct ObjectBuilder<'py> {
+    py: Python<'py>,
+    values: Vec<Bound<'py, PyAny>>,
+    names: Vec<Bound<'py, PyString>>,
+    open: Vec<Open>,
+    keys: Keys<'py>,
+    forms: Vec<Form<'py>>,
+}
+
+/// Where the values and keys of an open container start.
+#[derive(Clone, Copy)]
+struct Open {
+    values: usize,
+    names: usize,
+}
+
+/// The key objects.
+enum Keys<'py> {
+    /// All keys of the document so far.
+    Seen(HashMap<Box<str>, Bound<'py, PyString>>),
+    /// The names of a format; other keys are data, and rarely occur twice.
+    Known(&'static Vocabulary),
+}
+
+/// The keys of the last dict that came to this place, and a dict with these keys once a second dict
+/// has had them.
+#[derive(Default)]
+struct Form<'py> {
+    names: Vec<Bound<'py, PyString>>,
+    dict: Option<Bound<'py, PyDict>>,
+}
+
+impl<'py> ObjectBuilder<'py> {
+    /// A builder that has received nothing.
+    pub(crate) fn new(py: Python<'py>) -> Self {
+        Self::with_keys(py, Keys::Seen(HashMap::new()))
+    }
+
+    /// A builder for a format that has its own names as keys and as strings.
+    pub(crate) fn with_vocabulary(py: Python<'py>, names: &'static Vocabulary) -> Self {
+        Self::with_keys(py, Keys::Known(names))
+    }
+
+    fn with_keys(py: Python<'py>, keys: Keys<'py>) -> Self {
+        let (values, names, open) = (Vec::new(), Vec::new(), Vec::new());
+        Self { py, values, names, open, keys, forms: Vec::new() }
+    }
+
+    /// The object, once the value is complete; `None` before.
+    pub(crate) fn finish(mut self) -> Bound<'py, PyAny> {
+        let py = self.py;
+        self.take().unwrap_or_else(|| py.None().into_bound(py))
+    }
+
+    /// Takes the object of the last complete value.
+    pub(crate) fn take(&mut self) -> Option<Bound<'py, PyAny>> {
+        self.values.pop()
+    }
+
+    /// Drops all values that were received and not taken.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.names.clear();
+        self.open.clear();
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.open.push(Open { values: self.values.len(), names: self.names.len() });
+    }
+
+    #[inline]
+    fn end(&mut self) -> Open {
+        self.open.pop().unwrap_or(Open { values: 0, names: 0 })
+    }
+
+    #[inline]
+    fn key_object(&mut self, key: &str) -> PyResult<Bound<'py, PyString>> {
+        let seen = match &mut self.keys {
+            Keys::Known(names) => {
+                return match names.get(key) {
+                    Some(name) => Ok(name.bind(self.py).clone()),
+                    None => make_str(self.py, key),
+                };
+            }
+            Keys::Seen(seen) => seen,
+        };
+        if let Some(known) = seen.get(key) {
+            return Ok(known.clone());
+        }
+        // Not interned: some versions of Python never free interned strings, and a peer chose this
+        // one.
+        let object = make_str(self.py, key)?;
+        if seen.len() < MAX_KEYS {
+            seen.insert(key.into(), object.clone());
+        }
+        Ok(object)
+    }
+
+    /// A dict with these keys, whose values are to be set, or an empty dict.
+    #[inline]
+    fn dict_for(&mut self, names: usize) -> PyResult<Bound<'py, PyDict>> {
+        let names = &self.names[names..];
+        let ([first, ..], [.., last]) = (names, names) else { return Ok(PyDict::new(self.py)) };
+        if names.len() > MAX_FORM_KEYS {
+            return Ok(PyDict::new(self.py));
+        }
+        if self.forms.is_empty() {
+            self.forms.resize_with(MAX_FORMS, Form::default);
+        }
+        // A key is one object, so that its address identifies it. Addresses are multiples of 16.
+        let address = |name: &Bound<'py, PyString>| name.as_ptr().addr() >> 4;
+        let mixed = address(first).wrapping_mul(31).wrapping_add(address(last));
+        let mixed = mixed.wrapping_mul(31).wrapping_add(names.len());
+        let form = &mut self.forms[mixed % MAX_FORMS];
+        let same = form.names.len() == names.len()
+            && form.names.iter().zip(names).all(|(known, name)| known.is(name));
+        if !same {
+            form.names.clear();
+            form.names.extend_from_slice(names);
+            form.dict = None;
+            return Ok(PyDict::new(self.py));
+        }
+        if let Some(dict) = &form.dict {
+            return dict.copy();
+        }
+        let dict = PyDict::new(self.py);
+        for name in names {
+            dict.set_item(name, self.py.None())?;
+        }
+        let copy = dict.copy();
+        form.dict = Some(dict);
+        copy
+    }
+}
+
+impl Sink for ObjectBuilder<'_> {
+    type Error = PyErr;
+
+    fn null(&mut self) -> PyResult<()> {
+        self.values.push(self.py.None().into_bound(self.py));
+        Ok(())
+    }
+
+    fn bool(&mut self, value: bool) -> PyResult<()> {
+        self.values.push(PyBool::new(self.py, value).to_owned().into_any());
+        Ok(())
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64) -> PyResult<()> {
+        self.values.push(value.into_pyobject(self.py)?.into_any());
+        Ok(())
+    }
+
+    fn big_int(&mut self, digits: &str) -> PyResult<()> {
+        self.values.push(self.py.get_type::<PyInt>().call1((digits,))?);
+        Ok(())
+    }
+
+    #[inline]
+    fn float(&mut self, value: f64) -> PyResult<()> {
+        self.values.push(PyFloat::new(self.py, value).into_any());
+        Ok(())
+    }
+
+    fn string(&mut self, text: &str) -> PyResult<()> {
+        let text = match &self.keys {
+            Keys::Known(names) => match names.get(text) {
+                Some(name) => name.bind(self.py).clone(),
+                None => make_str(self.py, text)?,
+            },
+            Keys::Seen(_) => make_str(self.py, text)?,
+        };
+        self.values.push(text.into_any());
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_array(&mut self) -> PyResult<()> {
+        self.begin();
+        Ok(())
+    }
+
+    fn end_array(&mut self) -> PyResult<()> {
+        let first = self.end().values;
+        let list = PyList::new(self.py, self.values.drain(first..))?;
+        self.values.push(list.into_any());
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_object(&mut self) -> PyResult<()> {
+        self.begin();
+        Ok(())
+    }
+
+    #[inline]
+    fn key(&mut self, name: &str) -> PyResult<()> {
+        let key = self.key_object(name)?;
+        self.names.push(key);
+        Ok(())
+    }
+
+    #[inline]
+    fn end_object(&mut self) -> PyResult<()> {
+        let Open { values, names } = self.end();
+        let dict = self.dict_for(names)?;
+        for (name, value) in self.names.drain(names..).zip(self.values.drain(values..)) {
+            dict.set_item(name, value)?;
+        }
+        self.values.push(dict.into_any());
+        Ok(())
+    }
+}
+
+impl Columns for ObjectBuilder<'_> {
+    type Name = Py<PyString>;
+
+    fn name(&mut self, key: &str) -> PyResult<Self::Name> {
+        Ok(self.key_object(key)?.unbind())
+    }
+
+    fn known_key(&mut self, name: &Self::Name) -> PyResult<()> {
+        self.names.push(name.bind(self.py).clone());
+        Ok(())
+    }
+}
+
+/// The cyclic garbage collector, off until this is dropped.
+///
+/// Everything that is built is alive, so that a collection meanwhile finds nothing and takes half of
+/// the time of a large document.
+///
+/// No other thread can notice: the thread stays attached to the interpreter, and no Python code runs
+/// before the drop. The lifetime `'py` keeps the pause from outliving the attachment, and a pause
+/// cannot be sent into `detach`. From 3.12 on a collection waits for Python code to run anyway, and
+/// without a global lock other threads do run: there nothing is switched off.
+pub(crate) struct CollectorPause<'py> {
+    enabled: bool,
+    _attached: PhantomData<Python<'py>>,
+}
+
+/// A collection starts after some 700 new containers; fewer are built without a pause.
+const MANY_CONTAINERS: usize = 1000;
+
+impl<'py> CollectorPause<'py> {
+    /// Switches the collector off if it is on and many containers are to be built. The caller runs
+    /// no Python code until the drop.
+    pub(crate) fn new(py: Python<'py>, containers: usize) -> Self {
+        let useful = containers >= MANY_CONTAINERS && LOCKED && py.version_info() < (3, 12);
+        // SAFETY: the thread is attached to the interpreter.
+        let enabled = useful && unsafe { ffi::PyGC_Disable() } == 1;
+        Self { enabled, _attached: PhantomData }
+    }
+}
+
+impl Drop for CollectorPause<'_> {
+    fn drop(&mut self) {
+        if self.enabled {
+            // SAFETY: the thread is attached to the interpreter for the lifetime `'py`.
+            unsafe { ffi::PyGC_Enable() };
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Python objects as values of the core, and values as Python objects.
+//!
+//! # Modules
+//!
+//! - [`read`]: the checked reader. It owns its references and copies containers and strings before
+//!   it goes on, so that any Python code may run meanwhile and change the objects.
+//! - [`read_fast`]: the fast reader, for plain objects under the interpreter's global lock. It
+//!   borrows references and strings; all `unsafe` reading is in this file.
+//! - [`build`]: the one sink that builds Python objects.
+//!
+//! Both readers return the same value or the same error for the same object;
+//! `tests/package/test_bridge.py` compares them.
+
+pub(super) mod build;
+pub(super) mod read;
+pub(super) mod read_fast;
+
+use crate::errors::invalid_format;
+use build::ObjectBuilder;
+use compactwire::json::{self, ReadError};
+use compactwire::value::Value;
+use pyo3::prelude::*;
+
+/// The Python object of a value.
+pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let mut builder = ObjectBuilder::new(py);
+    value.emit(&mut builder)?;
+    Ok(builder.finish())
+}
+
+/// The Python object of JSON text that is known to be valid.
+pub(super) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    let mut builder = ObjectBuilder::new(py);
+    match json::read(text, json::Limits::default(), &mut builder) {
+        Ok(_) => Ok(builder.finish()),
+        Err(ReadError::Sink(error)) => Err(error),
+        Err(ReadError::Json(error)) => Err(invalid_format(py, &error.to_string())),
+    }
+}

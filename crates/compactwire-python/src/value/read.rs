@@ -1,0 +1,464 @@
+//! The checked reader: Python objects as values, with owned references.
+//!
+//! It accepts what `json.dumps` accepts: dict (with `str` keys), list, tuple, str, int, float, bool, None
+//! and their subclasses. Containers are copied before their content is read, so that another thread
+//! or `default=` may change them meanwhile. The content of a subclass is read without its
+//! methods: only `default=` runs Python code.
+
+use super::build::Vocabulary;
+use crate::args::lone_surrogate;
+use crate::errors::{Error, Result, invalid_path};
+use compactwire::cad::{self, Shape, Source};
+use compactwire::excerpt::excerpt;
+use compactwire::json;
+use compactwire::value::{Builder, Value};
+use compactwire::walk::Sink;
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use std::borrow::Cow;
+use std::cell::RefCell;
+
+/// What an object is, as JSON sees it.
+pub(crate) enum Kind<'o, 'py> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// An integer beyond 64 bits.
+    BigInt(&'o Bound<'py, PyInt>),
+    Float(f64),
+    String(&'o Bound<'py, PyString>),
+    List(&'o Bound<'py, PyList>),
+    Tuple(&'o Bound<'py, PyTuple>),
+    Dict(&'o Bound<'py, PyDict>),
+    /// Not a JSON type.
+    Other,
+}
+
+/// The kind of an object. No Python code runs.
+pub(crate) fn kind<'o, 'py>(object: &'o Bound<'py, PyAny>) -> Kind<'o, 'py> {
+    if let Ok(text) = object.cast::<PyString>() {
+        Kind::String(text)
+    } else if let Ok(dict) = object.cast::<PyDict>() {
+        Kind::Dict(dict)
+    } else if let Ok(list) = object.cast::<PyList>() {
+        Kind::List(list)
+    } else if object.is_none() {
+        Kind::Null
+    } else if let Ok(value) = object.cast::<PyBool>() {
+        Kind::Bool(value.is_true())
+    } else if let Ok(value) = object.cast::<PyInt>() {
+        value.extract().map_or(Kind::BigInt(value), Kind::Int)
+    } else if let Ok(value) = object.cast::<PyFloat>() {
+        Kind::Float(value.value())
+    } else if let Ok(tuple) = object.cast::<PyTuple>() {
+        Kind::Tuple(tuple)
+    } else {
+        Kind::Other
+    }
+}
+
+/// The decimal digits of an integer; `None` beyond the number of digits to which Python limits it.
+pub(crate) fn digits(value: &Bound<'_, PyInt>) -> Option<String> {
+    // Of the class `int`: a subclass may define its own.
+    let class = value.py().get_type::<PyInt>();
+    let digits = class.call_method1(intern!(value.py(), "__repr__"), (value,)).ok()?;
+    digits.extract().ok()
+}
+
+/// The items of a dict, copied; those of an `OrderedDict` in its own order.
+fn items<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    static ORDERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let exact = dict.is_exact_instance_of::<PyDict>();
+    let ordered = ORDERED.import(dict.py(), "collections", "OrderedDict")?;
+    let list = if !exact && dict.is_instance(ordered)? {
+        let items = ordered.call_method1("items", (dict,))?;
+        items.try_iter()?.collect::<PyResult<Vec<_>>>()?
+    } else {
+        dict.items().iter().collect()
+    };
+    list.into_iter().map(|item| item.extract()).collect()
+}
+
+/// An object that a [`Target`] cannot receive.
+pub(crate) enum Invalid<'o, 'py> {
+    /// A string with a lone surrogate, which the message locates.
+    Surrogate(String),
+    /// A key with a lone surrogate, which the message locates.
+    KeySurrogate(String),
+    /// A key that is not a `str`.
+    Key(Bound<'py, PyType>),
+    /// An integer of more digits than Python converts.
+    Digits,
+    /// An object that is not a JSON type.
+    Class(&'o Bound<'py, PyAny>),
+    /// `default=` keeps returning objects that are not JSON types.
+    Default,
+}
+
+/// A sink of the checked reader. It knows the path, and makes the errors of its format.
+pub(crate) trait Target: Sink<Error = Error> {
+    /// The error for an invalid object at the current place.
+    fn invalid(&self, invalid: Invalid<'_, '_>) -> Error;
+}
+
+/// How often `default=` is asked for one object.
+const MAX_DEFAULTS: usize = 128;
+
+/// Emits an object to `target`. `default` converts objects that are not JSON types.
+pub(crate) fn emit<'py>(
+    object: &Bound<'py, PyAny>,
+    default: Option<&Bound<'py, PyAny>>,
+    target: &mut impl Target,
+) -> Result<()> {
+    match kind(object) {
+        Kind::Null => target.null(),
+        Kind::Bool(value) => target.bool(value),
+        Kind::Int(value) => target.int(value),
+        Kind::BigInt(value) => match digits(value) {
+            Some(digits) => target.big_int(&digits),
+            None => Err(target.invalid(Invalid::Digits)),
+        },
+        Kind::Float(value) => target.float(value),
+        Kind::String(text) => match text.to_str() {
+            Ok(text) => target.string(text),
+            Err(_) => Err(target.invalid(Invalid::Surrogate(lone_surrogate(text)))),
+        },
+        Kind::Dict(dict) => emit_members(dict, default, target),
+        Kind::List(list) => emit_elements(&list.to_tuple(), default, target),
+        Kind::Tuple(tuple) => emit_elements(tuple, default, target),
+        Kind::Other => emit_converted(object, default, target),
+    }
+}
+
+fn emit_members<'py>(
+    dict: &Bound<'py, PyDict>,
+    default: Option<&Bound<'py, PyAny>>,
+    target: &mut impl Target,
+) -> Result<()> {
+    target.begin_object()?;
+    for (key, value) in items(dict)? {
+        let Ok(name) = key.cast::<PyString>() else {
+            return Err(target.invalid(Invalid::Key(key.get_type())));
+        };
+        let Ok(text) = name.to_str() else {
+            return Err(target.invalid(Invalid::KeySurrogate(lone_surrogate(name))));
+        };
+        target.key(text)?;
+        emit(&value, default, target)?;
+    }
+    target.end_object()
+}
+
+fn emit_elements<'py>(
+    elements: &Bound<'py, PyTuple>,
+    default: Option<&Bound<'py, PyAny>>,
+    target: &mut impl Target,
+) -> Result<()> {
+    target.begin_array()?;
+    for element in elements.iter() {
+        emit(&element, default, target)?;
+    }
+    target.end_array()
+}
+
+#[cold]
+fn emit_converted<'py>(
+    object: &Bound<'py, PyAny>,
+    default: Option<&Bound<'py, PyAny>>,
+    target: &mut impl Target,
+) -> Result<()> {
+    let Some(default) = default else { return Err(target.invalid(Invalid::Class(object))) };
+    let mut object = default.call1((object,))?;
+    for _ in 0..MAX_DEFAULTS {
+        if !matches!(kind(&object), Kind::Other) {
+            return emit(&object, Some(default), target);
+        }
+        object = default.call1((&object,))?;
+    }
+    Err(target.invalid(Invalid::Default))
+}
+
+/// The value of a Python object. `root` is its name in errors: `args` in `args.rows[3].total`.
+///
+/// Fails with `TypeError` for an object that is not a JSON type. Fails with `EncodeError` (with the
+/// path as its field) for an invalid number or string, and for nesting beyond
+/// [`json::Limits::max_depth`], as of a cycle.
+pub(crate) fn value(object: &Bound<'_, PyAny>, root: &str) -> Result<Value<'static>> {
+    value_or(object, root, |path, message, is_class| {
+        if is_class {
+            PyTypeError::new_err(format!("{path}: {message}")).into()
+        } else {
+            Python::attach(|py| invalid_path(py, path, message)).into()
+        }
+    })
+}
+
+/// The value of a Python object. `invalid` makes the error of a path, a message, and whether the
+/// class of an object or key is wrong.
+pub(crate) fn value_or(
+    object: &Bound<'_, PyAny>,
+    root: &str,
+    invalid: impl Fn(&str, &str, bool) -> Error,
+) -> Result<Value<'static>> {
+    let builder = Builder::default();
+    let mut target = ValueTarget { builder, root, path: Vec::new(), invalid };
+    emit(object, None, &mut target)?;
+    Ok(target.builder.finish().unwrap_or(Value::Null))
+}
+
+/// Builds a [`Value`].
+struct ValueTarget<'r, F> {
+    builder: Builder<'static>,
+    root: &'r str,
+    /// One step per open container: to its current or next value.
+    path: Vec<Step>,
+    invalid: F,
+}
+
+enum Step {
+    Member(String),
+    /// The index of the next element.
+    Element(usize),
+}
+
+impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
+    /// The path to the current value, or to its container if `inside` is false.
+    fn path(&self, inside: bool) -> String {
+        let steps = if inside { self.path.len() } else { self.path.len().saturating_sub(1) };
+        let mut path = self.root.to_owned();
+        for step in &self.path[..steps] {
+            let step = match step {
+                Step::Element(index) => format!("[{index}]"),
+                Step::Member(key) if is_name(key) => format!(".{key}"),
+                Step::Member(key) => format!("[{}]", excerpt(key)),
+            };
+            path += &step;
+        }
+        path
+    }
+
+    #[cold]
+    fn fail(&self, message: &str) -> Error {
+        (self.invalid)(&self.path(true), message, false)
+    }
+
+    fn begin(&mut self, step: Step) -> Result<()> {
+        let limit = json::Limits::default().max_depth;
+        if self.path.len() >= limit {
+            let message = format!("nested more than {limit} levels deep, or within itself");
+            return Err((self.invalid)(self.root, &message, false));
+        }
+        self.path.push(step);
+        Ok(())
+    }
+
+    /// A value is complete.
+    fn next(&mut self) {
+        if let Some(Step::Element(index)) = self.path.last_mut() {
+            *index += 1;
+        }
+    }
+}
+
+fn is_name(key: &str) -> bool {
+    (1..=40).contains(&key.len()) && key.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
+}
+
+/// Passes an event on to the builder of a [`ValueTarget`], which never fails.
+macro_rules! build {
+    ($target:ident.$($event:tt)*) => {{
+        let Ok(()) = $target.builder.$($event)*;
+        Ok(())
+    }};
+}
+
+impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
+    type Error = Error;
+
+    fn null(&mut self) -> Result<()> {
+        self.next();
+        build!(self.null())
+    }
+
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.next();
+        build!(self.bool(value))
+    }
+
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.next();
+        build!(self.int(value))
+    }
+
+    fn big_int(&mut self, digits: &str) -> Result<()> {
+        self.next();
+        build!(self.big_int(digits))
+    }
+
+    fn float(&mut self, value: f64) -> Result<()> {
+        if !value.is_finite() {
+            return Err(self.fail(&format!("{value} is not a JSON number")));
+        }
+        self.next();
+        build!(self.float(value))
+    }
+
+    fn string(&mut self, text: &str) -> Result<()> {
+        self.next();
+        build!(self.string(text))
+    }
+
+    fn begin_array(&mut self) -> Result<()> {
+        self.begin(Step::Element(0))?;
+        build!(self.begin_array())
+    }
+
+    fn end_array(&mut self) -> Result<()> {
+        self.path.pop();
+        self.next();
+        build!(self.end_array())
+    }
+
+    fn begin_object(&mut self) -> Result<()> {
+        self.begin(Step::Member(String::new()))?;
+        build!(self.begin_object())
+    }
+
+    fn key(&mut self, key: &str) -> Result<()> {
+        if let Some(Step::Member(name)) = self.path.last_mut() {
+            key.clone_into(name);
+        }
+        build!(self.key(key))
+    }
+
+    fn end_object(&mut self) -> Result<()> {
+        self.path.pop();
+        self.next();
+        build!(self.end_object())
+    }
+}
+
+impl<F: Fn(&str, &str, bool) -> Error> Target for ValueTarget<'_, F> {
+    fn invalid(&self, invalid: Invalid<'_, '_>) -> Error {
+        match invalid {
+            Invalid::Surrogate(message) => self.fail(&message),
+            Invalid::KeySurrogate(message) => (self.invalid)(&self.path(false), &message, false),
+            Invalid::Key(class) => {
+                let message = format!("keys must be str, not {}", class_name(&class));
+                (self.invalid)(&self.path(false), &message, true)
+            }
+            Invalid::Digits => {
+                let limit = json::Limits::default().max_digits;
+                self.fail(&format!("the integer has more than {limit} digits"))
+            }
+            Invalid::Class(object) => {
+                let message = format!("{} is not a JSON value", class_name(&object.get_type()));
+                (self.invalid)(&self.path(true), &message, true)
+            }
+            Invalid::Default => self.fail("default= returns no JSON value"),
+        }
+    }
+}
+
+/// The name of a class, for an error.
+pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
+    class.name().map_or_else(|_| "this".into(), |name| name.to_string())
+}
+
+/// A Python object from which a CAD document is read.
+pub(crate) struct DocumentSource<'py> {
+    pub(crate) object: Bound<'py, PyAny>,
+    /// The names of members.
+    pub(crate) names: &'static Vocabulary,
+}
+
+impl<'py> DocumentSource<'py> {
+    fn of(&self, object: Bound<'py, PyAny>) -> Self {
+        Self { object, names: self.names }
+    }
+}
+
+impl<'a> Source<'a> for DocumentSource<'_> {
+    fn shape(&self) -> Shape<'a> {
+        match kind(&self.object) {
+            Kind::Null => Shape::Null,
+            Kind::Bool(value) => Shape::Bool(value),
+            Kind::Int(value) => Shape::Int(value),
+            Kind::BigInt(value) => {
+                // Python does not write integers of thousands of digits.
+                let double =
+                    digits(value).map_or(Some(f64::INFINITY), |digits| cad::double(&digits));
+                Shape::Big(value.extract().ok(), double)
+            }
+            Kind::Float(value) => Shape::Float(value),
+            // A string with a lone surrogate is not text.
+            Kind::String(text) => {
+                text.to_str().map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
+            }
+            Kind::List(_) | Kind::Tuple(_) => Shape::Array,
+            Kind::Dict(_) => Shape::Object,
+            Kind::Other => Shape::Other,
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        self.object.is_none()
+    }
+
+    fn is_object(&self) -> bool {
+        self.object.is_instance_of::<PyDict>()
+    }
+
+    fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R> {
+        self.object.cast::<PyString>().ok()?.to_str().ok().map(look)
+    }
+
+    fn size(&self) -> usize {
+        match kind(&self.object) {
+            Kind::Dict(dict) => dict.len(),
+            Kind::List(list) => list.len(),
+            Kind::Tuple(tuple) => tuple.len(),
+            _ => 0,
+        }
+    }
+
+    fn member(&self, name: &'static str) -> Option<Self> {
+        let dict = self.object.cast::<PyDict>().ok()?;
+        let found = match self.names.get(name) {
+            Some(name) => dict.get_item(name.bind(dict.py())),
+            None => dict.get_item(name),
+        };
+        found.ok().flatten().map(|object| self.of(object))
+    }
+
+    fn element(&self, index: usize) -> Option<Self> {
+        let element = match self.object.cast::<PyList>() {
+            Ok(list) => list.get_item(index),
+            Err(_) => self.object.cast::<PyTuple>().ok()?.get_item(index),
+        };
+        element.ok().map(|object| self.of(object))
+    }
+
+    fn members<E>(
+        &self,
+        mut visit: impl FnMut(Option<&str>, Self) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let Ok(dict) = self.object.cast::<PyDict>() else { return Ok(()) };
+        // Copied first, because a lookup by `visit` may run a key's `__eq__`, which may change the
+        // dict.
+        let items = RefCell::new(Vec::with_capacity(dict.len()));
+        let copied = dict.locked_for_each(|key, value| {
+            items.borrow_mut().push((key, value));
+            Ok(())
+        });
+        debug_assert!(copied.is_ok(), "nothing here fails");
+        for (key, value) in items.into_inner() {
+            let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
+            visit(text, self.of(value))?;
+        }
+        Ok(())
+    }
+}

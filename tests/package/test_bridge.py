@@ -1,0 +1,206 @@
+"""The two readers of Python objects agree, and the collector is as others left it.
+
+`gcf.dumps` reads plain objects with the fast reader. An `OrderedDict` at the end sends the same
+objects to the checked one.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import gc
+import json
+import threading
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import cad, gcf
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Whole(int):
+    def __repr__(self) -> str:
+        return "not a number"
+
+
+class Real(float):
+    pass
+
+
+class Map(dict[str, Any]):
+    def items(self) -> Any:
+        raise AssertionError("the content counts, not the methods")
+
+    __iter__ = __len__ = keys = items
+
+
+class Row(list[Any]):
+    def __iter__(self) -> Any:
+        raise AssertionError("the content counts, not the methods")
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+def cycle() -> list[Any]:
+    inner: list[Any] = [1]
+    inner.append({"again": inner})
+    return inner
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for level in range(depth):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+def plain(value: Any) -> Any:
+    """The value without subclasses of dict and list that define methods of their own.
+
+    `json.dumps` calls these methods; the readers use the content alone.
+    """
+    if isinstance(value, Map):
+        return {key: plain(element) for key, element in dict.items(value)}
+    if isinstance(value, Row):
+        return [plain(element) for element in list.__iter__(value)]
+    return value
+
+
+ORDERED = collections.OrderedDict(a=1, b=2, c=3)
+ORDERED.move_to_end("a")
+
+OBJECTS: dict[str, Any] = {
+    "scalars": [None, True, False, 0, -1, 2**63 - 1, -(2**63), 0.5, -0.0, 1e300, "", "a", "ä한🚀"],
+    "str subclass": [Text("text"), {Text("key"): 1}],
+    "int subclass": [Whole(7), Level.HIGH],
+    "float subclass": [Real(0.5)],
+    "dict subclass": Map(a=1, b=[2]),
+    "list subclass": Row([1, [2], {"a": 3}]),
+    "tuples": (1, (2, (3,)), ()),
+    "ordered dict": ORDERED,
+    "rows": [{"a": 1, "b": "x"}, {"b": "y", "a": 2}, {"a": 3}, {}],
+    "empty": [{}, [], (), ""],
+    "int beyond 64 bits": {"a": [1, 2**63]},
+    "negative int beyond 64 bits": [-(2**63) - 1],
+    "int of 5,000 digits": [10**5_000],
+    "lone surrogate": ["fine", "\udc80 "],
+    "lone surrogate in a key": {"a": {"\ud800": 1}},
+    "key that is an int": [{"a": {1: 2}}],
+    "key that is None": {None: 1},
+    "nan": {"a": [float("nan")]},
+    "infinity": [1, float("-inf")],
+    "cycle": cycle(),
+    "deepest": nested(126),
+    "too deep": nested(200),
+    "set": {"a": [{1}]},
+    "bytes": [b"bytes"],
+    "object": [object()],
+}
+
+
+def outcome(value: Any) -> tuple[str, ...]:
+    """The text, or the class and the facts of the error."""
+    try:
+        return ("text", gcf.dumps(value))
+    except cw.GcfError as error:
+        facts = (error.code, str(error.path), str(error))
+        return (type(error).__name__, *facts)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_checked_and_fast_reader_agree(name: str) -> None:
+    value = OBJECTS[name]
+    assert outcome([value, {}]) == outcome([value, collections.OrderedDict()])
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_tool_call_arguments_equal_json(name: str) -> None:
+    value = OBJECTS[name]
+    try:
+        expected = json.loads(json.dumps(plain(value), allow_nan=False))
+        json.dumps(expected, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        expected = None
+    strict = name not in {"key that is None", "key that is an int"}
+    try:
+        wire = cw.encode_tool_call("tool", value, format="verbose")
+    except (cw.EncodeError, TypeError):
+        assert expected is None or not strict or name == "too deep"
+    else:
+        assert cw.decode_tool_call(wire).arguments == expected
+
+
+def test_ordered_dict_keeps_its_own_order() -> None:
+    wire = cw.encode_tool_call("tool", ORDERED, format="verbose")
+    assert list(cw.decode_tool_call(wire).arguments) == ["b", "c", "a"]
+    assert list(gcf.loads(gcf.dumps(ORDERED))) == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "path"),
+    [
+        ({"a": [1, {"b": float("nan")}]}, "NaN is not a JSON number", "args.a[1].b"),
+        ({"a": [1, "\udc80"]}, "lone surrogate at position 0", "args.a[1]"),
+        ({"a": {"\udc80": 1}}, "lone surrogate at position 0", "args.a"),
+        ([[], 10**5_000], "more than 4300 digits", "args[1]"),
+        ({"a b": [float("inf")]}, "inf is not a JSON number", 'args["a b"][0]'),
+        (nested(200), "nested more than 128 levels deep", "args"),
+    ],
+)
+def test_value_error_names_the_path(value: Any, message: str, path: str) -> None:
+    with pytest.raises(cw.EncodeError, match=message) as caught:
+        cw.Request(args=value)
+    assert caught.value.field == path
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([{"a": {1}}], r"args\[0\]\.a: set is not a JSON value"),
+        ([{"a": {1: 2}}], r"args\[0\]\.a: keys must be str, not int"),
+    ],
+)
+def test_class_error_names_the_path(value: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        cw.Request(args=value)
+
+
+def test_kept_cad_error_names_path_and_message() -> None:
+    with pytest.raises(cw.DocumentError) as caught:
+        cad.to_compact({"a: b": [float("nan")]}, "0.2", unknown="keep")
+    assert caught.value.path == 'document["a: b"][0]'
+    assert caught.value.message == "NaN is not a JSON number"
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_collector_looks_unchanged_to_another_thread(enabled: bool) -> None:
+    nodes = "\n".join("C 1 2 3" for _ in range(3_000))
+    stop, seen = threading.Event(), set()
+
+    def watch() -> None:
+        while not stop.is_set():
+            seen.add(gc.isenabled())
+
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        for _ in range(30):
+            cad.from_compact(nodes)
+            with pytest.raises(cw.CompactParseError):
+                cad.from_compact(nodes + "\nwrong")
+        assert gc.isenabled() == enabled
+    finally:
+        stop.set()
+        watcher.join()
+        (gc.enable if before else gc.disable)()
+    assert seen == {enabled}
