@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::marker::PhantomData;
 
 /// How many keys are remembered: more than the tables of one document have.
@@ -24,7 +25,29 @@ const MAX_FORMS: usize = 64;
 const MAX_FORM_KEYS: usize = 256;
 
 /// The `str` objects of a format's names, which live as long as the process.
-pub(crate) type Vocabulary = HashMap<&'static str, Py<PyString>>;
+pub(crate) type Vocabulary = HashMap<&'static str, Py<PyString>, BuildHasherDefault<NameHasher>>;
+
+/// A fast hash of short names. Only the names of a format are ever inserted, so that a peer cannot
+/// cause collisions.
+#[derive(Default)]
+pub(crate) struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    #[inline]
+    fn write(&mut self, name: &[u8]) {
+        let [first, .., last] = name else { return };
+        let [first, middle, last] = [*first, name[name.len() / 2], *last].map(u64::from);
+        let mixed = name.len() as u64 | first << 8 | last << 16 | middle << 24;
+        self.0 = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+
+    #[inline]
+    fn write_u8(&mut self, _end: u8) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// A sink that builds a Python object.
 pub(crate) struct ObjectBuilder<'py> {

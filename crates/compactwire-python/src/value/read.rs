@@ -38,11 +38,14 @@ pub(crate) enum Kind<'o, 'py> {
 }
 
 /// The kind of an object. No Python code runs.
+#[inline]
 pub(crate) fn kind<'o, 'py>(object: &'o Bound<'py, PyAny>) -> Kind<'o, 'py> {
-    if let Ok(text) = object.cast::<PyString>() {
-        Kind::String(text)
+    if let Ok(value) = object.cast::<PyFloat>() {
+        Kind::Float(value.value())
     } else if let Ok(dict) = object.cast::<PyDict>() {
         Kind::Dict(dict)
+    } else if let Ok(text) = object.cast::<PyString>() {
+        Kind::String(text)
     } else if let Ok(list) = object.cast::<PyList>() {
         Kind::List(list)
     } else if object.is_none() {
@@ -51,8 +54,6 @@ pub(crate) fn kind<'o, 'py>(object: &'o Bound<'py, PyAny>) -> Kind<'o, 'py> {
         Kind::Bool(value.is_true())
     } else if let Ok(value) = object.cast::<PyInt>() {
         value.extract().map_or(Kind::BigInt(value), Kind::Int)
-    } else if let Ok(value) = object.cast::<PyFloat>() {
-        Kind::Float(value.value())
     } else if let Ok(tuple) = object.cast::<PyTuple>() {
         Kind::Tuple(tuple)
     } else {
@@ -376,31 +377,41 @@ pub(crate) struct DocumentSource<'py> {
 }
 
 impl<'py> DocumentSource<'py> {
+    #[inline]
     fn of(&self, object: Bound<'py, PyAny>) -> Self {
         Self { object, names: self.names }
     }
 }
 
+/// The shape of an integer beyond 64 bits.
+#[cold]
+fn big_shape<'a>(value: &Bound<'_, PyInt>) -> Shape<'a> {
+    // Python does not write integers of thousands of digits.
+    let double = digits(value).map_or(Some(f64::INFINITY), |digits| cad::double(&digits));
+    Shape::Big(value.extract().ok(), double)
+}
+
 impl<'a> Source<'a> for DocumentSource<'_> {
     fn shape(&self) -> Shape<'a> {
-        match kind(&self.object) {
-            Kind::Null => Shape::Null,
-            Kind::Bool(value) => Shape::Bool(value),
-            Kind::Int(value) => Shape::Int(value),
-            Kind::BigInt(value) => {
-                // Python does not write integers of thousands of digits.
-                let double =
-                    digits(value).map_or(Some(f64::INFINITY), |digits| cad::double(&digits));
-                Shape::Big(value.extract().ok(), double)
-            }
-            Kind::Float(value) => Shape::Float(value),
+        // Not by `kind`: numbers and objects first, and no second `match`, save a tenth of the time.
+        let object = &self.object;
+        if let Ok(value) = object.cast::<PyFloat>() {
+            Shape::Float(value.value())
+        } else if object.is_instance_of::<PyDict>() {
+            Shape::Object
+        } else if let Ok(text) = object.cast::<PyString>() {
             // A string with a lone surrogate is not text.
-            Kind::String(text) => {
-                text.to_str().map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
-            }
-            Kind::List(_) | Kind::Tuple(_) => Shape::Array,
-            Kind::Dict(_) => Shape::Object,
-            Kind::Other => Shape::Other,
+            text.to_str().map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
+        } else if let Ok(value) = object.cast::<PyBool>() {
+            Shape::Bool(value.is_true())
+        } else if let Ok(value) = object.cast::<PyInt>() {
+            value.extract::<i64>().map_or_else(|_| big_shape(value), Shape::Int)
+        } else if object.is_none() {
+            Shape::Null
+        } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            Shape::Array
+        } else {
+            Shape::Other
         }
     }
 
