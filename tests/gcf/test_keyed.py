@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import compactwire
@@ -71,8 +71,15 @@ def test_a_flipped_byte_of_a_delta_is_an_error_or_changes_nothing(
         assert made == new
 
 
+def peer_keeps(each: gcf.KeyedSet) -> bool:
+    """Whether gcf-python writes every double exactly: it cuts small ones after 20 decimals."""
+    cells = [cell for row in each.rows for cell in row.values() if isinstance(cell, float)]
+    return all("e-" not in repr(cell) or float(f"{cell:.20f}") == cell for cell in cells)
+
+
 @given(sets(), sets())
 def test_keyed_texts_equal_gcf_python(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
+    assume(peer_keeps(base) and peer_keeps(new))
     theirs = [
         peer.GenericSet(key="id", fields=FIELDS, rows=each.rows, name="rows")
         for each in (base, new)
