@@ -202,8 +202,8 @@ def _conversations(found: list[Conversation]) -> str:
             c.name,
             str(c.calls),
             str(c.whole.tokens),
-            str(c.told.tokens),
-            *_shares(c.told, c.whole),
+            str(c.sent.tokens),
+            *_shares(c.sent, c.whole),
             _shares(c.second[1], c.second[0])[0],
         ]
         for c in found

@@ -87,7 +87,7 @@ class Conversation:
     name: str
     calls: int
     whole: Size
-    told: Size
+    sent: Size
     second: tuple[Size, Size]
 
 
@@ -114,7 +114,7 @@ def _window(payload: gcf.Payload, start: int, width: int) -> gcf.Payload:
 
 def _conversation(name: str, answers: list[gcf.Payload]) -> Conversation:
     ours, theirs = cw.Session(), cw.Session()
-    whole, told = [], []
+    whole, sent = [], []
     for answer in answers:
         text = ours.encode_graph(answer)
         read = theirs.decode_graph(text)
@@ -122,6 +122,6 @@ def _conversation(name: str, answers: list[gcf.Payload]) -> Conversation:
         plain = gcf.encode(answer)
         same(gcf.encode(read), plain)
         whole.append(size(plain))
-        told.append(size(text))
+        sent.append(size(text))
     anew = size(cw.Session().encode_graph(answers[1]))
-    return Conversation(name, len(answers), total(whole), total(told), (anew, told[1]))
+    return Conversation(name, len(answers), total(whole), total(sent), (anew, sent[1]))

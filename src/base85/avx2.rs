@@ -142,7 +142,7 @@ fn to_ascii(digits: __m256i) -> __m256i {
     let run = _mm256_sub_epi8(run, _mm256_and_si256(below(10), _mm256_set1_epi8(7)));
     let run = _mm256_and_si256(run, below(62));
     // 62..85 are punctuation in no order: two tables of 16. An index outside a table saturates to
-    // bit 7, for which a shuffle gives zero.
+    // bit 7, for which a shuffle returns zero.
     let table = |start: i8, row| {
         let index = _mm256_adds_epu8(add(digits, start.wrapping_neg()), _mm256_set1_epi8(0x70));
         _mm256_shuffle_epi8(per_lane(row), index)
@@ -172,7 +172,7 @@ fn per_lane(bytes: [u8; 16]) -> __m256i {
     _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
 }
 
-/// A shuffle index that gives zero.
+/// A shuffle index that returns zero.
 const NONE: u8 = 0x80;
 const BYTE_SWAP: [u8; 16] = [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12];
 const FIRST_TO_TEXT: [u8; 16] =

@@ -197,7 +197,7 @@ impl Engine {
     fn encode_blocks(self, data: &[u8], text: &mut [u8]) -> usize {
         match self {
             Self::Scalar => 0,
-            // SAFETY: `best` gives an engine only where the processor has its features.
+            // SAFETY: `best` returns an engine only if the processor has its features.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { avx2::encode_blocks(data, text) },
             // SAFETY: as above.
@@ -210,7 +210,7 @@ impl Engine {
     fn decode_blocks(self, text: &[u8], data: &mut [u8]) -> usize {
         match self {
             Self::Scalar => 0,
-            // SAFETY: `best` gives an engine only where the processor has its features.
+            // SAFETY: `best` returns an engine only if the processor has its features.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { avx2::decode_blocks(text, data) },
             // SAFETY: as above.
@@ -270,7 +270,7 @@ fn decode_group(group: [u8; 5]) -> Option<[u8; 4]> {
     u32::try_from(value).ok().map(u32::to_be_bytes)
 }
 
-/// What is wrong with `text`, given that everything before `valid` is right.
+/// The error in `text`, of which everything before `valid` is valid.
 #[cold]
 fn first_error(text: &str, valid: usize) -> Error {
     let mut value = 0u64;

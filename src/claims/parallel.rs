@@ -1,20 +1,20 @@
-//! The same work on many items, on all processors, with the result of doing it in order.
+//! Applies a function to many items on all processors, with the result of a sequential loop.
 //!
-//! Threads live for one call: a pool would be missing in a forked process, and waiting for it would
-//! last forever. The invariant: what comes back is what a loop would give, and the error is that of
-//! the first item that has one.
+//! Threads live for one call: a thread pool would not survive a fork, and waiting for it would block
+//! forever. Invariant: the results are those of a sequential loop, and so is the error: that of the
+//! first item that fails.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// Below this many items a thread costs more than it brings.
+/// The fewest items for which a further thread pays.
 const WORTH_A_THREAD: usize = 32;
 
-/// More threads than this wait for the disk rather than work.
+/// The most threads: more would only wait for the disk.
 const MAX_THREADS: usize = 16;
 
-/// `work` on each item, in order; `tick` hears on the calling thread how many are done.
+/// Applies `work` to each item. Calls `tick` on the calling thread with the number of items done.
 pub(super) fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
     tick: &mut dyn FnMut(usize),
@@ -49,7 +49,7 @@ fn threads(items: usize) -> usize {
 
 type Done<R, E> = Vec<(usize, Result<R, E>)>;
 
-/// A thread that helps; `None` where the system gives no more, and the others do the work.
+/// Starts a helper thread. Returns `None` if the system has no more threads; the others do its work.
 fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     queue: &'env Queue,
@@ -62,8 +62,8 @@ fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
 struct Queue {
     next: AtomicUsize,
     done: AtomicUsize,
-    /// The first item that has failed so far. Items are taken in order, so that all before it are
-    /// finished by someone, and none behind it can matter.
+    /// The first item that has failed so far. Items are taken in order, so that all items before it
+    /// will be finished, and later ones need not be started.
     failed: AtomicUsize,
 }
 

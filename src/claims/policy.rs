@@ -1,7 +1,7 @@
-//! Whose signatures count: design section 8.
+//! Trust policies: which signers are accepted. Design section 8.
 //!
-//! Invariant: an entry is found by the validator's id where there is one, and then its key must be
-//! the entry's: an id alone is nothing that a signature proves.
+//! Invariant: an entry is looked up by the validator's id if there is one, and the signature's key must
+//! equal the entry's key, because a signature does not prove an id.
 
 use super::error::{Code, Failure, quoted};
 use super::fields;
@@ -11,7 +11,7 @@ use crate::text::hex;
 use crate::value::Value;
 use std::collections::HashMap;
 
-/// What a validator may sign.
+/// The kinds of files that a validator may sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signs {
     Receipts,
@@ -26,7 +26,7 @@ impl Signs {
         }
     }
 
-    /// What a signature by another key than the pinned one is called.
+    /// The error code for a signature with another key than the one in the policy.
     fn invalid(self) -> Code {
         match self {
             Self::Receipts => Code::AttestationInvalid,
@@ -35,7 +35,7 @@ impl Signs {
     }
 }
 
-/// A validator that the policy knows.
+/// An entry of the policy: a validator.
 #[derive(Debug)]
 pub(super) struct Entry {
     public_key: [u8; 32],
@@ -53,7 +53,7 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Takes a value that matches the schema; duplicates are judged here.
+    /// Creates it from a value that matches the schema, and refuses duplicates.
     pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Violation>, Failure> {
         let mut policy = Self::default();
         for (at, entry) in fields::array(value, "allow")?.iter().enumerate() {
@@ -79,7 +79,7 @@ impl Policy {
         Ok(Ok(policy))
     }
 
-    /// The signer's entry, whose key is the signer's.
+    /// The entry of a signer; fails if its key is not the signer's.
     pub(super) fn entry(&self, signer: &Signer, signs: Signs) -> Result<&Entry, Failure> {
         let found = match &signer.validator_id {
             Some(id) => self.by_id.get(&**id),

@@ -78,7 +78,7 @@ def test_a_requery_at_96_6_percent_overlap_saves_81_2_percent() -> None:
 def test_repeated_calls_save_more_with_every_call() -> None:
     found = turns.conversations(cases.own())
     by_calls = {
-        calls: [figures.saved(c.told.tokens, c.whole.tokens) for c in found if c.calls == calls]
+        calls: [figures.saved(c.sent.tokens, c.whole.tokens) for c in found if c.calls == calls]
         for calls in (5, 10)
     }
     assert len(by_calls[5]) == len(by_calls[10]) == 8

@@ -200,7 +200,7 @@ impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
     }
 }
 
-/// A size in bytes; one that no memory has is as good as none.
+/// A size in bytes. Sizes beyond the address space count as unlimited.
 #[derive(Clone, Copy)]
 pub(super) struct Size(pub(super) usize);
 

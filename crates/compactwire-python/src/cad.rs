@@ -34,7 +34,7 @@ pub(super) mod cad {
     };
 }
 
-/// How many errors `check` gives at most, unless the caller says otherwise.
+/// The default limit on the errors that `check` returns.
 const FEW_ERRORS: Size = Size(100);
 
 fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
@@ -487,7 +487,7 @@ fn dumps<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     Ok(PyString::new(py, &text))
 }
 
-/// A dict of what is no node.
+/// A dict of everything but nodes.
 fn rest<'py>(
     py: Python<'py>,
     sections: &core::Sections,

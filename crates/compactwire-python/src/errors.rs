@@ -221,7 +221,7 @@ pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {
     exception!(py, InvalidFormat, message)
 }
 
-/// A mistake in compact CAD text as its exception.
+/// The exception of an error in compact CAD text.
 #[cold]
 fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
     let text = error.to_string();
@@ -237,21 +237,21 @@ fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
     )
 }
 
-/// A mistake in a CAD document as its exception.
+/// The exception of an error in a CAD document.
 #[cold]
 fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
     let text = error.to_string();
     exception!(py, DocumentError, text, path = &error.path, message = &error.message)
 }
 
-/// A mistake in a binary CAD document as its exception.
+/// The exception of an error in a binary CAD document.
 #[cold]
 fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
     let text = error.to_string();
     exception!(py, BinaryError, text, offset = error.offset, message = &error.message)
 }
 
-/// Any mistake in a CAD file as its exception.
+/// The exception of any error in a CAD file.
 #[cold]
 fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
     match error {

@@ -1,4 +1,4 @@
-//! Bundles: texts as artifacts, and the manifest that names them.
+//! Producing bundles: the artifact files and the manifest that lists them.
 
 use super::{Result, judge_manifest, output, set};
 use crate::claims::bundle::{BUNDLE, bundle_id, root_hash};
@@ -13,30 +13,30 @@ use std::path::Path;
 /// The folder of the artifacts in a bundle.
 const ARTIFACTS: &str = "artifacts";
 
-/// Section 5A, in characters.
+/// The maximum length of a run id, in characters (section 5A).
 const MAX_RUN_ID: usize = 200;
 
-/// What most file systems take as the name of a file, in bytes.
+/// The maximum length of a file name on most file systems, in bytes.
 const MAX_NAME: usize = 255;
 
-/// A piece of text to be put in a bundle.
+/// A text for a bundle.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// Whether it is the content of a symbol, or of a section.
+    /// Whether this is the text of a symbol; otherwise of a section.
     pub symbol: bool,
-    /// The symbol or section.
+    /// The reference of the symbol or section.
     pub reference: String,
-    /// Which part of it; `None` for no slice.
+    /// The slice of it; `None` for the whole.
     pub slice: Option<String>,
     /// The text.
     pub text: String,
 }
 
-/// Writes a bundle to a folder, which is made if it is not there and must be empty; gives its
-/// manifest. If that fails, nothing is left.
+/// Writes a bundle to a folder, which is created if missing and must be empty. Returns the manifest.
+/// On failure, nothing is left behind.
 ///
 /// # Errors
-/// [`ProduceError`]: no verification would accept it, the folder is not empty, or a file cannot be
+/// [`ProduceError`]: the bundle would not verify, the folder is not empty, or a file cannot be
 /// written.
 pub fn build_bundle(
     folder: &Path,
@@ -50,7 +50,7 @@ pub fn build_bundle(
     Ok(manifest)
 }
 
-/// A manifest, and the path and text of each artifact.
+/// Builds the manifest, and the path and text of each artifact.
 fn manifest(
     run_id: &str,
     job_id: &str,
@@ -98,7 +98,7 @@ fn manifest(
     Ok((manifest, pieces.into_iter().map(|piece| (piece.path(), piece.text)).collect()))
 }
 
-/// An item as an artifact.
+/// The artifact entry of an item.
 struct Piece<'a> {
     item: &'a Item,
     id: String,

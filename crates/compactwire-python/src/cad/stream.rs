@@ -54,7 +54,7 @@ impl Drop for Turn<'_> {
 
 /// Where chunks come from.
 enum Source {
-    /// A path: a file of ours, which nobody else has to close.
+    /// A file that was opened here from a path, and is closed here.
     Path(PathBuf, Mutex<File>),
     /// The `read` of the caller's file.
     File(Py<PyAny>),

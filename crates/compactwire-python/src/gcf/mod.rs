@@ -176,7 +176,7 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
     let io = py.import("io")?;
     if file.is_instance(&io.getattr("RawIOBase")?)? {
-        // It may take less than it is given.
+        // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let taken = file.call_method1("write", (PyBytes::new(py, rest),))?;
