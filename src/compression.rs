@@ -1,8 +1,9 @@
 //! zlib, gzip and zstd, with bounded output and reused contexts.
 //!
 //! Invariant: no function allocates more for its output than the caller's limit, nor more than the
-//! compressed bytes can hold. A stream that ends early is an error, and so are bytes after a stream. Contexts
-//! are kept per thread, because creating one costs more than compressing a short message.
+//! compressed bytes can expand to. A stream that ends early is an error, and so are bytes after a
+//! stream. Contexts are kept per thread, because creating one costs more than compressing a short
+//! message.
 
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
@@ -78,8 +79,8 @@ pub fn zlib(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Compresses into a gzip member without name and time, and with system Unix, so that the bytes are the same
-/// on every system.
+/// Compresses into a gzip member without name and time. Its header always names Unix as the
+/// operating system, so that the bytes are the same on every system.
 pub fn gzip(data: &[u8]) -> Vec<u8> {
     let mut out = vec![GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 3];
     DEFLATE.with_borrow_mut(|context| deflate(context, data, &mut out));
@@ -293,7 +294,7 @@ fn zstd_error(code: usize) -> Error {
     Error::Failed(zstd_safe::get_error_name(code).into())
 }
 
-/// A number of bytes that are in memory or bounded by a limit.
+/// Converts a number of bytes that are in memory or bounded by a limit.
 fn in_memory(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -8,7 +8,7 @@ use crate::limits::MAX_SKIPPED_DEPTH;
 use rmp::Marker;
 use rmp::decode::{Bytes, NumValueReadError, ValueReadError};
 
-/// The sink for `rmp::encode`: a growing buffer whose error type has no values.
+/// The sink for `rmp::encode`: a growing buffer, to which writing cannot fail.
 pub use rmp::encode::ByteBuf as Writer;
 
 type RmpError = ValueReadError<rmp::decode::bytes::BytesReadError>;
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         };
         self.take(1, start)?;
         let bits = self.big_endian(width, start)?;
-        // Numbers of fewer bits carry their sign in the highest one.
+        // Sign-extends a number of `width` bytes to 64 bits.
         let signed = |bits: u64| (bits << (64 - 8 * width)).cast_signed() >> (64 - 8 * width);
         Ok(match marker {
             Marker::True => Head::Bool(true),
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
             Marker::FixNeg(value) => Head::Int(value.into()),
             Marker::U8 | Marker::U16 | Marker::U32 | Marker::U64 => Head::Uint(bits),
             Marker::I8 | Marker::I16 | Marker::I32 | Marker::I64 => Head::Int(signed(bits)),
-            // Of four bytes.
+            // `bits` holds four bytes here, so that the conversion does not fail.
             Marker::F32 => Head::Float(f32::from_bits(u32::try_from(bits).unwrap_or(0)).into()),
             Marker::F64 => Head::Float(f64::from_bits(bits)),
             _ => Head::Nil,
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
 
     /// Skips one value of any type that is nested at most [`MAX_SKIPPED_DEPTH`] deep.
     pub fn skip(&mut self) -> Result<(), Error> {
-        // The number of values that are left at each level. No recursion, whatever the input says.
+        // The number of values that are left at each level: an explicit stack instead of recursion.
         let mut levels = vec![1u64];
         while let Some(left) = levels.last_mut() {
             let Some(less) = left.checked_sub(1) else {
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a value is called in an error.
+/// The name of a value's type in an error.
 fn name(marker: Marker) -> &'static str {
     match marker {
         Marker::FixPos(_)

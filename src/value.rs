@@ -1,8 +1,8 @@
 //! The JSON-like data model that all systems share for free-form data.
 //!
 //! Objects keep the order of their members. Integers have any length, because a silent conversion
-//! to a double would lose digits. Doubles are finite. The producer of a value bounds its depth: the JSON
-//! reader and the binding do.
+//! to a double would lose digits. Doubles are finite. The producer of a value, such
+//! as the JSON reader or the Python binding, bounds its depth.
 
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;

@@ -6,7 +6,7 @@
 //! value = high * 7225 + (d3 d4)       high = d0 * 7225 + (d1 d2)
 //! ```
 //!
-//! Constants that move together: `PAIR` with `PAIR_RECIPROCAL`, `DIGIT_RECIPROCAL` with its shift,
+//! Constants to change together: `PAIR` with `PAIR_RECIPROCAL`, `DIGIT_RECIPROCAL` with its shift,
 //! the alphabet with the three ranges in `to_ascii` and the six rows of `DIGITS`.
 
 #![expect(
@@ -28,7 +28,7 @@ pub(super) const PAIR_RECIPROCAL: i64 = 2_434_904_643;
 /// `x * DIGIT_RECIPROCAL >> 20 == x / 85` for every x below 7225.
 pub(super) const DIGIT_RECIPROCAL: i16 = 12_337;
 
-/// Encodes whole blocks from the front of `data`; how many of its bytes are done.
+/// Encodes whole blocks from the front of `data`. Returns the number of bytes encoded.
 #[target_feature(enable = "avx2")]
 pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
     let blocks = data.as_chunks::<BLOCK_BYTES>().0;
@@ -37,8 +37,8 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
         // SAFETY: a block is 32 readable bytes; unaligned access is allowed.
         let words = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
         let (first, rest) = split(_mm256_shuffle_epi8(words, per_lane(BYTE_SWAP)));
-        // The 20 characters of a lane's four groups are 16 that interleave both vectors, and the
-        // last group's other four, which are the lane's last dword already.
+        // A lane's four groups are 20 characters: 16 are interleaved from both vectors; the other
+        // four, of the last group, already are the lane's last dword.
         let head = to_ascii(_mm256_or_si256(
             _mm256_shuffle_epi8(first, per_lane(FIRST_TO_TEXT)),
             _mm256_shuffle_epi8(rest, per_lane(REST_TO_TEXT)),
@@ -56,7 +56,8 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
     blocks.len() * BLOCK_BYTES
 }
 
-/// Decodes whole blocks from the front of `text` until one is invalid; how many characters are done.
+/// Decodes whole blocks from the front of `text` up to the first invalid one. Returns the number of
+/// characters decoded.
 #[target_feature(enable = "avx2")]
 pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
     let blocks = text.as_chunks::<BLOCK_CHARS>().0;
@@ -141,8 +142,8 @@ fn to_ascii(digits: __m256i) -> __m256i {
     let run = _mm256_sub_epi8(run, _mm256_and_si256(below(36), _mm256_set1_epi8(6)));
     let run = _mm256_sub_epi8(run, _mm256_and_si256(below(10), _mm256_set1_epi8(7)));
     let run = _mm256_and_si256(run, below(62));
-    // 62..85 are punctuation in no order: two tables of 16. An index outside a table saturates to
-    // bit 7, for which a shuffle returns zero.
+    // 62..85 are punctuation in no regular order, looked up in two tables of 16. An index outside a
+    // table saturates to bit 7, for which a shuffle returns zero.
     let table = |start: i8, row| {
         let index = _mm256_adds_epu8(add(digits, start.wrapping_neg()), _mm256_set1_epi8(0x70));
         _mm256_shuffle_epi8(per_lane(row), index)

@@ -1,6 +1,6 @@
-//! Sixteen groups at a time with AVX-512 VBMI: what `avx2` does, with two differences. A byte
-//! permutation over two registers reaches all 80 characters of a block, and as a table of 128
-//! entries it turns digits into characters, and characters into digits, in one step.
+//! Sixteen groups at a time with AVX-512 VBMI. The algorithm is that of `avx2`, except for the byte
+//! permutation over two registers: it collects all 80 characters of a block, and used as a table of
+//! 128 entries, it turns digits into characters, or characters into digits, in one step.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -20,7 +20,7 @@ const BLOCK_CHARS: usize = 80;
 /// The bytes of `first` that hold a digit.
 const FIRST_BYTES: u64 = 0x1111_1111_1111_1111;
 
-/// Encodes whole blocks from the front of `data`; how many of its bytes are done.
+/// Encodes whole blocks from the front of `data`. Returns the number of bytes encoded.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
     let blocks = data.as_chunks::<BLOCK_BYTES>().0;
@@ -33,7 +33,7 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
         let rest = _mm512_permutex2var_epi8(low, rest, high);
         let head = _mm512_permutex2var_epi8(rest, to_head, first);
         let tail = _mm512_permutex2var_epi8(rest, to_tail, first);
-        // SAFETY: `out` is 64 writable bytes and, behind them, 16.
+        // SAFETY: `out` is 80 writable bytes: 64, followed by 16.
         unsafe {
             _mm512_storeu_si512(out.as_mut_ptr().cast(), head);
             let last = out.as_mut_ptr().add(BLOCK_BYTES);
@@ -43,7 +43,8 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
     blocks.len() * BLOCK_BYTES
 }
 
-/// Decodes whole blocks from the front of `text` until one is invalid; how many characters are done.
+/// Decodes whole blocks from the front of `text` up to the first invalid one. Returns the number of
+/// characters decoded.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
     let blocks = text.as_chunks::<BLOCK_CHARS>().0;
@@ -51,14 +52,15 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
     let (low, high) = (load(&DIGITS[0]), load(&DIGITS[1]));
     let (to_first, to_rest) = (load(&TO_FIRST), load(&TO_REST));
     for (i, (block, out)) in blocks.iter().zip(outs).enumerate() {
-        // SAFETY: `block` is 64 readable bytes and, behind them, 16.
+        // SAFETY: `block` is 80 readable bytes: 64, followed by 16.
         let (head, tail) = unsafe {
             let tail = _mm_loadu_si128(block.as_ptr().add(BLOCK_BYTES).cast());
             (_mm512_loadu_si512(block.as_ptr().cast()), _mm512_castsi128_si512(tail))
         };
         let first = _mm512_permutex2var_epi8(head, to_first, tail);
         let rest = _mm512_permutex2var_epi8(head, to_rest, tail);
-        // A table index has seven bits: a byte above ASCII shows in the character itself.
+        // A lookup uses only seven bits of an index, so that the characters themselves must be
+        // checked for bytes above ASCII.
         let above_ascii = _mm512_or_si512(first, rest);
         let first = _mm512_permutex2var_epi8(low, first, high);
         let rest = _mm512_permutex2var_epi8(low, rest, high);

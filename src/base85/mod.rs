@@ -84,7 +84,7 @@ pub const fn decoded_len(chars: usize) -> usize {
     chars / 5 * 4 + (chars % 5).saturating_sub(1)
 }
 
-/// Encodes `data`; five characters for four bytes, a partial last group one longer than its bytes.
+/// Encodes `data`: four bytes become five characters, a last group of n < 4 bytes becomes n + 1.
 pub fn encode(data: &[u8]) -> String {
     encode_prefixed("", data)
 }
@@ -106,7 +106,7 @@ fn encode_with(engine: Engine, prefix: &str, data: &[u8]) -> String {
 /// Decodes `text`.
 ///
 /// # Errors
-/// [`Error`], the first in the text; but a pure ASCII text with one character too many is always
+/// The first [`Error`] in the text, except that an ASCII text with one character too many is always
 /// [`Error::Length`], because it is most likely cut off.
 pub fn decode(text: &str) -> Result<Vec<u8>, Error> {
     decode_with(Engine::best(), text)
@@ -135,8 +135,9 @@ fn decode_into_with(engine: Engine, text: &str, data: &mut [u8]) -> Result<(), E
     decode_slice(engine, text.as_bytes(), data).map_err(|valid| first_error(text, valid))
 }
 
-/// Encodes with one engine, or the best without `unsafe` at the end, for the benches: what each is
-/// worth is a reason for it to be here. `None` for one that is unknown or that this processor lacks.
+/// Encodes with one engine, for the benches, which justify each engine by its speed. `checked` is
+/// the best engine with a checked conversion to `String` instead of an `unsafe` one. `None` if the
+/// engine is unknown, or if this processor lacks it.
 #[doc(hidden)]
 pub fn encode_with_engine(name: &str, data: &[u8]) -> Option<String> {
     if name == "checked" {
@@ -153,7 +154,7 @@ pub fn decode_with_engine(name: &str, text: &str) -> Option<Vec<u8>> {
     decode_with(Engine::named(name)?, text).ok()
 }
 
-/// What does whole blocks from the front; the scalar code does the rest.
+/// Processes whole blocks from the front; the scalar code processes the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Engine {
     Scalar,
@@ -193,7 +194,8 @@ impl Engine {
         Self::Scalar
     }
 
-    /// How many bytes of `data` are encoded, a multiple of four.
+    /// Encodes blocks from the front of `data`. Returns the number of bytes encoded, a multiple of
+    /// four.
     fn encode_blocks(self, data: &[u8], text: &mut [u8]) -> usize {
         match self {
             Self::Scalar => 0,
@@ -206,7 +208,8 @@ impl Engine {
         }
     }
 
-    /// How many characters of `text` are valid and decoded, a multiple of five.
+    /// Decodes valid blocks from the front of `text`. Returns the number of characters decoded, a
+    /// multiple of five.
     fn decode_blocks(self, text: &[u8], data: &mut [u8]) -> usize {
         match self {
             Self::Scalar => 0,
@@ -236,8 +239,8 @@ fn encode_slice(engine: Engine, data: &[u8], text: &mut [u8]) {
     }
 }
 
-/// Decodes into `data`, whose length is `decoded_len(text.len())`; on an invalid group the offset of
-/// a group up to which all are valid.
+/// Decodes into `data`, whose length is `decoded_len(text.len())`. The error is an offset up to which
+/// all groups are valid.
 fn decode_slice(engine: Engine, text: &[u8], data: &mut [u8]) -> Result<(), usize> {
     debug_assert_eq!(data.len(), decoded_len(text.len()));
     let mut done = engine.decode_blocks(text, data);
@@ -270,7 +273,7 @@ fn decode_group(group: [u8; 5]) -> Option<[u8; 4]> {
     u32::try_from(value).ok().map(u32::to_be_bytes)
 }
 
-/// The error in `text`, of which everything before `valid` is valid.
+/// The first error in `text`, whose first `valid` characters are valid.
 #[cold]
 fn first_error(text: &str, valid: usize) -> Error {
     let mut value = 0u64;
@@ -301,8 +304,8 @@ static PAIRS: [[u8; 2]; PAIR as usize] = {
     pairs
 };
 
-/// `PLACES[i][c]`: the worth of character `c` at place `i` of a group; a character outside the
-/// alphabet is worth more than any valid group.
+/// `PLACES[i][c]`: the value of character `c` at place `i` of a group; for a character outside the
+/// alphabet, it is larger than the value of any valid group.
 static PLACES: [[u64; 256]; 5] = {
     let mut places = [[1 << 40; 256]; 5];
     let (mut place, mut worth) = (5, 1);

@@ -1,4 +1,4 @@
-//! Signatures: which of them are valid. Design section 7.
+//! Verifies signatures. Design section 7.
 //!
 //! Invariant: strict verification (`verify_strict` of ed25519-dalek). Keys and points of small
 //! order, keys that are not encoded canonically, and scalars beyond the group's order are refused,
@@ -14,7 +14,7 @@ use ed25519_dalek::{Signature, Verifier as _, VerifyingKey};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The scope in which the attestation's signature of a receipt is valid; `None` if in none.
+/// The scope in which the attestation's signature of a receipt is valid; `None` if it is invalid.
 pub(super) fn verify_receipt(
     form: &Form,
     attestation: &Value<'_>,
@@ -66,7 +66,8 @@ pub(super) struct Key(VerifyingKey);
 impl Key {
     /// `None` if the bytes are not a point, not encoded canonically, or of small order.
     pub(super) fn new(bytes: [u8; 32]) -> Option<Self> {
-        // The library accepts a y of the field's order or above, which others refuse.
+        // The library accepts a y that is not below the field's order; other implementations refuse
+        // it.
         if !is_canonical(bytes) {
             return None;
         }

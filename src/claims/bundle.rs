@@ -68,7 +68,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Creates it from a value that matches the schema, and checks order and limits.
+    /// Extracts the facts from a value that matches the schema, and checks order and limits.
     pub(super) fn new(
         value: &Value<'_>,
         limits: &Limits,

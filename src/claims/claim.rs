@@ -1,4 +1,4 @@
-//! The claim: design section 10.
+//! The facts of a claim, and its hash: design section 10.
 
 use super::canonical::{Change, Hash, changed};
 use super::error::Failure;
@@ -14,7 +14,7 @@ pub(super) struct Component {
     /// The member with its token count.
     pub(super) member: &'static str,
     pub(super) included: bool,
-    /// The claimed token count, included or not.
+    /// The claimed token count, read whether or not the component is included.
     pub(super) tokens: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Creates it from a value that matches the schema, and checks names and hash.
+    /// Extracts the facts from a value that matches the schema, and checks names and hash.
     pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Violation>, Failure> {
         let metrics = fields::member(value, "reported_metrics")?;
         let mut included = Vec::new();

@@ -136,7 +136,7 @@ pub enum ProduceError {
     /// A given manifest, receipt or claim does not verify.
     #[error("{}", .0.message)]
     Refused(Failure),
-    /// The system provides no randomness for a key.
+    /// The system cannot provide random bytes for a key.
     #[error("the system provides no randomness for a new key")]
     Randomness,
     /// Something else exists where a file or folder should be written.

@@ -57,7 +57,7 @@ pub(super) struct Attestation {
 }
 
 impl Attestation {
-    /// Creates it from a value that matches the schema.
+    /// Extracts the facts from a value that matches the schema.
     pub(super) fn new(value: &Value<'_>) -> Result<Self, Failure> {
         let optional =
             |name| Ok::<_, Failure>(fields::optional_text(value, name)?.map(str::to_owned));
@@ -103,7 +103,7 @@ impl Attestation {
         Err(invalid("the chain ends with another receipt", "/receipt_chain_head_hash"))
     }
 
-    /// Whether it names the run, job or bundle.
+    /// Whether the attestation names a run, a job or a bundle.
     pub(super) fn names_subject(&self) -> bool {
         self.run_id.is_some() || self.job_id.is_some() || self.bundle_id.is_some()
     }

@@ -55,7 +55,7 @@ impl Computed {
         self.symbol_lang_tokens
     }
 
-    /// Compressed to uncompressed; 0 where there is nothing to compress.
+    /// The ratio of compressed to uncompressed tokens; 0 if there are no uncompressed ones.
     #[expect(clippy::cast_precision_loss, reason = "the specification's ratio is a double")]
     pub fn compression_ratio(&self) -> f64 {
         match self.uncompressed_tokens() {
@@ -64,13 +64,13 @@ impl Computed {
         }
     }
 
-    /// Whether any claim can be true of this: the ratio is above 0 and at most 1.
+    /// Whether a claim with these metrics is possible: the ratio must be above 0 and at most 1.
     pub(super) fn claimable(&self) -> bool {
         (1..=self.uncompressed_tokens()).contains(&self.compressed_tokens())
     }
 }
 
-/// How many tokens a text of so many UTF-8 bytes is taken for: a quarter, rounded half to even.
+/// Estimates the tokens of a UTF-8 text from its size: a quarter of it, rounded half to even.
 pub const fn estimate(bytes: u64) -> u64 {
     let quarter = bytes / 4;
     match bytes % 4 {
@@ -90,7 +90,7 @@ fn symbol_lang(artifact: &Artifact, content: u64) -> u64 {
     }
 }
 
-/// Check 5.7.3: components are of artifacts.
+/// Check 5.7.3: no component is included if the bundle has no artifacts.
 pub(super) fn check_components(claim: &Claim, computed: &Computed) -> Result<(), Failure> {
     match claim.components().find(|component| component.included) {
         Some(component) if computed.artifact_count == 0 => {
@@ -112,7 +112,7 @@ pub(super) fn check_ratio(claim: &Claim, computed: &Computed) -> Result<(), Fail
         );
         return Err(mismatch("compression_ratio", &message));
     }
-    // Not "greater": what is not a number must not pass.
+    // Written with `<=`, so that NaN fails the check.
     if (claim.compression_ratio - ratio).abs() <= RATIO_TOLERANCE {
         return Ok(());
     }
@@ -147,7 +147,7 @@ pub(super) fn check_counts(claim: &Claim, computed: &Computed) -> Result<(), Fai
     Ok(())
 }
 
-/// Check 5.8.5: no number about what is not included.
+/// Check 5.8.5: the claim has no token count for a component that it does not include.
 pub(super) fn check_unexpected(claim: &Claim) -> Result<(), Failure> {
     let unexpected = claim
         .components()

@@ -73,7 +73,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether the trust policy decides.
+    /// Whether the trust policy must accept each signer.
     pub(super) fn strict(&self) -> bool {
         self.strict_trust || self.strict_identity
     }
@@ -123,19 +123,19 @@ limits! {
     max_json_bytes = 16 << 20;
     /// Size of each receipt, in bytes.
     max_receipt_bytes = 1 << 20;
-    /// How deep the containers of JSON nest.
+    /// Nesting depth of containers in JSON.
     max_depth = 128;
-    /// How many digits an integer has.
+    /// Number of digits of an integer.
     max_int_digits = 4300;
-    /// How many steps a bundle has.
+    /// Number of steps of a bundle.
     max_steps = 100_000;
-    /// How many artifacts a bundle has.
+    /// Number of artifacts of a bundle.
     max_artifacts = 100_000;
     /// Size of each artifact, in bytes.
     max_artifact_bytes = 64 << 20;
     /// Size of all artifacts, in bytes.
     max_total_bytes = 1 << 30;
-    /// How many names in the folder of the receipts match.
+    /// Number of files in the receipt folder whose names match the run.
     max_receipts = 200_000;
 }
 

@@ -8,10 +8,10 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// The fewest items for which a further thread pays.
+/// The minimum number of items per thread: for fewer, starting a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 32;
 
-/// The most threads: more would only wait for the disk.
+/// The maximum number of threads; more would only wait for the disk.
 const MAX_THREADS: usize = 16;
 
 /// Applies `work` to each item. Calls `tick` on the calling thread with the number of items done.

@@ -53,7 +53,7 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Creates it from a value that matches the schema, and refuses duplicates.
+    /// Extracts the policy from a value that matches the schema, and refuses duplicates.
     pub(super) fn new(value: &Value<'_>) -> Result<Result<Self, Violation>, Failure> {
         let mut policy = Self::default();
         for (at, entry) in fields::array(value, "allow")?.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Receipts and their chain: design section 6, attestations of a receipt 7D.
 //!
-//! Reading a receipt parses and validates it, hashes it and verifies its signatures in one go, in
-//! parallel, and keeps only a few facts, so that memory does not grow with the content of receipts.
-//! The checks evaluate these facts in order afterwards.
+//! Each receipt is read once: parsed, validated, hashed, and its signatures verified. Receipts are
+//! read in parallel, and only a few facts of each are kept, so that memory does not grow with their
+//! content. The checks then evaluate these facts in order.
 
 use super::attestation::{Keys, verify_receipt};
 use super::canonical::Hash;
@@ -35,8 +35,8 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Attested {
     pub(super) signer: Signer,
-    /// The scope in which the signature is valid; `None` also where it was not verified because it
-    /// cannot matter.
+    /// The scope in which the signature is valid; `None` also if it was not verified because the
+    /// result does not depend on it.
     pub(super) scope: Option<Scope>,
 }
 
@@ -131,8 +131,9 @@ fn facts(
         index: fields::optional_natural(value, "receipt_index")?,
         attestations: Vec::with_capacity(attestations.len()),
     };
-    // Verifying a signature is the most expensive step, so skip those that cannot matter: of a
-    // receipt whose hash is wrong, or after the one that ends the verification.
+    // Verifying a signature is the most expensive step. Signatures that cannot change the result
+    // are skipped: those of a receipt whose hash is wrong, and those after an invalid one that ends
+    // the verification.
     let mut wanted = options.attestations() && receipt.hash == receipt.computed_hash;
     for attestation in attestations {
         let signer = Signer::new(attestation)?;

@@ -248,8 +248,8 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
     }
 }
 
-/// The value as the validator's errors hold it. Messages show only its place, so that long integers
-/// are shortened, and containers deeper than any schema looks are left out.
+/// Converts a value for the validator's errors. Messages show only its place, so long integers may
+/// lose digits, and containers deeper than the schemas describe are left out.
 fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
     let Some(depth) = depth.checked_sub(1) else { return serde_json::Value::Null };
     match value {
@@ -268,7 +268,7 @@ fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
     }
 }
 
-/// More levels of containers than any schema looks into.
+/// The depth to which values are converted for errors; the schemas describe fewer levels.
 const SCHEMA_DEPTH: usize = 12;
 
 impl<'a> Object<'a, Own> for &'a [(Cow<'a, str>, Value<'a>)] {

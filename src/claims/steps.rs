@@ -1,6 +1,7 @@
 //! The checks: each reads or compares, and stores its result for later checks.
 //!
-//! One function for each line of [`CHECKS`](super::verify::CHECKS) that is more than one call.
+//! There is a function for each line of [`CHECKS`](super::verify::CHECKS) that needs more than one
+//! call.
 
 use super::artifacts;
 use super::attestation::Keys;

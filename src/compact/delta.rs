@@ -84,7 +84,8 @@ pub fn encode(old: &str, new: &str) -> String {
     let candidates = Candidates::new(old, new);
     let mut shortest = candidates.shortest().to_string();
     for delta in candidates.iter() {
-        // Compression is skipped if it cannot win: most deltas add little to a long conversation.
+        // Compression is skipped if it cannot shorten the delta: most deltas add little to a long
+        // conversation.
         let least = ZLIB_MIN_LEN + delta.len() / ZLIB_MAX_RATIO;
         if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
             let packed = packed(&delta.to_string());
@@ -100,9 +101,9 @@ pub fn encode(old: &str, new: &str) -> String {
 /// separates the deltas there.
 ///
 /// If the caller knows that `new` is `old` and `added`, the delta is an addition and costs time in
-/// proportion to `added`. If `old` is empty, the delta is `D|F|`, which is right whatever the peer has.
-/// Only a delta that contains `|D|` is compressed: models read requests, and a packed request is
-/// compressed as a whole.
+/// proportion to `added`. If `old` is empty, the delta is `D|F|`, which applies to any content of
+/// the peer. Only a delta that contains `|D|` is compressed: models read requests, and a packed
+/// request is compressed as a whole.
 #[cfg(feature = "session")]
 pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> String {
     let delta = match added {

@@ -18,8 +18,8 @@ use crate::limits::MAX_DICTIONARY_HEADER;
 use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
 
-/// The compression level. Each of the next two levels saves less than 1% and takes half as much time
-/// again (`benches/RESULTS.md`, "Compression levels").
+/// The compression level. Each of the next two levels saves less than 1% and takes about 50% more
+/// time (`benches/RESULTS.md`, "Compression levels").
 const LEVEL: i32 = 8;
 
 /// The default size of a trained dictionary in bytes, the same as that of zstd.

@@ -144,8 +144,8 @@ pub(super) fn auto_transport(
     }
 }
 
-/// The shortest text of all formats. Verbose is left out if a decoder would read the model of the
-/// message as a name.
+/// The shortest text of all formats. Verbose is left out if a decoder would interpret the model of
+/// the message as a name.
 fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
     let [first, others @ ..] = Format::ALL;
     let others = others

@@ -35,8 +35,8 @@
 //! | `error` | [`DecodeError`] and [`EncodeError`] |
 //!
 //! # Where we differ
-//! The specifications contradict each other in places. `Z` is read as zlib and as gzip. Each module
-//! lists the deviations in its subject.
+//! The specifications contradict each other in places. `Z` is read as zlib and as gzip. The
+//! documentation of each module lists its deviations.
 
 mod decode;
 pub mod delta;

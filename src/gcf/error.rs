@@ -39,7 +39,7 @@ codes! {
     RowWidthMismatch = "row_width_mismatch",
     /// The number of elements is not the declared count.
     CountMismatch = "count_mismatch",
-    /// The brackets hold no valid count.
+    /// The brackets do not contain a valid count.
     InvalidCount = "invalid_count",
     /// A tab in the indentation.
     TabIndentation = "tab_indentation",
@@ -55,7 +55,7 @@ codes! {
     MissingAttachment = "missing_attachment",
     /// Two attachments with one name.
     DuplicateAttachment = "duplicate_attachment",
-    /// The number of values of an inline object is not that of its schema.
+    /// The number of values of an inline object differs from the number of keys in its schema.
     InlineWidthMismatch = "inline_width_mismatch",
     /// A number outside the range of 64-bit integers and doubles.
     OutOfRange = "out_of_range",
@@ -71,7 +71,7 @@ codes! {
     UnknownEdgeReference = "unknown_edge_reference",
     /// A section or line that is invalid in a delta.
     MalformedDelta = "malformed_delta",
-    /// The pack root of the result is not the announced one.
+    /// The pack root of the result differs from the announced one.
     RootMismatch = "root_mismatch",
     /// A duplicate member key in a keyed table.
     DuplicateMemberKey = "duplicate_member_key",
@@ -85,7 +85,7 @@ codes! {
     InvalidLine = "invalid_line",
     /// The key of a row is not a string.
     InvalidKey = "invalid_key",
-    /// The braces hold no valid field declaration.
+    /// The braces do not contain a valid field declaration.
     InvalidFieldDeclaration = "invalid_field_declaration",
     /// A constant column whose value is missing or not a scalar.
     InvalidConstValue = "invalid_const_value",
@@ -141,7 +141,7 @@ pub enum Place {
     Value(String),
 }
 
-/// Why a value could not be encoded, or a text not be decoded.
+/// Why a value could not be encoded, or a text could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The kind of error.

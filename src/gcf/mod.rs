@@ -1,4 +1,4 @@
-//! GCF 3.6: the text that language models read best at the fewest tokens.
+//! GCF 3.6, a text format for language models that represents values in few tokens.
 //!
 //! A value has exactly one text, and decoding the text returns an equal value. An invalid text is an error
 //! with a code, a line and a column.

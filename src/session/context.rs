@@ -17,7 +17,7 @@ pub(super) struct Context {
     hasher: Sha256,
     /// The length of the text as a JSON string, without quotes.
     json_len: usize,
-    /// The beginning of the last request frame. The next one begins alike.
+    /// The beginning of the last request frame; the next frame usually begins with the same bytes.
     last: Vec<u8>,
 }
 
@@ -47,7 +47,8 @@ impl Context {
         &self.text
     }
 
-    /// Plans the change to `text`. An addition costs one comparison and the hash of what is new.
+    /// Plans the change to `text`. For an addition, this compares the old text and hashes the new
+    /// part.
     pub(super) fn plan_text(&self, text: &str) -> Next {
         match text.strip_prefix(&*self.text) {
             Some(added) => self.append(added.to_owned()),
@@ -109,7 +110,8 @@ impl Context {
         [&text[text.len().saturating_sub(len)..], &self.last].concat()
     }
 
-    /// The first bytes of a hash of the whole history.
+    /// The first bytes of a hash of the whole conversation and the beginning of the last request
+    /// frame.
     pub(super) fn history_id(&self) -> [u8; 4] {
         let text = self.hasher.clone().finalize();
         let hash = Sha256::new().chain_update(text).chain_update(&self.last).finalize();

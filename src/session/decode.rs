@@ -19,7 +19,7 @@ impl Session {
     /// # Errors
     /// [`DecodeError`]; the session is then unchanged. After [`DecodeError::UnknownReference`] the
     /// sender must [forget](Session::forget) its ids and encode its request again. Each attempt
-    /// sends more of the request in full, so the attempts come to an end.
+    /// sends more of the request in full, so the number of attempts is limited.
     pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
         self.decode(frames, bytes)
@@ -89,7 +89,7 @@ impl Session {
             && unknown.ids.is_empty()
             && meaning(used.iter().chain(&system), next.as_ref()).as_deref() != Some(check)
         {
-            // The check does not show which of them differs from the sender's.
+            // The check does not show which tool, prompt or context differs from the sender's.
             unknown.add(check);
             undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
         }

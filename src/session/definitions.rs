@@ -1,8 +1,8 @@
 //! The tools and prompts in a session's memory: defined once, later referred to by id.
 //!
 //! An id is a letter, `_` and the first 8 hexadecimal digits of the content's SHA-256. If another
-//! content already has these 8 digits, the later content gets 16, then 24, and so on. Both sides define
-//! and touch in the order of the frames, so both evict the same contents.
+//! content already has these 8 digits, the later content gets 16, then 24, and so on. Both sides
+//! define and use contents in the order of the frames, so both evict the same ones.
 
 use crate::text::hex;
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ pub const MAX_TOOLS: usize = 256;
 /// The most prompts that a session remembers in each direction.
 pub const MAX_PROMPTS: usize = 64;
 
-/// The number of digits in the shortest id, and by how many an id grows if it is taken.
+/// The number of digits in the shortest id, and of the digits added while an id is taken.
 const ID_STEP: usize = 8;
 
 /// A short id of a content: the letter, `_` and the first 8 digits of its hash.

@@ -1,4 +1,4 @@
-//! Encodes a request as frames: refers to what the peer has by id, and sends the rest.
+//! Encodes a request as frames: what the peer has is written as an id, the rest in full.
 
 use super::Session;
 use super::context::Next;
@@ -35,8 +35,8 @@ impl Default for Outgoing<'_> {
 /// Options of encoding a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Write a check (`D|=|`), so that a peer with another memory detects it, and compress a packed
-    /// request against the context that the peer has.
+    /// Write a check (`D|=|`), so that a peer whose memory differs detects this, and compress a
+    /// packed request against the context that the peer has.
     pub checked: bool,
     /// Write `TOOL|ref|` and `SYS|ref|` frames for what the peer has, before the request.
     pub references: bool,

@@ -1,8 +1,8 @@
 //! Keyed sets in a session: sent in full once, then as deltas (GCF 3.6 section 10a).
 //!
-//! A root does not cover the name of a set and the order of its fields. After a lost text, a receiver
-//! could mistake another set with the same rows for the base. In a session, deltas and "unchanged"
-//! therefore have a pair `shape=…` in the header, which other readers ignore.
+//! A root covers neither the name of a set nor the order of its fields. After a lost text, a
+//! receiver could mistake another set with the same rows for the base. In a session, deltas and
+//! "unchanged" therefore have a pair `shape=…` in the header, which other readers ignore.
 
 use super::Session;
 use crate::gcf::Error;

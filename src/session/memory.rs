@@ -53,7 +53,8 @@ impl Memory {
         match id.as_bytes() {
             [b't', ..] => self.tools.forget(id),
             [b's', ..] => self.prompts.forget(id),
-            // The id may be that of an earlier context; a peer without that one lacks this one, too.
+            // The id may be that of an earlier context. A peer that lacks an earlier context also
+            // lacks this one.
             [b'c', b'_', ..] => {
                 let known = self.context.has_history();
                 self.context = Context::default();

@@ -1,9 +1,9 @@
 //! Packed requests, for programs: `S` and Base85 of zstd of a `MessagePack` array of the frames (v4
 //! section 11, "S(request)").
 //!
-//! If the peer has a conversation, the frames are compressed against it as a history. An edit then
-//! costs what it changes, although its delta contains the whole text. This is our extension. After
-//! `S`, the bytes in Base85 are:
+//! If the peer has a conversation, the frames are compressed against it as a history. The size of
+//! an edit then depends on what it changes, although its delta contains the whole text. This is our
+//! extension. After `S`, the bytes in Base85 are:
 //!
 //! ```text
 //! kind, 1 byte | id of the history, 4 bytes | zstd frame
@@ -45,7 +45,7 @@ pub(super) fn pack(
 ) -> Result<String, EncodeError> {
     let message = write_frames(frames)?;
     if message.len() > max_size {
-        // The peer would reject it.
+        // The peer would reject a larger message.
         let size = message.len();
         let message = format!(
             "{size} bytes of frames are more than max_size, {max_size}: send them without pack"

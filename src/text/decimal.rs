@@ -4,7 +4,8 @@
 //! function over [`Decimal`] that chooses between [`Decimal::write_positional`] and
 //! [`Decimal::write_scientific`].
 //!
-//! Invariant: a decimal reads back as the double it was made of, and no decimal of fewer digits does.
+//! Invariant: a decimal parses to the double that it was made from, and no decimal with fewer
+//! digits does.
 
 /// The longest text of a double: a sign, 17 digits, the point, `e-` and an exponent of three digits.
 const MAX_TEXT: usize = 24;
@@ -32,20 +33,21 @@ pub enum Exponent {
 }
 
 impl Decimal {
-    /// The shortest decimal of a finite double. Of two that are equally near it has the even last digit,
-    /// as in Python and ECMAScript.
+    /// The shortest decimal of a finite double. If two are equally near, it is the one whose last
+    /// digit is even, as in Python and ECMAScript.
     #[inline]
     pub fn of(value: f64) -> Self {
         Self::parse(zmij::Buffer::new().format_finite(value))
     }
 
-    /// The shortest decimal of a finite double. Of two that are equally near it is the larger one, as in
-    /// Rust's formatter: `5 * 2^-23` has the digits 5960464477539063, [`Self::of`] ends in 2.
+    /// The shortest decimal of a finite double. If two are equally near, it is the larger one, as
+    /// in Rust's formatter: `5 * 2^-23` has the digits 5960464477539063; those of [`Self::of`] end
+    /// in 2.
     pub fn rounding_up(value: f64) -> Self {
         Self::parse(&format!("{value:e}"))
     }
 
-    /// Takes the text of a double apart: `-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`, of at most 24 bytes.
+    /// Parses the text of a double: `-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`, of at most 24 bytes.
     #[inline]
     fn parse(text: &str) -> Self {
         let text = text.as_bytes();
@@ -139,7 +141,7 @@ impl Decimal {
     }
 }
 
-/// The parts before and after the first `separator`; all of it and nothing if there is none.
+/// The parts before and after the first `separator`; without one, the whole text and an empty part.
 #[inline]
 fn split(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
     match text.iter().position(|&byte| byte == separator) {
@@ -160,7 +162,7 @@ fn read(exponent: &[u8]) -> i32 {
     if negative { -size } else { size }
 }
 
-/// A length of at most [`MAX_TEXT`].
+/// Converts a length, which is at most [`MAX_TEXT`].
 fn signed(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(0)
 }

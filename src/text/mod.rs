@@ -6,7 +6,7 @@
 //! - [`hex`]: bytes as hexadecimal digits.
 //! - [`leb128`]: unsigned integers in as few bytes as they need.
 //! - [`quoted`]: quoted strings with escapes.
-//! - [`scan`]: the first byte of a class, as of those that a quoted string escapes.
+//! - [`scan`]: finding the first byte of a class, such as those that a quoted string escapes.
 
 #[cfg(feature = "gcf")]
 pub(crate) mod codes;

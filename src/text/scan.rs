@@ -1,4 +1,4 @@
-//! The first byte of a string that needs attention: what is skipped in one step, and where to stop.
+//! Finds the first byte of a string that needs attention; all bytes before it can be skipped.
 //!
 //! A [`Class`] says which bytes stop a scan. Blocks of 64 and 16 bytes are tested without a branch that
 //! depends on a byte, so that the compiler uses vector instructions; the rest is tested in words of eight.
@@ -101,7 +101,7 @@ pub fn first<C: Class>(bytes: &[u8]) -> usize {
         at += 8;
     }
     match bytes.last_chunk::<8>() {
-        // The last word overlaps bytes that are not of the class.
+        // The last word overlaps bytes already tested. Without a mark, the sum is the length.
         Some(word) => {
             let marks = C::mark(u64::from_le_bytes(*word));
             bytes.len() - 8 + marks.trailing_zeros() as usize / 8
@@ -133,7 +133,7 @@ pub fn contains<C: Class>(bytes: &[u8]) -> bool {
     }
 }
 
-/// In 64 bytes without one of the class this is five times as fast as a loop with a branch.
+/// If no byte is of the class, this is five times as fast as a loop that branches on each byte.
 #[inline]
 fn any_of_64<C: Class>(block: &[u8; 64]) -> bool {
     let mut lanes = [0; 16];

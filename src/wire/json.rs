@@ -202,8 +202,8 @@ impl Writer {
     }
 }
 
-/// Appends a finite double with the shortest digits that read back as it: with an exponent below 10^-6
-/// and from 10^21 on, integers without a point.
+/// Appends a finite double with the fewest digits that parse to the same double. Numbers below
+/// 10^-6 and from 10^21 on have an exponent; integers have no point.
 fn write_number(value: f64, out: &mut String) {
     if !(1e-6..1e21).contains(&value.abs()) && value != 0.0 {
         return Decimal::rounding_up(value).write_scientific(Exponent::Signed, out);
@@ -238,7 +238,7 @@ pub fn decode(text: &str) -> Result<Payload, Error> {
     Ok(payload)
 }
 
-/// [`decode`] of bytes.
+/// Reads a payload like [`decode`], from bytes.
 ///
 /// # Errors
 /// As [`decode`]; `invalid_utf8` with the offset.

@@ -1,4 +1,4 @@
-//! Arguments from Python as the values that the core takes.
+//! Converts arguments from Python to the values that the core accepts.
 
 use super::errors::{invalid_field, invalid_format};
 use compactwire::compact::delta::Replace;
@@ -38,7 +38,7 @@ impl<'py> Input<'py> {
         }
     }
 
-    /// Takes text or bytes where other objects mean something else: `None` for those.
+    /// Takes text or bytes; `None` for other objects, which the caller handles differently.
     pub(super) fn if_text(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         let is_text = object.is_instance_of::<PyString>() || Self::is_bytes(object);
         is_text.then(|| Self::new(object)).transpose()
@@ -83,8 +83,8 @@ impl<'py> Input<'py> {
         )
     }
 
-    /// The text, with the caller's errors: `surrogate` for a `str` that has no UTF-8, those of
-    /// `utf8` for bytes.
+    /// The text. `surrogate` creates the error for a `str` with a lone surrogate, `utf8` the one
+    /// for bytes that are not UTF-8.
     fn decode<'a, E>(
         &'a self,
         surrogate: impl FnOnce(&Bound<'py, PyString>) -> E,
@@ -130,10 +130,10 @@ pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&
     text.to_str().map_err(|_| invalid_field(text.py(), field, &lone_surrogate(text)))
 }
 
-/// Says where a text that has no UTF-8 has its first lone surrogate.
+/// The error message for a text with a lone surrogate, with the position of the first one.
 #[cold]
 pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
-    // Python's own error knows where.
+    // Python's `UnicodeEncodeError` has the position.
     let position = text.call_method1("encode", ("utf-8",)).err().and_then(|error| {
         error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()
     });
@@ -143,7 +143,7 @@ pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
     }
 }
 
-/// An integer that is no `bool`, of 64 bits; `EncodeError` on `field` beyond.
+/// A 64-bit integer but not a `bool`; `EncodeError` on `field` if it is out of range.
 pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
     if value.is_instance_of::<PyBool>() {
         return Err(wrong_type(value, field, "an int"));
@@ -162,7 +162,7 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
     })
 }
 
-/// An integer from 0 to 2^63 - 1 that is no `bool`; `EncodeError` on `field` for others.
+/// An integer from 0 to 2^63 - 1 but not a `bool`; `EncodeError` on `field` if it is out of range.
 pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
     u64::try_from(int64(value, field)?)
         .map_err(|_| invalid_field(value.py(), field, "it is negative"))
@@ -189,7 +189,7 @@ fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
     PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
 }
 
-/// An argument that was passed, even as `None`; a default is none.
+/// An argument: `Some` if it was passed, even as Python's `None`; `None` by default.
 pub(super) struct Passed<'py>(pub(super) Option<Bound<'py, PyAny>>);
 
 impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
@@ -208,7 +208,8 @@ impl FromPyObject<'_, '_> for Size {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        // Python 3.10 shows no notes, in which pyo3 names the argument.
+        // The message names the arguments, because PyO3 names them only in a note on the exception,
+        // which Python 3.10 does not show.
         let negative =
             || PyValueError::new_err("max_size (or size, limit, max_line) must be 0 or more");
         match value.extract::<i64>() {
@@ -230,7 +231,7 @@ pub(super) fn protocol(value: &Bound<'_, PyInt>) -> PyResult<Protocol> {
     }
 }
 
-/// `format=`: one of the seven, `auto` or `smallest`.
+/// `format=`: one of the seven formats, `auto` or `smallest`.
 pub(super) fn choice(name: &str) -> PyResult<Choice> {
     match name {
         "auto" => return Ok(Choice::Auto),
@@ -249,7 +250,7 @@ pub(super) fn choice(name: &str) -> PyResult<Choice> {
 /// `msgpack_version=`: 1, 2, 3 or `"map"`.
 pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
     if value.is_instance_of::<PyBool>() {
-        // Equal to 1, and surely not meant.
+        // `True` equals 1, but is an error here.
     } else if let Ok(number) = value.cast::<PyInt>() {
         match number.extract::<i64>() {
             Ok(1) => return Ok(Layout::V1),

@@ -61,7 +61,7 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
     Ok(read?)
 }
 
-/// Any JSON object, with what of it is not in the model.
+/// A document from any JSON object, including the parts that the model does not define.
 fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
@@ -76,8 +76,8 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     Ok(read?)
 }
 
-/// The names of the format, each as one `str` for the life of the process: a lookup in a dict, or a
-/// new key of one, needs no new string.
+/// The names of the format as `str` objects, which are kept for the life of the process: neither a
+/// lookup in a dict nor a new key needs a new string.
 fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
     static NAMES: PyOnceLock<Vocabulary> = PyOnceLock::new();
     NAMES.get_or_init(py, || {

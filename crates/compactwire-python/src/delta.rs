@@ -174,7 +174,7 @@ impl DeltaStream {
         bytes: usize,
         work: impl Send + FnOnce(&mut delta::DeltaStream) -> T,
     ) -> T {
-        // A content is replaced whole or not at all, so that a poisoned lock holds a valid one.
+        // The content is replaced completely or not at all: it is valid even in a poisoned lock.
         if bytes < DETACH_FROM {
             let lock = self.core.lock_py_attached(py);
             return work(&mut lock.unwrap_or_else(PoisonError::into_inner));

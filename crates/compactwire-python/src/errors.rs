@@ -29,7 +29,7 @@ impl From<Error> for PyErr {
     }
 }
 
-/// What PyO3 itself fails with.
+/// Converts the errors of PyO3 itself.
 macro_rules! from_python {
     ($($error:ty),* $(,)?) => { $(
         impl From<$error> for Error {
@@ -42,8 +42,8 @@ macro_rules! from_python {
 
 from_python!(PyErr, CastError<'_, '_>, CastIntoError<'_>);
 
-/// What the core fails with. Attaching to an interpreter to which the thread is attached already
-/// costs one look at a thread-local counter.
+/// Converts the errors of the core. `Python::attach` is cheap here: the thread is already attached,
+/// so that it only reads a thread-local counter.
 macro_rules! from_core {
     ($($error:ty => $exception:ident),* $(,)?) => { $(
         impl From<$error> for Error {
@@ -77,7 +77,7 @@ impl From<ProduceError> for Error {
     }
 }
 
-/// A reader's error, or the exception that a sink of Python objects failed with.
+/// A reader's error, or the exception raised in a sink of Python objects.
 impl From<gcf::ReadError<PyErr>> for Error {
     fn from(error: gcf::ReadError<PyErr>) -> Self {
         match error {
@@ -96,7 +96,7 @@ mod classes {
     }
 }
 
-/// The exception of class `class` with a text and facts.
+/// An exception of class `class` with a message, and with `facts` as attributes.
 fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>) -> PyErr {
     match class.call((message,), Some(facts)) {
         Ok(exception) => PyErr::from_value(exception),
@@ -118,7 +118,7 @@ fn decode_error(py: Python<'_>, error: &DecodeError) -> PyErr {
     decode_error_with(py, error, &error.to_string())
 }
 
-/// A [`DecodeError`] as its exception, in a text that says more.
+/// A [`DecodeError`] as its exception, with a more detailed message.
 fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
     match error {
         DecodeError::EmptyResponse => exception!(py, EmptyResponse, text),
@@ -203,13 +203,13 @@ fn session_state_error(py: Python<'_>, error: &session::StateError) -> PyErr {
 /// An `EncodeError` about a Python value.
 #[cold]
 pub(super) fn invalid_field(py: Python<'_>, field: &str, message: &str) -> PyErr {
-    // The name may be a caller's key, with anything in it.
+    // The name may be a key chosen by the caller, with any characters.
     let plain = field.len() <= 40 && field.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());
     let name = if plain { field.to_owned() } else { excerpt(field) };
     exception!(py, EncodeError, format!("{name}: {message}"), field = field)
 }
 
-/// An `EncodeError` about what stands at `path` in a Python value.
+/// An `EncodeError` about the part of a Python value at `path`.
 #[cold]
 pub(super) fn invalid_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
     exception!(py, EncodeError, format!("{path}: {message}"), field = path)
@@ -274,12 +274,13 @@ fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
 }
 
-/// A `ClaimRejected` by a check, or by a producer, which has none.
+/// A `ClaimRejected` by a check, or by a producer, for which `check` is `None`.
 #[cold]
 pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&str>) -> PyErr {
     let Failure { code, message, path } = failure;
     let text = match path {
-        // The attribute is exact; the text is for people, and perhaps for a terminal.
+        // The message may be shown in a terminal, and has the path as one line; the attribute has
+        // the exact path.
         Some(path) => format!("{}: {message} ({})", code.name(), one_line(path)),
         None => format!("{}: {message}", code.name()),
     };
@@ -320,7 +321,7 @@ pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
         None => PyOSError::new_err(error.to_string()),
         Some(code) => {
             let message = error.to_string();
-            // Rust adds the number to the text, Python puts it before.
+            // Rust adds the number to the text, Python puts it first.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();
             PyOSError::new_err((code, message, path.into_os_string()))
         }

@@ -68,7 +68,7 @@ impl Record {
 /// The class and the arguments of its `__new__`.
 type NewArgs<'py> = (Bound<'py, PyType>, Bound<'py, PyTuple>, Bound<'py, PyDict>);
 
-/// The names of fields, as a tuple of Python.
+/// The names of fields, which become a Python tuple.
 pub(crate) struct Names(pub(crate) &'static [&'static str]);
 
 impl<'py> IntoPyObject<'py> for Names {

@@ -91,7 +91,7 @@ const FIELDS: [&str; 8] = [
     "ultrathink",
 ];
 
-/// Said of a required field of a mapping.
+/// The error message for a mapping without a required field.
 const MISSING: &str =
     "the mapping has none (\"result\" makes it a response, \"response\" a verbose message)";
 

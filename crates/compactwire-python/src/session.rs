@@ -455,8 +455,8 @@ impl Session {
         bytes: usize,
         work: impl Send + FnOnce(&mut session::Session) -> T,
     ) -> T {
-        // The session commits each change as a whole, so that a poisoned lock holds a valid
-        // session.
+        // Each change is committed completely or not at all: the session is valid even in a
+        // poisoned lock.
         if bytes < DETACH_FROM {
             let lock = self.core.lock_py_attached(py);
             return work(&mut lock.unwrap_or_else(PoisonError::into_inner));

@@ -160,7 +160,7 @@ pub(super) fn encode_json<'py>(
 ) -> Result<Bound<'py, PyString>> {
     let core = payload.core.clone();
     let style = json::Style { compact, html_escape };
-    // With the names of all fields, and of both ends of each edge.
+    // An estimate: JSON also contains the names of all fields, and of both ends of each edge.
     let size = 4 * core.size();
     let text = super::detached(py, size, || json::encode(&core, style));
     Ok(super::make_str(py, &text?)?)

@@ -182,8 +182,8 @@ impl<'a> Reader<'a> {
     fn nodes(&mut self) -> Result<Vec<Node<'a>>> {
         let count = self.count()?;
         let ids = self.ids(count)?;
-        // No allocation for `count`: a node takes more memory than the one byte that it has at
-        // least.
+        // Memory is not reserved for `count` nodes: a node may take only one byte of input, but
+        // takes more in memory.
         let mut nodes = Vec::new();
         for place in 0..count {
             let id = match &ids {

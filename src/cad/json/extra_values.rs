@@ -16,7 +16,8 @@ use std::collections::HashMap;
 /// The line and column of a pointer in the text.
 pub(crate) type Position = (usize, usize);
 
-/// The limits for a value at this pointer: the whole document must not nest deeper than JSON may.
+/// The limits for a value at this pointer, so that the whole document stays within the JSON depth
+/// limit.
 pub(crate) fn depth_left(pointer: &str) -> Limits {
     let limits = Limits::default();
     let steps = pointer.bytes().filter(|&c| c == b'/').count();
@@ -150,8 +151,8 @@ impl Tree {
     }
 
     /// Sets the value at a pointer and returns true if the pointer matches: all its steps but the
-    /// last must exist, and the last may be a new member. The whole document can only become an
-    /// object.
+    /// last must exist, and the last may be a new member. An empty pointer matches only if the
+    /// value is an object.
     fn set(&mut self, pointer: &str, value: &Value<'static>) -> bool {
         let value = Self::Value(value.clone());
         let (parent, last) = pointer.rsplit_once('/').unwrap_or(("", ""));

@@ -165,10 +165,10 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
     }
 }
 
-/// 2^53: up to here every integer is a double.
+/// 2^53, up to which a double represents every integer exactly.
 const EXACT: u64 = 1 << 53;
 
-/// The error of a number that would change its value.
+/// The error for an integer that a double cannot represent exactly.
 #[cold]
 fn inexact(path: &Path<'_>) -> DocumentError {
     path.expected("a number that a double holds exactly")

@@ -199,7 +199,8 @@ impl Reader {
             return check_kinds(nodes);
         }
         for i in 0..nodes.len() {
-            // Nodes that use others are solids, and `Empty` is one, so their users stay valid.
+            // The node becomes `Empty`. It uses other nodes, so it was a solid, and `Empty` is one,
+            // too: nodes that use it stay valid.
             if kind_error(nodes, &nodes[i]).is_some() {
                 self.keep_op_whole(&mut nodes[i]);
             }
@@ -247,7 +248,7 @@ impl Reader {
         })
     }
 
-    /// Reads an object of exactly these numbers.
+    /// Reads an object whose members are exactly these numbers.
     #[inline]
     fn vector<'a, S: Source<'a>, const N: usize>(
         &mut self,

@@ -11,7 +11,7 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// 2^53: up to here every integer is a double, and no two integers are the same double.
+/// 2^53, up to which a double represents every integer, and no two integers are the same double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// 10^15: two decimals of at most 15 digits are never the same double.
@@ -35,8 +35,8 @@ pub(crate) fn parse(token: &str) -> Result<f64, NumberError> {
     }
 }
 
-/// The common case: no exponent and at most 15 digits. Both doubles are exact, so one division
-/// returns the nearest double.
+/// Parses the common case: no exponent and at most 15 digits. The digits and the power of ten are
+/// exact doubles, so one division returns the nearest double.
 #[inline]
 fn parse_short(token: &[u8]) -> Option<f64> {
     let (negative, digits) = match token {
@@ -201,7 +201,7 @@ pub(crate) fn unscaled(m: i64, scale: u32) -> Option<f64> {
     (m.unsigned_abs() >> 53 == 0).then(|| m as f64 / power)
 }
 
-/// Returns `x` as an integer, if it is one below 2^53 in magnitude; `-0` is not.
+/// Returns `x` as an integer if it is one below 2^53 in magnitude; `None` for `-0`.
 #[inline]
 pub(crate) fn integer(x: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]

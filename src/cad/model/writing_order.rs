@@ -1,8 +1,8 @@
 //! The order in which nodes are written: section 4.1.
 //!
-//! It is the topological order that, among the nodes whose references are all written, takes the
-//! one with the smallest id next. Nodes that already have this order are the common case and take
-//! one pass.
+//! The order is topological: of the nodes whose references are all written, the one with the
+//! smallest id comes next. Nodes that already have this order are the common case and take one
+//! pass.
 
 use super::ir::Node;
 use crate::cad::error::DocumentError;
@@ -91,7 +91,8 @@ fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Dependents) {
     (waiting, Dependents { starts, list })
 }
 
-/// The error about a cycle: from the smallest unsorted id, follows smallest references to a repeat.
+/// The error about a cycle. To find one, starts at the unsorted node with the smallest id, and
+/// follows the unsorted reference with the smallest id until a node repeats.
 #[cold]
 fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
     let mut left = vec![true; nodes.len()];

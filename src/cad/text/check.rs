@@ -47,7 +47,7 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     }
     let uncertain = reader.node_kinds.contains(&NodeKind::Unknown) && !errors.is_empty();
     match reader.check_end() {
-        // If nodes are uncertain, so is their number.
+        // A line with an error may or may not be a node, so the number of nodes is uncertain.
         Err(error) if !uncertain || error.message.starts_with("sketch") => errors.push(error),
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! What text of dialect 0.1 cannot carry: an error by default, a list of codes on request. Section
-//! 4.2.
+//! Finds what text of dialect 0.1 cannot represent: an error by default, or a list of codes on
+//! request. Section 4.2.
 
 use super::read::Dialect;
 use crate::cad::error::DocumentError;

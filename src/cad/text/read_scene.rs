@@ -51,7 +51,8 @@ impl Reader {
         let mut numbers = [None; 2];
         let many = LIGHTS[kind].numbers.len();
         for (i, slot) in numbers.iter_mut().take(many).enumerate() {
-            // `_` keeps the place of a number before another, so it is not allowed as the last.
+            // `_` replaces a missing number before another one, so it is not allowed as the last
+            // argument.
             let last = i + 1 == many || LIGHTS[kind].required;
             *slot = if last { args.last_number()? } else { args.optional_number()? };
         }

@@ -9,8 +9,8 @@ pub const MAX_LINE: usize = 1 << 20;
 
 /// Reads a text from chunks, which may be split anywhere.
 ///
-/// In memory are one line, one sketch, the names, everything but the nodes, and up to two bytes per
-/// node.
+/// It keeps in memory one line, one sketch, the names, everything but the nodes, and up to two
+/// bytes per node.
 #[derive(Debug)]
 pub struct Stream {
     reader: Reader,

@@ -69,7 +69,7 @@ pub fn make_claim(
     Ok(claim)
 }
 
-/// Checks that the folder's manifest is this one: a claim about another would be false.
+/// Checks that the folder contains this manifest; a claim about another one would be false.
 fn check_present(manifest: &Value<'static>, folder: &Folder) -> Result<()> {
     let (options, missing) = (Options::default(), "the folder has no bundle.json");
     let file = folder.open_file(&[BUNDLE]);

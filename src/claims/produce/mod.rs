@@ -2,8 +2,8 @@
 //!
 //! The output depends on the arguments only, not on clock or randomness. Invariant: the output
 //! verifies with the strictest options and the default limits; otherwise the producer fails and
-//! names the argument to blame: `manifest#/steps/0`, `chain[2]`. To ensure this, everything given
-//! or produced is read back from its canonical text and checked by the verification's own checks.
+//! names the invalid argument: `manifest#/steps/0`, `chain[2]`. To ensure this, everything given or
+//! produced is read back from its canonical text and checked by the verification's own checks.
 //!
 //! `bundle` writes bundles, `receipts` creates, signs and chains receipts, `claim` creates claims
 //! and trust policies, `output` writes files safely.

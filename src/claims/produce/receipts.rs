@@ -273,7 +273,8 @@ pub fn merkle_root(hashes: &[String]) -> Option<String> {
     merkle::root(hashes).map(|root| root.to_string())
 }
 
-/// The form of a signer's names (section 7A). The schema requires it too; this message is clearer.
+/// Checks the form of a signer's names (section 7A). The schema checks it, too, with a less clear
+/// message.
 fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -> Checked<()> {
     if validator_id.is_some_and(|id| id.is_empty() || id.chars().count() > 256) {
         return Err(Failure::new(code, "it has 1 to 256 characters").at("validator_id"));
@@ -300,8 +301,8 @@ fn judge_file(receipt: &Value<'static>) -> Result<()> {
     judge_sized(receipt, "receipt", Limits::default().max_receipt_bytes)
 }
 
-/// Checks that a receipt could be part of a chain that verifies. The file of a given receipt may be
-/// smaller than its canonical form, in which é takes six bytes.
+/// Checks that a receipt could be part of a chain that verifies. The size is not limited, because
+/// the receipt's file may be smaller than its canonical form, which writes é in six bytes.
 fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
     judge_sized(receipt, role, u64::MAX)
 }

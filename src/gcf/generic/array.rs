@@ -129,9 +129,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 
     /// Reads a body whose head is only a count: an expanded array, or the rows of a shared schema.
     ///
-    /// The specification says that the head alone determines the form, but its encoder writes the same
-    /// head for both where a shared schema is declared. There, the first line decides: it is an expanded
-    /// array if that line is an element.
+    /// The specification says that the head alone determines the form, but its encoder writes the
+    /// same head for both where a shared schema is declared. In that case the body is an expanded
+    /// array if its first line is an element.
     fn counted_body(
         &mut self,
         count: Count,

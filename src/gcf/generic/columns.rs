@@ -56,7 +56,7 @@ pub(crate) enum PathValue {
 }
 
 impl<N> TableColumns<N> {
-    /// Prepares declared fields. `prepare` has the sink prepare a key.
+    /// Prepares declared fields. `prepare` passes a key to the sink, which prepares it.
     pub(crate) fn new<E: From<Box<Fault>>>(
         fields: Vec<Field<'_>>,
         max_depth: usize,

@@ -57,8 +57,8 @@ pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
     }
 }
 
-/// Converts a text of the generic profile to JSON. Members keep their order, integers all digits; a
-/// double is written with the fewest digits that parse as the same double.
+/// Converts a text of the generic profile to JSON. Members keep their order, and integers keep all
+/// their digits; a double is written with the fewest digits that parse as the same double.
 ///
 /// # Errors
 /// As [`read`].
@@ -117,7 +117,7 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub deferred: Vec<(usize, u64)>,
     /// The cells of all open rows.
     pub cells: Vec<Token<'t>>,
-    /// What ended with the line before.
+    /// What the previous line ended.
     pub preceding: Preceding,
 }
 
@@ -247,7 +247,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             || line.indent == depth && (self.starts(line, "## ") || self.starts(line, "##!"))
     }
 
-    /// Fails at a line; the message shows the line.
+    /// Returns an error about a line; the message shows the line.
     #[cold]
     pub(crate) fn fail<T, R: From<Box<Fault>>>(
         &self,
@@ -259,7 +259,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         Err(Fault::new(code, line.start, format!("{message}: {shown}")).into())
     }
 
-    /// Fails at a line that is deeper than its container.
+    /// Returns the error for a line that is indented deeper than its container allows.
     #[cold]
     pub(crate) fn unexpected_indent<T, R: From<Box<Fault>>>(&self, line: Line) -> Result<T, R> {
         if self.preceding == Preceding::Attachments {

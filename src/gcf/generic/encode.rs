@@ -1,7 +1,7 @@
 //! The canonical encoder.
 //!
-//! The text is a function of the value and the options alone, byte for byte equal to that of any other
-//! canonical encoder. GCF 3.6 sections 5 to 7.
+//! The text depends only on the value and the options, and is byte for byte the same as that of any
+//! other canonical encoder. GCF 3.6 sections 5 to 7.
 
 use super::table::{self, ColumnClass, Table, TableOptions, rows};
 use super::tree::{Array, ArrayKind, Builder, Key, KeyId, Node, Object, Tree};
@@ -18,8 +18,8 @@ use bumpalo::Bump;
 pub struct EncodeOptions {
     /// Whether a column of objects with the same keys becomes columns `"a>b"`.
     pub flatten: bool,
-    /// Whether a value that all rows share is written once, in the declaration. It is newer than GCF
-    /// 3.6, so not all readers support it.
+    /// Whether a value that all rows share is written once, in the declaration. This syntax is
+    /// newer than GCF 3.6, so not all readers support it.
     pub constant_columns: bool,
     /// Limits for the value.
     pub limits: Limits,

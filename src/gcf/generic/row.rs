@@ -49,14 +49,14 @@ struct Row<'t> {
 struct Attachments<'t> {
     members: HashMap<usize, Attachment>,
     undeclared: Vec<(Cow<'t, str>, Attachment)>,
-    /// The line after all of them.
+    /// The line after the last attachment.
     after: Option<Line>,
 }
 
 #[derive(Clone, Copy)]
 struct Attachment {
     line: Line,
-    /// The line after it.
+    /// The line after the attachment.
     end: Option<Line>,
 }
 
@@ -129,7 +129,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn row_key(&self, line: Line, start: usize) -> DecodeResult<S, (Cow<'t, str>, usize)> {
         let (token, stop) = match scalar::read(self.text, start, line.end, b'|') {
             Err(fault) if fault.code == Code::OutOfRange => {
-                // As a key, a number out of range is valid: it stands for its characters.
+                // A number out of range is valid as a key: the key is its text.
                 let length = self.text[start..line.end].find('|');
                 (Token::Int(0), length.map_or(line.end, |length| start + length))
             }

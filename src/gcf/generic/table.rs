@@ -22,7 +22,7 @@ pub(crate) enum ColumnClass {
     Constant,
 }
 
-/// An object that stands for all objects with the same keys in the same order, recursively.
+/// An object that represents all objects with the same keys in the same order, recursively.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectForm(pub Object);
 
@@ -220,7 +220,7 @@ fn flattened<'a>(
             Some((form, _)) if has_form(tree, object, form) => {}
             Some(_) => return None,
         }
-        // A reader would take the cells of this row for a null.
+        // A reader would interpret the cells of this row as null.
         if all_null(tree, object) {
             return None;
         }

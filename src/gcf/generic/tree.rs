@@ -164,11 +164,12 @@ pub struct Builder<'a> {
     open: Vec<OpenContainer>,
     key_ids: HashMap<&'a str, KeyId>,
     shape_ids: HashMap<Box<[KeyId]>, ShapeId>,
-    /// By key: the last shape of an object that is a member of that name, or an element of one.
+    /// For each key, the shape of the last object that is the value of a member with this key, or
+    /// an element of such a value.
     shape_under_key: Vec<ShapeId>,
-    /// By depth: the last shape of an object.
+    /// For each depth, the shape of the last object.
     shape_at_depth: Vec<ShapeId>,
-    /// By key: the last new shape that has the key, to find duplicate keys.
+    /// For each key, the last new shape that has it, to find duplicate keys.
     last_shape_with_key: Vec<ShapeId>,
     limits: Limits,
 }

@@ -19,7 +19,7 @@ pub(super) fn identity(symbol: &Symbol) -> Identity<'_> {
 /// Finds the symbols of a payload by name.
 pub(super) struct Index<'p> {
     symbols: &'p [Symbol],
-    /// Positions of symbols, by the hash of their names; of a duplicate name, the first.
+    /// Positions of symbols by the hash of their names; for a duplicate name, the first position.
     positions: HashTable<u32>,
     hash: DefaultHashBuilder,
     /// Names that more than one symbol has.
@@ -81,7 +81,8 @@ impl<'p> Index<'p> {
         self.duplicates.is_empty()
     }
 
-    /// The position of the only symbol with a name, which an edge has at `path`.
+    /// The position of the only symbol with a name. `path` is where an edge has the name, for
+    /// errors.
     ///
     /// # Errors
     /// `dangling_edge` if no symbol has the name, `duplicate_symbol` if several have it.

@@ -40,8 +40,8 @@
 //!
 //! # What the text leaves out
 //! The text has no field for signatures and components, and scores have two decimals: the format is
-//! made for language models, which pay by the token. GCB and JSON (`wire`) carry signatures, components and
-//! scores with more digits.
+//! made for language models, where every token costs. GCB and JSON (`wire`) carry signatures,
+//! components and scores with more digits.
 //!
 //! # Invariants
 //! - Equal payloads have the same text. Decoding a text and encoding the result returns the same text.

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 /// The edges of a payload, resolved to positions of symbols.
 #[derive(Debug)]
 pub(crate) struct ResolvedEdges {
-    /// Source and target of each edge; [`ResolvedEdges::MISSING`] if no symbol has the name. If several
-    /// have it, the first.
+    /// Source and target of each edge; [`ResolvedEdges::MISSING`] if no symbol has the name. If
+    /// several symbols have it, the position of the first.
     pub(crate) ends: Vec<[u32; 2]>,
     /// Whether all names are unique and every source and target is a symbol.
     pub(crate) complete: bool,

@@ -62,7 +62,8 @@ pub fn respond<E: From<Error>>(
     }
     let full = encode(&snapshot, options)?;
     let delta = base.and_then(|base| representable(base, &snapshot, peer_root));
-    // A name that is valid in the full text may make a delta line a comment; then there is no delta.
+    // A name that is valid in the full text may make a delta line a comment; such a delta is not
+    // sent.
     let written = delta.and_then(|delta| Some((encode_delta(&delta, options).ok()?, delta)));
     if let Some((plain, delta)) = written {
         let (delta_size, full_size) = (count(&plain)?, count(&full)?);

@@ -30,7 +30,7 @@ pub(super) fn is_root(text: &str) -> bool {
         .is_some_and(|digits| hex::decode_lower::<32>(digits.as_bytes()).is_some())
 }
 
-/// Returns the text that [`pack_root`] hashes: one record a line, sorted.
+/// Returns the text that [`pack_root`] hashes: one record per line, sorted.
 ///
 /// # Errors
 /// As [`pack_root`].

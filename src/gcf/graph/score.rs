@@ -6,7 +6,7 @@ use crate::gcf::error::{Code, Read, fault};
 /// Appends a finite score as `%.2f` formats it.
 pub(super) fn write(score: f64, out: &mut String) {
     let Some(hundredths) = hundredths(score.abs()) else {
-        // From 2^46 on: rare, and formatted with the same rounding.
+        // Scores from 2^46 on are rare; `format!` rounds them in the same way.
         let text = format!("{score:.2}");
         return out.push_str(&text);
     };
@@ -55,7 +55,7 @@ fn hundredths(size: f64) -> Option<u64> {
     Some(quotient + u64::from(rest > half || (rest == half && quotient % 2 == 1)))
 }
 
-/// The score that a decoder of the text gets.
+/// The score that a decoder reads from the text.
 pub(super) fn quantised(score: f64) -> f64 {
     match hundredths(score.abs()) {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53: 2^46 times 100")]

@@ -63,7 +63,8 @@ unsafe impl Send for SharedStr {}
 unsafe impl Sync for SharedStr {}
 
 impl Header {
-    /// The layout of an allocation for `size` bytes; too small if that exceeds the address space.
+    /// The layout of an allocation for `size` bytes. If these exceed the address space, the layout
+    /// of the header alone, which the caller must reject.
     fn layout(size: usize) -> Layout {
         let layout = Layout::from_size_align(HEADER_SIZE.saturating_add(size), align_of::<Self>());
         layout.unwrap_or(Layout::new::<Self>())
@@ -162,7 +163,8 @@ impl Clone for SharedStr {
             // SAFETY: the string owns a reference, so that the allocation lives.
             let before = unsafe { header.as_ref() }.references.fetch_add(1, Ordering::Relaxed);
             if before > isize::MAX as usize {
-                // Only forgotten clones lead here; an overflow of the count would free memory in use.
+                // Only leaked clones (`mem::forget`) can raise the count this far. Its overflow
+                // would free memory in use.
                 std::process::abort();
             }
         }
@@ -246,7 +248,7 @@ impl<'t> SharedBuffer<'t> {
         }
     }
 
-    /// Clones a string; a slice of this buffer without an atomic operation.
+    /// Clones a string. Cloning a slice of this buffer takes no atomic operation.
     #[inline]
     pub(crate) fn clone_str(&self, string: &SharedStr) -> SharedStr {
         let header = self.header();

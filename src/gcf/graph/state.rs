@@ -280,7 +280,7 @@ impl<'s> Reader<'s> {
         self.take().map(f64::from_le_bytes)
     }
 
-    /// Reads a number from 1 on.
+    /// Reads a number that is at least 1.
     fn number(&mut self) -> Result<u64, StateError> {
         match self.unsigned()? {
             0 => self.wrong("a line or column is 0"),

@@ -31,7 +31,8 @@ pub struct StreamOptions {
     pub labeled_counts: bool,
 }
 
-/// Encodes a payload incrementally. Each method appends complete lines to `out`; on an error, nothing.
+/// Encodes a payload incrementally. Each method appends complete lines to `out`, or nothing if it
+/// fails.
 #[derive(Debug, Clone)]
 pub struct StreamEncoder {
     options: StreamOptions,
@@ -203,8 +204,8 @@ impl StreamEncoder {
         }
     }
 
-    /// Writes the locations and the trailer; if the stream is closed already, nothing. `sent` is the
-    /// session, if any, and the current time; the symbols count as delivered then.
+    /// Writes the locations and the trailer; does nothing if the stream is closed already. `sent`
+    /// is the session, if any, and the current time. The symbols then count as delivered.
     ///
     /// # Errors
     /// `invalid_loc_line`.

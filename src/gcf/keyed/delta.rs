@@ -49,7 +49,7 @@ impl Delta {
             fields.clone()
         };
         let at = check_fields(key, &all)?;
-        // Making a set checks the rows.
+        // Besides sorting the rows, this checks them.
         let sorted = |rows: Vec<Row>, fields: &[String]| {
             let set = KeyedSet::without_root(String::new(), key, fields.to_vec(), rows)?;
             let mut rows = set.rows;

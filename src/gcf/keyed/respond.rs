@@ -89,7 +89,8 @@ impl Snapshots {
 pub enum Anchor {
     /// Every n-th message; 0 means [`Anchor::EVERY`].
     Every(u64),
-    /// When the deltas since the last full set, with the new one, are as long as the new set in full.
+    /// When the deltas since the last full set, including the new delta, are as long as the new set
+    /// in full.
     Size,
 }
 

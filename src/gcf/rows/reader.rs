@@ -28,19 +28,19 @@ use crate::gcf::syntax::name_index::NameIndex;
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
 
-/// What the value is whose events the sink received last. The *target* is the container whose rows
-/// the caller wants.
+/// The kind of the value whose events the sink received last. The *target* is the container whose
+/// rows the caller wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A value outside the target.
     Skipped,
-    /// A row or another element of the target, an array.
+    /// If the target is an array: a row or another element.
     Row,
-    /// An object with a single member, which is a member of the target, an object.
+    /// If the target is an object: one of its members, as an object with that single member.
     Member,
-    /// An array with all elements of the target, a list of scalars.
+    /// If the target is a list of scalars: an array of all its elements.
     Elements,
-    /// An object with a single member: the row of a keyed table that contains the target.
+    /// A row of a keyed table that contains the target, as an object with a single member.
     Enclosing {
         /// How many keys of the path lead to the keyed table.
         matched: usize,
@@ -78,8 +78,8 @@ pub struct RowReader<N> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Header,
-    /// The root has been opened, and the end of the text not been parsed. `counted` says whether the
-    /// root is an array or keyed table.
+    /// The root has been opened, but the end of the text has not been parsed. `counted` says
+    /// whether the root is an array or keyed table.
     Body {
         counted: bool,
     },
@@ -120,7 +120,7 @@ struct ItemCount {
 
 /// The result of one step; [`RowReader::apply`] changes the reader accordingly.
 enum Step<N> {
-    /// The header and the beginning of the root; all of it if it is a list, which has no frame.
+    /// The header and the beginning of the root. A list is parsed completely and has no frame.
     RootOpened { root: Option<Frame<N>>, counted: bool },
     /// The beginning of a member that is a container.
     MemberOpened { frame: Frame<N>, name: String },
@@ -133,8 +133,8 @@ enum Step<N> {
 }
 
 impl<N> RowReader<N> {
-    /// A reader of the container that `path`, keys of objects, leads to from the root. A row with its
-    /// attachments, and any other line, may have at most `max_row_size` bytes.
+    /// Creates a reader of the container at `path`, a list of object keys that starts at the root.
+    /// A row with its attachments, and any other line, may have at most `max_row_size` bytes.
     pub fn new(path: Vec<String>, limits: Limits, max_row_size: usize) -> Self {
         Self {
             path,

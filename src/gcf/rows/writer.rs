@@ -60,8 +60,8 @@ impl StreamEncoder {
     /// Writes a member that is a scalar.
     ///
     /// # Errors
-    /// `duplicate_key`; `not_finite`; `invalid_line` after a table, where a reader would take the line
-    /// for a row.
+    /// `duplicate_key`; `not_finite`; `invalid_line` after a table, where a reader would parse the
+    /// line as a row.
     pub fn kv(&mut self, key: &str, value: &Scalar) -> Result<(), Error> {
         self.check_member()?;
         check_finite(value)?;

@@ -8,7 +8,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::text::decimal::{Decimal, Exponent};
 
-/// From this value on a double is written with an exponent, because not every integer is a double.
+/// 2^53. From this value on not every integer is a double, so doubles are written with an exponent.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
 const SMALLEST_PLAIN: f64 = 1e-6;
 

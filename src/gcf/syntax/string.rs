@@ -77,8 +77,8 @@ fn looks_special(text: &[u8]) -> bool {
     }
 }
 
-/// Bytes of which [`has_delimiter`] must look at the text: those that are escaped, `|`, `,`, `[`, and
-/// bytes beyond ASCII.
+/// The bytes that make a call of [`has_delimiter`] necessary: those that are escaped, `|`, `,`,
+/// `[`, and bytes beyond ASCII.
 struct MaybeDelimiter;
 
 #[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler uses vectors")]
@@ -90,7 +90,7 @@ impl Class for MaybeDelimiter {
 
     #[inline]
     fn mark(word: u64) -> u64 {
-        // With the bit 0x20 set, the backslash is a bar.
+        // Bit 0x20 turns a backslash into a bar, so that one comparison finds both.
         let either = word | u64::from_ne_bytes([0x20; 8]);
         let equal = scan::equal(either, b'|')
             | scan::equal(word, b'"')

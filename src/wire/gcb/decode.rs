@@ -1,6 +1,6 @@
 //! The reader: names and signatures are slices of one shared buffer.
 //!
-//! Invariant: memory is allocated only for what the bytes that are left can hold.
+//! Invariant: memory is allocated only for as many items as the remaining bytes can hold.
 
 use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
@@ -66,7 +66,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     Ok(Payload { tool, tokens_used, token_budget, pack_root: SharedStr::default(), symbols, edges })
 }
 
-/// The names that more than one symbol has, if `asked`; otherwise none.
+/// The names that several symbols share; empty unless `asked`.
 fn shared_names(symbols: &[Symbol], asked: bool) -> HashSet<&str> {
     let mut names = HashSet::new();
     let asked = if asked { symbols } else { &[] };

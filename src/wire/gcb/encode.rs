@@ -112,7 +112,7 @@ impl Writer {
         self.varint(target);
         let path = |field: &str| format!("$.edges[{i}].{field}");
         self.word(EDGE_TYPES, &edge.edge_type, Code::UnknownEdgeType, || path("edge_type"))?;
-        // That an edge is unchanged is said by saying nothing.
+        // The status "unchanged" is written as an empty status.
         let status = if &*edge.status == "unchanged" { "" } else { &edge.status };
         self.word(STATUSES, status, Code::UnknownStatus, || path("status"))
     }
@@ -142,7 +142,7 @@ impl Writer {
             let message = format!("{value} is no finite binary32");
             return Err(Error::of(Code::NotFinite, path(), message));
         }
-        // Most are quick to see: widened back, they are the value or near it.
+        // By default, the reader returns `shortest(narrow)`, which must be the same value.
         #[expect(clippy::float_cmp, reason = "whether exactly this value is read back")]
         if !self.lossy.precision && shortest(narrow) != value {
             let message = format!("binary32 gives back {} for {value}", shortest(narrow));

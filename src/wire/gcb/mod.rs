@@ -9,8 +9,9 @@
 //! little-endian. Symbols and edges keep their order.
 //!
 //! # What it cannot carry
-//! A root, locations, words without an id, distances above 255, numbers that binary32 cannot represent, edges
-//! with an end that is not a symbol or has the name of two. Each is an error, unless [`Lossy`] allows its loss.
+//! A root, locations, words without an id, distances above 255, numbers that binary32 cannot
+//! represent, and edges whose end is not a symbol or has a name that is not unique. Each is an
+//! error, unless [`Lossy`] allows its loss.
 
 mod decode;
 mod encode;
@@ -60,16 +61,18 @@ pub struct DecodeOptions {
     pub raw_float32: bool,
     /// Reads an unknown id as `unknown_N`.
     pub unknown_ids: bool,
-    /// Accepts an edge to a symbol whose name another symbol has; which of them it was is lost.
+    /// Accepts an edge to a symbol whose name is not unique: the payload read does not tell which
+    /// of the symbols the edge refers to.
     pub duplicates: bool,
 }
 
 /// The shortest decimal that rounds to this binary32, as a double.
 fn shortest(narrow: f32) -> f64 {
-    // 1.5 * 2^52: added to a small number there are no bits left for a fraction.
+    // Adding 1.5 * 2^52 rounds a small number to an integer: no bits are left for a fraction.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let rounded = (f64::from(narrow) * 100.0 + WHOLE - WHOLE) / 100.0;
-    // Two decimals, as scores mostly have: up to six digits, they are the shortest.
+    // Most scores have two decimals. Numbers of up to six digits all round to different binary32,
+    // so that no other decimal is shorter.
     #[expect(clippy::cast_possible_truncation, reason = "that it rounds back is the question")]
     if rounded.abs() < 1000.0 && (rounded as f32).to_bits() == narrow.to_bits() {
         return rounded;
@@ -158,7 +161,7 @@ mod tests {
         fn the_shortest_decimal_is_the_formatters(bits: u32, cents in -20_000..20_000_i16) {
             for narrow in [f32::from_bits(bits), f32::from(cents) / 100.0] {
                 prop_assume!(narrow.is_finite());
-                // Between two that are equally short and near, the standard library takes the upper.
+                // Of two decimals equally short and near, the standard library takes the larger.
                 let expected: f64 = zmij::Buffer::new().format_finite(narrow).parse().unwrap();
                 prop_assert_eq!(shortest(narrow).to_bits(), expected.to_bits());
                 let text = format!("{}", shortest(narrow));

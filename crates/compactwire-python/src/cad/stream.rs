@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many bytes are asked of a file at once.
+/// The number of bytes to read from a file at once.
 const CHUNK: usize = 1 << 16;
 
 /// An iterator over the items of a compact text, returned by `iter_compact`.
@@ -29,12 +29,12 @@ pub(super) struct CompactIterator {
     source: Source,
     /// `None` once it has ended or failed. No Python code runs under the lock.
     stream: Mutex<Option<Stream>>,
-    /// Whether somebody asks for the next item: chunks must come to the stream in their order, and
-    /// Python code runs while one is fetched.
+    /// Whether a call of `next` is running. Only one may run: chunks must reach the stream in
+    /// order, and Python code runs while a chunk is fetched.
     busy: AtomicBool,
 }
 
-/// Nobody else asks until this is dropped.
+/// Keeps the iterator marked as busy until dropped.
 struct Turn<'i>(&'i AtomicBool);
 
 impl<'i> Turn<'i> {
@@ -62,7 +62,7 @@ enum Source {
     Chunks(Py<PyAny>),
 }
 
-/// What the stream has next.
+/// The next item of the stream, or that it needs another chunk first.
 enum Next<'py> {
     Item(Bound<'py, PyAny>),
     Starved,

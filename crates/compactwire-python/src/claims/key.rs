@@ -90,7 +90,7 @@ impl SigningKey {
     }
 }
 
-/// The key of a seed; leaves no copy of the seed behind.
+/// The key of a seed; all copies of the seed made here are wiped.
 fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<claims::SigningKey> {
     let copy;
     let bytes = if let Ok(bytes) = seed.cast::<PyBytes>() {

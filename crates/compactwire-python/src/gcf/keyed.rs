@@ -654,7 +654,7 @@ fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> Result<Scalar> {
     scalar_at(value, || place(row, field))
 }
 
-/// A scalar, or an error that says which it is.
+/// A scalar; the message of an error begins with `place()`.
 pub(super) fn scalar_at(
     value: &Bound<'_, PyAny>,
     place: impl FnOnce() -> String,

@@ -45,7 +45,7 @@ pub(super) mod module {
 /// Default of `max_depth`.
 const MAX_DEPTH: usize = 128;
 
-/// `max_depth=`: what the native stack is sure to bear.
+/// `max_depth=`, up to a depth for which the native stack is always large enough.
 fn limits(max_depth: usize) -> PyResult<Limits> {
     if (1..=Limits::DEEPEST).contains(&max_depth) {
         return Ok(Limits { max_depth });
@@ -162,7 +162,7 @@ fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py,
     Ok(objects.finish())
 }
 
-/// The path that an argument is, which is no open file.
+/// An argument as a path, after it was found not to be an open file.
 fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     object.extract().or_else(|_| {
         let found = object.get_type().name()?;

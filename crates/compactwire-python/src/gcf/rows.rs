@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How much is read at a time, in bytes.
+/// The size to read at a time, in bytes or characters.
 const PIECE: usize = 1 << 16;
 
 /// Iterate over the rows of one container of a GCF text, without holding the text in memory.
@@ -88,7 +88,7 @@ pub(crate) struct RowIterator {
 
 enum State {
     Waiting(Box<Reader>),
-    /// Taken out by the thread that reads: no lock is held while Python runs.
+    /// A thread has taken the reader out, so that no lock is held while Python code runs.
     Reading,
     Ended,
 }
@@ -127,7 +127,7 @@ struct Reader {
     path: Vec<String>,
     source: Source,
     ready: VecDeque<Py<PyAny>>,
-    /// What comes behind the rows that are ready.
+    /// The end of the iteration or the error, to return after the rows in `ready`.
     last: Option<Result<()>>,
 }
 
@@ -148,7 +148,7 @@ impl Reader {
         }
     }
 
-    /// Reads the rows that are there.
+    /// Reads all rows that are complete so far.
     fn read(&mut self, py: Python<'_>) -> Result<Status> {
         let (ready, path) = (&mut self.ready, &self.path);
         let mut each = |objects: &mut ObjectBuilder<'_>, event: Event| {
@@ -232,13 +232,13 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
 /// Where text comes from.
 enum Source {
     File(File, PathBuf),
-    /// A method that reads at most so much.
+    /// The `read` or `read1` method of a file; its argument is the maximum size.
     Object(Py<PyAny>),
 }
 
 impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        // Of a buffered file: what has come, without waiting for as much as was asked for.
+        // `read1` of a buffered file returns available data without waiting for the full size.
         let buffered = source.py().import("io")?.getattr("BufferedIOBase")?;
         let method = if source.is_instance(&buffered)? { "read1" } else { "read" };
         if let Some(read) = source.getattr_opt(method)? {

@@ -189,7 +189,7 @@ impl StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// Does something, then writes what came of it, not holding the lock.
+    /// Runs `work` under the lock, then writes the resulting text without holding the lock.
     fn with(
         &self,
         py: Python<'_>,

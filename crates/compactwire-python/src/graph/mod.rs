@@ -40,7 +40,7 @@ fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::Sha
     Ok(args::utf8(args::text(value, field)?, field)?.into())
 }
 
-/// The string of a field that usually holds a word of the vocabulary, which takes no memory.
+/// The string of a field that usually holds a word of the vocabulary; such a word is not allocated.
 fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
     let Some(value) = value else { return Ok(graph::SharedStr::default()) };
     let word = args::utf8(args::text(value, field)?, field)?;

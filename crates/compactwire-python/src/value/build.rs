@@ -1,9 +1,9 @@
 //! Builds Python objects from the events of a value.
 //!
 //! Objects are built from the leaves: values wait on a stack until their container ends, so that a
-//! list is allocated in its size. A key is one `str` object, however often it occurs. A dict with the
-//! keys of an earlier one, as each row of a table has, starts as a copy of a form: a dict that has
-//! these keys, so that the copy has the space and the hashes already.
+//! list is allocated at its exact size. A key is one `str` object, however often it occurs. A dict
+//! with the keys of an earlier one, such as a row of a table, starts as a copy of a form: a dict
+//! with these keys, so that the copy already has the space and the hashes.
 
 use super::read_fast::LOCKED;
 use crate::make_str;
@@ -74,8 +74,8 @@ enum Keys<'py> {
     Known(&'static Vocabulary),
 }
 
-/// The keys of the last dict that came to this place, and a dict with these keys once a second dict
-/// has had them.
+/// The keys of the last dict that used this slot, and a dict with these keys, created when a second
+/// dict in a row has them.
 #[derive(Default)]
 struct Form<'py> {
     names: Vec<Bound<'py, PyString>>,
@@ -281,13 +281,13 @@ impl Columns for ObjectBuilder<'_> {
 
 /// The cyclic garbage collector, off until this is dropped.
 ///
-/// Everything that is built is alive, so that a collection meanwhile finds nothing and takes half of
-/// the time of a large document.
+/// All objects that are being built are alive: collections would free none of them, but take half
+/// of the total time for a large document.
 ///
 /// No other thread can notice: the thread stays attached to the interpreter, and no Python code runs
 /// before the drop. The lifetime `'py` keeps the pause from outliving the attachment, and a pause
 /// cannot be sent into `detach`. From 3.12 on a collection waits for Python code to run anyway, and
-/// without a global lock other threads do run: there nothing is switched off.
+/// without a global lock other threads do run: there the collector stays on.
 pub(crate) struct CollectorPause<'py> {
     enabled: bool,
     _attached: PhantomData<Python<'py>>,

@@ -5,7 +5,7 @@
 //! the interpreter and no Python code runs, so that nothing is changed or freed. The reader stops at
 //! the first object that only [`super::read`] can read: one that needs `default=`, an `OrderedDict`
 //! or another subclass, and anything that is an error. Without the interpreter's global lock it is
-//! never tried.
+//! never used.
 
 use crate::errors::{Error, Result};
 use compactwire::gcf::{self, Builder, KeyId, Node, ShapeId};
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 pub(crate) const LOCKED: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
 /// Adds `object` to `builder`, which borrows its strings. Returns whether it was read to the end; if
-/// not, the builder is incomplete, and the checked reader is to start anew.
+/// not, the builder is incomplete, and the checked reader must start again.
 ///
 /// # Safety
 /// The interpreter is [`LOCKED`]. While the builder or its tree is alive, the thread stays attached,

@@ -22,7 +22,8 @@ impl Ids {
         }
     }
 
-    /// The id that continues the sequence from 0, or `u64::MAX` if the ids so far are no such sequence.
+    /// The id that continues the sequence from 0, or `u64::MAX` if the ids so far do not form such
+    /// a sequence.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         if self.others.is_empty() { self.sequential as u64 } else { u64::MAX }

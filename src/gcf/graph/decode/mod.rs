@@ -91,7 +91,7 @@ pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> 
     Ok(decoded)
 }
 
-/// The declarations that a session learns: id, and index of the symbol.
+/// The declarations that a payload adds to the session: id, and index of the symbol.
 type Declared = Vec<(u64, usize)>;
 
 struct Reader<'t, 's> {
