@@ -69,7 +69,7 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
     let mut made =
         Item { symbol: false, reference: String::new(), slice: None, text: String::new() };
     let mut missing = vec!["kind", "ref", "text"];
-    let unfit = |message: &str| invalid_path(item.py(), place, message);
+    let invalid_item = |message: &str| invalid_path(item.py(), place, message);
     for (name, value) in entries(item, place, "a mapping with kind, ref and text")? {
         let name = text(&name, &format!("a key of {place}"))?;
         let member = || text(&value, &format!("{place}.{name}"));
@@ -80,7 +80,7 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
                     "section" => false,
                     other => {
                         let other = excerpt(other);
-                        return Err(unfit(&format!(
+                        return Err(invalid_item(&format!(
                             "kind must be 'symbol' or 'section', not {other}"
                         )));
                     }
@@ -92,14 +92,17 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
             "text" => made.text = member()?,
             _ => {
                 let names = "kind, ref, slice and text";
-                return Err(unfit(&format!("an item has {names}, and no {}", excerpt(&name))));
+                return Err(invalid_item(&format!(
+                    "an item has {names}, and no {}",
+                    excerpt(&name)
+                )));
             }
         }
         missing.retain(|other| *other != name);
     }
     match missing.first() {
         None => Ok(made),
-        Some(name) => Err(unfit(&format!("an item needs {name:?}"))),
+        Some(name) => Err(invalid_item(&format!("an item needs {name:?}"))),
     }
 }
 
