@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-import compactwire as cw
 from compactwire import gcf
-from tests.strategies.payloads import as_sets, delta_of, payload_of, without_unchanged
+from tests.strategies.payloads import as_sets, check_session, delta_of, payload_of
 from tests.vectors import load, published
 
 FOLDER = published("gcf")
@@ -113,15 +112,7 @@ SESSIONS = [path for path in GRAPH if path not in TEXTS]
 
 @pytest.mark.parametrize("path", SESSIONS, ids=named)
 def test_a_session_declares_each_symbol_once(path: Path) -> None:
-    ours, theirs = cw.Session(), cw.Session()
-    for call in load(path)["calls"]:
-        payload = payload_of(call["input"])
-        assert ours.encode_graph(payload) == call["expected"]
-        decoded = theirs.decode_graph(call["expected"])
-        assert isinstance(decoded, gcf.Payload)
-        names = [(symbol.kind, symbol.qualified_name) for symbol in decoded.symbols]
-        assert set(names) == {(symbol.kind, symbol.qualified_name) for symbol in payload.symbols}
-        assert set(decoded.edges) == set(without_unchanged(payload).edges)
+    check_session(load(path)["calls"])
 
 
 def test_every_fixture_of_graphs_is_there() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import compactwire as cw
 from compactwire import gcf
 
 SYMBOL = {"qualifiedName": "qualified_name"}
@@ -49,3 +50,16 @@ def without_unchanged(payload: gcf.Payload) -> gcf.Payload:
         for edge in payload.edges
     ]
     return payload.__replace__(edges=edges)
+
+
+def check_session(calls: list[dict[str, Any]]) -> None:
+    """Sends the payloads of a vector through two sessions, and compares every text and result."""
+    ours, theirs = cw.Session(), cw.Session()
+    for call in calls:
+        payload = payload_of(call["input"])
+        assert ours.encode_graph(payload) == call["expected"]
+        decoded = theirs.decode_graph(call["expected"])
+        assert isinstance(decoded, gcf.Payload)
+        names = [(symbol.kind, symbol.qualified_name) for symbol in decoded.symbols]
+        assert set(names) == {(symbol.kind, symbol.qualified_name) for symbol in payload.symbols}
+        assert set(decoded.edges) == set(without_unchanged(payload).edges)

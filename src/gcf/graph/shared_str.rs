@@ -3,9 +3,9 @@
 //! Nearly all strings of a payload are names that occur in its text. The decoder therefore copies the text
 //! once, into a [`SharedBuffer`], and every name is a slice of that copy. One reference count serves all
 //! slices: decoding 500 symbols and 500 edges takes one allocation for 3,000 strings, and dropping the
-//! payload takes one subtraction from the count ([`DropBatch`]). Decoding them takes 32 µs; it takes 51 µs
-//! with an `Arc<str>` for each string. Decoding GCB and unpickling take 1.3 to 1.5 times as long with
-//! `Arc<str>`.
+//! payload takes one subtraction from the count ([`DropBatch`]). With an `Arc<str>` for each string,
+//! decoding took 1.4 to 1.6 times as long, GCB 1.3 to 1.4 times and unpickling 1.4 to 1.5 times
+//! (`python -m benches.graph` has the rows to measure an alternative with).
 //!
 //! A slice keeps the whole buffer in memory. Strings that outlive their payload, such as the names in the
 //! tables of a session, are copied with [`SharedStr::detached`].

@@ -5,7 +5,7 @@
 //! It leaves lines with repeated, leading or trailing spaces, CR LF, other white space, a missing
 //! field, an id out of order, or an error.
 //!
-//! With it, decoding 500 symbols and edges with access to all of them takes 62 µs instead of 104 µs.
+//! To measure what it saves, let `fast_lines` return at once and run `python -m benches.graph`.
 
 use super::Reader;
 use super::section::Section;
