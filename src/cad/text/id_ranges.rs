@@ -5,6 +5,7 @@
 use super::lex::{Line, LineError, Token};
 use crate::cad::error::Truncated;
 use crate::cad::model::number;
+use std::collections::BTreeMap;
 
 /// Maps node indexes to ids.
 #[derive(Debug, Default)]
@@ -28,31 +29,24 @@ impl IdRanges {
     /// Reads the arguments of an `IDS` line.
     pub(crate) fn read(
         line: Line<'_, '_>,
-        opcode: Token,
         args: &[Token],
         place: (usize, usize),
     ) -> Result<Self, LineError> {
         let mut ids = Self { place, ..Self::default() };
+        let mut earlier = BTreeMap::new();
         for &token in args {
             let raw = line.raw(token);
             let (start, end) = range(raw).ok_or_else(|| {
                 LineError::new(token.start, format!("invalid id range \"{}\"", Truncated(raw)))
             })?;
+            if let Some(id) = smallest_common(&earlier, start, end) {
+                return Err(LineError::new(token.start, format!("IDS repeats id {id}")));
+            }
+            earlier.insert(start, end);
             ids.ranges.push(Range { index: ids.total, start, end });
             ids.total += u128::from(end - start) + 1;
         }
-        match ids.repeated() {
-            Some(id) => Err(LineError::new(opcode.start, format!("IDS repeats id {id}"))),
-            None => Ok(ids),
-        }
-    }
-
-    /// Returns the smallest duplicate id.
-    fn repeated(&self) -> Option<u64> {
-        let mut ranges: Vec<_> = self.ranges.iter().map(|range| (range.start, range.end)).collect();
-        ranges.sort_unstable();
-        // The first range that begins inside its predecessor begins with the smallest duplicate.
-        ranges.windows(2).find(|pair| pair[1].0 <= pair[0].1).map(|pair| pair[1].0)
+        Ok(ids)
     }
 
     /// Returns the id of a node; `None` if there are fewer ids.
@@ -74,6 +68,16 @@ impl IdRanges {
         let wrong = !self.ranges.is_empty() && listed != nodes;
         wrong.then(|| (self.place, format!("IDS lists {listed} ids but {nodes} nodes are defined")))
     }
+}
+
+/// Returns the smallest id from `start` to `end` that is in one of the ranges, given as a map from
+/// start to end.
+fn smallest_common(ranges: &BTreeMap<u64, u64>, start: u64, end: u64) -> Option<u64> {
+    let before = ranges.range(..=start).next_back();
+    if before.is_some_and(|(_, &last)| start <= last) {
+        return Some(start);
+    }
+    ranges.range(start..=end).next().map(|(&first, _)| first)
 }
 
 /// Parses `3` or `1-3`.

@@ -362,7 +362,7 @@ impl Reader {
 
     fn original_ids(&mut self, args: &Args<'_, '_>) -> Result<(), LineError> {
         let place = (self.line_number, column(args.line.text, args.opcode.start));
-        self.ids = IdRanges::read(args.line, args.opcode, args.rest, place)?;
+        self.ids = IdRanges::read(args.line, args.rest, place)?;
         Ok(())
     }
 
