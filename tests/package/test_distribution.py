@@ -1,0 +1,90 @@
+"""Dependencies: licence texts and bill of materials in the package, equal versions when fuzzed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import tomllib
+from importlib.metadata import PackagePath
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MATERIALS = json.loads((ROOT / "licenses" / "sbom.cdx.json").read_text(encoding="utf-8"))
+TEXTS = (ROOT / "licenses" / "THIRD-PARTY.txt").read_text(encoding="utf-8")
+
+
+def installed(name: str) -> PackagePath:
+    """Return a file of the package's metadata folder by its name."""
+    try:
+        files = importlib.metadata.files("compactwire") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("compactwire is imported from the source tree, not installed")
+    return next(file for file in files if file.name == name and ".dist-info" in file.parts[0])
+
+
+def test_wheel_carries_all_licence_texts() -> None:
+    assert installed("THIRD-PARTY.txt").read_text(encoding="utf-8") == TEXTS
+    assert "MIT" in installed("LICENSE").read_text(encoding="utf-8")
+
+
+def test_wheel_carries_the_bill_of_materials_and_no_other() -> None:
+    file = installed("sbom.cdx.json")
+    assert json.loads(file.read_text(encoding="utf-8")) == MATERIALS
+    every = importlib.metadata.files("compactwire") or []
+    assert [one for one in every if "sboms" in one.parts] == [file]
+
+
+def test_bill_of_materials_differs_on_no_machine() -> None:
+    assert "serialNumber" not in MATERIALS
+    assert "timestamp" not in MATERIALS["metadata"]
+    assert "file:" not in json.dumps(MATERIALS)
+    assert str(Path.home()) not in json.dumps(MATERIALS)
+
+
+def locked(path: str) -> dict[tuple[str, str], str | None]:
+    """Return name, version and checksum of the packages in a lock file."""
+    lock = tomllib.loads((ROOT / path).read_text(encoding="utf-8"))
+    return {(one["name"], one["version"]): one.get("checksum") for one in lock["package"]}
+
+
+def test_bill_of_materials_has_the_versions_and_hashes_of_the_lock_file() -> None:
+    product = locked("Cargo.lock")
+    crates = [one for one in MATERIALS["components"] if one["purl"].startswith("pkg:cargo/")]
+    assert len(crates) > 20
+    for one in crates:
+        assert product[one["name"], one["version"]] == one["hashes"][0]["content"]
+
+
+@pytest.mark.parametrize("name", ["ed25519-dalek", "flate2", "pyo3", "rmp", "sha2", "zstd-sys"])
+def test_licence_texts_name_each_dependency(name: str) -> None:
+    versions = [one["version"] for one in MATERIALS["components"] if one["name"] == name]
+    assert versions
+    assert all(f"{name} {version} (" in TEXTS for version in versions)
+
+
+def test_every_component_has_a_licence_text() -> None:
+    for one in MATERIALS["components"]:
+        if one["purl"].startswith("pkg:cargo/"):
+            assert f"{one['name']} {one['version']} (" in TEXTS
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Permission is hereby granted, free of charge",
+        "Redistribution and use in source and binary forms",
+        "Apache License",
+        "This software is provided 'as-is'",
+    ],
+    ids=["MIT", "BSD-3-Clause", "Apache-2.0", "Zlib"],
+)
+def test_licence_texts_hold_each_kind(words: str) -> None:
+    assert words in " ".join(TEXTS.split())
+
+
+def test_fuzz_targets_are_built_with_the_versions_of_the_product() -> None:
+    product, fuzz = locked("Cargo.lock"), locked("fuzz/Cargo.lock")
+    own = {"arbitrary", "compactwire-fuzz", "libfuzzer-sys"}
+    assert [one for one in fuzz if one not in product and one[0] not in own] == []
