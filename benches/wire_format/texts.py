@@ -1,6 +1,6 @@
 """Texts that only this benchmark needs: what the old one measured.
 
-Neither is a codec: nobody reads them.
+Neither is a codec: no decoder exists for them.
 """
 
 from __future__ import annotations
