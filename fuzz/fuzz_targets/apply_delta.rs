@@ -6,8 +6,12 @@
 use compactwire::compact::delta::{ApplyOptions, DeltaStream, Replace, apply, encode};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|texts: (&str, &str)| {
-    let (old, new) = texts;
+#[path = "support/bounded.rs"]
+mod bounded;
+
+fuzz_target!(|data: &str| bounded::run(data.len(), || {
+    // NUL separates the content from the delta, or from the new content.
+    let (old, new) = data.split_once('\0').unwrap_or((data, ""));
     for replace in [Replace::Overwrite, Replace::Truncate] {
         let options = ApplyOptions { replace, max_size: 1 << 20 };
         let _ = apply(old, new, &options);
@@ -17,4 +21,4 @@ fuzz_target!(|texts: (&str, &str)| {
         assert_eq!(stream.push(new), delta);
         assert_eq!(stream.content(), new);
     }
-});
+}));

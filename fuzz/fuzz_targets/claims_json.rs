@@ -6,10 +6,13 @@
 use compactwire::claims::{canonical_json, parse_json};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+#[path = "support/bounded.rs"]
+mod bounded;
+
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(value) = parse_json(data) else { return };
     let canonical = canonical_json(&value);
     assert!(canonical.is_ascii());
     let again = parse_json(canonical.as_bytes()).expect("canonical JSON is JSON");
     assert_eq!(canonical_json(&again), canonical);
-});
+}));

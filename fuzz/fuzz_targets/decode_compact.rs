@@ -5,7 +5,10 @@
 use compactwire::compact::{Choice, DecodeOptions, EncodeOptions, Format, decode, encode};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|wire: &str| {
+#[path = "support/bounded.rs"]
+mod bounded;
+
+fuzz_target!(|wire: &str| bounded::run(wire.len(), || {
     let options = DecodeOptions { max_size: 1 << 20, ..DecodeOptions::default() };
     let Ok(decoded) = decode(wire, &options) else { return };
     // Base85 carries every response, but none of the fields that only a verbose message has.
@@ -20,4 +23,4 @@ fuzz_target!(|wire: &str| {
             == (first.result.clone(), first.model.clone(), first.status, first.tokens)
     });
     assert!(same, "{wire:?}");
-});
+}));

@@ -6,7 +6,10 @@ use compactwire::compact::{
 };
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|wire: &str| {
+#[path = "support/bounded.rs"]
+mod bounded;
+
+fuzz_target!(|wire: &str| bounded::run(wire.len(), || {
     let options = DecodeOptions { max_size: 1 << 20, dictionaries: &[] };
     let Ok(opened) = open(wire, &options) else { return };
     let Ok(call) = read_tool_call(&opened) else { return };
@@ -14,4 +17,4 @@ fuzz_target!(|wire: &str| {
     let text = encode_tool_call(&call, &verbose).unwrap();
     let again = open(&text, &DecodeOptions::default()).unwrap();
     assert_eq!(read_tool_call(&again).unwrap(), call);
-});
+}));

@@ -6,6 +6,9 @@
 use compactwire::cad::{self, Dialect, Document, MAX_LINE, ParseError, Stream};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 fn stream(data: &[u8], dialect: Dialect) -> Result<(Vec<u64>, cad::Sections), ParseError> {
     let mut stream = Stream::new(dialect, MAX_LINE);
     let mut ids = Vec::new();
@@ -39,7 +42,7 @@ fn assert_round_trips(document: &Document<'_>) {
     assert_eq!(cad::write_binary(&again).unwrap(), bytes);
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     for dialect in [Dialect::Auto, Dialect::V0_1, Dialect::V0_2] {
         let errors = cad::check(data, dialect, 100);
         let streamed = stream(data, dialect);
@@ -60,4 +63,4 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-});
+}));

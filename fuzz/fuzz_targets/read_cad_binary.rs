@@ -6,6 +6,9 @@
 use compactwire::cad::{self, Dialect};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 fn read(data: &[u8]) {
     let _ = cad::load(data);
     let Ok(document) = cad::read_binary(data) else { return };
@@ -18,10 +21,10 @@ fn read(data: &[u8]) {
     assert_eq!(cad::write_json(&cad::read_text(&text, Dialect::Auto).unwrap()), json);
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     read(data);
     let mut whole = cad::binary::MAGIC.to_vec();
     whole.push(1);
     whole.extend(data);
     read(&whole);
-});
+}));

@@ -7,6 +7,9 @@ use compactwire::wire::gcb::{self, DecodeOptions, Lossy};
 use compactwire::wire::{Place, json};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 fn read(bytes: &[u8]) {
     for raw_float32 in [false, true] {
         for unknown_ids in [false, true] {
@@ -31,7 +34,7 @@ fn read(bytes: &[u8]) {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     read(data);
     read(&[b"GCB1\x01", data].concat());
-});
+}));

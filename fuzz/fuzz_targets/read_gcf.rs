@@ -6,10 +6,12 @@ use compactwire::gcf::{self, EncodeOptions, Limits, Place};
 use compactwire::json::Escape;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "gcf/same.rs"]
+#[path = "support/bounded.rs"]
+mod bounded;
+#[path = "support/same.rs"]
 mod same;
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = gcf::utf8(data) else { return };
     // With a valid header, so that few inputs fail there.
     let body = format!("GCF profile=generic\n{text}");
@@ -29,4 +31,4 @@ fuzz_target!(|data: &[u8]| {
         let again = gcf::decode(&canonical, Limits::default()).unwrap();
         assert!(same::same(&again, &value), "{canonical}");
     }
-});
+}));

@@ -7,6 +7,9 @@ use compactwire::gcf::{self, Code, Error, Limits, ReadError};
 use compactwire::value::{Builder, Value};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 /// The rows of the root of a text, read in chunks of `size` bytes.
 fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
     let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
@@ -35,7 +38,7 @@ fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
     (found, done)
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let [size, data @ ..] = data else { return };
     let Ok(text) = gcf::utf8(data) else { return };
     let body = format!("GCF profile=generic\n{text}");
@@ -58,4 +61,4 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-});
+}));

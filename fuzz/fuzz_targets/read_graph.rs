@@ -4,12 +4,15 @@
 #![no_main]
 
 use compactwire::gcf::graph::{
-    self, Content, EncodeOptions, ResolvedPayload, Payload, SentSymbols, SymbolTable,
+    self, Content, EncodeOptions, Payload, ResolvedPayload, SentSymbols, SymbolTable,
 };
 use compactwire::gcf::{self, Code, Place};
 use compactwire::wire::{gcb, json};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
+
+#[path = "support/bounded.rs"]
+mod bounded;
 
 const OPTIONS: EncodeOptions =
     EncodeOptions { dangling: graph::Dangling::Refuse, allow_unicode: true, locations: true };
@@ -60,7 +63,7 @@ fn check(text: &str, table: &mut SymbolTable) {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = gcf::utf8(data) else { return };
     let mut table = SymbolTable::default();
     check(text, &mut table);
@@ -69,4 +72,4 @@ fuzz_target!(|data: &[u8]| {
     for body in text.split('\0') {
         check(&format!("GCF profile=graph session=true\n{body}"), &mut table);
     }
-});
+}));

@@ -6,6 +6,9 @@ use compactwire::gcf::Code;
 use compactwire::gcf::graph::{self, Content, DeltaPayload, EncodeOptions, Payload};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 const OPTIONS: EncodeOptions =
     EncodeOptions { dangling: graph::Dangling::Refuse, allow_unicode: true, locations: true };
 
@@ -62,12 +65,12 @@ fn between(base: &Payload, new: &Payload) {
     };
     assert_eq!(contents(&result), contents(new));
     if let Ok(text) = graph::encode_delta(&delta, OPTIONS) {
-        let told = read(&text).unwrap();
-        assert_eq!(contents(&graph::apply(base, &told).unwrap()), contents(new), "{text}");
+        let decoded = read(&text).unwrap();
+        assert_eq!(contents(&graph::apply(base, &decoded).unwrap()), contents(new), "{text}");
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // A base, a new graph and a delta, separated by NUL.
     let mut parts = text.splitn(3, '\0');
@@ -78,4 +81,4 @@ fuzz_target!(|data: &[u8]| {
         between(&new, &base);
     }
     applied(&base, delta.unwrap_or(text));
-});
+}));

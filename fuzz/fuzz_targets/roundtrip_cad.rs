@@ -7,6 +7,9 @@ use libfuzzer_sys::arbitrary::{self, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use std::fmt::Write;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 fn number(u: &mut Unstructured<'_>) -> arbitrary::Result<String> {
     let x = match u.int_in_range(0..=3)? {
         0 => f64::from(u.arbitrary::<i8>()?),
@@ -131,7 +134,7 @@ fn keep(json: &str) {
     assert_eq!(cad::write_json(&again), cad::write_json(&document));
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     if let Ok(text) = std::str::from_utf8(data) {
         let _ = cad::read_json_lossy(text, true);
         let _ = cad::read_hybrid_text(text);
@@ -155,4 +158,4 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(again.nodes.len(), document.nodes.len());
         }
     }
-});
+}));

@@ -8,7 +8,10 @@ use compactwire::compact::{
 };
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|fields: (&str, &str, u8, u64)| {
+#[path = "support/bounded.rs"]
+mod bounded;
+
+fuzz_target!(|fields: (&str, &str, u8, u64)| bounded::run(fields.0.len() + fields.1.len(), || {
     let (result, model, status, tokens) = fields;
     let status = [Status::Ok, Status::Err, Status::Part, Status::Stream][usize::from(status) % 4];
     let tokens = tokens >> 1;
@@ -31,4 +34,4 @@ fuzz_target!(|fields: (&str, &str, u8, u64)| {
         }
     }
     assert_eq!(base85::decode(&base85::encode(result.as_bytes())).unwrap(), result.as_bytes());
-});
+}));

@@ -8,7 +8,9 @@ use compactwire::value::Value;
 use libfuzzer_sys::fuzz_target;
 use std::borrow::Cow;
 
-#[path = "gcf/same.rs"]
+#[path = "support/bounded.rs"]
+mod bounded;
+#[path = "support/same.rs"]
 mod same;
 
 const NAMES: [&str; 12] = ["a", "b", "c", "key", "_key", "id", "", "a>b", ">", "x y", "é", "\"|"];
@@ -106,7 +108,7 @@ impl Choices<'_> {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let value = Choices(data.iter()).value(0);
     let mut json = String::new();
     json::write_in_order(&value, Escape::Needed, &mut json);
@@ -117,4 +119,4 @@ fuzz_target!(|data: &[u8]| {
         let again = gcf::decode(&text, Limits::default()).unwrap();
         assert!(same::same(&again, &value), "{text}");
     }
-});
+}));

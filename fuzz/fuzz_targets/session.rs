@@ -5,7 +5,10 @@
 use compactwire::session::{Limits, Outgoing, Session, Style};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+#[path = "support/bounded.rs"]
+mod bounded;
+
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut session = Session::new(Limits { max_size: 1 << 20 });
     // NUL separates frames, two NULs separate requests.
@@ -29,4 +32,4 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-});
+}));

@@ -18,6 +18,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 const FILES: [&str; 6] = [
     "claim.json",
     "bundle/bundle.json",
@@ -96,7 +99,7 @@ fn with_own_hash(file: &str, content: &[u8]) -> Option<Vec<u8>> {
     Some(canonical_json(&Value::Object(members)).into_bytes())
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Some((which, content)) = data.split_first() else { return };
     let file = FILES[usize::from(*which & 0x7f) % FILES.len()];
     let content = if *which & 0x80 == 0 { None } else { with_own_hash(file, content) }
@@ -128,7 +131,7 @@ fuzz_target!(|data: &[u8]| {
     if report.ok() {
         assert_same(file, &content, &whole);
     }
-});
+}));
 
 /// Asserts that a file of a true claim changed only in layout or in the case of hexadecimal digits.
 fn assert_same(file: &str, content: &[u8], whole: &[u8]) {

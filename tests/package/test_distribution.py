@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import runpy
 import tomllib
 from importlib.metadata import PackagePath
 from pathlib import Path
@@ -88,3 +89,13 @@ def test_fuzz_targets_are_built_with_the_versions_of_the_product() -> None:
     product, fuzz = locked("Cargo.lock"), locked("fuzz/Cargo.lock")
     own = {"arbitrary", "compactwire-fuzz", "libfuzzer-sys"}
     assert [one for one in fuzz if one not in product and one[0] not in own] == []
+
+
+def test_every_fuzz_target_has_seeds_and_asserts_its_bound() -> None:
+    manifest = tomllib.loads((ROOT / "fuzz" / "Cargo.toml").read_text(encoding="utf-8"))
+    paths = {one["name"]: ROOT / "fuzz" / one["path"] for one in manifest["bin"]}
+    seeds = runpy.run_path(str(ROOT / "fuzz" / "seeds.py"))["TARGETS"]
+    assert seeds.keys() == paths.keys()
+    for name, path in paths.items():
+        assert "| bounded::run(" in path.read_text(encoding="utf-8"), name
+        assert next(seeds[name](), None) is not None, name

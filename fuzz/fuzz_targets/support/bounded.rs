@@ -1,0 +1,60 @@
+//! Asserts the promised bound of memory: while a target runs, its heap grows by at most [`FACTOR`] bytes per
+//! byte of input and [`ROOM`] bytes. Time is bounded by `-timeout`.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Bytes of heap per byte of input.
+const FACTOR: usize = 256;
+/// Bytes of heap for an input of any size: the limits of decompression and expansion in the targets.
+const ROOM: usize = 16 << 20;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts the bytes in use, and the most since the last reset.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn grown(bytes: usize) {
+    PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+}
+
+// SAFETY: every call goes to the system's allocator with the same arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        // SAFETY: the caller upholds the contract of the trait.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        grown(new_size);
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// Runs a target and asserts the bound for an input of `size` bytes.
+pub fn run(size: usize, target: impl FnOnce()) {
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    target();
+    let grown = PEAK.load(Relaxed).saturating_sub(before);
+    assert!(grown <= FACTOR * size + ROOM, "{grown} bytes of heap for {size} bytes of input");
+}
