@@ -21,4 +21,4 @@ pub use json_text::write_json;
 pub use names::names;
 pub use read::{read_json, read_json_kept};
 pub use repair::{Repair, repair};
-pub use source::{Shape, Source, double};
+pub use source::{Shape, Source};

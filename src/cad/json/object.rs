@@ -1,9 +1,9 @@
 //! Reads typed members of a JSON object. Every error has the path of its value: section 2.1.
 
 use super::extra_values::step;
-use super::source::{Shape, Source, double};
+use super::source::{Shape, Source};
 use crate::cad::error::{DocumentError, Truncated};
-use crate::cad::model::kinds;
+use crate::cad::model::{self, kinds};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -174,13 +174,25 @@ fn inexact(path: &Path<'_>) -> DocumentError {
     path.expected("a number that a double holds exactly")
 }
 
+/// Converts a decimal integer to a double. The double must equal the integer, or be written with
+/// these digits (above 2^53 its text ends in zeros: section 4.3); otherwise the result is `None`.
+/// Integers beyond the range of doubles become infinity.
+fn double(digits: &str) -> Option<f64> {
+    let x: f64 = digits.parse().unwrap_or(f64::INFINITY);
+    let mut text = String::new();
+    model::number::write(&mut text, x);
+    (x.is_infinite() || text == digits || format!("{x:.0}") == digits).then_some(x)
+}
+
 pub(crate) fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f64> {
     let x = match source.shape() {
         Shape::Float(x) => x,
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
         Shape::Int(n) if n.unsigned_abs() <= EXACT => n as f64,
         Shape::Int(n) => double(&n.to_string()).ok_or_else(|| inexact(path))?,
-        Shape::Big(_, x) => x.ok_or_else(|| inexact(path))?,
+        // So many digits are beyond the range of doubles.
+        Shape::BigInt(None) => f64::INFINITY,
+        Shape::BigInt(Some(digits)) => double(&digits).ok_or_else(|| inexact(path))?,
         _ => return Err(path.expected("a number")),
     };
     if x.is_finite() { Ok(x) } else { Err(path.expected("a finite number")) }
@@ -197,7 +209,7 @@ pub(crate) fn count<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<u3
 pub(crate) fn node_id<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<u64> {
     match source.shape() {
         Shape::Int(n) => u64::try_from(n).ok(),
-        Shape::Big(id, _) => id,
+        Shape::BigInt(digits) => digits.and_then(|digits| digits.parse().ok()),
         _ => None,
     }
     .ok_or_else(|| path.expected("a node id"))
@@ -230,11 +242,31 @@ pub(crate) fn numbers<'a, S: Source<'a>, const N: usize>(
     for (i, slot) in numbers.iter_mut().enumerate() {
         let element = source.element(i).ok_or_else(expected)?;
         *slot = match element.shape() {
-            Shape::Int(_) | Shape::Float(_) | Shape::Big(..) => {
+            Shape::Int(_) | Shape::Float(_) | Shape::BigInt(_) => {
                 number(&element, &Path::Index(path, i))?
             }
             _ => return Err(expected()),
         };
     }
     Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_convert_to_doubles_only_exactly() {
+        for (digits, x) in [
+            ("9007199254740993", None),
+            ("9007199254740994", Some(9_007_199_254_740_994.0)),
+            ("-18446744073709551616", Some(-18_446_744_073_709_551_616.0)),
+            // The text of 2^69.
+            ("590295810358705700000", Some(590_295_810_358_705_651_712.0)),
+            ("590295810358705700001", None),
+        ] {
+            assert_eq!(double(digits), x, "{digits}");
+        }
+        assert_eq!(double(&"9".repeat(400)), Some(f64::INFINITY));
+    }
 }

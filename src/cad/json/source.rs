@@ -3,7 +3,6 @@
 //! The reader asks for members by name and never visits unknown ones, so the depth and size of
 //! unknown members cost nothing.
 
-use crate::cad::model::number;
 use crate::value::Value;
 use std::borrow::Cow;
 
@@ -16,9 +15,9 @@ pub enum Shape<'a> {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer outside the range of [`Shape::Int`]: its value as an id if it can be one, and the
-    /// result of [`double`].
-    Big(Option<u64>, Option<f64>),
+    /// An integer outside the range of [`Shape::Int`]: its decimal digits, `None` if there are more
+    /// than the source converts. A source converts at least the 309 digits of the largest double.
+    BigInt(Option<Cow<'a, str>>),
     /// A number with a fraction or exponent.
     Float(f64),
     /// A string.
@@ -51,24 +50,13 @@ pub trait Source<'a>: Sized {
     fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
 }
 
-/// Converts a decimal integer to a double. The double must equal the integer, or be written with
-/// these digits (above 2^53 its text ends in zeros: section 4.3); otherwise the result is `None`.
-/// Integers beyond the range of doubles become infinity.
-#[must_use]
-pub fn double(digits: &str) -> Option<f64> {
-    let x: f64 = digits.parse().unwrap_or(f64::INFINITY);
-    let mut text = String::new();
-    number::write(&mut text, x);
-    (x.is_infinite() || text == digits || format!("{x:.0}") == digits).then_some(x)
-}
-
 impl<'a> Source<'a> for &'a Value<'_> {
     fn shape(&self) -> Shape<'a> {
         match self {
             Value::Null => Shape::Null,
             Value::Bool(value) => Shape::Bool(*value),
             Value::Int(value) => Shape::Int(*value),
-            Value::BigInt(digits) => Shape::Big(digits.parse().ok(), double(digits)),
+            Value::BigInt(digits) => Shape::BigInt(Some(Cow::Borrowed(digits))),
             Value::Float(value) => Shape::Float(*value),
             Value::String(text) => Shape::Text(Cow::Borrowed(text)),
             Value::Array(_) => Shape::Array,
@@ -106,25 +94,5 @@ impl<'a> Source<'a> for &'a Value<'_> {
     ) -> Result<(), E> {
         let members = self.as_object().unwrap_or_default();
         members.iter().try_for_each(|(name, value)| visit(Some(name), value))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_convert_to_doubles_only_exactly() {
-        for (digits, x) in [
-            ("9007199254740993", None),
-            ("9007199254740994", Some(9_007_199_254_740_994.0)),
-            ("-18446744073709551616", Some(-18_446_744_073_709_551_616.0)),
-            // The text of 2^69.
-            ("590295810358705700000", Some(590_295_810_358_705_651_712.0)),
-            ("590295810358705700001", None),
-        ] {
-            assert_eq!(double(digits), x, "{digits}");
-        }
-        assert_eq!(double(&"9".repeat(400)), Some(f64::INFINITY));
     }
 }

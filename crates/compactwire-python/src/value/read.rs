@@ -8,7 +8,7 @@
 use super::build::Vocabulary;
 use crate::args::lone_surrogate;
 use crate::errors::{Error, Result, invalid_path};
-use compactwire::cad::{self, Shape, Source};
+use compactwire::cad::{Shape, Source};
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::value::{Builder, Value};
@@ -383,14 +383,6 @@ impl<'py> DocumentSource<'py> {
     }
 }
 
-/// The shape of an integer beyond 64 bits.
-#[cold]
-fn big_shape<'a>(value: &Bound<'_, PyInt>) -> Shape<'a> {
-    // An integer with more digits than Python converts is beyond the largest double.
-    let double = digits(value).map_or(Some(f64::INFINITY), |digits| cad::double(&digits));
-    Shape::Big(value.extract().ok(), double)
-}
-
 impl<'a> Source<'a> for DocumentSource<'_> {
     fn shape(&self) -> Shape<'a> {
         // `kind` is not used: testing for floats and dicts first, without a second `match`, saves a
@@ -406,7 +398,9 @@ impl<'a> Source<'a> for DocumentSource<'_> {
         } else if let Ok(value) = object.cast::<PyBool>() {
             Shape::Bool(value.is_true())
         } else if let Ok(value) = object.cast::<PyInt>() {
-            value.extract::<i64>().map_or_else(|_| big_shape(value), Shape::Int)
+            value
+                .extract::<i64>()
+                .map_or_else(|_| Shape::BigInt(digits(value).map(Cow::Owned)), Shape::Int)
         } else if object.is_none() {
             Shape::Null
         } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
