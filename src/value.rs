@@ -4,7 +4,7 @@
 //! to a double would lose digits. Doubles are finite. The producer of a value, such
 //! as the JSON reader or the Python binding, bounds its depth.
 
-use crate::walk::{Columns, Sink};
+use crate::walk::{Columns, Shape, Sink, Source};
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::vec;
@@ -98,6 +98,53 @@ impl<'a> Value<'a> {
                 sink.end_object()
             }
         }
+    }
+}
+
+impl<'a> Source<'a> for &'a Value<'_> {
+    fn shape(&self) -> Shape<'a> {
+        match self {
+            Value::Null => Shape::Null,
+            Value::Bool(value) => Shape::Bool(*value),
+            Value::Int(value) => Shape::Int(*value),
+            Value::BigInt(digits) => Shape::BigInt(Some(Cow::Borrowed(digits))),
+            Value::Float(value) => Shape::Float(*value),
+            Value::String(text) => Shape::Text(Cow::Borrowed(text)),
+            Value::Array(_) => Shape::Array,
+            Value::Object(_) => Shape::Object,
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        **self == Value::Null
+    }
+
+    fn is_object(&self) -> bool {
+        self.as_object().is_some()
+    }
+
+    fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R> {
+        self.as_str().map(look)
+    }
+
+    fn size(&self) -> usize {
+        self.as_array().map_or(0, <[_]>::len) + self.as_object().map_or(0, <[_]>::len)
+    }
+
+    fn member(&self, name: &'static str) -> Option<Self> {
+        self.get(name)
+    }
+
+    fn element(&self, index: usize) -> Option<Self> {
+        self.as_array()?.get(index)
+    }
+
+    fn members<E>(
+        &self,
+        mut visit: impl FnMut(Option<&str>, Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let members = self.as_object().unwrap_or_default();
+        members.iter().try_for_each(|(name, value)| visit(Some(name), value))
     }
 }
 

@@ -1,12 +1,17 @@
-//! The event interface of a JSON-like value: a parser emits events, a sink receives them.
+//! Two interfaces to a JSON-like value: a parser emits events to a [`Sink`], a reader asks a [`Source`].
 //!
 //! A parser emits what it reads to a [`Sink`]. [`crate::value::Builder`] is a sink that builds a tree,
 //! [`crate::json::Writer`] one that writes JSON; the binding has one that builds Python objects. A parser
 //! knows none of them.
 //!
+//! A [`Source`] is a tree of values, or of the objects of another language. A reader asks it for members
+//! by name and never visits the others, so the depth and size of unknown members cost nothing.
+//!
 //! Invariant, kept by the emitter: the events describe one well-formed value. Containers are closed in
 //! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by
 //! a value, and no object has a key twice.
+
+use std::borrow::Cow;
 
 /// Receives the events of one value.
 pub trait Sink {
@@ -46,4 +51,48 @@ pub trait Columns: Sink {
     fn name(&mut self, key: &str) -> Result<Self::Name, Self::Error>;
     /// [`Sink::key`] with a prepared key.
     fn known_key(&mut self, name: &Self::Name) -> Result<(), Self::Error>;
+}
+
+/// The type of a value, and its content if it is a scalar.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape<'a> {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer outside the range of [`Shape::Int`]: its decimal digits, `None` if there are more
+    /// than the source converts. A source converts at least the 309 digits of the largest double.
+    BigInt(Option<Cow<'a, str>>),
+    /// A number with a fraction or exponent.
+    Float(f64),
+    /// A string.
+    Text(Cow<'a, str>),
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+    /// A value that JSON does not have.
+    Other,
+}
+
+/// A JSON-like value to read from.
+pub trait Source<'a>: Sized {
+    /// Returns the type and content. This may copy a string; the next three methods do not.
+    fn shape(&self) -> Shape<'a>;
+    /// Whether the value is null.
+    fn is_null(&self) -> bool;
+    /// Whether the value is an object.
+    fn is_object(&self) -> bool;
+    /// Calls `look` with the string and returns its result; `None` if the value is not a string.
+    fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R>;
+    /// The number of members or elements.
+    fn size(&self) -> usize;
+    /// Returns a member of an object by its key.
+    fn member(&self, name: &'static str) -> Option<Self>;
+    /// Returns an element of an array.
+    fn element(&self, index: usize) -> Option<Self>;
+    /// Visits all members in order. The key is `None` if it is not a string.
+    fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
 }

@@ -6,12 +6,12 @@ use super::json::emit::{emit_sections, emit_version};
 use super::json::json_text::parse;
 use super::json::read::{read_json, read_json_kept, read_sections};
 use super::json::repair::{Repair, repair};
-use super::json::source::{Shape, Source};
 use super::model::ir::Document;
 use super::text::read::{BOM, Dialect, read_bytes, read_lines};
 use super::text::write::write_geometry;
 use crate::value::Value;
 use crate::walk::Sink;
+use crate::walk::{Shape, Source};
 
 /// Reads a hybrid document.
 pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Error> {

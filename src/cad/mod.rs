@@ -56,8 +56,8 @@ pub use hybrid::{
     read_json_text, read_json_text_kept,
 };
 pub use json::{
-    Repair, Shape, Source, emit_document, emit_node, emit_without_nodes, names, read_json,
-    read_json_kept, repair, write_json,
+    Repair, emit_document, emit_node, emit_without_nodes, names, read_json, read_json_kept, repair,
+    write_json,
 };
 pub use model::{
     Align, Arc, Background, Camera, Document, Effect, Environment, EnvironmentSource, Extra,

@@ -1,9 +1,9 @@
 //! Documents as JSON: reading, writing, and repairing nearly valid ones.
 //!
-//! `source` is the interface to any tree of JSON-like values, and `object` reads typed members with
-//! a path for errors. `read` and `read_sections` build a document, `emit` emits its events,
-//! `json_text` reads and writes JSON text, and `repair` repairs JSON values. `extra_values` sets
-//! and takes values outside the model, and `names` lists the names of the JSON form.
+//! `object` reads typed members of a [`Source`](crate::walk::Source) with a path for errors. `read`
+//! and `read_sections` build a document, `emit` emits its events, `json_text` reads and writes JSON
+//! text, and `repair` repairs JSON values. `extra_values` sets and takes values outside the model,
+//! and `names` lists the names of the JSON form.
 
 pub(crate) mod emit;
 pub(crate) mod extra_values;
@@ -13,7 +13,6 @@ pub(crate) mod object;
 pub(crate) mod read;
 pub(crate) mod read_sections;
 pub(crate) mod repair;
-pub(crate) mod source;
 
 pub use emit::{emit_node, emit_without_nodes};
 pub use extra_values::emit_document;
@@ -21,4 +20,3 @@ pub use json_text::write_json;
 pub use names::names;
 pub use read::{read_json, read_json_kept};
 pub use repair::{Repair, repair};
-pub use source::{Shape, Source};

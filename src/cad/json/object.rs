@@ -1,9 +1,9 @@
 //! Reads typed members of a JSON object. Every error has the path of its value: section 2.1.
 
 use super::extra_values::step;
-use super::source::{Shape, Source};
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::{self, kinds};
+use crate::walk::{Shape, Source};
 use std::borrow::Cow;
 use std::fmt;
 

@@ -6,7 +6,6 @@
 
 use super::extra_values::{self, step};
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
-use super::source::{Shape, Source};
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::ir::{
     Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
@@ -16,6 +15,7 @@ use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order;
 use crate::value::Value;
+use crate::walk::{Shape, Source};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 

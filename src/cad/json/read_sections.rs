@@ -2,12 +2,12 @@
 
 use super::object::{Object, Path, Result, boolean, node_id, numbers};
 use super::read::{Index, Reader, missing_node};
-use super::source::Source;
 use crate::cad::model::ir::{
     Background, Camera, Effect, Environment, EnvironmentSource, Instance, Joint, Light, Material,
     Part, Post, Root, Scene, V3,
 };
 use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS, PRESETS, TONES};
+use crate::walk::Source;
 
 impl Reader {
     pub(crate) fn material<'a, S: Source<'a>>(&mut self, source: S, key: &str) -> Result<Material> {

@@ -8,11 +8,10 @@
 use super::build::Vocabulary;
 use crate::args::lone_surrogate;
 use crate::errors::{Error, Result, invalid_path};
-use compactwire::cad::{Shape, Source};
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::value::{Builder, Value};
-use compactwire::walk::Sink;
+use compactwire::walk::{Shape, Sink, Source};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
