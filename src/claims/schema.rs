@@ -139,22 +139,12 @@ impl Schema {
 
 /// Describes the violated rule, showing little of the input.
 fn explanation(value: &Value<'_>, pointer: &str, keyword: &str) -> String {
-    let found = match lookup(value, pointer) {
+    let found = match json::pointer::get(value, pointer) {
         Some(Value::String(text)) => excerpt(text),
         Some(other) => other.kind().to_owned(),
         None => "the value".to_owned(),
     };
     format!("{found} breaks the rule {keyword:?} of the schema")
-}
-
-fn lookup<'v, 'a>(value: &'v Value<'a>, pointer: &str) -> Option<&'v Value<'a>> {
-    pointer.split('/').skip(1).try_fold(value, |value, step| {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        match value {
-            Value::Array(elements) => elements.get(step.parse::<usize>().ok()?),
-            _ => value.get(&step),
-        }
-    })
 }
 
 /// Adapts [`Value`] to the validator.

@@ -2,7 +2,7 @@
 //!
 //! [`read`] emits a text's events to a [`Sink`], [`parse`] returns a [`Value`]. [`write`] is canonical: the
 //! same value always has the same bytes, those of Python's
-//! `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
+//! `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`pointer`] finds a value within another.
 //!
 //! # Where we are stricter than RFC 8259
 //! - A duplicate key in one object is an error. Keys are compared after unescaping.
@@ -11,6 +11,7 @@
 //! - A lone surrogate in an escape is an error.
 //! - Containers nest at most [`Limits::max_depth`] deep. No function recurses with them.
 
+pub mod pointer;
 mod read;
 mod write;
 mod writer;

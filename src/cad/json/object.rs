@@ -1,8 +1,8 @@
 //! Reads typed members of a JSON object. Every error has the path of its value: section 2.1.
 
-use super::extra_values::step;
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::{self, kinds};
+use crate::json::pointer;
 use crate::walk::{Shape, Source};
 use std::borrow::Cow;
 use std::fmt;
@@ -39,8 +39,8 @@ impl<'p> Path<'p> {
             Path::Top(name) => format!("/{name}"),
             Path::Node(id) => format!("/nodes/{id}"),
             Path::Op(id) => format!("/nodes/{id}/op"),
-            Path::Key("material", key) => format!("/materials/{}", step(key)),
-            Path::Key(list, key) => format!("/{list}/{}", step(key)),
+            Path::Key("material", key) => format!("/materials/{}", pointer::escape(key)),
+            Path::Key(list, key) => format!("/{list}/{}", pointer::escape(key)),
             Path::Item(list, index) => format!("/{list}/{index}"),
             Path::Field(parent, name) => format!("{}/{name}", parent.pointer()),
             Path::Index(parent, index) => format!("{}/{index}", parent.pointer()),

@@ -4,7 +4,7 @@
 //! and unknown operations become `Empty`; the result says whether that happened. [`read_json_kept`]
 //! does the same, and keeps the unknown values with their pointers.
 
-use super::extra_values::{self, step};
+use super::extra_values;
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::ir::{
@@ -14,6 +14,7 @@ use crate::cad::model::ir::{
 use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order;
+use crate::json::pointer;
 use crate::value::Value;
 use crate::walk::{Shape, Source};
 use std::borrow::Cow;
@@ -241,7 +242,7 @@ impl Reader {
             None => Err(object.path.error("member names must be strings")),
             Some(name) if object.fields[..object.field_count].contains(&name) => Ok(()),
             Some(name) if self.unknown == Unknown::Keep => {
-                self.kept.push(format!("{}/{}", object.path.pointer(), step(name)));
+                self.kept.push(format!("{}/{}", object.path.pointer(), pointer::escape(name)));
                 Ok(())
             }
             Some(name) => Err(object.path.error(format!("unknown field \"{}\"", Truncated(name)))),

@@ -9,9 +9,10 @@ use super::id_ranges::IdRanges;
 use super::lex::{Line, LineError, Token};
 use super::read::{Reader, RootLines, column};
 use crate::cad::error::Truncated;
-use crate::cad::json::extra_values::{depth_left, is_pointer};
+use crate::cad::json::extra_values::depth_left;
 use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
 use crate::cad::model::kinds::JOINTS;
+use crate::json::pointer;
 
 /// The arguments of a line, taken from left to right.
 pub(crate) struct Args<'l, 't> {
@@ -370,7 +371,7 @@ impl Reader {
     fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let (token, json) = (args.next(), args.next());
         let pointer = args.line.content(token);
-        if !is_pointer(&pointer) {
+        if !pointer::is_valid(&pointer) {
             return Err(args.unexpected(token, |word| format!("invalid pointer \"{word}\"")));
         }
         let Ok(value) = crate::json::parse(args.line.raw(json), depth_left(&pointer)) else {
