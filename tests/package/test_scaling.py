@@ -1,0 +1,66 @@
+"""The cost of every reader and writer grows like its input, in steps and in memory.
+
+To add a subject, add a module with `CASES` to `tests/scaling` and its name to `SUBJECTS`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import pytest
+
+from tests.scaling import harness
+from tests.scaling.harness import STEEPEST, Case
+
+SUBJECTS = ["gcf"]
+
+
+def cases_of(subject: str) -> list[Case]:
+    found: list[Case] = import_module(f"tests.scaling.{subject}").CASES
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_steps_grow_like_the_input(subject: str) -> None:
+    most = STEEPEST[harness.counter()]
+    found = harness.steep(subject, cases_of(subject))
+    assert [(case.name, round(times, 1)) for case, times in found if times > most] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_memory_stays_within_the_stated_bound(subject: str) -> None:
+    found = ((case, *harness.peak(case)) for case in cases_of(subject))
+    assert [
+        f"{case.name}: {used >> 20} MiB for {size >> 10} KiB"
+        for case, size, used in found
+        if used > harness.bound(case, size)
+    ] == []
+
+
+def test_quadratic_steps_would_be_noticed() -> None:
+    def quadratic(size: int) -> float:
+        return float(size * size + 1_000_000)
+
+    def linear(size: int) -> float:
+        return float(100 * size + 1_000_000)
+
+    case = Case("", str, "x".__mul__, 10_000, 1)
+    for cost, expected in ((quadratic, 4.0), (linear, 1.0)):
+        steps = [cost(size) for size in case.sizes()]
+        assert harness.steepness(case, steps, "instructions") == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
+def test_large_memory_would_be_noticed() -> None:
+    case = Case("", lambda size: bytearray(b"x" * (200 << 20)), str, 1, 1)
+    size, used = harness.peak(case)
+    assert used > harness.bound(case, size)
+
+
+def test_instructions_are_counted() -> None:
+    if harness.counter() != "instructions":
+        pytest.skip("NOT RUN: no valgrind to count instructions; processor time was compared")

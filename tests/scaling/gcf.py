@@ -1,0 +1,246 @@
+"""GCF: values, rows, keyed sets, and streams of rows."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+from compactwire import gcf
+
+from .harness import TEXT, Case
+
+HEAD = "GCF profile=generic\n"
+
+
+def lines(*parts: str) -> str:
+    return HEAD + "".join(part + "\n" for part in parts)
+
+
+# Texts, by the parameter that grows
+
+
+def rows(count: int) -> str:
+    return lines(f"## [{count}]{{a,b,c}}", *(f"{n}|x{n}|true" for n in range(count)))
+
+
+def columns(count: int) -> str:
+    names = ",".join(f"c{n}" for n in range(count))
+    return lines(f"## [2]{{{names}}}", *["|".join(["1"] * count)] * 2)
+
+
+def keyed_rows(count: int) -> str:
+    return lines(f"## [{count}:]{{key,a}}", *(f"k{n}|{n}" for n in range(count)))
+
+
+def members(count: int) -> str:
+    return lines(*(f"m{n}={n}" for n in range(count)))
+
+
+def sections(count: int) -> str:
+    return lines(*(f"## s{n}\n  a={n}" for n in range(count)))
+
+
+def tables(count: int) -> str:
+    return lines(*(f"## t{n} [2]{{a,b}}\n1|2\n3|4" for n in range(count)))
+
+
+def deferred_tables(count: int) -> str:
+    body = (f"## t{n} [?]{{a}}\n1" for n in range(count))
+    return lines(*body, "##! summary counts=" + ",".join(["1"] * count))
+
+
+def elements(count: int) -> str:
+    return lines(f"## [{count}]", *(f"@{n} ={n}" for n in range(count)))
+
+
+def long_list(count: int) -> str:
+    return lines(f"## [{count}]: " + ",".join(["x"] * count))
+
+
+def depth(count: int) -> str:
+    levels = [f"{'  ' * level}## a" for level in range(100)]
+    return lines(f"## [{count}]", *("\n".join([f"@{n} {{}}", *levels[1:]]) for n in range(count)))
+
+
+def attachments_of_rows(count: int) -> str:
+    body = (f"@{n} ^|{n}\n.a {{}}\n    x={n}" for n in range(count))
+    return lines(f"## [{count}]{{a,b}}", *body)
+
+
+def attachments_of_a_row(count: int) -> str:
+    names = ",".join(f"c{n}" for n in range(count))
+    row = "@0 " + "|".join(["^"] * count)
+    return lines(f"## [1]{{{names}}}", row, *(f".c{n} [0]" for n in range(count)))
+
+
+def attachments_in_reverse(count: int) -> str:
+    names = ",".join(f"c{n}" for n in range(count))
+    row = "@0 " + "|".join(["^"] * count)
+    return lines(f"## [1]{{{names}}}", row, *(f".c{n} [0]" for n in reversed(range(count))))
+
+
+def undeclared_fields(count: int) -> str:
+    return lines("## [1]{a}", "@0 1", *(f'."a>{n}" =1' for n in range(count)))
+
+
+def inline_schemas(count: int) -> str:
+    body = (f"@{n} ^{{a,b,c}}\n1|2|3" for n in range(count))
+    return lines(f"## [{count}]{{o}}", *body)
+
+
+def inline_columns(count: int) -> str:
+    names = ",".join(f"c{n}" for n in range(count))
+    row = "@0 " + "|".join(["^{a,b,c}"] * count)
+    return lines(f"## [1]{{{names}}}", row, *["1|2|3"] * count)
+
+
+def shared_schemas(count: int) -> str:
+    first = "@0 ^\n.a [1]{x,y}\n    1|2"
+    body = (f"@{n} ^\n.a [1]\n    1|2" for n in range(1, count))
+    return lines(f"## [{count}]{{a}}", first, *body)
+
+
+def escapes(count: int) -> str:
+    return lines('a="' + "\\n" * count + '"')
+
+
+def comments(count: int) -> str:
+    return lines(*["# comment"] * count, "a=1")
+
+
+TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
+    "rows": (rows, 100, 40_000),
+    "columns": (columns, 200, 50_000),
+    "keyed rows": (keyed_rows, 200, 50_000),
+    "members": (members, 200, 50_000),
+    "sections": (sections, 100, 40_000),
+    "tables": (tables, 100, 40_000),
+    "deferred tables": (deferred_tables, 100, 40_000),
+    "elements": (elements, 200, 60_000),
+    "list": (long_list, 500, 400_000),
+    "depth": (depth, 2, 60),
+    "attachments of rows": (attachments_of_rows, 100, 40_000),
+    "attachments of a row": (attachments_of_a_row, 100, 40_000),
+    "attachments in reverse": (attachments_in_reverse, 100, 40_000),
+    "undeclared fields": (undeclared_fields, 100, 50_000),
+    "inline schemas": (inline_schemas, 100, 40_000),
+    "inline columns": (inline_columns, 100, 40_000),
+    "shared schemas": (shared_schemas, 100, 40_000),
+    "escapes": (escapes, 1000, 400_000),
+    "comments": (comments, 200, 80_000),
+}
+
+# Values, by the parameter that grows
+
+
+def value_rows(count: int) -> Any:
+    return [{"a": n, "b": "x", "c": None} for n in range(count)]
+
+
+def value_columns(count: int) -> Any:
+    return [{f"c{n}": n for n in range(count)}] * 2
+
+
+def value_members(count: int) -> Any:
+    return {f"m{n}": [n] for n in range(count)}
+
+
+def value_objects(count: int) -> Any:
+    return [{"a": n, "b": {"c": n, "d": {"e": None if n % 2 else 1}}} for n in range(count)]
+
+
+def value_lists(count: int) -> Any:
+    return [{"a": [{"b": n, "c": [n]}]} for n in range(count)]
+
+
+def value_depth(count: int) -> Any:
+    deep: Any = 0
+    for level in range(100):
+        deep = {"a": deep} if level % 2 else [deep]
+    return [deep] * count
+
+
+def value_keyed(count: int) -> Any:
+    return {f"k{n}": {"a": n, "b": n} for n in range(count)}
+
+
+VALUES: dict[str, tuple[Callable[[int], Any], int, int]] = {
+    "rows": (value_rows, 100, 30_000),
+    "columns": (value_columns, 100, 30_000),
+    "members": (value_members, 200, 40_000),
+    "objects": (value_objects, 100, 20_000),
+    "lists": (value_lists, 100, 30_000),
+    "depth": (value_depth, 4, 1_000),
+    "keyed maps": (value_keyed, 100, 30_000),
+}
+
+
+def iter_rows(text: str) -> None:
+    for _ in gcf.iter_rows(io.StringIO(text)):
+        pass
+
+
+def keyed_set(count: int) -> str:
+    table = [{"id": n, "a": f"x{n}"} for n in range(count)]
+    return gcf.KeyedSet(table, key="id").encode()
+
+
+def wide_keyed_set(count: int) -> str:
+    table = [{f"c{n}": n for n in range(count)}]
+    return gcf.KeyedSet(table, key="c0").encode()
+
+
+def stream_rows(count: int) -> str:
+    pieces: list[str] = []
+    stream = gcf.StreamEncoder(pieces.append)
+    stream.begin_array("a", ["x", "y"])
+    for n in range(count):
+        stream.row([n, "z"])
+    stream.close()
+    return "".join(pieces)
+
+
+def stream_tables(count: int) -> str:
+    pieces: list[str] = []
+    stream = gcf.StreamEncoder(pieces.append)
+    for n in range(count):
+        stream.begin_keyed_map(f"t{n}", ["x"])
+        stream.row(["k", n])
+        stream.end()
+    stream.close()
+    return "".join(pieces)
+
+
+def numbers(count: int) -> Any:
+    return list(range(count))
+
+
+def dumped(make: Callable[[int], Any]) -> Callable[[int], str]:
+    return lambda count: json.dumps(make(count))
+
+
+CASES = [
+    *(
+        case
+        for name, (make, size, large) in TEXTS.items()
+        for case in (
+            Case(f"loads, {name}", gcf.loads, make, size, large),
+            Case(f"to_json, {name}", gcf.to_json, make, size, large, TEXT),
+            Case(f"iter_rows, {name}", iter_rows, make, size, large),
+        )
+    ),
+    *(
+        case
+        for name, (make, size, large) in VALUES.items()
+        for case in (
+            Case(f"dumps, {name}", gcf.dumps, make, size, large, TEXT),
+            Case(f"from_json, {name}", gcf.from_json, dumped(make), size, large, TEXT),
+        )
+    ),
+    Case("read_keyed, rows", gcf.read_keyed, keyed_set, 100, 40_000),
+    Case("read_keyed, columns", gcf.read_keyed, wide_keyed_set, 200, 50_000),
+    Case("StreamEncoder, rows", lambda n: stream_rows(len(n)), numbers, 100, 100_000),
+    Case("StreamEncoder, tables", lambda n: stream_tables(len(n)), numbers, 100, 40_000),
+]
