@@ -80,9 +80,7 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
 /// lookup in a dict nor a new key needs a new string.
 fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
     static NAMES: PyOnceLock<Vocabulary> = PyOnceLock::new();
-    NAMES.get_or_init(py, || {
-        core::names().map(|name| (name, PyString::intern(py, name).unbind())).collect()
-    })
+    NAMES.get_or_init(py, || Vocabulary::new(py, core::names()))
 }
 
 /// A Python object to read a document from.

@@ -3,7 +3,8 @@
 //! Objects are built from the leaves: values wait on a stack until their container ends, so that a
 //! list is allocated at its exact size. A key is one `str` object, however often it occurs. A dict
 //! with the keys of an earlier one, such as a row of a table, starts as a copy of a form: a dict
-//! with these keys, so that the copy already has the space and the hashes.
+//! with these keys, so that the copy already has the space and the hashes. The forms of a format's
+//! own names live as long as the process, because a small document has too few dicts to repay a form.
 
 use super::read_fast::LOCKED;
 use crate::make_str;
@@ -11,6 +12,7 @@ use compactwire::walk::{Columns, Sink};
 use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::marker::PhantomData;
@@ -21,11 +23,47 @@ const MAX_KEYS: usize = 1 << 12;
 /// How many forms are remembered: more than a document has kinds of dicts. A power of two.
 const MAX_FORMS: usize = 64;
 
+/// How many forms of a format's names are remembered: many more than the format has kinds of dicts,
+/// so that most have a slot of their own. A power of two.
+const KNOWN_FORMS: usize = 512;
+
 /// A dict with more keys than this is a map, whose keys are data, and gets no form.
 const MAX_FORM_KEYS: usize = 256;
 
-/// The `str` objects of a format's names, which live as long as the process.
-pub(crate) type Vocabulary = HashMap<&'static str, Py<PyString>, BuildHasherDefault<NameHasher>>;
+/// The `str` objects of a format's names, and the forms of dicts with only such keys. Both live as
+/// long as the process.
+pub(crate) struct Vocabulary {
+    names: HashMap<&'static str, Py<PyString>, BuildHasherDefault<NameHasher>>,
+    /// The first form that comes to a slot stays there.
+    forms: [PyOnceLock<Form>; KNOWN_FORMS],
+}
+
+impl Vocabulary {
+    pub(crate) fn new(py: Python<'_>, names: impl Iterator<Item = &'static str>) -> Self {
+        let names = names.map(|name| (name, PyString::intern(py, name).unbind())).collect();
+        Self { names, forms: [const { PyOnceLock::new() }; KNOWN_FORMS] }
+    }
+
+    /// The object of a name; `None` if it is not a name of the format.
+    #[inline]
+    pub(crate) fn get(&self, name: &str) -> Option<&Py<PyString>> {
+        self.names.get(name)
+    }
+
+    /// A dict with these keys, all of which are names of the format, or an empty dict.
+    #[inline]
+    fn dict_for<'py>(
+        &self,
+        py: Python<'py>,
+        names: &[Bound<'py, PyString>],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mixed = names.iter().fold(names.len(), |mixed, name| {
+            mixed.wrapping_mul(31).wrapping_add(address(name))
+        });
+        let form = self.forms[mixed % KNOWN_FORMS].get_or_try_init(py, || Form::new(py, names))?;
+        if form.has(names) { form.dict.bind(py).copy() } else { Ok(PyDict::new(py)) }
+    }
+}
 
 /// A fast hash of short names. Only the names of a format are ever inserted, so that a peer cannot
 /// cause collisions.
@@ -56,14 +94,16 @@ pub(crate) struct ObjectBuilder<'py> {
     names: Vec<Bound<'py, PyString>>,
     open: Vec<Open>,
     keys: Keys<'py>,
-    forms: Vec<Form<'py>>,
+    recent: Vec<RecentForm<'py>>,
 }
 
-/// Where the values and keys of an open container start.
+/// Where the values and keys of an open container start, and whether all keys so far are names of
+/// the format.
 #[derive(Clone, Copy)]
 struct Open {
     values: usize,
     names: usize,
+    known: bool,
 }
 
 /// The key objects.
@@ -74,28 +114,73 @@ enum Keys<'py> {
     Known(&'static Vocabulary),
 }
 
+/// Keys, and a dict with these keys that no other code uses.
+struct Form {
+    names: Vec<Py<PyString>>,
+    dict: Py<PyDict>,
+}
+
+impl Form {
+    fn new(py: Python<'_>, names: &[Bound<'_, PyString>]) -> PyResult<Self> {
+        let dict = dict_with(py, names)?.unbind();
+        Ok(Self { names: names.iter().map(|name| name.clone().unbind()).collect(), dict })
+    }
+
+    fn has(&self, names: &[Bound<'_, PyString>]) -> bool {
+        self.names.len() == names.len()
+            && self.names.iter().zip(names).all(|(known, name)| known.is(name))
+    }
+}
+
 /// The keys of the last dict that used this slot, and a dict with these keys, created when a second
 /// dict in a row has them.
 #[derive(Default)]
-struct Form<'py> {
+struct RecentForm<'py> {
     names: Vec<Bound<'py, PyString>>,
     dict: Option<Bound<'py, PyDict>>,
+}
+
+/// A dict with these keys; the values are `None`.
+fn dict_with<'py>(
+    py: Python<'py>,
+    names: &[Bound<'py, PyString>],
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    names.iter().try_for_each(|name| dict.set_item(name, py.None()))?;
+    Ok(dict)
+}
+
+/// The address of a key without its lowest bits, which are 0. A key is one object, so that the
+/// address identifies it.
+#[inline]
+fn address(name: &Bound<'_, PyString>) -> usize {
+    name.as_ptr().addr() >> 4
 }
 
 impl<'py> ObjectBuilder<'py> {
     /// A builder that has received nothing.
     pub(crate) fn new(py: Python<'py>) -> Self {
-        Self::with_keys(py, Keys::Seen(HashMap::new()))
+        Self {
+            py,
+            values: Vec::new(),
+            names: Vec::new(),
+            open: Vec::new(),
+            keys: Keys::Seen(HashMap::new()),
+            recent: Vec::new(),
+        }
     }
 
     /// A builder for a format that has its own names as keys and as strings.
     pub(crate) fn with_vocabulary(py: Python<'py>, names: &'static Vocabulary) -> Self {
-        Self::with_keys(py, Keys::Known(names))
-    }
-
-    fn with_keys(py: Python<'py>, keys: Keys<'py>) -> Self {
-        let (values, names, open) = (Vec::new(), Vec::new(), Vec::new());
-        Self { py, values, names, open, keys, forms: Vec::new() }
+        Self {
+            py,
+            // Enough for most documents.
+            values: Vec::with_capacity(32),
+            names: Vec::with_capacity(32),
+            open: Vec::with_capacity(8),
+            keys: Keys::Known(names),
+            recent: Vec::new(),
+        }
     }
 
     /// The object, once the value is complete; `None` before.
@@ -118,22 +203,26 @@ impl<'py> ObjectBuilder<'py> {
 
     #[inline]
     fn begin(&mut self) {
-        self.open.push(Open { values: self.values.len(), names: self.names.len() });
+        let open = Open { values: self.values.len(), names: self.names.len(), known: true };
+        self.open.push(open);
     }
 
     #[inline]
     fn end(&mut self) -> Open {
-        self.open.pop().unwrap_or(Open { values: 0, names: 0 })
+        self.open.pop().unwrap_or(Open { values: 0, names: 0, known: false })
     }
 
     #[inline]
     fn key_object(&mut self, key: &str) -> PyResult<Bound<'py, PyString>> {
         let seen = match &mut self.keys {
             Keys::Known(names) => {
-                return match names.get(key) {
-                    Some(name) => Ok(name.bind(self.py).clone()),
-                    None => make_str(self.py, key),
-                };
+                if let Some(name) = names.get(key) {
+                    return Ok(name.bind(self.py).clone());
+                }
+                if let Some(open) = self.open.last_mut() {
+                    open.known = false;
+                }
+                return make_str(self.py, key);
             }
             Keys::Seen(seen) => seen,
         };
@@ -151,20 +240,21 @@ impl<'py> ObjectBuilder<'py> {
 
     /// A dict with these keys, whose values are to be set, or an empty dict.
     #[inline]
-    fn dict_for(&mut self, names: usize) -> PyResult<Bound<'py, PyDict>> {
-        let names = &self.names[names..];
+    fn dict_for(&mut self, open: Open) -> PyResult<Bound<'py, PyDict>> {
+        let names = &self.names[open.names..];
         let ([first, ..], [.., last]) = (names, names) else { return Ok(PyDict::new(self.py)) };
-        if names.len() > MAX_FORM_KEYS {
-            return Ok(PyDict::new(self.py));
+        match &self.keys {
+            Keys::Known(vocabulary) if open.known => return vocabulary.dict_for(self.py, names),
+            Keys::Known(_) => return Ok(PyDict::new(self.py)),
+            Keys::Seen(_) if names.len() > MAX_FORM_KEYS => return Ok(PyDict::new(self.py)),
+            Keys::Seen(_) => {}
         }
-        if self.forms.is_empty() {
-            self.forms.resize_with(MAX_FORMS, Form::default);
+        if self.recent.is_empty() {
+            self.recent.resize_with(MAX_FORMS, RecentForm::default);
         }
-        // A key is one object, so that its address identifies it. Addresses are multiples of 16.
-        let address = |name: &Bound<'py, PyString>| name.as_ptr().addr() >> 4;
         let mixed = address(first).wrapping_mul(31).wrapping_add(address(last));
         let mixed = mixed.wrapping_mul(31).wrapping_add(names.len());
-        let form = &mut self.forms[mixed % MAX_FORMS];
+        let form = &mut self.recent[mixed % MAX_FORMS];
         let same = form.names.len() == names.len()
             && form.names.iter().zip(names).all(|(known, name)| known.is(name));
         if !same {
@@ -176,10 +266,7 @@ impl<'py> ObjectBuilder<'py> {
         if let Some(dict) = &form.dict {
             return dict.copy();
         }
-        let dict = PyDict::new(self.py);
-        for name in names {
-            dict.set_item(name, self.py.None())?;
-        }
+        let dict = dict_with(self.py, names)?;
         let copy = dict.copy();
         form.dict = Some(dict);
         copy
@@ -256,9 +343,10 @@ impl Sink for ObjectBuilder<'_> {
 
     #[inline]
     fn end_object(&mut self) -> PyResult<()> {
-        let Open { values, names } = self.end();
-        let dict = self.dict_for(names)?;
-        for (name, value) in self.names.drain(names..).zip(self.values.drain(values..)) {
+        let open = self.end();
+        let dict = self.dict_for(open)?;
+        let names = self.names.drain(open.names..);
+        for (name, value) in names.zip(self.values.drain(open.values..)) {
             dict.set_item(name, value)?;
         }
         self.values.push(dict.into_any());
@@ -274,6 +362,10 @@ impl Columns for ObjectBuilder<'_> {
     }
 
     fn known_key(&mut self, name: &Self::Name) -> PyResult<()> {
+        // It may be a peer's name, which no form may keep for the life of the process.
+        if let Some(open) = self.open.last_mut() {
+            open.known = false;
+        }
         self.names.push(name.bind(self.py).clone());
         Ok(())
     }
