@@ -5,6 +5,7 @@
 use super::bundle::{Artifact, Kind};
 use super::claim::Claim;
 use super::error::{Code, Failure};
+use serde::Deserialize;
 
 /// The tolerance between claimed and computed ratio, absolute.
 const RATIO_TOLERANCE: f64 = 1e-9;
@@ -15,8 +16,8 @@ const CAS_TOKENS: u64 = estimate(64) + 10;
 /// The name of the claim in a report's `path`.
 pub(super) const CLAIM: &str = "claim.json";
 
-/// The computed metrics.
-#[derive(Debug, Clone, PartialEq)]
+/// The computed metrics. Serde also writes the numbers that follow from them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Computed {
     /// The number of artifacts.
     pub artifact_count: u64,

@@ -63,6 +63,6 @@ pub use produce::{
     merkle_attestation, merkle_root, parse_json, sign_receipt, verify_merkle_signature, write_json,
     write_receipt,
 };
-pub use report::{CHECK_COUNT, Problem, Report, Status};
+pub use report::{CHECK_COUNT, Problem, REPORT_VERSION, Report, Status};
 pub use signer::Scope;
 pub use verify::{CHECKS, Check, verify};

@@ -6,15 +6,20 @@
 use super::error::{Code, Failure, one_line};
 use super::metrics::Computed;
 use super::signer::Scope;
+use serde::{Deserialize, Serialize};
 
 /// The number of checks.
 pub const CHECK_COUNT: usize = 44;
+
+/// The version of the structure of the JSON form.
+pub const REPORT_VERSION: &str = "1.0.0";
 
 /// The maximum length of a message, in characters.
 const MESSAGE_CHARS: usize = 300;
 
 /// The outcome of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The check passed.
     Passed,
@@ -25,8 +30,6 @@ pub enum Status {
 }
 
 impl Status {
-    pub(super) const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::Skipped];
-
     /// Its name in a report.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,7 +49,7 @@ pub struct Problem {
     pub check: usize,
 }
 
-/// The result of verifying a claim.
+/// The result of verifying a claim. Serde writes the members of its JSON form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Why the claim is refused; `None` if it is accepted.

@@ -4,16 +4,14 @@
 use super::canonical::{Hash, canon_lf};
 use super::claim::UNVERIFIED;
 use super::error::{Code, Failure};
-use super::fields;
-use super::make::{number, object, text};
 use super::metrics::Computed;
-use super::report::{CHECK_COUNT, Problem, Report, Status, bug, message};
+use super::report::{CHECK_COUNT, Problem, REPORT_VERSION, Report, Status, message};
 use super::signer::Scope;
 use super::verify::CHECKS;
 use crate::json;
 use crate::value::Value;
-
-const VERSION: &str = "1.0.0";
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The checks of the receipt chain, which run together or not at all.
 const CHAIN: [&str; 6] = ["5.1.2", "5.4.1", "5.4.2", "5.4.3", "5.4.4", "5.4.5"];
@@ -27,13 +25,12 @@ fn is_optional(check: &str) -> bool {
 impl Report {
     /// The report as canonical JSON with a final line feed.
     pub fn to_json(&self) -> String {
-        canon_lf(&self.to_value())
+        canon_lf(&value_of(self))
     }
 
     /// Parses a report; `None` if no verification could have produced it.
     pub fn from_json(json: &[u8]) -> Option<Self> {
-        let value = json::parse(std::str::from_utf8(json).ok()?, json::Limits::default()).ok()?;
-        let report = Self::from_value(&value).ok()?;
+        let report: Self = serde_json::from_slice::<ReportDocument>(json).ok()?.into();
         (report.to_json().as_bytes() == json && report.is_consistent()).then_some(report)
     }
 
@@ -89,129 +86,163 @@ impl Report {
                 Status::Failed => false,
             })
     }
+}
 
-    fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
-        let optional =
-            |name| Ok::<_, Failure>(fields::optional_text(value, name)?.map(str::to_owned));
-        let mut report = Self {
-            problem: present(value, "error").map(Problem::from_value).transpose()?,
-            bundle_id: optional("bundle_id")?,
-            run_id: optional("run_id")?,
-            claim_hash: optional("claim_hash")?,
-            receipt_count: fields::optional_natural(value, "receipt_count")?,
-            merkle_root: optional("merkle_root")?,
-            signature_scopes: present(value, "signature_scopes").map(read_scopes),
-            computed: present(value, "computed").map(Computed::from_value).transpose()?,
-            unverified_claim_fields: Vec::new(),
-            checks: [Status::Skipped; CHECK_COUNT],
-        };
-        let unverified = fields::array(value, "unverified_claim_fields")?;
-        let known = |name: &&str| unverified.iter().any(|other| other.as_str() == Some(name));
-        report.unverified_claim_fields = UNVERIFIED.into_iter().filter(known).collect();
-        for (check, status) in report.checks.iter_mut().zip(fields::array(value, "checks")?) {
-            let name = fields::text(status, "status")?;
-            let found = Status::ALL.into_iter().find(|status| status.name() == name);
-            *check = found.ok_or_else(bug)?;
+/// A report as a JSON object, members in the order of their names. Members that follow from other
+/// members are written but not read.
+#[derive(Serialize, Deserialize)]
+struct ReportDocument {
+    bundle_id: Option<String>,
+    checks: Vec<CheckDocument>,
+    claim_hash: Option<String>,
+    computed: Option<Computed>,
+    error: Option<Problem>,
+    #[serde(skip_deserializing)]
+    exit_code: u8,
+    merkle_root: Option<String>,
+    #[serde(skip_deserializing)]
+    ok: bool,
+    receipt_count: Option<u64>,
+    #[serde(skip_deserializing)]
+    report_version: &'static str,
+    run_id: Option<String>,
+    signature_scopes: Option<Vec<Vec<Option<Scope>>>>,
+    unverified_claim_fields: Vec<String>,
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ReportDocument::from(self.clone()).serialize(serializer)
+    }
+}
+
+impl From<Report> for ReportDocument {
+    fn from(report: Report) -> Self {
+        let checks = CHECKS.iter().zip(report.checks);
+        Self {
+            exit_code: report.exit_code(),
+            ok: report.ok(),
+            report_version: REPORT_VERSION,
+            bundle_id: report.bundle_id,
+            checks: checks.map(|(check, status)| CheckDocument { id: check.id, status }).collect(),
+            claim_hash: report.claim_hash,
+            computed: report.computed,
+            error: report.problem,
+            merkle_root: report.merkle_root,
+            receipt_count: report.receipt_count,
+            run_id: report.run_id,
+            signature_scopes: report.signature_scopes,
+            unverified_claim_fields: report
+                .unverified_claim_fields
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         }
-        Ok(report)
-    }
-
-    /// The report as a JSON value, members sorted by name.
-    pub fn to_value(&self) -> Value<'static> {
-        let checks = CHECKS.iter().zip(self.checks).map(|(check, status)| {
-            object([("id", text(check.id)), ("status", text(status.name()))])
-        });
-        let unverified = self.unverified_claim_fields.iter().map(|name| text(name));
-        object([
-            ("bundle_id", optional(self.bundle_id.as_deref(), text)),
-            ("checks", Value::Array(checks.collect())),
-            ("claim_hash", optional(self.claim_hash.as_deref(), text)),
-            ("computed", optional(self.computed.as_ref(), Computed::to_value)),
-            ("error", optional(self.problem.as_ref(), Problem::to_value)),
-            ("exit_code", Value::Int(self.exit_code().into())),
-            ("merkle_root", optional(self.merkle_root.as_deref(), text)),
-            ("ok", Value::Bool(self.ok())),
-            ("receipt_count", optional(self.receipt_count, number)),
-            ("report_version", text(VERSION)),
-            ("run_id", optional(self.run_id.as_deref(), text)),
-            ("signature_scopes", optional(self.signature_scopes.as_deref(), scopes)),
-            ("unverified_claim_fields", Value::Array(unverified.collect())),
-        ])
     }
 }
 
-impl Problem {
-    fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
-        let (code, check) = (fields::text(value, "code")?, fields::text(value, "check")?);
-        let failure = Failure {
-            code: *Code::ALL.iter().find(|known| known.name() == code).ok_or_else(bug)?,
-            message: fields::text(value, "message")?.to_owned(),
-            path: fields::optional_text(value, "path")?.map(str::to_owned),
-        };
-        let check = CHECKS.iter().position(|known| known.id == check).ok_or_else(bug)?;
-        Ok(Self { failure, check })
-    }
-
-    fn to_value(&self) -> Value<'static> {
-        let Failure { code, message, path } = &self.failure;
-        object([
-            ("check", text(CHECKS[self.check].id)),
-            ("code", text(code.name())),
-            ("message", text(message)),
-            ("path", optional(path.as_deref(), text)),
-            ("phase", text(code.phase())),
-        ])
+impl From<ReportDocument> for Report {
+    fn from(document: ReportDocument) -> Self {
+        let unverified = document.unverified_claim_fields;
+        let mut checks = [Status::Skipped; CHECK_COUNT];
+        for (status, check) in checks.iter_mut().zip(document.checks) {
+            *status = check.status;
+        }
+        Self {
+            problem: document.error,
+            bundle_id: document.bundle_id,
+            run_id: document.run_id,
+            claim_hash: document.claim_hash,
+            receipt_count: document.receipt_count,
+            merkle_root: document.merkle_root,
+            signature_scopes: document.signature_scopes,
+            computed: document.computed,
+            unverified_claim_fields: UNVERIFIED
+                .into_iter()
+                .filter(|name| unverified.iter().any(|other| other == name))
+                .collect(),
+            checks,
+        }
     }
 }
 
-impl Computed {
-    fn from_value(value: &Value<'_>) -> Result<Self, Failure> {
+/// The outcome of a check; checks are read by their order.
+#[derive(Serialize, Deserialize)]
+struct CheckDocument {
+    #[serde(skip_deserializing)]
+    id: &'static str,
+    status: Status,
+}
+
+/// The error of a report.
+#[derive(Serialize, Deserialize)]
+struct ProblemDocument {
+    check: String,
+    code: String,
+    message: String,
+    path: Option<String>,
+    #[serde(skip_deserializing)]
+    phase: &'static str,
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Failure { code, message, path } = self.failure.clone();
+        let (check, phase) = (CHECKS[self.check].id.into(), code.phase());
+        let code = code.name().into();
+        ProblemDocument { check, code, message, path, phase }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Problem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ProblemDocument { check, code, message, path, phase: _ } =
+            ProblemDocument::deserialize(deserializer)?;
+        let check = CHECKS.iter().position(|known| known.id == check);
+        let code = Code::ALL.iter().find(|known| known.name() == code);
         Ok(Self {
-            artifact_count: fields::natural(value, "artifact_count")?,
-            total_bytes: fields::natural(value, "total_bytes")?,
-            vector_db_tokens: fields::natural(value, "vector_db_tokens")?,
-            symbol_lang_tokens: fields::natural(value, "symbol_lang_tokens")?,
-            cas_tokens: fields::natural(value, "cas_tokens")?,
+            check: check.ok_or_else(|| D::Error::custom("unknown check"))?,
+            failure: Failure {
+                code: *code.ok_or_else(|| D::Error::custom("unknown code"))?,
+                message,
+                path,
+            },
         })
     }
+}
 
-    /// The metrics as a JSON value, members sorted by name.
-    pub fn to_value(&self) -> Value<'static> {
-        object([
-            ("artifact_count", number(self.artifact_count)),
-            ("cas_tokens", number(self.cas_tokens)),
-            ("compressed_tokens", number(self.compressed_tokens())),
-            ("compression_ratio", Value::Float(self.compression_ratio())),
-            ("symbol_lang_tokens", number(self.symbol_lang_tokens)),
-            ("total_bytes", number(self.total_bytes)),
-            ("uncompressed_tokens", number(self.uncompressed_tokens())),
-            ("vector_db_tokens", number(self.vector_db_tokens)),
-        ])
+/// The metrics of a report.
+#[derive(Serialize)]
+struct ComputedDocument {
+    artifact_count: u64,
+    cas_tokens: u64,
+    compressed_tokens: u64,
+    compression_ratio: f64,
+    symbol_lang_tokens: u64,
+    total_bytes: u64,
+    uncompressed_tokens: u64,
+    vector_db_tokens: u64,
+}
+
+impl Serialize for Computed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ComputedDocument {
+            artifact_count: self.artifact_count,
+            cas_tokens: self.cas_tokens,
+            compressed_tokens: self.compressed_tokens(),
+            compression_ratio: self.compression_ratio(),
+            symbol_lang_tokens: self.symbol_lang_tokens,
+            total_bytes: self.total_bytes,
+            uncompressed_tokens: self.uncompressed_tokens(),
+            vector_db_tokens: self.vector_db_tokens,
+        }
+        .serialize(serializer)
     }
 }
 
-fn present<'v, 'a>(value: &'v Value<'a>, name: &str) -> Option<&'v Value<'a>> {
-    value.get(name).filter(|member| !matches!(member, Value::Null))
-}
-
-fn read_scopes(value: &Value<'_>) -> Vec<Vec<Option<Scope>>> {
-    let scope = |value: &Value<'_>| {
-        [Scope::Spec, Scope::Reference]
-            .into_iter()
-            .find(|scope| value.as_str() == Some(scope.name()))
-    };
-    let receipt = |value: &Value<'_>| value.as_array().unwrap_or(&[]).iter().map(scope).collect();
-    value.as_array().unwrap_or(&[]).iter().map(receipt).collect()
-}
-
-fn scopes(receipts: &[Vec<Option<Scope>>]) -> Value<'static> {
-    let receipt = |scopes: &Vec<Option<Scope>>| {
-        let scope = |scope: &Option<Scope>| optional(*scope, |scope| text(scope.name()));
-        Value::Array(scopes.iter().map(scope).collect())
-    };
-    Value::Array(receipts.iter().map(receipt).collect())
-}
-
-fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> Value<'static>) -> Value<'static> {
-    value.map_or(Value::Null, write)
+/// The JSON value of a document.
+#[expect(clippy::expect_used, reason = "a document has names as keys and finite numbers")]
+pub(super) fn value_of(document: &impl Serialize) -> Value<'static> {
+    let text = serde_json::to_string(document).expect("every document has a JSON form");
+    json::parse(&text, json::Limits::default()).expect("serde_json writes valid JSON")
 }

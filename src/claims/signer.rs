@@ -4,12 +4,14 @@ use super::error::Failure;
 use super::fields;
 use crate::text::hex;
 use crate::value::Value;
+use serde::{Deserialize, Serialize};
 
 /// The only signature scheme.
 pub(super) const SCHEME: &str = "ed25519";
 
 /// The bytes of a receipt that a signature covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Without `receipt_hash`, as the specification says.
     Spec,

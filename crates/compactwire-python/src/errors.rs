@@ -13,6 +13,7 @@ use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{CastError, CastIntoError};
+use pythonize::PythonizeError;
 use std::path::PathBuf;
 
 /// An exception to raise.
@@ -29,7 +30,7 @@ impl From<Error> for PyErr {
     }
 }
 
-/// Converts the errors of PyO3 itself.
+/// Converts the errors of PyO3 itself, and of pythonize.
 macro_rules! from_python {
     ($($error:ty),* $(,)?) => { $(
         impl From<$error> for Error {
@@ -40,7 +41,7 @@ macro_rules! from_python {
     )* };
 }
 
-from_python!(PyErr, CastError<'_, '_>, CastIntoError<'_>);
+from_python!(PyErr, CastError<'_, '_>, CastIntoError<'_>, PythonizeError);
 
 /// Converts the errors of the core. `Python::attach` is cheap here: the thread is already attached,
 /// so that it only reads a thread-local counter.

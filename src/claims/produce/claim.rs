@@ -11,6 +11,7 @@ use crate::claims::make::{hash, object, text};
 use crate::claims::metrics::Computed;
 use crate::claims::options::{Limits, Options};
 use crate::claims::policy::Policy;
+use crate::claims::report_json::value_of;
 use crate::claims::schema;
 use crate::value::Value;
 use std::path::Path;
@@ -45,7 +46,7 @@ pub fn make_claim(
     let listed = components.iter().map(|(name, included)| {
         object([("name", text(name)), ("included", Value::Bool(*included))])
     });
-    let Value::Object(mut metrics) = computed.to_value() else {
+    let Value::Object(mut metrics) = value_of(&computed) else {
         return Err(Failure::internal("metrics are not an object").into());
     };
     metrics.retain(|(name, _)| {

@@ -1,13 +1,13 @@
 //! `compactwire.ClaimReport`, `Check` and `Problem`.
 
 use super::super::errors::claim_rejected;
+use crate::errors::Result;
 use crate::record::{Frozen, Names, Record, returned_by_value};
-use crate::value;
-use compactwire::claims::{CHECKS, Report, Status};
-use compactwire::value::Value;
+use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBytes, PyDict, PyTuple, PyType};
+use pyo3::types::{PyAny, PyBytes, PyTuple, PyType};
+use pythonize::pythonize;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The result of verifying a compression claim.
@@ -27,19 +27,15 @@ impl ClaimReport {
     pub(super) fn new(core: Report) -> Self {
         Self { core }
     }
-
-    /// A member of the JSON form of the report.
-    fn member<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        value::object(py, self.core.to_value().get(name).unwrap_or(&Value::Null))
-    }
 }
 
 #[pymethods]
 impl ClaimReport {
     /// The version of the structure of `to_dict` and `to_json`.
     #[getter]
-    fn report_version<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.member(py, "report_version")
+    #[expect(clippy::unused_self, reason = "a property of every report")]
+    fn report_version(&self) -> &str {
+        REPORT_VERSION
     }
 
     /// Whether every applicable check passed.
@@ -112,14 +108,14 @@ impl ClaimReport {
     ///
     /// "spec" or "reference", or None for a signature that was not counted.
     #[getter]
-    fn signature_scopes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.member(py, "signature_scopes")
+    fn signature_scopes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.core.signature_scopes)?)
     }
 
     /// The metrics: tokens, bytes, `compression_ratio`; None if they were not verified.
     #[getter]
-    fn computed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.member(py, "computed")
+    fn computed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.core.computed)?)
     }
 
     /// Names of the members of the claim that cannot be verified, such as `notes`.
@@ -129,8 +125,8 @@ impl ClaimReport {
     }
 
     /// Return the report as dict, list, str, int, float, bool and None.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        Ok(value::object(py, &self.core.to_value())?.cast_into()?)
+    fn to_dict<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.core)?)
     }
 
     /// Return the report as canonical JSON with a final line feed.

@@ -57,9 +57,9 @@ impl Vocabulary {
         py: Python<'py>,
         names: &[Bound<'py, PyString>],
     ) -> PyResult<Bound<'py, PyDict>> {
-        let mixed = names.iter().fold(names.len(), |mixed, name| {
-            mixed.wrapping_mul(31).wrapping_add(address(name))
-        });
+        let mixed = names
+            .iter()
+            .fold(names.len(), |mixed, name| mixed.wrapping_mul(31).wrapping_add(address(name)));
         let form = self.forms[mixed % KNOWN_FORMS].get_or_try_init(py, || Form::new(py, names))?;
         if form.has(names) { form.dict.bind(py).copy() } else { Ok(PyDict::new(py)) }
     }
@@ -141,10 +141,7 @@ struct RecentForm<'py> {
 }
 
 /// A dict with these keys; the values are `None`.
-fn dict_with<'py>(
-    py: Python<'py>,
-    names: &[Bound<'py, PyString>],
-) -> PyResult<Bound<'py, PyDict>> {
+fn dict_with<'py>(py: Python<'py>, names: &[Bound<'py, PyString>]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     names.iter().try_for_each(|name| dict.set_item(name, py.None()))?;
     Ok(dict)
