@@ -422,11 +422,12 @@ impl<'a> Source<'a> for DocumentSource<'_> {
     }
 
     fn size(&self) -> usize {
-        match kind(&self.object) {
-            Kind::Dict(dict) => dict.len(),
-            Kind::List(list) => list.len(),
-            Kind::Tuple(tuple) => tuple.len(),
-            _ => 0,
+        if let Ok(dict) = self.object.cast::<PyDict>() {
+            dict.len()
+        } else if let Ok(list) = self.object.cast::<PyList>() {
+            list.len()
+        } else {
+            self.object.cast::<PyTuple>().map_or(0, PyTupleMethods::len)
         }
     }
 
