@@ -12,44 +12,55 @@ use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status, is_model_code, model_code};
 use super::response::Response;
 use crate::excerpt::excerpt;
+use crate::json::{self, Escape, Limits};
 use crate::limits::{MAX_MAP_KEYS, MAX_SKIPPED_DEPTH, MAX_TOKENS};
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
+use crate::walk::Sink;
 use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
-
-#[derive(Serialize)]
-struct Written<'a> {
-    model: &'a str,
-    returncode: i64,
-    response: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_effort: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ultrathink: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-}
+use std::fmt::Display;
 
 /// Writes a response as compact JSON.
 pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<String, EncodeError> {
+    let mut json = json::Writer::new(Escape::Needed);
+    let Ok(()) = emit(response, response.verbose_model()?, protocol, &mut json);
+    Ok(json.finish())
+}
+
+fn emit<S: Sink>(
+    response: &Response<'_>,
+    model: &str,
+    protocol: Protocol,
+    json: &mut S,
+) -> Result<(), S::Error> {
     let returncode = response.returncode.unwrap_or(response.status.returncode());
-    let implied = if returncode == 0 { Status::Ok } else { Status::Err };
-    let written = Written {
-        model: response.verbose_model()?,
-        returncode,
-        response: &response.result,
-        reasoning_effort: response.reasoning_effort.as_deref(),
-        ultrathink: response.ultrathink,
-        status: (response.status != implied).then(|| response.status.code(protocol)),
-        tokens: (response.tokens != 0).then_some(response.tokens),
-    };
-    serde_json::to_string(&written)
-        .map_err(|error| EncodeError { field: "response", message: error.to_string() })
+    json.begin_object()?;
+    json.key("model")?;
+    json.string(model)?;
+    json.key("returncode")?;
+    json.int(returncode)?;
+    json.key("response")?;
+    json.string(&response.result)?;
+    if let Some(effort) = &response.reasoning_effort {
+        json.key("reasoning_effort")?;
+        json.string(effort)?;
+    }
+    if let Some(on) = response.ultrathink {
+        json.key("ultrathink")?;
+        json.bool(on)?;
+    }
+    if response.status != implied_status(returncode) {
+        json.key("status")?;
+        json.string(response.status.code(protocol))?;
+    }
+    if response.tokens != 0 {
+        json.key("tokens")?;
+        json.big_int(&response.tokens.to_string())?;
+    }
+    json.end_object()
+}
+
+/// The status of a message that has only a return code.
+fn implied_status(returncode: i64) -> Status {
+    if returncode == 0 { Status::Ok } else { Status::Err }
 }
 
 /// The members of a verbose message.
@@ -77,8 +88,7 @@ impl<'a> TryFrom<Members<'a>> for Response<'a> {
     fn try_from(members: Members<'a>) -> Result<Self, DecodeError> {
         let Members { model: name, returncode, response: result, tokens, .. } = members;
         let status = match members.status {
-            None if returncode == 0 => Status::Ok,
-            None => Status::Err,
+            None => implied_status(returncode),
             Some(code) => Status::from_code(&code).ok_or_else(|| {
                 let found = excerpt(&code);
                 DecodeError::InvalidFormat(format!("expected a status code, found {found}"))
@@ -108,8 +118,7 @@ impl<'a> TryFrom<Members<'a>> for Response<'a> {
 
 /// Parses a complete message.
 pub(super) fn read(text: &str) -> Result<Response<'_>, DecodeError> {
-    let invalid = |error| DecodeError::InvalidFormat(format!("invalid verbose message: {error}"));
-    let read: Read<'_> = serde_json::from_str(text).map_err(invalid)?;
+    let read = Read::from_json(text)?;
     Response::try_from(Members {
         model: read.model.ok_or(DecodeError::MissingField("model"))?,
         returncode: read.returncode.ok_or(DecodeError::MissingField("returncode"))?,
@@ -119,6 +128,10 @@ pub(super) fn read(text: &str) -> Result<Response<'_>, DecodeError> {
         status: read.status,
         tokens: read.tokens.unwrap_or(0),
     })
+}
+
+fn invalid(error: impl Display) -> DecodeError {
+    DecodeError::InvalidFormat(format!("invalid verbose message: {error}"))
 }
 
 /// The members found in a message. `null` counts as a missing member for `reasoning_effort` and
@@ -134,122 +147,37 @@ struct Read<'a> {
     tokens: Option<u64>,
 }
 
-impl<'de> Deserialize<'de> for Read<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_map(ReadVisitor)
-    }
-}
-
-struct ReadVisitor;
-
-impl<'de> Visitor<'de> for ReadVisitor {
-    type Value = Read<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Read<'de>, A::Error> {
-        let mut read = Read::default();
-        // A message has a handful of members: a list is faster than a set.
-        let mut seen: Vec<Cow<'de, str>> = Vec::new();
-        while let Some(Text(key)) = map.next_key()? {
-            if seen.len() == MAX_MAP_KEYS as usize {
-                let message = format!("expected at most {MAX_MAP_KEYS} members, found more");
-                return Err(A::Error::custom(message));
+impl<'a> Read<'a> {
+    fn from_json(text: &'a str) -> Result<Self, DecodeError> {
+        let limits = Limits { max_depth: MAX_SKIPPED_DEPTH, ..Limits::default() };
+        let mut members = json::Members::new(text, limits).map_err(invalid)?;
+        let (mut read, mut count) = (Self::default(), 0);
+        while let Some(key) = members.next_key().map_err(invalid)? {
+            count += 1;
+            if count > MAX_MAP_KEYS {
+                return Err(invalid(format!(
+                    "expected at most {MAX_MAP_KEYS} members, found more"
+                )));
             }
-            if seen.contains(&key) {
-                return Err(A::Error::custom(format!("duplicate member {}", excerpt(&key))));
-            }
-            match &*key {
-                "model" => read.model = Some(text(&mut map)?),
-                "returncode" => read.returncode = Some(parsed(&key, "an integer", &mut map)?),
-                "response" => read.response = Some(text(&mut map)?),
-                "reasoning_effort" => {
-                    read.reasoning_effort =
-                        map.next_value::<Option<Text<'_>>>()?.map(|text| text.0);
-                }
-                "ultrathink" => read.ultrathink = boolean(&key, &mut map)?,
-                "status" => read.status = Some(text(&mut map)?),
-                "tokens" => {
-                    let tokens = parsed::<A, i64>(&key, "an integer", &mut map)?;
-                    let negative =
-                        |_| A::Error::custom(format!("tokens: expected a count, found {tokens}"));
-                    read.tokens = Some(tokens.try_into().map_err(negative)?);
-                }
-                _ if depth(map.next_value::<&RawValue>()?.get()) > MAX_SKIPPED_DEPTH => {
-                    let key = excerpt(&key);
-                    let message =
-                        format!("member {key} is nested more than {MAX_SKIPPED_DEPTH} levels deep");
-                    return Err(A::Error::custom(message));
-                }
-                _ => {}
-            }
-            seen.push(key);
+            let of_member = |error| invalid(format!("member {}: {error}", excerpt(&key)));
+            read.member(&key, &mut members).map_err(of_member)?;
         }
         Ok(read)
     }
-}
 
-/// A string that borrows from the input if it has no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>, A::Error> {
-    Ok(map.next_value::<Text<'_>>()?.0)
-}
-
-/// Parses a value from its JSON text. `serde_json` would reject `-0` as an integer, and its errors would
-/// quote the whole value.
-fn parsed<'de, A: MapAccess<'de>, T: FromStr>(
-    key: &str,
-    expected: &str,
-    map: &mut A,
-) -> Result<T, A::Error> {
-    let json = map.next_value::<&RawValue>()?.get();
-    json.parse().map_err(|_| {
-        A::Error::custom(format!("{key}: expected {expected}, found {}", excerpt(json)))
-    })
-}
-
-fn boolean<'de, A: MapAccess<'de>>(key: &str, map: &mut A) -> Result<Option<bool>, A::Error> {
-    struct Nullable(Option<bool>);
-
-    impl FromStr for Nullable {
-        type Err = ();
-
-        fn from_str(json: &str) -> Result<Self, ()> {
-            match json {
-                "null" => Ok(Self(None)),
-                "false" => Ok(Self(Some(false))),
-                "true" => Ok(Self(Some(true))),
-                _ => Err(()),
-            }
+    fn member(&mut self, key: &str, members: &mut json::Members<'a>) -> Result<(), json::Error> {
+        match key {
+            "model" => self.model = Some(members.string()?),
+            "returncode" => self.returncode = Some(members.integer()?),
+            "response" => self.response = Some(members.string()?),
+            "reasoning_effort" => self.reasoning_effort = members.string_or_null()?,
+            "ultrathink" => self.ultrathink = members.bool_or_null()?,
+            "status" => self.status = Some(members.string()?),
+            "tokens" => self.tokens = Some(members.count()?),
+            _ => drop(members.raw()?),
         }
+        Ok(())
     }
-
-    parsed(key, "true, false or null", map).map(|Nullable(on)| on)
-}
-
-/// The nesting depth of a valid JSON text.
-fn depth(json: &str) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0);
-    let (mut in_text, mut escaped) = (false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth -= 1,
-            _ => {}
-        }
-    }
-    deepest
 }
 
 #[cfg(test)]
@@ -305,10 +233,13 @@ mod tests {
     #[test]
     fn invalid_members_are_rejected() {
         for (text, message) in [
-            (r#"{"model":null,"returncode":0,"response":"x"}"#, "invalid type: null"),
+            (
+                r#"{"model":null,"returncode":0,"response":"x"}"#,
+                r#"member "model": expected a string, found "null", at byte 9"#,
+            ),
             (
                 r#"{"model":"m","returncode":0,"response":"x","tokens":-1}"#,
-                "tokens: expected a count, found -1",
+                r#"member "tokens": expected a count, found "-1""#,
             ),
             (
                 r#"{"model":"m","returncode":0,"response":"x","status":"WELL"}"#,
@@ -316,10 +247,10 @@ mod tests {
             ),
             (
                 r#"{"model":"m","returncode":0.0,"response":"x"}"#,
-                "returncode: expected an integer, found \"0.0\"",
+                r#"member "returncode": expected an integer of 64 bits, found "0.0""#,
             ),
-            (r#"{"model":"m","returncode":0,"response":"x"} {}"#, "trailing characters"),
-            (r#"{"model":"m","returncode":0,"response":"\ud800"}"#, "line 1 column"),
+            (r#"{"model":"m","returncode":0,"response":"x"} {}"#, "expected the end of the text"),
+            (r#"{"model":"m","returncode":0,"response":"\ud800"}"#, "lone surrogate"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(message), "{text}: {error}");

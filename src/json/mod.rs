@@ -1,8 +1,9 @@
 //! JSON of RFC 8259, without what loses data or is read differently by different readers.
 //!
-//! [`read`] emits a text's events to a [`Sink`], [`parse`] returns a [`Value`]. [`write`] is canonical: the
-//! same value always has the same bytes, those of Python's
-//! `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`pointer`] finds a value within another.
+//! [`read`] emits a text's events to a [`Sink`], [`parse`] returns a [`Value`], and [`Members`] reads an
+//! object's members one by one. [`write`] is canonical: the same value always has the same bytes, those of
+//! Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`pointer`] finds a value within
+//! another.
 //!
 //! # Where we are stricter than RFC 8259
 //! - A duplicate key in one object is an error. Keys are compared after unescaping.
@@ -11,12 +12,14 @@
 //! - A lone surrogate in an escape is an error.
 //! - Containers nest at most [`Limits::max_depth`] deep. No function recurses with them.
 
+mod members;
 pub mod pointer;
 mod read;
 mod write;
 mod writer;
 
 pub use crate::text::quoted::{Escape, write as write_string};
+pub use members::Members;
 pub use read::{
     Error, Limits, Problem, ReadError, parse, parse_borrowed, parse_prefix, read, skip, validate,
 };

@@ -48,7 +48,7 @@ mod tests {
     use crate::json::{Limits, parse};
 
     #[test]
-    fn an_escaped_key_is_one_step_that_unescapes_to_it() {
+    fn escaped_key_is_one_step_that_unescapes_to_it() {
         for key in ["a", "", "~", "/", "~1", "a/b~c", "~01"] {
             let pointer = format!("/{}", escape(key));
             assert!(is_valid(&pointer));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_with_another_escape_or_start_is_not_a_pointer() {
+    fn text_with_another_escape_or_start_is_not_a_pointer() {
         for text in ["a", "/~", "/~2", "~0", " /a"] {
             assert!(!is_valid(text), "{text}");
         }

@@ -91,7 +91,7 @@ impl<E> From<Error> for ReadError<E> {
 /// [`Error`]: the text is not valid JSON, or has something after the value.
 pub fn parse(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
     let (value, end) = parse_prefix(text, limits)?;
-    expect_end(text, end, limits)?;
+    Reader::new(text, end, limits).expect_end()?;
     Ok(value)
 }
 
@@ -101,7 +101,7 @@ pub fn parse(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
 /// As [`parse`].
 pub fn parse_borrowed(text: &str, limits: Limits) -> Result<Value<'_>, Error> {
     let (value, end) = build(text, limits, Builder::over(text))?;
-    expect_end(text, end, limits)?;
+    Reader::new(text, end, limits).expect_end()?;
     Ok(value)
 }
 
@@ -110,13 +110,7 @@ pub fn parse_borrowed(text: &str, limits: Limits) -> Result<Value<'_>, Error> {
 /// # Errors
 /// As [`parse`].
 pub fn validate(text: &str, limits: Limits) -> Result<(), Error> {
-    expect_end(text, skip(text, limits)?, limits)
-}
-
-fn expect_end(text: &str, at: usize, limits: Limits) -> Result<(), Error> {
-    let mut reader = Reader { text, at, limits };
-    reader.skip_blank();
-    if reader.at < text.len() { Err(reader.unexpected("the end of the text")) } else { Ok(()) }
+    Reader::new(text, skip(text, limits)?, limits).expect_end()
 }
 
 /// Parses the value at the start of `text`. Returns it and the offset of the first byte after it.
@@ -163,62 +157,9 @@ pub fn read<S: Sink>(
     limits: Limits,
     sink: &mut S,
 ) -> Result<usize, ReadError<S::Error>> {
-    let mut reader = Reader { text, at: 0, limits };
-    let mut open: Vec<Open<'_>> = Vec::new();
-    loop {
-        // A value is next; after an opening bracket it can also be the closing one.
-        reader.skip_blank();
-        let start = reader.at;
-        match reader.peek() {
-            Some(b'[' | b'{') if open.len() == limits.max_depth => {
-                return Err(reader.problem(start, Problem::Depth(limits.max_depth)).into());
-            }
-            Some(b'[') => {
-                reader.at += 1;
-                sink.begin_array().map_err(ReadError::Sink)?;
-                open.push(Open::Array);
-                if !reader.eat_after_blank(b']') {
-                    continue;
-                }
-                open.pop();
-                sink.end_array().map_err(ReadError::Sink)?;
-            }
-            Some(b'{') => {
-                reader.at += 1;
-                sink.begin_object().map_err(ReadError::Sink)?;
-                open.push(Open::Object(Keys::default()));
-                if !reader.eat_after_blank(b'}') {
-                    reader.name(&mut open, sink)?;
-                    continue;
-                }
-                open.pop();
-                sink.end_object().map_err(ReadError::Sink)?;
-            }
-            _ => reader.scalar(sink)?,
-        }
-        // After a value: the next one, or the end of containers.
-        loop {
-            match open.last() {
-                None => return Ok(reader.at),
-                Some(Open::Array) => {
-                    if reader.eat_after_blank(b',') {
-                        break;
-                    }
-                    reader.expect(b']', "',' or ']'")?;
-                    sink.end_array().map_err(ReadError::Sink)?;
-                }
-                Some(Open::Object(_)) => {
-                    if reader.eat_after_blank(b',') {
-                        reader.name(&mut open, sink)?;
-                        break;
-                    }
-                    reader.expect(b'}', "',' or '}'")?;
-                    sink.end_object().map_err(ReadError::Sink)?;
-                }
-            }
-            open.pop();
-        }
-    }
+    let mut reader = Reader::new(text, 0, limits);
+    reader.value(sink)?;
+    Ok(reader.at)
 }
 
 /// A sink that discards all events.
@@ -270,40 +211,119 @@ enum Open<'a> {
 
 /// The keys that an object has so far.
 #[derive(Default)]
-struct Keys<'a> {
+pub(super) struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
     many: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Keys<'a> {
-    /// Adds a key. Returns whether it is new.
-    fn insert(&mut self, name: Cow<'a, str>) -> bool {
+    /// Adds a key. Returns it if the object has it already.
+    fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
         if !self.many.is_empty() {
-            return self.many.insert(name);
+            return self.many.replace(key);
         }
-        if self.few.contains(&name) {
-            return false;
+        if self.few.contains(&key) {
+            return Some(key);
         }
-        self.few.push(name);
+        self.few.push(key);
         if self.few.len() > FEW_MEMBERS {
             self.many.extend(self.few.drain(..));
         }
-        true
+        None
     }
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     text: &'a str,
-    at: usize,
+    pub(super) at: usize,
     limits: Limits,
+    /// Duplicate keys, lone surrogates and numbers of any size are accepted, and scalars and keys are not
+    /// emitted.
+    grammar_only: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn new(text: &'a str, at: usize, limits: Limits) -> Self {
+        Self { text, at, limits, grammar_only: false }
+    }
+
+    /// Reads a value and emits its events.
+    fn value<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
+        let mut open: Vec<Open<'_>> = Vec::new();
+        loop {
+            // A value is next; after an opening bracket it can also be the closing one.
+            self.skip_blank();
+            let start = self.at;
+            match self.peek() {
+                Some(b'[' | b'{') if open.len() == self.limits.max_depth => {
+                    return Err(self.problem(start, Problem::Depth(self.limits.max_depth)).into());
+                }
+                Some(b'[') => {
+                    self.at += 1;
+                    sink.begin_array().map_err(ReadError::Sink)?;
+                    open.push(Open::Array);
+                    if !self.eat_after_blank(b']') {
+                        continue;
+                    }
+                    open.pop();
+                    sink.end_array().map_err(ReadError::Sink)?;
+                }
+                Some(b'{') => {
+                    self.at += 1;
+                    sink.begin_object().map_err(ReadError::Sink)?;
+                    open.push(Open::Object(Keys::default()));
+                    if !self.eat_after_blank(b'}') {
+                        self.name(&mut open, sink)?;
+                        continue;
+                    }
+                    open.pop();
+                    sink.end_object().map_err(ReadError::Sink)?;
+                }
+                _ => self.scalar(sink)?,
+            }
+            // After a value: the next one, or the end of containers.
+            loop {
+                match open.last() {
+                    None => return Ok(()),
+                    Some(Open::Array) => {
+                        if self.eat_after_blank(b',') {
+                            break;
+                        }
+                        self.expect(b']', "',' or ']'")?;
+                        sink.end_array().map_err(ReadError::Sink)?;
+                    }
+                    Some(Open::Object(_)) => {
+                        if self.eat_after_blank(b',') {
+                            self.name(&mut open, sink)?;
+                            break;
+                        }
+                        self.expect(b'}', "',' or '}'")?;
+                        sink.end_object().map_err(ReadError::Sink)?;
+                    }
+                }
+                open.pop();
+            }
+        }
+    }
+
+    /// Skips a value, of which only the grammar and the depth are checked. Returns its text.
+    pub(super) fn raw(&mut self) -> Result<&'a str, Error> {
+        let start = self.at;
+        self.grammar_only = true;
+        let read = self.value(&mut Discard);
+        self.grammar_only = false;
+        match read {
+            Ok(()) => Ok(&self.text[start..self.at]),
+            Err(ReadError::Json(error)) => Err(error),
+            Err(ReadError::Sink(never)) => match never {},
+        }
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn skip_blank(&mut self) {
+    pub(super) fn skip_blank(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
         }
@@ -315,28 +335,62 @@ impl<'a> Reader<'a> {
         there
     }
 
-    fn eat_after_blank(&mut self, byte: u8) -> bool {
+    pub(super) fn eat_after_blank(&mut self, byte: u8) -> bool {
         self.skip_blank();
         self.eat(byte)
     }
 
-    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
+    pub(super) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
         if self.eat_after_blank(byte) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
     #[cold]
-    fn problem(&self, offset: usize, problem: Problem) -> Error {
+    pub(super) fn problem(&self, offset: usize, problem: Problem) -> Error {
         debug_assert!(offset <= self.text.len());
         Error { problem, offset }
     }
 
     #[cold]
-    fn unexpected(&self, expected: &'static str) -> Error {
+    pub(super) fn unexpected(&self, expected: &'static str) -> Error {
         let found = match self.text.get(self.at..) {
             None | Some("") => "the end of the text".into(),
             Some(rest) => excerpt(rest),
         };
         Error { problem: Problem::Syntax { expected, found }, offset: self.at }
+    }
+
+    /// Expects that only blanks follow.
+    pub(super) fn expect_end(&mut self) -> Result<(), Error> {
+        self.skip_blank();
+        if self.at < self.text.len() { Err(self.unexpected("the end of the text")) } else { Ok(()) }
+    }
+
+    /// Reads a member's key. Returns its offset too.
+    pub(super) fn key(&mut self) -> Result<(usize, Cow<'a, str>), Error> {
+        self.expect_key()?;
+        Ok((self.at, self.quoted()?))
+    }
+
+    fn expect_key(&mut self) -> Result<(), Error> {
+        self.skip_blank();
+        if self.peek() == Some(b'"') {
+            Ok(())
+        } else {
+            Err(self.unexpected("a quoted member name"))
+        }
+    }
+
+    /// Adds a key that was read at `start` to those of its object, and reads the colon after it.
+    pub(super) fn declare(
+        &mut self,
+        keys: &mut Keys<'a>,
+        key: Cow<'a, str>,
+        start: usize,
+    ) -> Result<(), Error> {
+        if let Some(key) = keys.insert(key) {
+            return Err(self.problem(start, Problem::Duplicate(excerpt(&key))));
+        }
+        self.expect(b':', "':'")
     }
 
     /// Reads a member's key and the colon after it.
@@ -345,24 +399,23 @@ impl<'a> Reader<'a> {
         open: &mut [Open<'a>],
         sink: &mut S,
     ) -> Result<(), ReadError<S::Error>> {
-        self.skip_blank();
-        let start = self.at;
-        if self.peek() != Some(b'"') {
-            return Err(self.unexpected("a quoted member name").into());
+        if self.grammar_only {
+            self.expect_key()?;
+            self.skip_string()?;
+            self.expect(b':', "':'")?;
+            return Ok(());
         }
-        let name = self.quoted()?;
-        sink.key(&name).map_err(ReadError::Sink)?;
-        if let Some(Open::Object(names)) = open.last_mut()
-            && !names.insert(name.clone())
-        {
-            return Err(self.problem(start, Problem::Duplicate(excerpt(&name))).into());
+        let (start, key) = self.key()?;
+        sink.key(&key).map_err(ReadError::Sink)?;
+        if let Some(Open::Object(keys)) = open.last_mut() {
+            self.declare(keys, key, start)?;
         }
-        self.expect(b':', "':'")?;
         Ok(())
     }
 
     fn scalar<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
         let result = match self.peek() {
+            Some(b'"') if self.grammar_only => return Ok(self.skip_string()?),
             Some(b'"') => sink.string(&self.quoted()?),
             Some(b'-' | b'0'..=b'9') => return self.number(sink),
             _ if self.word("null") => sink.null(),
@@ -405,7 +458,9 @@ impl<'a> Reader<'a> {
             self.digits()?;
         }
         let token = &self.text[start..self.at];
-        let result = if !whole {
+        let result = if self.grammar_only {
+            return Ok(());
+        } else if !whole {
             match token.parse::<f64>() {
                 Ok(value) if value.is_finite() => sink.float(value),
                 _ => return Err(self.problem(start, Problem::Overflow).into()),
@@ -421,11 +476,22 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a quoted string, whose opening quote is next.
-    fn quoted(&mut self) -> Result<Cow<'a, str>, Error> {
+    pub(super) fn quoted(&mut self) -> Result<Cow<'a, str>, Error> {
         match quoted::read(self.text, self.at, self.text.len()) {
             Ok((content, end)) => {
                 self.at = end;
                 Ok(content)
+            }
+            Err(error) => Err(self.invalid_string(error)),
+        }
+    }
+
+    /// Skips a quoted string, of which only the grammar is checked.
+    fn skip_string(&mut self) -> Result<(), Error> {
+        match quoted::skip(self.text, self.at, self.text.len()) {
+            Ok(end) => {
+                self.at = end;
+                Ok(())
             }
             Err(error) => Err(self.invalid_string(error)),
         }

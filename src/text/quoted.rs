@@ -121,6 +121,28 @@ fn unit(bytes: &[u8], at: usize) -> Result<u16, Error> {
     }
 }
 
+/// The offset after the quoted string whose opening quote is at `start`. Surrogates need no other half.
+///
+/// # Errors
+/// As [`read`], except for [`Problem::Surrogate`].
+pub fn skip(text: &str, start: usize, end: usize) -> Result<usize, Error> {
+    let bytes = &text.as_bytes()[..end];
+    let mut at = start + 1;
+    loop {
+        at += scan::first::<Escaped>(&bytes[at..]);
+        at = match bytes.get(at) {
+            None => return Err(Error { problem: Problem::Unterminated, at }),
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => match read_escape(bytes, at) {
+                Ok((_, next)) => next,
+                Err(Error { problem: Problem::Surrogate, .. }) => at + 6,
+                Err(error) => return Err(error),
+            },
+            Some(&control) => return Err(Error { problem: Problem::Control(control), at }),
+        };
+    }
+}
+
 /// Appends a string in quotes.
 pub fn write(text: &str, escape: Escape, out: &mut String) {
     out.push('"');
@@ -205,6 +227,11 @@ mod tests {
             (r#""\ud800\u00""#, Problem::UnicodeEscape, 7),
         ] {
             assert_eq!(read(text, 0, text.len()), Err(Error { problem, at }), "{text}");
+            let skipped = skip(text, 0, text.len());
+            match problem {
+                Problem::Surrogate => assert_eq!(skipped, Ok(text.len()), "{text}"),
+                _ => assert_eq!(skipped, Err(Error { problem, at }), "{text}"),
+            }
         }
         // The text ends before the closing quote.
         assert_eq!(read("\"ab\"", 0, 3), Err(Error { problem: Problem::Unterminated, at: 3 }));
@@ -218,6 +245,7 @@ mod tests {
                 prop_assert!(escape == Escape::Needed || quoted.is_ascii());
                 let (content, end) = read(&quoted, 0, quoted.len()).unwrap();
                 prop_assert_eq!((&*content, end), (&*text, quoted.len()));
+                prop_assert_eq!(skip(&quoted, 0, quoted.len()), Ok(end));
             }
         }
     }
