@@ -5,7 +5,6 @@
 
 use super::check::{check_edge, check_identity, check_symbol, invalid_value, is_word};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
-use super::header::{write_count, write_field};
 use super::index::{Index, identity};
 use super::root::{is_root, pack_root};
 use super::score;
@@ -14,6 +13,7 @@ use super::types::{DeltaPayload, Edge, Payload, Symbol};
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
+use crate::gcf::syntax::header::{write_count, write_field};
 use hashbrown::{HashMap, HashSet};
 
 /// Encodes a delta as text.

@@ -53,7 +53,7 @@
 //! - `types` is the data model, on the strings of `shared_str`; `resolved` is a payload with resolved
 //!   edges; `index` finds symbols by name; `vocabulary` has the predefined words.
 //! - `encode` and `decode` write and parse the text. `decode` has a fast path for lines as `encode` writes
-//!   them. `check` validates fields, `header` writes header fields, `score` formats and parses scores.
+//!   them. `check` validates fields, `score` formats and parses scores.
 //! - `root` hashes a payload, `delta` compares payloads and applies deltas, `respond` chooses between an
 //!   unchanged, a delta and a full response.
 //! - `session_table` has the symbol ids that both sides of a session know; `stream` encodes symbol by
@@ -67,7 +67,6 @@ mod check;
 mod decode;
 mod delta;
 mod encode;
-mod header;
 mod index;
 mod resolved;
 mod respond;

@@ -2,9 +2,9 @@
 
 use super::delta::{apply, diff, encode_delta, snapshot};
 use super::encode::{EncodeOptions, encode, write_id};
-use super::header::write_field;
 use super::types::{DeltaPayload, Payload};
 use crate::gcf::error::{Code, Error};
+use crate::gcf::syntax::header::write_field;
 use crate::limits::is_worth_a_delta;
 
 /// The kind of a response.

@@ -12,13 +12,13 @@ use super::encode::{
     Dangling, EncodeOptions, write_edge, write_group, write_id, write_label, write_locations,
     write_node,
 };
-use super::header::{write_count, write_field};
 use super::session_table::{Epoch, SentSymbols};
 use super::shared_str::SharedStr;
 use super::types::{Edge, Location, Payload, Symbol};
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
+use crate::gcf::syntax::header::{write_count, write_field};
 use hashbrown::{HashMap, HashSet};
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Deltas: the changes between two sets. A delta is applied completely or not at all.
 
-use super::{KeyedSet, Row, Scalar, begin_header, check_fields, push_pair, write_section};
+use super::{KeyedSet, Row, Scalar, begin_header, check_fields, write_section};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
+use crate::gcf::syntax::header::write_field;
 use hashbrown::HashMap;
 
 /// The changes from one set to another. Rows are ordered by the canonical text of their identities.
@@ -144,11 +145,11 @@ impl Delta {
     pub fn write(&self, tool: &str, sizes: Option<(u64, u64)>) -> Result<String, Error> {
         let mut out = begin_header(tool)?;
         out.push_str(" delta=true");
-        push_pair("base_root", &self.base_root, &mut out)?;
-        push_pair("new_root", &self.new_root, &mut out)?;
-        push_pair("key", &self.key, &mut out)?;
+        write_field("base_root", &self.base_root, &mut out)?;
+        write_field("new_root", &self.new_root, &mut out)?;
+        write_field("key", &self.key, &mut out)?;
         if let Some((delta, full)) = sizes.filter(|(_, full)| *full > 0) {
-            push_pair("savings", &format!("{}%", savings(delta, full)), &mut out)?;
+            write_field("savings", &format!("{}%", savings(delta, full)), &mut out)?;
         }
         out.push('\n');
         let key = self.fields.iter().position(|field| *field == self.key).unwrap_or(0);

@@ -25,6 +25,7 @@ pub use respond::{Anchor, Producer, Response, Snapshots, respond, token_estimate
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
+use crate::gcf::syntax::header;
 use crate::gcf::syntax::number::{EXACT, write_float, write_int};
 use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
 use crate::text::hex;
@@ -241,7 +242,7 @@ impl KeyedSet {
 /// Checks the fields of a set; returns the index of the identity field.
 fn check_fields(key: &str, fields: &[String]) -> Result<usize, Error> {
     let invalid = |message: String| Err(Error::without_place(Code::InvalidKeyedSet, message));
-    if !is_header_value(key) {
+    if key.is_empty() || !header::is_value(key) {
         return invalid(format!(
             "the key {} is invalid in a header; use printable ASCII without spaces",
             excerpt(key)
@@ -262,32 +263,11 @@ fn check_fields(key: &str, fields: &[String]) -> Result<usize, Error> {
     }
 }
 
-/// Whether a value is valid in a header: printable ASCII without spaces, and not empty.
-fn is_header_value(value: &str) -> bool {
-    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
 /// Starts a header: the profile, and the tool if it is not empty.
 fn begin_header(tool: &str) -> Result<String, Error> {
     let mut out = "GCF profile=generic".to_owned();
-    push_pair("tool", tool, &mut out)?;
+    header::write_field("tool", tool, &mut out)?;
     Ok(out)
-}
-
-/// Appends a pair to a header; an empty value is omitted.
-fn push_pair(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
-    if value.is_empty() {
-        return Ok(());
-    }
-    if !is_header_value(value) {
-        let message = format!(
-            "{name}={} is invalid in a header; use printable ASCII without spaces",
-            excerpt(value)
-        );
-        return Err(Error::without_place(Code::InvalidHeaderValue, message));
-    }
-    let _ = write!(out, " {name}={value}");
-    Ok(())
 }
 
 /// Appends `## name [2]{@id,total}` and the rows.

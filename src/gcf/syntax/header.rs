@@ -1,8 +1,9 @@
-//! The header, the first line of a text: `GCF`, then pairs `name=value`. GCF 3.6 section 3.
+//! The header, the first line of a text: `GCF`, then pairs `name=value`. GCF 3.6 section 3. Summary lines
+//! have the same pairs.
 
 use super::line::Lines;
 use crate::excerpt::excerpt;
-use crate::gcf::error::{Code, Read, fault};
+use crate::gcf::error::{Code, Error, Read, fault};
 
 /// The profile of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,4 +99,40 @@ const MAX_FIELDS: usize = 256;
 pub(crate) fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = line.as_ptr() as usize;
     line.split(' ').filter(|w| !w.is_empty()).map(move |w| (w.as_ptr() as usize - start, w))
+}
+
+/// Whether the text can be a value: printable ASCII without spaces, or empty.
+pub(crate) fn is_value(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Appends ` name=value`; nothing if the value is empty.
+///
+/// # Errors
+/// `invalid_header_value` for a value with anything but printable ASCII, or with a space.
+pub(crate) fn write_field(name: &str, value: &str, out: &mut String) -> Result<(), Error> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    if !is_value(value) {
+        let found = excerpt(value);
+        let message =
+            format!("a header value must be printable ASCII without spaces, but {name} is {found}");
+        return Err(Error::without_place(Code::InvalidHeaderValue, message));
+    }
+    out.push(' ');
+    out.push_str(name);
+    out.push('=');
+    out.push_str(value);
+    Ok(())
+}
+
+/// Appends ` name=count`; nothing if the count is 0.
+pub(crate) fn write_count(name: &str, count: i64, out: &mut String) {
+    if count != 0 {
+        out.push(' ');
+        out.push_str(name);
+        out.push('=');
+        out.push_str(itoa::Buffer::new().format(count));
+    }
 }

@@ -1,10 +1,10 @@
 //! Writes each kind of line. GCF 3.6 sections 9 and 16.1.
 
 use crate::gcf::error::{Code, Error};
-use crate::gcf::graph::header::{write_count, write_field};
 use crate::gcf::graph::score;
 use crate::gcf::graph::types::{Edge, Location, Payload, Symbol};
 use crate::gcf::graph::vocabulary::abbreviated;
+use crate::gcf::syntax::header::{write_count, write_field};
 use crate::gcf::syntax::string::write_quoted;
 
 /// Appends the header line.
