@@ -1,6 +1,6 @@
 //! Producing bundles: the artifact files and the manifest that lists them.
 
-use super::{Result, judge_manifest, output, set};
+use super::{Result, check_manifest, output, set};
 use crate::claims::bundle::{BUNDLE, bundle_id, root_hash};
 use crate::claims::canonical::{Hash, canon, canon_lf};
 use crate::claims::error::ProduceError;
@@ -94,7 +94,7 @@ fn manifest(
     ]);
     let id = bundle_id(&manifest)?;
     set(&mut manifest, "bundle_id", hash(id));
-    judge_manifest(&manifest, "items")?;
+    check_manifest(&manifest, "items")?;
     Ok((manifest, pieces.into_iter().map(|piece| (piece.path(), piece.text)).collect()))
 }
 

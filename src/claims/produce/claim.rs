@@ -1,6 +1,6 @@
 //! Producing claims and trust policies.
 
-use super::{Result, judge, judge_manifest, refused, set};
+use super::{Result, check, check_manifest, refused, set};
 use crate::claims::artifacts;
 use crate::claims::bundle::BUNDLE;
 use crate::claims::canonical::canon;
@@ -28,13 +28,13 @@ pub fn make_claim(
     components: &[(String, bool)],
     notes: Option<&str>,
 ) -> Result<Value<'static>> {
-    let judged = judge_manifest(manifest, "manifest")?;
+    let checked = check_manifest(manifest, "manifest")?;
     let opened = Folder::open(folder)
         .ok_or_else(|| Failure::new(Code::BundleNotFound, "the bundle is not a folder"))?;
     check_present(manifest, &opened)?;
-    let contents = judged.artifacts.iter().map(|artifact| artifacts::verify(&opened, artifact));
+    let contents = checked.artifacts.iter().map(|artifact| artifacts::verify(&opened, artifact));
     let contents = contents.collect::<std::result::Result<Vec<_>, _>>()?;
-    let computed = Computed::new(&judged.artifacts, &contents);
+    let computed = Computed::new(&checked.artifacts, &contents);
     if !computed.claimable() {
         return Err(not_claimable(&computed).into());
     }
@@ -54,8 +54,8 @@ pub fn make_claim(
     });
     let mut claim = object([
         ("claim_version", text("1.0.0")),
-        ("run_id", text(&judged.run_id)),
-        ("bundle_id", hash(judged.bundle_id)),
+        ("run_id", text(&checked.run_id)),
+        ("bundle_id", hash(checked.bundle_id)),
         ("components", Value::Array(listed.collect())),
         ("reported_metrics", Value::Object(metrics)),
     ]);
@@ -65,7 +65,7 @@ pub fn make_claim(
     let computed = claim_hash(&claim)?;
     set(&mut claim, "claim_hash", hash(computed));
     let code = Code::InvalidClaimSchema;
-    judge(&claim, "claim", &schema::CLAIM, code, Limits::default().max_json_bytes)?;
+    check(&claim, "claim", &schema::CLAIM, code, Limits::default().max_json_bytes)?;
     Claim::new(&claim)?.map_err(|violation| refused(code, "claim", violation))?;
     Ok(claim)
 }
@@ -107,7 +107,7 @@ fn not_claimable(computed: &Computed) -> Failure {
 pub fn make_trust_policy(entries: Vec<Value<'static>>) -> Result<Value<'static>> {
     let policy = object([("policy_version", text("1.0.0")), ("allow", Value::Array(entries))]);
     let code = Code::InvalidTrustPolicySchema;
-    judge(&policy, "policy", &schema::TRUST_POLICY, code, Limits::default().max_json_bytes)?;
+    check(&policy, "policy", &schema::TRUST_POLICY, code, Limits::default().max_json_bytes)?;
     Policy::new(&policy)?.map_err(|violation| refused(code, "policy", violation))?;
     Ok(policy)
 }

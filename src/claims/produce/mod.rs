@@ -65,7 +65,7 @@ pub fn canonical_json(value: &Value<'static>) -> String {
 /// bytes.
 ///
 /// Refuses a value that has no such text: a duplicate name, a number that is too long.
-fn judge(
+fn check(
     value: &Value<'static>,
     role: &str,
     schema: &Schema,
@@ -73,14 +73,14 @@ fn judge(
     limit: u64,
 ) -> Result<()> {
     let text = canon_lf(value);
-    let judged = if text.len() as u64 > limit {
+    let checked = if text.len() as u64 > limit {
         let size = text.len();
         Err(Violation::new(format!("it takes {size} bytes, and a verification reads {limit}")))
     } else {
         // No size limit on explanations: the value is in memory already.
         schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value, 0))
     };
-    judged.map_err(|violation| refused(code, role, violation).into())
+    checked.map_err(|violation| refused(code, role, violation).into())
 }
 
 fn refused(code: Code, role: &str, Violation { message, pointer }: Violation) -> Failure {
@@ -88,24 +88,24 @@ fn refused(code: Code, role: &str, Violation { message, pointer }: Violation) ->
     Failure::new(code, message).at(format!("{role}{mark}{pointer}"))
 }
 
-fn judge_manifest(manifest: &Value<'static>, role: &str) -> Result<Manifest> {
+fn check_manifest(manifest: &Value<'static>, role: &str) -> Result<Manifest> {
     let (code, limits) = (Code::InvalidBundleSchema, Limits::default());
-    judge(manifest, role, &schema::BUNDLE, code, limits.max_json_bytes)?;
-    let judged =
+    check(manifest, role, &schema::BUNDLE, code, limits.max_json_bytes)?;
+    let checked =
         Manifest::new(manifest, &limits)?.map_err(|violation| refused(code, role, violation))?;
-    if judged.bundle_id != judged.computed_id {
-        let message = format!("the manifest has the id {}", judged.computed_id);
+    if checked.bundle_id != checked.computed_id {
+        let message = format!("the manifest has the id {}", checked.computed_id);
         return Err(Failure::new(Code::BundleIdMismatch, message).at(role).into());
     }
-    if judged.root_hash != judged.computed_root() {
-        let message = format!("the artifacts have the root hash {}", judged.computed_root());
+    if checked.root_hash != checked.computed_root() {
+        let message = format!("the artifacts have the root hash {}", checked.computed_root());
         return Err(Failure::new(Code::RootHashMismatch, message).at(role).into());
     }
-    judged.check_paths()?;
-    judged.check_slices()?;
-    judged.check_bounds()?;
-    judged.check_forbidden()?;
-    Ok(judged)
+    checked.check_paths()?;
+    checked.check_slices()?;
+    checked.check_bounds()?;
+    checked.check_forbidden()?;
+    Ok(checked)
 }
 
 /// Sets a member of an object.

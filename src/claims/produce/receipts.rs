@@ -1,6 +1,6 @@
 //! Producing receipts: creating, signing, chaining and writing them.
 
-use super::{Result, judge, judge_manifest, output, refused, set};
+use super::{Result, check, check_manifest, output, refused, set};
 use crate::claims::attestation::{Keys, verify_receipt};
 use crate::claims::canonical::{Hash, canon_lf};
 use crate::claims::error::{Code, Failure, ProduceError};
@@ -28,7 +28,7 @@ pub fn make_receipt(
     manifest: &Value<'static>,
     parent: Option<&Value<'static>>,
 ) -> Result<Value<'static>> {
-    judge_manifest(manifest, "manifest")?;
+    check_manifest(manifest, "manifest")?;
     let root = fields::hash(fields::member(manifest, "hashes")?, "root_hash")?;
     let (parent_hash, index) = match parent {
         None => (Value::Null, 0),
@@ -67,7 +67,7 @@ pub fn make_receipt(
     ]);
     let computed = form(&receipt).receipt_hash();
     set(&mut receipt, "receipt_hash", hash(computed));
-    judge_file(&receipt)?;
+    check_file(&receipt)?;
     Ok(receipt)
 }
 
@@ -85,7 +85,7 @@ fn members<const N: usize>(
 
 /// The hash of a parent, and the index of the receipt that follows it.
 fn follow(parent: &Value<'static>, manifest: &Value<'static>, root: Hash) -> Result<(Hash, u64)> {
-    judge_receipt(parent, "parent")?;
+    check_receipt(parent, "parent")?;
     check_signatures(parent, "parent")?;
     let fail = |code, message: &str, member| {
         Err(Failure::new(code, message).at(format!("parent#/{member}")).into())
@@ -130,7 +130,7 @@ pub fn sign_receipt(
     key: &SigningKey,
     signing: &Signing<'_>,
 ) -> Result<Value<'static>> {
-    judge_receipt(receipt, "receipt")?;
+    check_receipt(receipt, "receipt")?;
     let Signing { validator_id, build_id, scope, add } = *signing;
     check_names(validator_id, build_id, Code::InvalidReceiptSchema)?;
     let several = matches!(receipt.get("attestations"), Some(Value::Array(_)));
@@ -151,7 +151,7 @@ pub fn sign_receipt(
     let signature = key.sign(&form(receipt).message(&name, scope));
     all.push(Value::Object(attestation(key, &signature, validator_id, build_id)));
     let signed = with_attestations(receipt.clone(), all)?;
-    judge_receipt(&signed, "receipt")?;
+    check_receipt(&signed, "receipt")?;
     Ok(signed)
 }
 
@@ -207,7 +207,7 @@ pub(super) fn attestation(
 /// # Errors
 /// [`ProduceError`]: it would not verify, has no index, or cannot be written.
 pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf> {
-    judge_file(receipt)?;
+    check_file(receipt)?;
     check_signatures(receipt, "receipt")?;
     let run_id = fields::text(receipt, "run_id")?;
     let Some(index) = fields::optional_natural(receipt, "receipt_index")? else {
@@ -230,7 +230,7 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf>
 /// [`ProduceError`]: it is not a Merkle attestation.
 pub fn verify_merkle_signature(attestation: &Value<'static>) -> Result<bool> {
     let (code, limit) = (Code::MerkleAttestationInvalid, Limits::default().max_json_bytes);
-    judge(attestation, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
+    check(attestation, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
     Ok(merkle::Attestation::new(attestation)?.check_signature().is_ok())
 }
 
@@ -246,7 +246,7 @@ pub fn merkle_attestation(
     build_id: Option<&str>,
 ) -> Result<Value<'static>> {
     check_names(validator_id, build_id, Code::MerkleAttestationInvalid)?;
-    let hashes = judge_chain(chain)?;
+    let hashes = check_chain(chain)?;
     let (Some(last), Some(root)) = (chain.last(), merkle::root(hashes)) else {
         return Err(ProduceError::argument("chain", "it has no receipt"));
     };
@@ -263,7 +263,7 @@ pub fn merkle_attestation(
     }));
     let made = Value::Object(made);
     let (code, limit) = (Code::MerkleAttestationInvalid, Limits::default().max_json_bytes);
-    judge(&made, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
+    check(&made, "attestation", &schema::MERKLE_ATTESTATION, code, limit)?;
     Ok(made)
 }
 
@@ -297,19 +297,19 @@ fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -
 // Checks ------------------------------------------------------------------------------------------
 
 /// Checks that a receipt could be part of a chain that verifies, in a file that this module writes.
-fn judge_file(receipt: &Value<'static>) -> Result<()> {
-    judge_sized(receipt, "receipt", Limits::default().max_receipt_bytes)
+fn check_file(receipt: &Value<'static>) -> Result<()> {
+    check_sized(receipt, "receipt", Limits::default().max_receipt_bytes)
 }
 
 /// Checks that a receipt could be part of a chain that verifies. The size is not limited, because
 /// the receipt's file may be smaller than its canonical form, which writes é in six bytes.
-fn judge_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
-    judge_sized(receipt, role, u64::MAX)
+fn check_receipt(receipt: &Value<'static>, role: &str) -> Result<()> {
+    check_sized(receipt, role, u64::MAX)
 }
 
-fn judge_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
+fn check_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
     let code = Code::InvalidReceiptSchema;
-    judge(receipt, role, &schema::RECEIPT, code, limit)?;
+    check(receipt, role, &schema::RECEIPT, code, limit)?;
     receipt::attestations(receipt)?.map_err(|violation| refused(code, role, violation))?;
     let computed = form(receipt).receipt_hash();
     if computed != fields::hash(receipt, "receipt_hash")? {
@@ -360,11 +360,11 @@ fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
 }
 
 /// The hashes of receipts in order, if they form one chain of one run.
-fn judge_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
+fn check_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
     let (mut receipts, mut roots) = (Vec::with_capacity(chain.len()), HashMap::new());
     for (at, value) in chain.iter().enumerate() {
         let role = format!("chain[{at}]");
-        judge_receipt(value, &role)?;
+        check_receipt(value, &role)?;
         check_signatures(value, &role)?;
         let facts = facts(value, &role)?;
         if fields::text(value, "run_id")? != fields::text(&chain[0], "run_id")? {
