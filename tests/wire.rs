@@ -28,7 +28,7 @@ fn payloads_of_the_vectors_have_their_bytes() {
 }
 
 #[test]
-fn what_gcb_cannot_carry_is_an_error_with_its_code() {
+fn payload_that_gcb_cannot_represent_is_an_error_with_its_code() {
     for case in files("wire/lossy") {
         let found = gcb::encode(&payload(&case), Lossy::default());
         let code = found.err().map(|error| error.code.name());

@@ -92,8 +92,8 @@ const FIELDS: [&str; 8] = [
 ];
 
 /// The error message for a mapping without a required field.
-const MISSING: &str =
-    "the mapping has none (\"result\" makes it a response, \"response\" a verbose message)";
+const MISSING: &str = "missing in the mapping (one with \"result\" is a response, one with \"response\" a \
+                       verbose message)";
 
 /// The members of a verbose message.
 const MEMBERS: [&str; 7] =

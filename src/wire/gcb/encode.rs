@@ -14,7 +14,7 @@ use hashbrown::{HashMap, HashSet};
 /// The payload has something that the layout cannot carry; the error has its path.
 pub fn encode(payload: &Payload, lossy: Lossy) -> Result<Vec<u8>, Error> {
     if !payload.pack_root.is_empty() && !lossy.pack_root {
-        let message = "GCB cannot carry a root; allow its loss with pack_root";
+        let message = "GCB has no field for a root; lossy \"pack_root\" omits it";
         return Err(Error::of(Code::PackRoot, "$.pack_root", message));
     }
     let edges = Writer::ends(payload, lossy)?;
@@ -84,7 +84,7 @@ impl Writer {
     fn symbol(&mut self, symbol: &Symbol, i: usize) -> Result<(), Error> {
         let path = |field: &str| format!("$.symbols[{i}].{field}");
         if symbol.location.is_some() && !self.lossy.location {
-            let message = "GCB has no place for a location; give up location";
+            let message = "GCB has no field for a location; lossy \"location\" omits it";
             return Err(Error::of(Code::Location, path("location"), message));
         }
         self.text(&symbol.qualified_name);
@@ -96,7 +96,7 @@ impl Writer {
             Ok(distance) => self.out.push(distance),
             Err(_) if self.lossy.distance => self.out.push(symbol.distance.to_le_bytes()[0]),
             Err(_) => {
-                let message = format!("the distance {} is not 0 to 255", symbol.distance);
+                let message = format!("expected a distance of 0 to 255, found {}", symbol.distance);
                 return Err(Error::of(Code::DistanceRange, path("distance"), message));
             }
         }
@@ -128,24 +128,30 @@ impl Writer {
             Some(id) => self.out.push(id),
             None if self.lossy.ids => self.out.push(0),
             None => {
-                let message = format!("{} has no id; give up ids", excerpt(word));
+                let message = format!(
+                    "expected one of the words to which GCB gives an id, found {}; lossy \"ids\" omits it",
+                    excerpt(word)
+                );
                 return Err(Error::of(code, path(), message));
             }
         }
         Ok(())
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "what is lost is looked at")]
+    #[expect(clippy::cast_possible_truncation, reason = "the check below finds what is lost")]
     fn number(&mut self, value: f64, path: impl FnOnce() -> String) -> Result<(), Error> {
         let narrow = value as f32;
         if !narrow.is_finite() {
-            let message = format!("{value} is no finite binary32");
+            let message = format!("expected a number within the range of binary32, found {value}");
             return Err(Error::of(Code::NotFinite, path(), message));
         }
         // By default, the reader returns `shortest(narrow)`, which must be the same value.
         #[expect(clippy::float_cmp, reason = "whether exactly this value is read back")]
         if !self.lossy.precision && shortest(narrow) != value {
-            let message = format!("binary32 gives back {} for {value}", shortest(narrow));
+            let message = format!(
+                "binary32 would change {value} to {}; lossy \"precision\" allows it",
+                shortest(narrow)
+            );
             return Err(Error::of(Code::Precision, path(), message));
         }
         self.out.extend_from_slice(&narrow.to_le_bytes());

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_every_prefix_is_too_short() {
+    fn written_payload_is_read_back_and_every_prefix_is_truncated() {
         let bytes = encode(&payload(), Lossy::default()).unwrap();
         assert_eq!(decode(&bytes, DecodeOptions::default()).unwrap(), payload());
         for end in 0..bytes.len() {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_layout_cannot_carry_is_refused_or_given_up() {
+    fn fields_without_a_place_in_the_layout_are_errors_unless_lossy() {
         type Change = fn(&mut Payload);
         let all = Lossy {
             ids: true,
@@ -144,11 +144,11 @@ mod tests {
             (|p| p.edges[0].target = "z".into(), Code::DanglingEdge, true),
             (|p| p.tokens_used = -1, Code::CountRange, false),
         ];
-        for (change, code, can_be_given_up) in cases {
+        for (change, code, can_be_lossy) in cases {
             let mut payload = payload();
             change(&mut payload);
             assert_eq!(encode(&payload, Lossy::default()).unwrap_err().code, code);
-            assert_eq!(encode(&payload, all).is_ok(), can_be_given_up, "{code}");
+            assert_eq!(encode(&payload, all).is_ok(), can_be_lossy, "{code}");
         }
         let mut twins = payload();
         twins.edges[0].source = "a".into();

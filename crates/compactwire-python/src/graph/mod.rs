@@ -291,7 +291,7 @@ pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> Result<Pa
             Content::Delta(delta) => graph::apply(&base.core, &delta),
             Content::Payload(_) | Content::Unchanged(_) => Err(compactwire::gcf::Error {
                 code: compactwire::gcf::Code::MalformedDelta,
-                message: "the text is no delta".into(),
+                message: "expected a delta, found another kind of message".into(),
                 place: compactwire::gcf::Place::Text { line: 1, column: 1 },
             }),
         },
