@@ -29,7 +29,7 @@ LIKE_A_NUMBER = re.compile(r"[+-]\.?[0-9]|\.[0-9]|0[0-9]")
 SPECIAL = re.compile(
     r'["\\|,\x00-\x1f\x80-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]'
 )
-LIST_LIKE = re.compile(r"[^\[]*\[[^\]]*\] *:", re.DOTALL)
+LIST_LIKE = re.compile(r"\[[^\]]*\] *:")
 ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
@@ -57,7 +57,7 @@ def value(text: str) -> str:
         or text[0] in " #@."
         or text[-1] == " "
         or SPECIAL.search(text)
-        or LIST_LIKE.match(text)
+        or LIST_LIKE.search(text)
     )
     return quoted(text) if needs_quotes else text
 

@@ -119,11 +119,23 @@ fn has_delimiter(text: &str) -> bool {
     text.contains(marks) || looks_like_list(text)
 }
 
-/// Whether a string looks like the beginning of a list: `ERR[404]: x`.
+/// Whether a string contains what could be the head of a list, `[…]` and a colon: `ERR[404]: x`.
 fn looks_like_list(text: &str) -> bool {
-    let Some((_, inside)) = text.split_once('[') else { return false };
-    let Some((_, after)) = inside.split_once(']') else { return false };
-    after.trim_start_matches(' ').starts_with(':')
+    let bytes = text.as_bytes();
+    let mut is_open = false;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'[' => is_open = true,
+            b']' if std::mem::take(&mut is_open) => {
+                let after = bytes[at + 1..].iter().find(|&&byte| byte != b' ');
+                if after == Some(&b':') {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Reads the quoted string that begins at `start`. Returns its content and the offset after it, which is
@@ -200,6 +212,9 @@ mod tests {
             "a[0]x",
             "[[a]]:",
             "[a]b:",
+            "a[b]c]:",
+            "[]]:",
+            "]:[",
             "a # b",
             "--1",
             "-a",
@@ -255,6 +270,11 @@ mod tests {
             "ERR[404]: x",
             "a[]:",
             "[a] :",
+            "[[1]:",
+            "[][1]: a",
+            "[a] [b]  : c",
+            "][1]:",
+            "[a]b[c]:",
             "a|b",
             "\\",
             "\"",
