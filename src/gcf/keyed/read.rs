@@ -186,9 +186,14 @@ fn parse_delta(text: &str) -> Read<Result<Delta, Error>> {
     let mut parts = DeltaParts::default();
     let mut fields: Vec<String> = Vec::new();
     let mut seen = [false; 3];
+    let mut counted = false;
     lines.advance()?;
     while let Some(line) = lines.peek() {
+        if counted && !lines.str(line).starts_with("## ") {
+            return fault(Code::CountMismatch, line.start, "unexpected line after the rows");
+        }
         let section = Section::read(&mut lines, line, key, Code::MalformedDelta)?;
+        counted = !section.deferred;
         let Some(kind) = ["added", "changed", "removed"].iter().position(|k| *k == section.name)
         else {
             let message = format!("unknown section {} of a delta", excerpt(&section.name));
