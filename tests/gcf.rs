@@ -4,11 +4,16 @@
 
 mod common;
 
-use common::{files, string};
+use common::{files, path, string};
 use compactwire::gcf::keyed::{Delta, KeyedSet, Scalar, receive};
-use compactwire::gcf::rows::StreamEncoder;
-use compactwire::gcf::{Code, EncodeOptions, Limits, Place, decode, encode, from_json, to_json};
-use compactwire::json::Escape;
+use compactwire::gcf::rows::{Event, RowReader, Status, StreamEncoder};
+use compactwire::gcf::{
+    Code, EncodeOptions, Error, Grouping, Limits, Place, ReadError, decode, encode, encode_grouped,
+    from_json, to_json,
+};
+use compactwire::json::{self, Escape};
+use compactwire::value::{Builder, Value};
+use std::fs;
 
 const ROWS: &str = "GCF profile=generic\n## rows [2]{id,name}\n1|one\n2|two\n";
 
@@ -65,5 +70,109 @@ fn a_delta_for_another_base_is_refused() {
         let new = KeyedSet::read(string(&case, "new_full")).unwrap();
         let error = receive(Some(&new), string(&case, "expected")).unwrap_err();
         assert_eq!(error.code, Code::BaseMismatch);
+    }
+}
+
+/// The value of a JSON text, with its members in their order.
+fn parse(text: &str) -> Value<'static> {
+    let mut builder = Builder::default();
+    json::read(text, json::Limits::default(), &mut builder).unwrap();
+    builder.finish().unwrap()
+}
+
+/// The string of a member.
+fn str_of<'v>(case: &'v Value<'_>, name: &str) -> &'v str {
+    case.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn is_set(options: &Value<'_>, name: &str) -> bool {
+    options.get(name) == Some(&Value::Bool(true))
+}
+
+/// The JSON text of a value, in which equal numbers are written alike.
+fn json_of(value: &Value<'_>) -> String {
+    let text = encode(value, &EncodeOptions::default()).unwrap();
+    to_json(&text, Limits::default(), Escape::Needed).unwrap()
+}
+
+/// Reads all rows of a text, in pieces of `size` bytes.
+fn read_rows(text: &str, size: usize) -> Result<usize, Error> {
+    let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
+    let mut builder = Builder::default();
+    let mut found = 0;
+    let mut each = |builder: &mut Builder<'static>, event: Event| {
+        found += usize::from(event == Event::Row);
+        *builder = Builder::default();
+        Ok(())
+    };
+    let mut pieces = text.as_bytes().chunks(size);
+    loop {
+        match rows.read(&mut builder, &mut each) {
+            Ok(Status::Finished) => return Ok(found),
+            Ok(Status::NeedMore) => match pieces.next() {
+                Some(piece) => rows.feed(piece),
+                None => rows.finish(),
+            },
+            Err(ReadError::Text(error)) => return Err(error),
+            Err(ReadError::Sink(never)) => match never {},
+        }
+    }
+}
+
+#[test]
+fn published_forms_are_read_and_written_as_the_vectors_say() {
+    let mut found = 0;
+    for entry in fs::read_dir(path("gcf/published")).unwrap() {
+        let cases = parse(&fs::read_to_string(entry.unwrap().path()).unwrap());
+        for case in cases.as_array().unwrap() {
+            check_published(case);
+            found += 1;
+        }
+    }
+    assert!(found > 150, "{found}");
+}
+
+fn check_published(case: &Value<'_>) {
+    let name = str_of(case, "name");
+    let (text, expected) = (str_of(case, "input"), str_of(case, "expected"));
+    let refused = |error: &Error| {
+        assert_eq!(error.code.name(), str_of(case, "expectedError"), "{name}: {error}");
+    };
+    match str_of(case, "operation") {
+        "decode" => {
+            let expected = case.get("expected").unwrap();
+            let found = decode(text, Limits::default()).unwrap();
+            assert_eq!(json_of(&found), json_of(expected), "{name}");
+            if let Some(rows) = expected.as_array() {
+                assert_eq!(read_rows(text, 3).unwrap(), rows.len(), "{name}");
+            }
+        }
+        "error" => {
+            let error = decode(text, Limits::default()).unwrap_err();
+            refused(&error);
+            assert_eq!(read_rows(text, 1).unwrap_err(), error, "{name}");
+        }
+        "encode" => {
+            let option = |name| case.get("options").is_some_and(|options| is_set(options, name));
+            let options = EncodeOptions {
+                constant_columns: option("constant_columns"),
+                group_values: option("group_values"),
+                ..EncodeOptions::default()
+            };
+            assert_eq!(encode(case.get("input").unwrap(), &options).unwrap(), expected, "{name}");
+        }
+        "encode-grouped" | "encode-grouped-error" => {
+            let (key, group) = (str_of(case, "key"), str_of(case, "group"));
+            let grouping = Grouping { key, group, reorder: is_set(case, "reorder") };
+            match encode_grouped(case.get("input").unwrap(), grouping, Limits::default()) {
+                Ok(text) => assert_eq!(text, expected, "{name}"),
+                Err(error) => {
+                    refused(&error);
+                    assert!(matches!(error.place, Place::Value(_)), "{error}");
+                }
+            }
+        }
+        "keyed-delta-error" => refused(&Delta::read(text).unwrap_err()),
+        other => panic!("unknown operation {other}"),
     }
 }

@@ -87,11 +87,17 @@ codes! {
     InvalidKey = "invalid_key",
     /// The braces do not contain a valid field declaration.
     InvalidFieldDeclaration = "invalid_field_declaration",
-    /// A constant column whose value is missing or not a scalar.
+    /// A constant column or group whose value is missing or not a scalar.
     InvalidConstValue = "invalid_const_value",
     /// A table that has constant columns only.
     NoBareColumn = "no_bare_column",
-    /// A draft extension that this reader does not support.
+    /// A grouped table whose declaration, group line or row is invalid.
+    InvalidGroupHeader = "invalid_group_header",
+    /// Two groups of a table with one value.
+    DuplicateGroup = "duplicate_group",
+    /// Rows that cannot be grouped without loss or in their order.
+    InvalidGrouping = "invalid_grouping",
+    /// A form that only some readers of this format read, and that was not asked for.
     UnsupportedExtension = "unsupported_extension",
     /// NaN or an infinity.
     NotFinite = "not_finite",

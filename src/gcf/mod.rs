@@ -20,7 +20,7 @@ mod syntax;
 pub use bumpalo::Bump;
 pub use error::{Code, Error, Place};
 pub use generic::{
-    Builder, EncodeOptions, KeyId, Node, ReadError, ShapeId, Tree, decode, encode, from_json,
-    out_of_range_message, read, to_json, utf8, write,
+    Builder, EncodeOptions, Grouping, KeyId, Node, ReadError, ShapeId, Tree, decode, encode,
+    encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
 };
 pub use limits::Limits;

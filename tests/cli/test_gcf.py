@@ -64,6 +64,12 @@ def test_encoder_options_are_command_line_options(orders: Path) -> None:
         assert run("encode", orders, option).stdout.decode() == expected
 
 
+def test_group_values_is_an_option_of_encode() -> None:
+    rows = [{"id": i, "path": f"src/server/{i // 3}.rs"} for i in range(6)]
+    result = run("encode", "-", "--group-values", data=json.dumps(rows).encode())
+    assert result.stdout.decode() == gcf.dumps(rows, group_values=True) != gcf.dumps(rows)
+
+
 def test_invalid_input_is_an_error_in_one_line_with_its_place() -> None:
     for command, data, expected in (
         ("encode", b'{"a":1,\n"a":2}', b"duplicate_key"),

@@ -24,11 +24,17 @@ import gcf as peer
 from compactwire import gcf
 from tests.reference import gcf as reference
 from tests.reference import gcf_writer
-from tests.strategies.gcf import NAMES, same, scalars, values
+from tests.strategies.gcf import NAMES, canonical, groupable, same, scalars, values
 from tests.strategies.outcomes import result_or_error
 
 PEER_HAS_CONSTANTS = tuple(int(part) for part in version("gcf-python").split(".")[:2]) >= (2, 8)
-OPTIONS: list[dict[str, bool]] = [{}, {"flatten": False}, {"constant_columns": True}]
+OPTIONS: list[dict[str, bool]] = [
+    {},
+    {"flatten": False},
+    {"constant_columns": True},
+    {"group_values": True},
+    {"constant_columns": True, "group_values": True},
+]
 
 
 @given(values)
@@ -49,6 +55,58 @@ def test_every_writer_produces_the_same_text(value: Any) -> None:
     assert gcf.from_json(json.dumps(value)) == text
     assert gcf.dumps([value, Other()], default=lambda _: 1) == gcf.dumps([value, 1])
     assert same(json.loads(gcf.to_json(text)), gcf.loads(text))
+
+
+@given(groupable())
+def test_rows_with_groups_are_written_as_short_as_possible(table: Any) -> None:
+    rows, _, _ = table
+    for constants in (False, True):
+        text = gcf.dumps(rows, constant_columns=constants, group_values=True)
+        assert text == gcf_writer.dumps(rows, constant_columns=constants, group_values=True)
+        assert len(text.encode()) <= len(gcf.dumps(rows, constant_columns=constants).encode())
+        assert same(gcf.loads(text), rows, order=False)
+        assert same(gcf.loads(text), reference.loads(text))
+
+
+@given(groupable(), st.booleans())
+def test_grouped_rows_come_back_in_their_order_or_are_refused(table: Any, reorder: bool) -> None:
+    rows, key, group = table
+    expected = gcf_writer.dumps_grouped(rows, key, group, reorder=reorder)
+    if expected is None:
+        with pytest.raises(gcf.GcfError, match="invalid_grouping"):
+            gcf.dumps_grouped(rows, key, group)
+        return
+    text = gcf.dumps_grouped(rows, key, group, reorder=reorder)
+    assert text == expected
+    back = gcf.loads(text)
+    assert same(back, reference.loads(text))
+    if not reorder:
+        assert same(back, rows, order=False)
+    else:
+        by_identity = {canonical(row[key]): row for row in rows}
+        assert len(back) == len(rows)
+        assert all(same(row, by_identity[canonical(row[key])], order=False) for row in back)
+    assert same(back, json.loads(gcf.to_json(text)))
+
+
+@pytest.mark.skipif(not PEER_HAS_CONSTANTS, reason="only newer versions group")
+@given(groupable())
+def test_gcf_python_groups_the_same_rows_to_the_same_bytes(table: Any) -> None:
+    rows, key, group = table
+    text = gcf.dumps_grouped(rows, key, group, reorder=True)
+    assert same(peer.decode_generic(text), gcf.loads(text))
+    exact = [gcf_writer.rounded(row) for row in rows] == rows
+    if exact:
+        assert peer.encode_generic_grouped(rows, key, group) == text
+
+
+@given(groupable(), st.randoms(use_true_random=False))
+def test_a_mutated_grouped_text_is_read_the_same_or_refused(
+    table: Any, chance: random.Random
+) -> None:
+    rows, key, group = table
+    text = mutated(gcf.dumps_grouped(rows, key, group, reorder=True), chance)
+    assert_read_as_by_the_reference(text)
 
 
 class Other:
@@ -94,7 +152,11 @@ def test_each_known_deviation_still_exists(quirk: str) -> None:
 
 @given(values, st.randoms(use_true_random=False))
 def test_a_mutated_text_is_read_the_same_or_refused(value: Any, chance: random.Random) -> None:
-    text = mutated(gcf.dumps(value), chance)
+    assert_read_as_by_the_reference(mutated(gcf.dumps(value), chance))
+
+
+def assert_read_as_by_the_reference(text: str) -> None:
+    """The reference must agree with what we accept, unless it refuses the text."""
     try:
         ours = gcf.loads(text)
     except gcf.GcfError:
@@ -127,6 +189,9 @@ def mutated(text: str, chance: random.Random) -> str:
         ">",
         "1",
         "\\",
+        "@",
+        " [1]",
+        " group=a",
     ]
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len("GCF profile=generic\n"), len(text) + 1)

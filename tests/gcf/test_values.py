@@ -219,7 +219,12 @@ BAD_TEXTS: dict[str, tuple[str | bytes, str, int, int]] = {
     "constant marker": (HEADER + "## [1]{a=^,b}\n1\n", "invalid_const_value", 2, 10),
     "constant without name": (HEADER + "## [1]{=1,b}\n1\n", "malformed_header_field", 2, 8),
     "nothing but constants": (HEADER + "## [1]{a=1}\n\n", "no_bare_column", 2, 7),
-    "grouping": (HEADER + "## [1]{a} group=a\n1\n", "unsupported_extension", 2, 11),
+    "grouping without identity": (
+        HEADER + "## [1]{a,b} group=a\n",
+        "invalid_group_header",
+        2,
+        13,
+    ),
     "after the summary": (HEADER + "a=1\n##! summary\nb=1\n", "trailing_characters", 4, 1),
     "nested summary": (
         HEADER + "## a [?]{b}\n@0 ^\n.b [?]{c}\n    1\n##! summary counts=1\n",

@@ -26,7 +26,8 @@ def loads(text: str) -> Any:
     head, *rest = text.split("\n")
     if head.split(" ")[:2] != ["GCF", "profile=generic"]:
         raise ValueError(head)
-    return _Reader(rest).root()
+    keyed_set = {"pack_root", "key"} <= {pair.split("=")[0] for pair in head.split(" ")[2:]}
+    return _Reader(rest, keyed_set).root()
 
 
 def scalar(token: str) -> Any:
@@ -67,11 +68,17 @@ def key(text: str) -> tuple[str, str]:
     return bare[0], text[bare.end() :]
 
 
-def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str]:
-    """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; and the rest of the text."""
+def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str, list[str]]:
+    """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; the rest of the text; and the
+    names after `@`.
+    """
     found: list[tuple[str, bool, Any]] = []
+    identities = []
     rest = text
     while rest[:1] in ("{", ","):
+        if rest[1] == "@":
+            identities.append(key(rest[2:])[0])
+            rest = rest[0] + rest[2:]
         quoted = rest[1] == '"'
         name, rest = key(rest[1:])
         constant: Any = MARKER
@@ -81,11 +88,12 @@ def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str]:
             constant, rest = scalar(value[0]), rest[1 + value.end() :]
         segments = name.split(">")
         found.append((name, quoted and len(segments) > 1 and all(segments), constant))
-    return found, rest[1:]
+    return found, rest[1:], identities
 
 
 class _Reader:
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], keyed_set: bool) -> None:
+        self.keyed_set = keyed_set
         kept = [line.removesuffix("\r") for line in lines]
         kept = [line for line in kept if line.strip(" \t") and not re.match(r"[ \t]*# ", line)]
         self.lines = [(len(line) - len(line.lstrip(" ")), line.lstrip(" ")) for line in kept]
@@ -127,7 +135,11 @@ class _Reader:
         rest = text[count.end() :]
         size = None if count[1] == "?" else int(count[1])
         if rest.startswith("{"):
-            declared, rest = fields(rest)
+            declared, rest, identities = fields(rest)
+            if rest.strip(" \t"):
+                assert not count[2]
+                return self.groups(size, depth, declared, identities, rest)
+            assert not identities or self.keyed_set
             if count[2]:
                 return self.keyed(size, depth, declared[1:])
             shared.setdefault(name, declared)
@@ -168,6 +180,45 @@ class _Reader:
             cells = split(ROW_ID.sub("", self.next(), count=1), "|")
             found.append(self.row(cells, depth, declared, memory))
         assert size in (None, len(found))
+        return found
+
+    def groups(
+        self, size: int | None, depth: int, declared: Any, identities: list[str], clause: str
+    ) -> list[Any]:
+        """Read the groups of a table; names with `>` are no paths."""
+        group, end = key(clause.strip(" \t").removeprefix("group=").lstrip(" \t"))
+        constant = {name: value for name, _, value in declared if value is not MARKER}
+        names = [name for name, _, _ in declared]
+        (identity,) = identities
+        assert not end
+        assert len(set(names)) == len(names)
+        assert {group, identity} <= set(names) - set(constant)
+        assert group != identity
+        cells = [name for name in names if name != group and name not in constant]
+        found: list[dict[str, Any]] = []
+        values, seen = [], []
+        while size is not None and len(found) < size:
+            indent, line = self.peek()
+            name, rest = key(line)
+            value, _, count = rest.rstrip(" \t").removeprefix("=").rpartition(" [")
+            assert indent == depth
+            assert name == group
+            assert value.strip(" \t")
+            assert re.fullmatch(r"[1-9][0-9]*\]", count)
+            assert len(found) + int(count[:-1]) <= size
+            self.next()
+            constant[group] = scalar(value)
+            values.append(identified(constant[group]))
+            for _ in range(int(count[:-1])):
+                indent, line = self.peek()
+                assert indent == depth
+                row = dict(zip(cells, map(scalar, split(self.next(), "|")), strict=True)) | constant
+                assert MARKER not in row.values()
+                seen.append(identified(row[identity]))
+                row = {name: row[name] for name in names}
+                found.append({name: cell for name, cell in row.items() if cell is not ABSENT})
+        assert len({*values}) == len(values)
+        assert len({*seen}) == len(seen)
         return found
 
     def keyed(self, size: int | None, depth: int, declared: Any) -> dict[str, Any]:
@@ -230,6 +281,15 @@ class _Reader:
             waiting.remove(target)
             names, cells = schemas[target], split(self.next(), "|")
             values[target] = dict(zip(names, map(scalar, cells), strict=True))
+
+
+def identified(found: Any) -> Any:
+    """A form of a scalar that equals another if the canonical texts do."""
+    assert found is not ABSENT
+    assert found is not MARKER
+    if isinstance(found, float) and found.is_integer() and abs(found) < 2**53:
+        found = int(found)
+    return type(found), found
 
 
 def joined(leaves: list[tuple[list[str], Any]]) -> Any:

@@ -155,11 +155,81 @@ def dumps(
     *,
     flatten: bool = True,
     constant_columns: bool = False,
+    group_values: bool = False,
     deviations: frozenset[str] = frozenset(),
 ) -> str:
     writer = _Writer(flatten, constant_columns, deviations)
     writer.root(rounded(found) if ROUNDS in deviations else found)
-    return "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
+    text = "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
+    return min([text, *grouped_texts(found)], key=size) if group_values else text
+
+
+def size(text: str) -> int:
+    return len(text.encode())
+
+
+def grouped_texts(found: Any) -> list[str]:
+    """The texts among which `group_values` chooses, in the order of their columns."""
+    if not isinstance(found, list) or len(found) < 2 or not has_columns(found):
+        return []
+    cells = [cell for row in found for cell in row.values()]
+    names = [name for name in union(found) if all(name in row for row in found)]
+    if any(">" in name for name in union(found)) or not all(map(is_scalar, cells)):
+        return []
+    identities = (
+        name
+        for name in names
+        if all(row[name] is not None for row in found)
+        and len({scalar(row[name]) for row in found}) == len(found)
+    )
+    identity = next(identities, None)
+    if identity is None:
+        return []
+    texts = [
+        dumps_grouped(found, identity, name)
+        for name in names
+        if name != identity and len({scalar(row[name]) for row in found}) >= 2
+    ]
+    return [text for text in texts if text is not None]
+
+
+def dumps_grouped(
+    rows: list[dict[str, Any]], identity: str, group: str, *, reorder: bool = False
+) -> str | None:
+    """Rows of scalars in groups; `None` if rows of a group are apart and may not be moved."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    order = []
+    for row in rows:
+        groups.setdefault(scalar(row[group]), []).append(row)
+        order.append(scalar(row[group]))
+    together = [text for text, members in groups.items() for _ in members]
+    if together != order and not reorder:
+        return None
+    names = union(rows)
+    constants = {
+        name
+        for name in names
+        if name not in (identity, group)
+        and len(rows) > 1
+        and all(name in row for row in rows)
+        and len({scalar(row[name]) for row in rows}) == 1
+    }
+    declared = [
+        ("@" if name == identity else "")
+        + key(name)
+        + (f"={constant_value(rows[0][name])}" if name in constants else "")
+        for name in names
+    ]
+    lines = [f"## [{len(rows)}]{{{','.join(declared)}}} group={key(group)}"]
+    cells = [name for name in names if name != group and name not in constants]
+    for text, members in groups.items():
+        lines.append(f"{key(group)}={text} [{len(members)}]")
+        lines += ["|".join(scalar(row.get(name, ABSENT)) for name in cells) for row in members]
+    return "".join(line + "\n" for line in ["GCF profile=generic", *lines])
+
+
+def constant_value(found: Any) -> str:
+    return quoted(found) if isinstance(found, str) and "}" in found else scalar(found)
 
 
 class _Writer:
@@ -230,9 +300,7 @@ class _Writer:
             if name in forms:
                 declared += map(quoted, paths(name, forms[name]))
             elif name in constant:
-                text = rows[0][name]
-                braces = isinstance(text, str) and "}" in text
-                declared.append(f"{key(name)}={quoted(text) if braces else scalar(text)}")
+                declared.append(f"{key(name)}={constant_value(rows[0][name])}")
             else:
                 declared.append(key(name))
         self.lines.append(f"{lead}{{{','.join(declared)}}}")

@@ -12,6 +12,7 @@ from compactwire.gcf import GcfError
 HARD_TEXTS = [
     *("", "-", "~", "^", "true", "null", "1", "-1.5e3", "01", "+1", "1_0", ".5", "NaN", "1.٥"),
     *("^{a}", "^{a", "a|b", "a,b", "x[1]: y", "[a]", '"', "\\", "\n", "\t\x01", " s", "s ", "a\r"),
+    *("[][1]: a", "[a] [b] : c", "]:[", "[]]:", "x [3]"),
     *("#x", "# c", "##!", "@0 x", ".a", "=", "a:b", "{}", "b}", "x" * 40),
     *("\x85", "\u2028", "\xa0", "\ufeff", "é", "e\u0301", "|\u0301", "日本", "🚀"),
 ]
@@ -64,6 +65,37 @@ def _column(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[st.SearchStrateg
     )
     flat_arrays = alike.map(lambda kind: st.lists(kind, min_size=1, max_size=3))
     return st.sampled_from([scalars, inner]) | alike | nested | flat_arrays
+
+
+@st.composite
+def groupable(draw: st.DrawFn) -> tuple[list[dict[str, Any]], str, str]:
+    """Rows of scalars, the name of their identity, and the name of a column that all rows have."""
+    columns = draw(st.lists(names, min_size=2, max_size=5, unique=True))
+    key, group = draw(st.permutations(columns))[:2]
+    identities = scalars.filter(lambda value: value is not None)
+    keys = draw(st.lists(identities, min_size=1, max_size=8, unique_by=canonical))
+    few = draw(st.lists(scalars, min_size=1, max_size=3))
+    groups = draw(st.lists(st.sampled_from(few), min_size=len(keys), max_size=len(keys)))
+    if draw(st.booleans()):
+        groups.sort(key=canonical)
+    kinds = {name: draw(st.sampled_from([scalars, st.just(draw(scalars))])) for name in columns}
+    rows = []
+    for identity, value in zip(keys, groups, strict=True):
+        row = {}
+        for name, kind in kinds.items():
+            if name in (key, group):
+                row[name] = identity if name == key else value
+            elif draw(st.integers(0, 9)):
+                row[name] = draw(kind)
+        rows.append(row)
+    return rows, key, group
+
+
+def canonical(value: Any) -> str:
+    """A text that two scalars share if GCF writes them alike."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    return f"{type(value)} {value!r}"
 
 
 values = st.recursive(

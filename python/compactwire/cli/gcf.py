@@ -39,6 +39,12 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="write a value that all rows share once (some readers of GCF 3.6 reject it)",
     )
+    encode.add_argument(
+        "--group-values",
+        action="store_true",
+        help="write rows in groups with the same value of one column if that is shorter "
+        "(some readers of GCF 3.6 reject it)",
+    )
     add_output(encode)
     about = "convert GCF to JSON without white space"
     decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
@@ -57,7 +63,10 @@ def _json(path: str) -> bytes:
 
 def _encode(args: argparse.Namespace) -> int:
     text = gcf.from_json(
-        _json(args.file), flatten=not args.no_flatten, constant_columns=args.constant_columns
+        _json(args.file),
+        flatten=not args.no_flatten,
+        constant_columns=args.constant_columns,
+        group_values=args.group_values,
     )
     return write(text, args.output)
 

@@ -5,6 +5,7 @@
 
 use super::columns::TableColumns;
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
+use super::groups::read::{CLAUSE, GroupedColumns};
 use super::row::TableState;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
@@ -24,6 +25,8 @@ pub(crate) enum ArrayHead<N> {
     Table { count: Count, table: SharedColumns<N> },
     /// `[2:]{key,a}`: a keyed table.
     Keyed { count: Count, table: SharedColumns<N> },
+    /// `[2]{@a,b} group=b`: a grouped table.
+    Grouped { count: Count, columns: GroupedColumns<N> },
     /// `[2]`: an expanded array, or a table whose columns an earlier row has declared.
     CountOnly { count: Count },
 }
@@ -42,6 +45,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         match self.head(at, end)? {
             ArrayHead::List { count, start } => self.list(count, start, end)?,
             ArrayHead::Keyed { count, table } => self.keyed_rows(count, &table, depth)?,
+            ArrayHead::Grouped { count, columns } => self.grouped_rows(count, &columns, depth)?,
             ArrayHead::CountOnly { count } => self.counted_body(count, depth, declared)?,
             ArrayHead::Table { count, table } => {
                 self.rows(count, &table, depth)?;
@@ -79,15 +83,19 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let (mut fields, after) = read_fields(self.text, at, end)?;
         let rest = skip_blanks(&self.text.as_bytes()[..end], after);
         if rest < end {
-            let grouped = self.text[rest..end].starts_with("group=");
-            let (code, message) = if grouped {
-                (Code::UnsupportedExtension, "group= is a draft extension and not supported")
-            } else {
-                (Code::TrailingCharacters, "unexpected characters after the field declaration")
-            };
-            return Err(Fault::new(code, rest, message).into());
+            if self.text[rest..end].starts_with(CLAUSE) {
+                return self.grouped_head(count, fields, rest, end);
+            }
+            let message = "unexpected characters after the field declaration";
+            return Err(Fault::new(Code::TrailingCharacters, rest, message).into());
         }
-        if fields.iter().filter(|field| field.identity).count() > 1 {
+        let mut identities = fields.iter().filter(|field| field.identity);
+        if let Some(identity) = identities.next().filter(|_| !self.keyed_set) {
+            let message = "@ marks the identity only in a keyed set, whose header has pack_root \
+                           and key, and in a grouped table; quote a name that begins with @";
+            return Err(Fault::new(Code::InvalidFieldDeclaration, identity.at, message).into());
+        }
+        if identities.next().is_some() {
             let message = "only one field can be the identity, @";
             return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
         }

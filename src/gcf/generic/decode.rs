@@ -119,6 +119,8 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub cells: Vec<Token<'t>>,
     /// What the previous line ended.
     pub preceding: Preceding,
+    /// Whether the text is a keyed set, whose declaration marks the identity with `@`.
+    pub keyed_set: bool,
 }
 
 /// What ended just before the next line; it decides the error code of an unexpected line.
@@ -172,6 +174,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             deferred: Vec::new(),
             cells: Vec::new(),
             preceding: Preceding::Nothing,
+            keyed_set: false,
         }
     }
 
@@ -205,6 +208,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     pub(crate) fn begin(&mut self) -> DecodeResult<S, Root> {
         let header = Header::read(&mut self.lines)?;
         check_generic(&header)?;
+        self.keyed_set = header.get("pack_root").is_some() && header.get("key").is_some();
         self.advance()?;
         Ok(match self.lines.peek().filter(|line| line.indent == 0) {
             Some(line) if self.starts(line, "=") => Root::Scalar(line),

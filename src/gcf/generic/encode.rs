@@ -3,6 +3,7 @@
 //! The text depends only on the value and the options, and is byte for byte the same as that of any
 //! other canonical encoder. GCF 3.6 sections 5 to 7.
 
+use super::groups::write::write_shorter;
 use super::table::{self, ColumnClass, Table, TableOptions, rows};
 use super::tree::{Array, ArrayKind, Builder, Key, KeyId, Node, Object, Tree};
 use crate::gcf::error::{Code, Error, Fault};
@@ -21,13 +22,22 @@ pub struct EncodeOptions {
     /// Whether a value that all rows share is written once, in the declaration. This syntax is
     /// newer than GCF 3.6, so not all readers support it.
     pub constant_columns: bool,
+    /// Whether the rows of the root are grouped by the values of a column, if that makes the text
+    /// shorter and keeps the order of the rows. This syntax, too, is newer than GCF 3.6. A grouped table
+    /// also has constant columns.
+    pub group_values: bool,
     /// Limits for the value.
     pub limits: Limits,
 }
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { flatten: true, constant_columns: false, limits: Limits::default() }
+        Self {
+            flatten: true,
+            constant_columns: false,
+            group_values: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -86,16 +96,29 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
     Fault { code, message, at }.locate(text)
 }
 
+/// The first line of every text.
+pub(super) const HEADER: &str = "GCF profile=generic\n";
+
 /// Encodes a tree.
 pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
     let mut writer = Writer { tree, options, out: String::with_capacity(1024) };
-    writer.out.push_str("GCF profile=generic\n");
+    writer.out.push_str(HEADER);
     writer.root();
-    writer.out
+    let text = writer.out;
+    let grouped = options.group_values.then(|| write_shorter(tree, text.len())).flatten();
+    grouped.unwrap_or(text)
+}
+
+/// Appends the value of a constant column. It is followed by `,` or `}`.
+pub(super) fn write_constant(value: Node<'_>, out: &mut String) {
+    match value {
+        Node::String(text) if text.contains('}') => write_quoted(text, out),
+        scalar => scalar.write(out),
+    }
 }
 
 /// Appends a key, in quotes unless it is a bare key.
-fn write_tree_key(key: Key<'_>, out: &mut String) {
+pub(super) fn write_tree_key(key: Key<'_>, out: &mut String) {
     if key.bare {
         push_short(key.text, out);
     } else {
@@ -347,11 +370,9 @@ impl<'t, 'a> Writer<'t, 'a> {
 
     fn constant(&mut self, table: &Table, nodes: &[Node<'a>], column: usize) {
         let first = rows(nodes).next().and_then(|row| table.cell(self.tree, (0, row), column));
-        self.out.push('=');
-        match first {
-            Some(Node::String(text)) if text.contains('}') => write_quoted(text, &mut self.out),
-            Some(scalar) => scalar.write(&mut self.out),
-            None => {}
+        if let Some(value) = first {
+            self.out.push('=');
+            write_constant(value, &mut self.out);
         }
     }
 

@@ -4,15 +4,19 @@
 //!
 //! Decoding: `decode` reads headers, objects and lists, `array` the heads and bodies of arrays and keyed
 //! tables, `row` the rows with their attachments, by the `columns` of their table.
+//!
+//! `groups` reads and writes grouped tables, which published writers emit beyond GCF 3.6.
 
 pub(crate) mod array;
 pub(crate) mod columns;
 pub(crate) mod decode;
 pub(crate) mod encode;
+pub(crate) mod groups;
 pub(crate) mod row;
 pub(crate) mod table;
 pub(crate) mod tree;
 
 pub use decode::{ReadError, decode, read, to_json, utf8};
 pub use encode::{EncodeOptions, encode, from_json, write};
+pub use groups::write::{Grouping, encode_grouped, write_grouped};
 pub use tree::{Builder, KeyId, Node, ShapeId, Tree, out_of_range_message};

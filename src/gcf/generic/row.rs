@@ -148,7 +148,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// Parses the cells of a row; returns whether one of them holds an attachment marker.
-    fn split_cells(&mut self, line: Line, start: usize) -> DecodeResult<S, bool> {
+    pub(super) fn split_cells(&mut self, line: Line, start: usize) -> DecodeResult<S, bool> {
         let mut marked = false;
         let mut at = start;
         loop {
@@ -511,7 +511,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 }
 
 /// Emits a token that is known to be a scalar.
-fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
+pub(super) fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
     match token {
         Token::String(text) => sink.string(text),
         Token::Int(value) => sink.int(*value),

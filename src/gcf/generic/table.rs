@@ -113,12 +113,16 @@ pub(crate) fn scalar_columns<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Opti
     rows.all(|row| row.flat && row.shape == first.shape).then(|| tree.shape(first.shape))
 }
 
+/// A table whose columns are all plain, whatever their names are. The rows must hold scalars only.
+pub(crate) fn of_scalars(tree: &Tree<'_>, nodes: &[Node<'_>]) -> Table {
+    let (keys, positions) = union(tree, nodes);
+    let plain = |key| Column { key, class: ColumnClass::Plain, shared_schema: false };
+    Table { columns: keys.into_iter().map(plain).collect(), flat: true, positions }
+}
+
 /// Plans the table of these rows. There must be at least one.
 pub(crate) fn plan(tree: &Tree<'_>, nodes: &[Node<'_>], options: TableOptions) -> Table {
-    let (keys, positions) = union(tree, nodes);
-    let plain = Column { key: 0, class: ColumnClass::Plain, shared_schema: false };
-    let columns = keys.iter().map(|&key| Column { key, ..plain }).collect();
-    let mut table = Table { columns, flat: false, positions };
+    let mut table = of_scalars(tree, nodes);
     table.flat = rows(nodes).all(|row| row.flat && tree.is_plain(row.shape));
     if !table.flat {
         for i in 0..table.columns.len() {
@@ -341,7 +345,12 @@ fn find_constants(tree: &Tree<'_>, nodes: &[Node<'_>], table: &mut Table) {
     }
 }
 
-fn is_constant(tree: &Tree<'_>, nodes: &[Node<'_>], table: &Table, column: usize) -> bool {
+pub(crate) fn is_constant(
+    tree: &Tree<'_>,
+    nodes: &[Node<'_>],
+    table: &Table,
+    column: usize,
+) -> bool {
     let mut cells = rows(nodes).enumerate().map(|row| table.cell(tree, row, column));
     let Some(Some(first)) = cells.next() else { return false };
     first.is_scalar() && cells.all(|cell| cell.is_some_and(|cell| same_scalar(first, cell)))

@@ -470,7 +470,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Appends a member's key to a path.
-fn push_path_key(key: &str, path: &mut String) {
+pub(crate) fn push_path_key(key: &str, path: &mut String) {
     if string::is_bare_key(key) && key.len() <= 40 {
         path.push('.');
         path.push_str(key);

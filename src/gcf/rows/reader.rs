@@ -20,6 +20,7 @@ use crate::gcf::generic::decode::{
     DUPLICATE_MEMBER, DecodeResult, Decoder, Failure, MemberForm, Preceding, ReadError, Root,
     SharedColumns, emit,
 };
+use crate::gcf::generic::groups::read::{Group, GroupState, GroupedColumns, Identity};
 use crate::gcf::generic::row::TableState;
 use crate::gcf::limits::Limits;
 use crate::gcf::syntax::declaration::Count;
@@ -73,6 +74,8 @@ pub struct RowReader<N> {
     /// See [`Decoder::deferred`].
     deferred: Vec<(usize, u64)>,
     preceding: Preceding,
+    /// See [`Decoder::keyed_set`].
+    keyed_set: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,6 +108,11 @@ enum Container<N> {
         /// The member keys so far, if it is a keyed table.
         names: Option<NameIndex<'static>>,
     },
+    Grouped {
+        items: ItemCount,
+        columns: GroupedColumns<N>,
+        state: GroupState,
+    },
     Array(ItemCount),
 }
 
@@ -126,6 +134,10 @@ enum Step<N> {
     MemberOpened { frame: Frame<N>, name: String },
     /// A complete value, with its key if it is a member.
     Value { event: Event, name: Option<String> },
+    /// The line above the rows of a group.
+    GroupOpened(Group),
+    /// A row of a group.
+    GroupedRow { event: Event, identity: Identity },
     /// The innermost container has ended.
     Closed,
     /// The text has ended.
@@ -145,6 +157,7 @@ impl<N> RowReader<N> {
             frames: Vec::new(),
             deferred: Vec::new(),
             preceding: Preceding::Nothing,
+            keyed_set: false,
         }
     }
 
@@ -231,6 +244,7 @@ impl<N> RowReader<N> {
             progress.position = decoder.lines.position();
         }
         decoder.preceding = self.preceding;
+        decoder.keyed_set = self.keyed_set;
         loop {
             decoder.depth = self.frames.len();
             let deferred = decoder.deferred.len();
@@ -254,6 +268,7 @@ impl<N> RowReader<N> {
             })??;
             progress.position = decoder.lines.position();
             self.preceding = decoder.preceding;
+            self.keyed_set = decoder.keyed_set;
             if self.stage == Stage::Done {
                 return Ok(Status::Finished);
             }
@@ -306,6 +321,18 @@ impl<N> RowReader<N> {
                 };
                 Ok(Step::Value { event, name })
             }
+            Container::Grouped { items, columns, state } => {
+                let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
+                    return Ok(Step::Closed);
+                };
+                if state.needs_group() {
+                    let (count, found) = (items.count, items.found);
+                    let group = decoder.group_line(line, columns, state, count, found)?;
+                    return Ok(Step::GroupOpened(group));
+                }
+                let identity = decoder.grouped_row(line, columns, state)?;
+                Ok(Step::GroupedRow { event: Event::row(is_target), identity })
+            }
             Container::Array(items) => {
                 let Some((line, value)) = decoder.next_element(items.count, items.found, *depth)?
                 else {
@@ -351,6 +378,18 @@ impl<N> RowReader<N> {
                 }
                 emit!(handler(decoder.sink, event));
             }
+            Step::GroupOpened(group) => {
+                if let Some((_, state)) = self.grouped() {
+                    state.open(group);
+                }
+            }
+            Step::GroupedRow { event, identity } => {
+                if let Some((items, state)) = self.grouped() {
+                    items.found += 1;
+                    state.add_row(identity);
+                }
+                emit!(handler(decoder.sink, event));
+            }
             Step::Closed => {
                 let mut closed = self.frames.pop();
                 if let Some(items) = closed.as_mut().and_then(|frame| frame.container.items()) {
@@ -372,6 +411,14 @@ impl<N> RowReader<N> {
             container
         {
             names.add(name.into());
+        }
+    }
+
+    /// The innermost container, if it is a grouped table.
+    fn grouped(&mut self) -> Option<(&mut ItemCount, &mut GroupState)> {
+        match &mut self.frames.last_mut()?.container {
+            Container::Grouped { items, state, .. } => Some((items, state)),
+            _ => None,
         }
     }
 
@@ -565,7 +612,9 @@ impl<N> Container<N> {
     fn items(&mut self) -> Option<&mut ItemCount> {
         match self {
             Self::Object(_) => None,
-            Self::Table { items, .. } | Self::Array(items) => Some(items),
+            Self::Table { items, .. } | Self::Grouped { items, .. } | Self::Array(items) => {
+                Some(items)
+            }
         }
     }
 
@@ -581,6 +630,10 @@ impl<N> Container<N> {
             ArrayHead::CountOnly { count } => return Ok(Self::Array(ItemCount::new(count))),
             ArrayHead::Table { count, table } => (count, table, None),
             ArrayHead::Keyed { count, table } => (count, table, Some(NameIndex::new())),
+            ArrayHead::Grouped { count, columns } => {
+                let (items, state) = (ItemCount::new(count), GroupState::new());
+                return Ok(Self::Grouped { items, columns, state });
+            }
         };
         Ok(Self::Table { items: ItemCount::new(count), table, state: TableState::new(), names })
     }

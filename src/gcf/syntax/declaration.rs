@@ -1,6 +1,6 @@
 //! Declarations: the count in brackets and the fields in braces, `[3]{id,"a>b",region=eu}`.
 //!
-//! GCF 3.6 sections 6 and 7, and constant columns from later drafts.
+//! GCF 3.6 sections 6 and 7, and constant columns, which later writers emit.
 
 use super::scalar::{self, Token, skip_blanks};
 use super::string;
@@ -54,7 +54,7 @@ pub(crate) struct Field<'t> {
     pub name: Cow<'t, str>,
     /// Whether the name is quoted; only a quoted name can be a path.
     pub quoted: bool,
-    /// Whether it is written `@id`: the identity field of a keyed set.
+    /// Whether it is written `@id`: the identity of a keyed set or grouped table.
     pub identity: bool,
     /// The value of a constant column; rows have no cell for it.
     pub constant: Option<Token<'t>>,
@@ -104,7 +104,7 @@ fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
     let quoted = bytes[start] == b'"';
     let (constant, after) = match bytes.get(after_name) {
         Some(b'=') => {
-            let (token, after) = read_constant(text, after_name + 1, end)?;
+            let (token, after) = read_constant_column(text, after_name + 1, end)?;
             (Some(token), after)
         }
         _ => (None, after_name),
@@ -112,7 +112,8 @@ fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
     Ok((Field { name, quoted, identity, constant, at }, after))
 }
 
-fn read_constant(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> {
+/// Reads the value of a constant column; returns it and the offset of the delimiter after it.
+fn read_constant_column(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let start = skip_blanks(bytes, at);
     let stop = if bytes.get(start) == Some(&b'"') {
@@ -120,16 +121,21 @@ fn read_constant(text: &str, at: usize, end: usize) -> Read<(Token<'_>, usize)> 
     } else {
         memchr2(b',', b'}', &bytes[start..]).map_or(end, |found| start + found)
     };
-    let empty = start == stop;
-    match scalar::read(text, start, stop, b'\n')?.0 {
-        Token::Missing | Token::Marker | Token::InlineSchema(_) => {
-            fault(Code::InvalidConstValue, at, "the value of a constant column must be a scalar")
-        }
-        _ if empty => {
-            fault(Code::InvalidConstValue, at, "missing value of a constant column after =")
-        }
-        token => Ok((token, stop)),
+    Ok((read_constant(text, start, stop)?, stop))
+}
+
+/// Reads the scalar from `start` to `end`, which several rows share.
+pub(crate) fn read_constant(text: &str, start: usize, end: usize) -> Read<Token<'_>> {
+    let start = skip_blanks(&text.as_bytes()[..end], start);
+    if start == end {
+        return fault(Code::InvalidConstValue, start, "missing value after =");
     }
+    match scalar::read(text, start, end, b'\n') {
+        Ok((Token::Missing | Token::Marker | Token::InlineSchema(_), _)) => {}
+        Err(fault) if fault.code == Code::InvalidAttachmentMarker => {}
+        read => return read.map(|(token, _)| token),
+    }
+    fault(Code::InvalidConstValue, start, "a value that several rows share must be a scalar")
 }
 
 #[cfg(test)]

@@ -1,0 +1,294 @@
+//! Reads grouped tables: the clause after the declaration, group lines and rows.
+//!
+//! Every line is parsed once, as a group line or as a row: the count of the group alone decides which. What a
+//! line adds to the [`GroupState`] is returned to the caller, because the row reader parses a line again if
+//! its buffer ends there.
+
+use super::ScalarKey;
+use crate::excerpt::excerpt;
+use crate::gcf::error::{Code, Fault};
+use crate::gcf::generic::array::ArrayHead;
+use crate::gcf::generic::decode::{DecodeResult, Decoder, Failure, Preceding, emit};
+use crate::gcf::generic::row::emit_scalar;
+use crate::gcf::syntax::declaration::{Count, Field, read_constant, read_count};
+use crate::gcf::syntax::line::{Line, is_blank};
+use crate::gcf::syntax::name_index::NameIndex;
+use crate::gcf::syntax::scalar::{Token, skip_blanks};
+use crate::gcf::syntax::string;
+use crate::walk::Columns;
+use hashbrown::HashSet;
+
+/// The first word of the clause.
+pub(crate) const CLAUSE: &str = "group=";
+
+/// The columns of a grouped table. `N` is a key prepared by the sink.
+pub(crate) struct GroupedColumns<N> {
+    /// The members of a row in their order.
+    members: Vec<(N, Source)>,
+    /// The number of cells of a row.
+    width: usize,
+    /// The cell of the identity.
+    identity: usize,
+    /// The name of the group column.
+    name: String,
+}
+
+/// Where the value of a member comes from.
+enum Source {
+    Cell(usize),
+    Constant(Token<'static>),
+    /// The group line.
+    Group,
+}
+
+/// The open group, and what must not occur twice in the table.
+pub(crate) struct GroupState {
+    value: Token<'static>,
+    /// The number of rows that the open group still needs. If it is 0, a group line follows.
+    left: u64,
+    groups: HashSet<ScalarKey<Box<str>>>,
+    identities: HashSet<ScalarKey<Box<str>>>,
+}
+
+/// A parsed group line.
+pub(crate) struct Group {
+    value: Token<'static>,
+    key: ScalarKey<Box<str>>,
+    count: u64,
+}
+
+/// The identity of a parsed row.
+pub(crate) struct Identity(ScalarKey<Box<str>>);
+
+impl GroupState {
+    pub(crate) fn new() -> Self {
+        Self { value: Token::Null, left: 0, groups: HashSet::new(), identities: HashSet::new() }
+    }
+
+    /// Whether the next line is a group line, not a row.
+    pub(crate) fn needs_group(&self) -> bool {
+        self.left == 0
+    }
+
+    pub(crate) fn open(&mut self, group: Group) {
+        self.value = group.value;
+        self.left = group.count;
+        self.groups.insert(group.key);
+    }
+
+    pub(crate) fn add_row(&mut self, identity: Identity) {
+        self.left -= 1;
+        self.identities.insert(identity.0);
+    }
+}
+
+impl<'t, S: Columns> Decoder<'t, '_, S> {
+    /// Parses the clause `group=name` at `at`, which follows the declaration of these fields.
+    pub(in crate::gcf::generic) fn grouped_head(
+        &mut self,
+        count: Count,
+        fields: Vec<Field<'t>>,
+        at: usize,
+        end: usize,
+    ) -> DecodeResult<S, ArrayHead<S::Name>> {
+        let invalid = |at, message: &str| -> Failure<S::Error> {
+            Fault::new(Code::InvalidGroupHeader, at, message).into()
+        };
+        if count.keyed {
+            return Err(invalid(at, "a keyed table cannot be grouped"));
+        }
+        if count.value.is_none() {
+            let message = "the count of a grouped table cannot be deferred";
+            return Err(Fault::new(Code::InvalidCount, count.at, message).into());
+        }
+        let bytes = &self.text.as_bytes()[..end];
+        let start = skip_blanks(bytes, at + CLAUSE.len());
+        let name = match string::read_key(self.text, start, end)? {
+            Some((name, after)) if skip_blanks(bytes, after) == end => name,
+            _ => return Err(invalid(start, "expected the name of one column after group=")),
+        };
+        let mut marked = fields.iter().filter(|field| field.identity);
+        match (marked.next(), marked.next()) {
+            (Some(identity), None) if identity.constant.is_none() => {}
+            _ => {
+                let message = "exactly one column must be the identity, @, and not constant";
+                return Err(invalid(at, message));
+            }
+        }
+        match fields.iter().find(|field| field.name == name) {
+            Some(group) if !group.identity && group.constant.is_none() => {}
+            _ => {
+                let message = "group= must name a declared column that is neither the identity \
+                               nor constant";
+                return Err(invalid(start, message));
+            }
+        }
+        let columns = self.grouped_columns(fields, &name)?;
+        Ok(ArrayHead::Grouped { count, columns })
+    }
+
+    fn grouped_columns(
+        &mut self,
+        fields: Vec<Field<'t>>,
+        group: &str,
+    ) -> DecodeResult<S, GroupedColumns<S::Name>> {
+        let mut members = Vec::with_capacity(fields.len());
+        let (mut width, mut identity) = (0, 0);
+        let mut names = NameIndex::new();
+        for field in fields {
+            let key = emit!(self.sink.name(&field.name));
+            let source = match field.constant {
+                Some(token) => Source::Constant(token.into_owned()),
+                None if field.name == group => Source::Group,
+                None => {
+                    if field.identity {
+                        identity = width;
+                    }
+                    width += 1;
+                    Source::Cell(width - 1)
+                }
+            };
+            members.push((key, source));
+            if !names.add(field.name.clone()) {
+                let message = format!("duplicate field {}", excerpt(&field.name));
+                return Err(Fault::new(Code::DuplicateFieldName, field.at, message).into());
+            }
+        }
+        Ok(GroupedColumns { members, width, identity, name: group.to_owned() })
+    }
+
+    /// Reads the groups of a table whose lines are indented by `depth`.
+    pub(in crate::gcf::generic) fn grouped_rows(
+        &mut self,
+        count: Count,
+        columns: &GroupedColumns<S::Name>,
+        depth: usize,
+    ) -> DecodeResult<S> {
+        self.enter(count.at)?;
+        emit!(self.sink.begin_array());
+        let mut found = 0;
+        let mut state = GroupState::new();
+        while let Some(line) = self.next_row(count, found, depth)? {
+            if state.needs_group() {
+                let group = self.group_line(line, columns, &state, count, found)?;
+                state.open(group);
+            } else {
+                let identity = self.grouped_row(line, columns, &state)?;
+                state.add_row(identity);
+                found += 1;
+            }
+        }
+        emit!(self.sink.end_array());
+        self.leave();
+        self.check_count(count, None, found)?;
+        self.preceding = Preceding::CountedBody;
+        Ok(())
+    }
+
+    /// Parses the line above a group. The table declares `count` rows; `found` are already read.
+    pub(crate) fn group_line(
+        &mut self,
+        line: Line,
+        columns: &GroupedColumns<S::Name>,
+        state: &GroupState,
+        count: Count,
+        found: u64,
+    ) -> DecodeResult<S, Group> {
+        let Some((value, declared)) = self.split_group_line(line, &columns.name)? else {
+            let name = excerpt(&columns.name);
+            let message = format!("expected a group of {name}, name=value [count]");
+            return self.fail(Code::InvalidGroupHeader, line, &message);
+        };
+        let Some(rows @ 1..) = declared.value.filter(|_| !declared.keyed) else {
+            let message = "the count of a group must be a number from 1 on";
+            return self.fail(Code::InvalidCount, line, message);
+        };
+        let Some(key) = ScalarKey::of_token(&value).filter(|key| !state.groups.contains(key))
+        else {
+            return self.fail(Code::DuplicateGroup, line, "two groups have the same value");
+        };
+        let left = count.value.unwrap_or(0).saturating_sub(found);
+        if rows > left {
+            let message = format!("the table has {left} rows left, the group declares {rows}");
+            return self.fail(Code::CountMismatch, line, &message);
+        }
+        self.advance()?;
+        Ok(Group { value: value.into_owned(), key, count: rows })
+    }
+
+    /// Parses `name=value [count]`; `None` if the line has another form or another name. The count begins
+    /// at the last ` [`, because the value may contain that text, too.
+    fn split_group_line(
+        &self,
+        line: Line,
+        name: &str,
+    ) -> DecodeResult<S, Option<(Token<'t>, Count)>> {
+        let bytes = self.text.as_bytes();
+        let mut end = line.end;
+        while end > line.start && is_blank(bytes[end - 1]) {
+            end -= 1;
+        }
+        let value = match string::read_key(self.text, line.start, end) {
+            Ok(Some((found, after))) if found == name && bytes[..end].get(after) == Some(&b'=') => {
+                after + 1
+            }
+            _ => return Ok(None),
+        };
+        let rest = &self.text[value..end];
+        let Some(length) = rest.rfind(" [").filter(|_| rest.ends_with(']')) else {
+            return Ok(None);
+        };
+        let (count, after) = read_count(self.text, value + length + 1, end)?;
+        if after < end {
+            return Ok(None);
+        }
+        Ok(Some((read_constant(self.text, value, value + length)?, count)))
+    }
+
+    /// Reads a row of the open group.
+    pub(crate) fn grouped_row(
+        &mut self,
+        line: Line,
+        columns: &GroupedColumns<S::Name>,
+        state: &GroupState,
+    ) -> DecodeResult<S, Identity> {
+        let base = self.cells.len();
+        let marked = match self.split_cells(line, line.start) {
+            Err(Failure::Fault(fault)) if fault.code == Code::InvalidAttachmentMarker => true,
+            split => split?,
+        };
+        if marked {
+            let message = "a row of a grouped table cannot have attachments";
+            return self.fail(Code::InvalidGroupHeader, line, message);
+        }
+        let found = self.cells.len() - base;
+        if found != columns.width {
+            let message = format!("expected {} cells, found {found}", columns.width);
+            return self.fail(Code::RowWidthMismatch, line, &message);
+        }
+        let Some(identity) = ScalarKey::of_token(&self.cells[base + columns.identity]) else {
+            return self.fail(Code::InvalidGroupHeader, line, "a row must have its identity");
+        };
+        if state.identities.contains(&identity) {
+            return self.fail(Code::DuplicateKey, line, "two rows have the same identity");
+        }
+        self.advance()?;
+        self.enter(line.start)?;
+        emit!(self.sink.begin_object());
+        for (key, source) in &columns.members {
+            let token = match source {
+                Source::Cell(cell) => &self.cells[base + cell],
+                Source::Constant(token) => token,
+                Source::Group => &state.value,
+            };
+            if *token != Token::Missing {
+                emit!(self.sink.known_key(key));
+                emit_scalar(self.sink, token).map_err(Failure::Sink)?;
+            }
+        }
+        emit!(self.sink.end_object());
+        self.leave();
+        self.cells.truncate(base);
+        Ok(Identity(identity))
+    }
+}

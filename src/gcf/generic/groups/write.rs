@@ -1,0 +1,371 @@
+//! Writes grouped tables: as the caller asks, or by the column that makes the text shortest.
+//!
+//! Published writers bring the rows of a group together and write null for a missing value of the group
+//! column. Here both need consent or are an error, because decoding the text would not return the rows.
+
+use super::ScalarKey;
+use crate::excerpt::excerpt;
+use crate::gcf::error::{Code, Error, Place};
+use crate::gcf::generic::encode::{HEADER, write_constant, write_tree_key};
+use crate::gcf::generic::table::{self, Table};
+use crate::gcf::generic::tree::{ArrayKind, Builder, Node, Object, Tree, push_path_key};
+use crate::gcf::limits::Limits;
+use crate::value::Value;
+use bumpalo::Bump;
+use hashbrown::{HashMap, HashSet};
+use std::ops::Range;
+
+/// How rows are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grouping<'n> {
+    /// The name of the identity: every row has it, never null, and no two rows have the same.
+    pub key: &'n str,
+    /// The name of the group column: every row has it.
+    pub group: &'n str,
+    /// Whether rows of one group that are apart are brought together, which changes the order of the rows.
+    pub reorder: bool,
+}
+
+/// Encodes an array of objects of scalars as a grouped table, byte for byte as published writers do. Other
+/// readers of GCF 3.6 may not read it.
+///
+/// # Errors
+/// As [`encode`](crate::gcf::encode); `invalid_grouping`, with the path of row and field, if the rows cannot
+/// be grouped so that decoding returns them.
+pub fn encode_grouped(
+    value: &Value<'_>,
+    grouping: Grouping<'_>,
+    limits: Limits,
+) -> Result<String, Error> {
+    let bump = Bump::new();
+    let mut builder = Builder::new(&bump, limits);
+    value.emit(&mut builder)?;
+    write_grouped(&builder.finish(), grouping)
+}
+
+/// Encodes a tree as [`encode_grouped`] does.
+///
+/// # Errors
+/// `invalid_grouping`.
+pub fn write_grouped(tree: &Tree<'_>, grouping: Grouping<'_>) -> Result<String, Error> {
+    let rows = rows_of_scalars(tree)?;
+    let Grouping { key, group, reorder } = grouping;
+    if key == group {
+        let message = format!("{} cannot be both key and group", excerpt(key));
+        return Err(invalid(message, None, None));
+    }
+    let table = table::of_scalars(tree, rows.nodes);
+    let column = |name: &str| {
+        let found = table.columns.iter().position(|column| tree.key(column.key).text == name);
+        found.ok_or_else(|| invalid(format!("no row has a field {}", excerpt(name)), None, None))
+    };
+    let (key, group) = (column(key)?, column(group)?);
+    let source = GroupedRows::new(tree, rows, &table);
+    source.check_identity(key).map_err(|fault| source.error(fault, key))?;
+    let groups = source.groups(group).map_err(|fault| source.error(fault, group))?;
+    if let Some(row) = groups.first_apart.filter(|_| !reorder) {
+        let message = "rows of this group are apart; reorder the rows, or ask for it (reorder)";
+        return Err(source.error((row, message), group));
+    }
+    let constants = source.constants(|column| column != key && column != group);
+    Ok(source.write(Columns { identity: key, group, constants: &constants }, &groups))
+}
+
+/// The grouped text of a tree, if there is one with less than `limit` bytes in which all rows keep their
+/// order. The identity is the first column that can be one. Of several group columns the one is chosen whose
+/// text is shortest, or the first of those.
+pub(crate) fn write_shorter(tree: &Tree<'_>, limit: usize) -> Option<String> {
+    let rows = plain_rows(tree)?;
+    let table = table::of_scalars(tree, rows.nodes);
+    let source = GroupedRows::new(tree, rows, &table);
+    let columns = 0..table.columns.len();
+    let identity = columns.clone().find(|&column| source.check_identity(column).is_ok())?;
+    let constants = source.constants(|column| column != identity);
+    let sizes = source.sizes(&constants);
+    let mut best: Option<(usize, usize)> = None;
+    for group in columns.filter(|&column| column != identity && !constants[column]) {
+        let Ok(groups) = source.groups(group) else { continue };
+        if groups.first_apart.is_some() || groups.first_rows.len() < 2 {
+            continue;
+        }
+        let columns = Columns { identity, group, constants: &constants };
+        let size = source.size(columns, &groups, &sizes);
+        if best.is_none_or(|(least, _)| size < least) {
+            best = Some((size, group));
+        }
+    }
+    let (_, group) = best.filter(|&(size, _)| size < limit)?;
+    let groups = source.groups(group).ok()?;
+    Some(source.write(Columns { identity, group, constants: &constants }, &groups))
+}
+
+/// The rows of a table.
+#[derive(Clone, Copy)]
+struct Rows<'t, 'a> {
+    nodes: &'t [Node<'a>],
+}
+
+/// The rows of the root if all columns of it can be grouped without naming one.
+fn plain_rows<'t, 'a>(tree: &'t Tree<'a>) -> Option<Rows<'t, 'a>> {
+    let Node::Array(array) = tree.root else { return None };
+    let nodes = tree.elements(array);
+    let plain = array.kind == ArrayKind::Rows
+        && nodes.len() >= 2
+        && table::rows(nodes).all(|row| row.flat && tree.is_plain(row.shape));
+    plain.then_some(Rows { nodes })
+}
+
+/// Checks that the root is an array of objects of scalars.
+fn rows_of_scalars<'t, 'a>(tree: &'t Tree<'a>) -> Result<Rows<'t, 'a>, Error> {
+    let Node::Array(array) = tree.root else {
+        return Err(invalid("only an array of objects can be grouped".to_owned(), None, None));
+    };
+    let nodes = tree.elements(array);
+    for (index, node) in nodes.iter().enumerate() {
+        let Node::Object(row) = *node else {
+            let message = "each row must be an object".to_owned();
+            return Err(invalid(message, Some(index), None));
+        };
+        if !row.flat {
+            let fields = tree.shape(row.shape).iter().zip(tree.values(row));
+            let nested = fields.clone().find(|(_, value)| !value.is_scalar());
+            let name = nested.map(|(&key, _)| tree.key(key).text);
+            let message = "the value must be a scalar in a grouped table".to_owned();
+            return Err(invalid(message, Some(index), name));
+        }
+    }
+    if table::rows(nodes).all(|row| tree.values(row).is_empty()) {
+        let message = "at least one row with a field is needed for a grouped table".to_owned();
+        return Err(invalid(message, None, None));
+    }
+    Ok(Rows { nodes })
+}
+
+/// An error about a row and field, or about the whole value.
+#[cold]
+fn invalid(message: String, row: Option<usize>, field: Option<&str>) -> Error {
+    let mut path = "$".to_owned();
+    if let Some(row) = row {
+        path.extend(["[", itoa::Buffer::new().format(row), "]"]);
+    }
+    if let Some(field) = field {
+        push_path_key(field, &mut path);
+    }
+    Error { code: Code::InvalidGrouping, message, place: Place::Value(path) }
+}
+
+/// A row and what is wrong with it.
+type RowFault = (usize, &'static str);
+
+/// The columns that a grouped table does not write as ordinary cells.
+#[derive(Clone, Copy)]
+struct Columns<'c> {
+    identity: usize,
+    group: usize,
+    /// Whether each column is constant.
+    constants: &'c [bool],
+}
+
+impl Columns<'_> {
+    fn has_cell(&self, column: usize) -> bool {
+        column != self.group && !self.constants[column]
+    }
+}
+
+/// The groups of the rows, in the order of their first rows.
+struct Groups {
+    /// The first row of each group.
+    first_rows: Vec<usize>,
+    /// The rows, group by group.
+    order: Vec<usize>,
+    /// The rows of each group, as a range of `order`.
+    ranges: Vec<Range<usize>>,
+    /// The first row that does not follow a row of its group, although there is one before it.
+    first_apart: Option<usize>,
+}
+
+struct GroupedRows<'t, 'a> {
+    tree: &'t Tree<'a>,
+    nodes: &'t [Node<'a>],
+    rows: Vec<Object>,
+    table: &'t Table,
+}
+
+impl<'t, 'a> GroupedRows<'t, 'a> {
+    fn new(tree: &'t Tree<'a>, rows: Rows<'t, 'a>, table: &'t Table) -> Self {
+        let nodes = rows.nodes;
+        Self { tree, nodes, rows: table::rows(nodes).collect(), table }
+    }
+
+    #[cold]
+    fn error(&self, (row, message): RowFault, column: usize) -> Error {
+        let name = self.tree.key(self.table.columns[column].key).text;
+        invalid(message.to_owned(), Some(row), Some(name))
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Option<Node<'a>> {
+        self.table.cell(self.tree, (row, self.rows[row]), column)
+    }
+
+    fn key(&self, row: usize, column: usize) -> Option<ScalarKey<&'a str>> {
+        self.cell(row, column).and_then(ScalarKey::of_node)
+    }
+
+    /// Checks that every row has the column, that it is never null, and that no two values are equal.
+    fn check_identity(&self, column: usize) -> Result<(), RowFault> {
+        let mut seen = HashSet::new();
+        for row in 0..self.rows.len() {
+            match self.key(row, column) {
+                None => return Err((row, "the row does not have its key")),
+                Some(ScalarKey::Null) => return Err((row, "the key of the row is null")),
+                Some(key) if !seen.insert(key) => {
+                    return Err((row, "another row has the same key"));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Groups the rows by a column; an error if a row does not have it.
+    fn groups(&self, column: usize) -> Result<Groups, RowFault> {
+        let mut known = HashMap::new();
+        let mut first_rows = Vec::new();
+        let mut sizes: Vec<usize> = Vec::new();
+        let mut group_of = Vec::with_capacity(self.rows.len());
+        let mut first_apart = None;
+        for row in 0..self.rows.len() {
+            let Some(key) = self.key(row, column) else {
+                return Err((row, "the row does not have the group column"));
+            };
+            let group = *known.entry(key).or_insert(sizes.len());
+            if group == sizes.len() {
+                first_rows.push(row);
+                sizes.push(0);
+            } else if first_apart.is_none() && group_of.last() != Some(&group) {
+                first_apart = Some(row);
+            }
+            sizes[group] += 1;
+            group_of.push(group);
+        }
+        let mut end = 0;
+        let ranges: Vec<Range<usize>> = sizes
+            .iter()
+            .map(|size| {
+                end += size;
+                end - size..end
+            })
+            .collect();
+        let mut next: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+        let mut order = vec![0; self.rows.len()];
+        for (row, &group) in group_of.iter().enumerate() {
+            order[next[group]] = row;
+            next[group] += 1;
+        }
+        Ok(Groups { first_rows, order, ranges, first_apart })
+    }
+
+    /// Which of the columns that `may` be constant are so. A single row has none.
+    fn constants(&self, may: impl Fn(usize) -> bool) -> Vec<bool> {
+        let several = self.rows.len() >= 2;
+        let is_constant = |column| {
+            several && may(column) && table::is_constant(self.tree, self.nodes, self.table, column)
+        };
+        (0..self.table.columns.len()).map(is_constant).collect()
+    }
+
+    fn write(&self, columns: Columns<'_>, groups: &Groups) -> String {
+        let mut out = String::with_capacity(1024);
+        out.push_str(HEADER);
+        self.declaration(columns, &mut out);
+        for (range, &first) in groups.ranges.iter().zip(&groups.first_rows) {
+            self.group_line(columns.group, first, range.len(), &mut out);
+            for &row in &groups.order[range.clone()] {
+                self.row(row, columns, &mut out);
+            }
+        }
+        out
+    }
+
+    fn declaration(&self, columns: Columns<'_>, out: &mut String) {
+        out.push_str("## [");
+        out.push_str(itoa::Buffer::new().format(self.rows.len()));
+        out.push(']');
+        for (i, column) in self.table.columns.iter().enumerate() {
+            out.push(if i == 0 { '{' } else { ',' });
+            if i == columns.identity {
+                out.push('@');
+            }
+            write_tree_key(self.tree.key(column.key), out);
+            if let Some(value) = self.cell(0, i).filter(|_| columns.constants[i]) {
+                out.push('=');
+                write_constant(value, out);
+            }
+        }
+        out.push_str("} group=");
+        self.name(columns.group, out);
+        out.push('\n');
+    }
+
+    fn name(&self, column: usize, out: &mut String) {
+        write_tree_key(self.tree.key(self.table.columns[column].key), out);
+    }
+
+    fn group_line(&self, group: usize, row: usize, count: usize, out: &mut String) {
+        self.name(group, out);
+        out.push('=');
+        self.write_cell(row, group, out);
+        out.push_str(" [");
+        out.push_str(itoa::Buffer::new().format(count));
+        out.push_str("]\n");
+    }
+
+    fn row(&self, row: usize, columns: Columns<'_>, out: &mut String) {
+        let mut first = true;
+        for column in (0..self.table.columns.len()).filter(|&column| columns.has_cell(column)) {
+            if !first {
+                out.push('|');
+            }
+            first = false;
+            self.write_cell(row, column, out);
+        }
+        out.push('\n');
+    }
+
+    fn write_cell(&self, row: usize, column: usize, out: &mut String) {
+        match self.cell(row, column) {
+            Some(value) => value.write(out),
+            None => out.push('~'),
+        }
+    }
+
+    /// The number of bytes of all cells of each column that is not constant.
+    fn sizes(&self, constants: &[bool]) -> Vec<usize> {
+        let mut cell = String::new();
+        let mut size = |row, column| {
+            cell.clear();
+            self.write_cell(row, column, &mut cell);
+            cell.len()
+        };
+        (0..self.table.columns.len())
+            .map(|column| {
+                let rows = if constants[column] { 0 } else { self.rows.len() };
+                (0..rows).map(|row| size(row, column)).sum()
+            })
+            .collect()
+    }
+
+    /// The number of bytes that [`GroupedRows::write`] writes, where `sizes` are those of the columns.
+    fn size(&self, columns: Columns<'_>, groups: &Groups, sizes: &[usize]) -> usize {
+        let mut lines = String::new();
+        self.declaration(columns, &mut lines);
+        for (range, &first) in groups.ranges.iter().zip(&groups.first_rows) {
+            self.group_line(columns.group, first, range.len(), &mut lines);
+        }
+        let cells = (0..sizes.len()).filter(|&column| columns.has_cell(column));
+        let (count, bytes) =
+            cells.fold((0, 0), |(count, bytes), column| (count + 1, bytes + sizes[column]));
+        // Each cell has a delimiter or line feed after it.
+        HEADER.len() + lines.len() + bytes + count * self.rows.len()
+    }
+}
