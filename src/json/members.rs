@@ -20,7 +20,7 @@ impl<'a> Members<'a> {
     pub fn new(text: &'a str, limits: Limits) -> Result<Self, Error> {
         let mut reader = Reader::new(text, 0, limits);
         reader.expect(b'{', "'{'")?;
-        Ok(Self { reader, keys: Keys::default(), first: true })
+        Ok(Self { reader, keys: Keys::with_capacity(8), first: true })
     }
 
     /// The key of the next member; `None` after the last one.

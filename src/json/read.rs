@@ -217,6 +217,10 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
+    pub(super) fn with_capacity(keys: usize) -> Self {
+        Self { few: Vec::with_capacity(keys), many: HashSet::new() }
+    }
+
     /// Adds a key. Returns it if the object has it already.
     fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
         if !self.many.is_empty() {

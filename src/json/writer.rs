@@ -5,6 +5,9 @@ use crate::text::quoted::{self, Escape};
 use crate::walk::{Columns, Sink};
 use std::convert::Infallible;
 
+/// Initial capacity in bytes: enough for a short message.
+const USUAL_SIZE: usize = 128;
+
 /// Writes JSON without white space. Members keep the order in which they arrive.
 #[derive(Debug)]
 pub struct Writer {
@@ -15,7 +18,7 @@ pub struct Writer {
 impl Writer {
     /// An empty writer.
     pub fn new(escape: Escape) -> Self {
-        Self { out: String::new(), escape }
+        Self { out: String::with_capacity(USUAL_SIZE), escape }
     }
 
     /// The text written so far; complete once the value's last event has arrived.

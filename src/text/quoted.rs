@@ -77,7 +77,7 @@ fn read_escaped<'a>(
             }
             Some(&control) => return Err(Error { problem: Problem::Control(control), at }),
         }
-        at = start + scan::first::<Escaped>(&bytes[start..]);
+        at = start + scan::first_near::<Escaped>(&bytes[start..]);
     }
 }
 
@@ -129,7 +129,7 @@ pub fn skip(text: &str, start: usize, end: usize) -> Result<usize, Error> {
     let bytes = &text.as_bytes()[..end];
     let mut at = start + 1;
     loop {
-        at += scan::first::<Escaped>(&bytes[at..]);
+        at += scan::first_near::<Escaped>(&bytes[at..]);
         at = match bytes.get(at) {
             None => return Err(Error { problem: Problem::Unterminated, at }),
             Some(b'"') => return Ok(at + 1),
@@ -155,8 +155,8 @@ pub fn write_content(text: &str, escape: Escape, out: &mut String) {
     let mut rest = text;
     loop {
         let plain = match escape {
-            Escape::Needed => scan::first::<Escaped>(rest.as_bytes()),
-            Escape::NonAscii => scan::first::<EscapedOrNonAscii>(rest.as_bytes()),
+            Escape::Needed => scan::first_near::<Escaped>(rest.as_bytes()),
+            Escape::NonAscii => scan::first_near::<EscapedOrNonAscii>(rest.as_bytes()),
         };
         out.push_str(&rest[..plain]);
         rest = &rest[plain..];

@@ -79,6 +79,23 @@ impl Class for NotGraphic {
     }
 }
 
+/// How many bytes [`first_near`] tests in words.
+const NEAR: usize = 32;
+
+/// [`first`], faster if the byte is among the first [`NEAR`]: a string with one escape often has many.
+#[inline]
+pub fn first_near<C: Class>(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    for word in bytes[..bytes.len().min(NEAR)].as_chunks::<8>().0 {
+        let marks = C::mark(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at + first::<C>(&bytes[at..])
+}
+
 /// The position of the first byte of the class; the length if there is none.
 #[inline]
 pub fn first<C: Class>(bytes: &[u8]) -> usize {
@@ -153,6 +170,7 @@ mod tests {
     fn check<C: Class>(bytes: &[u8]) {
         let found = bytes.iter().position(|&byte| C::contains(byte));
         assert_eq!(first::<C>(bytes), found.unwrap_or(bytes.len()), "{bytes:?}");
+        assert_eq!(first_near::<C>(bytes), first::<C>(bytes), "{bytes:?}");
         assert_eq!(contains::<C>(bytes), found.is_some(), "{bytes:?}");
     }
 
