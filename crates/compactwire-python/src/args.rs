@@ -267,12 +267,15 @@ pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
 
 /// `replace=`: `overwrite` or `truncate`.
 pub(super) fn replace(name: &str) -> PyResult<Replace> {
-    match name {
-        "overwrite" => Ok(Replace::Overwrite),
-        "truncate" => Ok(Replace::Truncate),
-        _ => {
-            let message = format!("replace must be 'overwrite' or 'truncate', not {name:?}");
-            Err(PyValueError::new_err(message))
-        }
-    }
+    one_of("replace", name, [("overwrite", Replace::Overwrite), ("truncate", Replace::Truncate)])
+}
+
+/// The one of two choices that has this name; `ValueError` on `argument` if none has.
+pub(super) fn one_of<T>(argument: &str, name: &str, choices: [(&str, T); 2]) -> PyResult<T> {
+    let [(first, _), (second, _)] = choices;
+    let chosen = choices.into_iter().find(|(choice, _)| *choice == name);
+    chosen.map(|(_, choice)| choice).ok_or_else(|| {
+        let message = format!("{argument} must be '{first}' or '{second}', not {name:?}");
+        PyValueError::new_err(message)
+    })
 }

@@ -201,6 +201,15 @@ fn to_compact<'py>(
     Ok(PyString::new(py, &text?))
 }
 
+/// The result of `write` for a document from a dict or JSON text.
+fn written<T: Send>(
+    doc: &Bound<'_, PyAny>,
+    write: impl Send + FnOnce(&Document<'_>) -> T,
+) -> Result<T> {
+    let (document, _) = read_document(doc, false)?;
+    Ok(detached(doc.py(), weight(&document), || write(&document)))
+}
+
 /// An estimate of the work for a document, in bytes.
 fn weight(document: &Document<'_>) -> usize {
     document.nodes.len().saturating_mul(16)
@@ -378,10 +387,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
-    let py = doc.py();
-    let (document, _) = read_document(doc, false)?;
-    let bytes = detached(py, weight(&document), || core::write_binary(&document));
-    Ok(PyBytes::new(py, &bytes?))
+    Ok(PyBytes::new(doc.py(), &written(doc, core::write_binary)??))
 }
 
 /// Decode the binary form.
@@ -479,10 +485,7 @@ fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> Result<Bound<'py, PyAny>>
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn dumps<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
-    let py = doc.py();
-    let (document, _) = read_document(doc, false)?;
-    let text = detached(py, weight(&document), || core::write_json(&document));
-    Ok(PyString::new(py, &text))
+    Ok(PyString::new(doc.py(), &written(doc, core::write_json)?))
 }
 
 /// A dict of everything but nodes.

@@ -3,12 +3,11 @@
 use super::args::{self, Size, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
-use super::{DETACH_FROM, detached};
+use super::{detached, locked};
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyString;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Encode the shortest delta that turns one text into another.
 ///
@@ -104,6 +103,7 @@ fn options(replace: &str, max_size: Size) -> PyResult<ApplyOptions> {
 /// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyclass(frozen, module = "compactwire")]
 pub(super) struct DeltaStream {
+    /// Its text is replaced completely or not at all.
     core: Mutex<delta::DeltaStream>,
     options: ApplyOptions,
 }
@@ -129,7 +129,7 @@ impl DeltaStream {
     fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         let py = content.py();
         let content = utf8(content, "content")?;
-        let delta = self.work(py, content.len(), |core| core.push(content));
+        let delta = locked(py, &self.core, content.len(), |core| core.push(content));
         Ok(PyString::new(py, &delta))
     }
 
@@ -145,40 +145,24 @@ impl DeltaStream {
         let data = args::Input::new(delta)?;
         let delta = data.text(py)?;
         // The text is copied, so that no Python object is made under the lock.
-        let content = self.work(py, delta.len(), |core| core.apply(delta).map(str::to_owned))?;
+        let content =
+            locked(py, &self.core, delta.len(), |core| core.apply(delta).map(str::to_owned))?;
         Ok(PyString::new(py, &content))
     }
 
     /// The current text.
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        let content = self.work(py, 0, |core| core.content().to_owned());
+        let content = locked(py, &self.core, 0, |core| core.content().to_owned());
         PyString::new(py, &content)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let bytes = self.work(py, 0, |core| core.content().len());
+        let bytes = locked(py, &self.core, 0, |core| core.content().len());
         let replace = match self.options.replace {
             Replace::Overwrite => "overwrite",
             Replace::Truncate => "truncate",
         };
         format!("<DeltaStream, {bytes} bytes, replace={replace:?}>")
-    }
-}
-
-impl DeltaStream {
-    /// Runs `work` under the lock of the stream; `work` must not run Python code.
-    fn work<T: Send>(
-        &self,
-        py: Python<'_>,
-        bytes: usize,
-        work: impl Send + FnOnce(&mut delta::DeltaStream) -> T,
-    ) -> T {
-        // The content is replaced completely or not at all: it is valid even in a poisoned lock.
-        if bytes < DETACH_FROM {
-            let lock = self.core.lock_py_attached(py);
-            return work(&mut lock.unwrap_or_else(PoisonError::into_inner));
-        }
-        py.detach(|| work(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }

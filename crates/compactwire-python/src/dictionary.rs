@@ -2,13 +2,12 @@
 
 use super::args::{self, Input, Size};
 use super::errors::{Result, os_error};
-use super::record::{Frozen, returned_by_value};
+use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -200,9 +199,7 @@ impl Dictionary {
     }
 
     fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.key().hash(&mut hasher);
-        hasher.finish()
+        hash_of(&self.key())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

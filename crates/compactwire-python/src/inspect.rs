@@ -1,14 +1,11 @@
 //! `inspect`: the size of a message, layer by layer.
 
 use super::args::{Input, Size};
-use super::detached;
-use super::dictionary::{Dictionary, Given};
+use super::dictionary::Dictionary;
 use super::errors::Result;
-use super::message::DEFAULT_MAX_SIZE;
+use super::message::{DEFAULT_MAX_SIZE, open};
 use super::response::{Response, format_member, layout_version};
-use compactwire::compact::{
-    self, Choice, Compression, DecodeOptions, EncodeOptions, Format, Stream,
-};
+use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format, Stream};
 use pyo3::prelude::*;
 
 /// The format of a message and the size of each of its layers.
@@ -76,9 +73,7 @@ pub(super) fn inspect<'py>(
     let py = wire.py();
     let data = Input::new(wire)?;
     let wire = data.text(py)?;
-    let given = Given::new(dictionary, dictionaries)?;
-    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
-    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))?;
+    let opened = open(py, wire, max_size, dictionary, dictionaries)?;
     let decoded = opened.read()?;
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
     let verbose_size = compact::encode(&decoded.response, &verbose)?.len();

@@ -29,7 +29,9 @@ mod wire;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyString;
+use std::sync::{Mutex, PoisonError};
 
 /// The compiled core of compactwire; import `compactwire` instead.
 #[pymodule(gil_used = false)]
@@ -83,6 +85,22 @@ const DETACH_FROM: usize = 32 << 10;
 /// Runs `work`, without the interpreter lock if there are many bytes to process.
 fn detached<T: Send>(py: Python<'_>, bytes: usize, work: impl Send + FnOnce() -> T) -> T {
     if bytes < DETACH_FROM { work() } else { py.detach(work) }
+}
+
+/// Runs `work` under a lock, without the interpreter lock if there are many bytes to process. `work`
+/// must not run Python code, and must leave the content valid even if it panics: a poisoned lock is
+/// used like any other.
+fn locked<L: Send, T: Send>(
+    py: Python<'_>,
+    lock: &Mutex<L>,
+    bytes: usize,
+    work: impl Send + FnOnce(&mut L) -> T,
+) -> T {
+    if bytes < DETACH_FROM {
+        let content = lock.lock_py_attached(py);
+        return work(&mut content.unwrap_or_else(PoisonError::into_inner));
+    }
+    py.detach(|| work(&mut lock.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Creates a `str` of `len` ASCII characters that `fill` writes in place.

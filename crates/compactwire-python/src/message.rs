@@ -5,7 +5,7 @@ use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
 use super::{ascii_str, detached};
-use compactwire::compact::{self, Choice, DecodeOptions, EncodeOptions, Format, Protocol};
+use compactwire::compact::{self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol};
 use compactwire::{base85, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
@@ -75,12 +75,8 @@ pub(super) fn encode<'py>(
     dictionary: Option<&Bound<'py, Dictionary>>,
 ) -> Result<Bound<'py, PyString>> {
     let py = response.py();
-    let options = EncodeOptions {
-        format: args::choice(format)?,
-        protocol: protocol.map_or(Ok(Protocol::V4), args::protocol)?,
-        layout: msgpack_version.map(args::layout).transpose()?,
-        dictionary: dictionary.map(|dictionary| dictionary.get().core()),
-    };
+    let layout = msgpack_version.map(args::layout).transpose()?;
+    let options = EncodeOptions { layout, ..encode_options(format, protocol, dictionary)? };
     let response = Response::from_argument(response)?;
     let response = response.get().borrow(py)?;
     let effort = match options.format {
@@ -92,6 +88,33 @@ pub(super) fn encode<'py>(
     let bytes = response.result.len().saturating_mul(effort);
     let wire = detached(py, bytes, || compact::encode(&response, &options))?;
     Ok(PyString::new(py, &wire))
+}
+
+/// The options of all functions that encode a message.
+pub(super) fn encode_options<'d>(
+    format: &str,
+    protocol: Option<&Bound<'_, PyInt>>,
+    dictionary: Option<&'d Bound<'_, Dictionary>>,
+) -> PyResult<EncodeOptions<'d>> {
+    Ok(EncodeOptions {
+        format: args::choice(format)?,
+        protocol: protocol.map_or(Ok(Protocol::V4), args::protocol)?,
+        layout: None,
+        dictionary: dictionary.map(|dictionary| dictionary.get().core()),
+    })
+}
+
+/// Detects the format of a message, and decompresses it.
+pub(super) fn open<'w, 'py>(
+    py: Python<'py>,
+    wire: &'w str,
+    max_size: Size,
+    dictionary: Option<Bound<'py, Dictionary>>,
+    dictionaries: Option<&Bound<'py, PyAny>>,
+) -> Result<Opened<'w>> {
+    let given = Given::new(dictionary, dictionaries)?;
+    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
+    Ok(detached(py, compact::expected_size(wire), || compact::open(wire, &options))?)
 }
 
 /// Decode a message in any format of either protocol.

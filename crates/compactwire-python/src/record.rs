@@ -7,6 +7,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An immutable object: a copy of it is the object itself.
 #[pyclass(frozen, subclass, name = "_Frozen", module = "compactwire._core")]
@@ -108,6 +109,13 @@ pub(crate) fn repr(
         }
     }
     Ok(format!("{}({})", object.get_type().name()?, parts.join(", ")))
+}
+
+/// The result of `__hash__` for an object that is equal to the objects with an equal key.
+pub(crate) fn hash_of(key: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Lets Rust functions return a class with a base class, which PyO3 derives only without one.

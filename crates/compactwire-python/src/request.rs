@@ -11,7 +11,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// A request with all references resolved: the arguments of the sender's `encode_request`.
@@ -125,9 +124,7 @@ impl Request {
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
-        let mut hasher = DefaultHasher::new();
-        self.key(py)?.hash(&mut hasher);
-        Ok(hasher.finish())
+        Ok(record::hash_of(&self.key(py)?))
     }
 }
 

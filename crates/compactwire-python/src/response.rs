@@ -2,7 +2,7 @@
 
 use super::args::{Passed, boolean, int64, natural, text, utf8};
 use super::errors::invalid_field;
-use super::record::{Names, Record, returned_by_value};
+use super::record::{Names, Record, hash_of, returned_by_value};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::prelude::*;
@@ -10,7 +10,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The response of a language model or of a tool.
 ///
@@ -241,9 +240,7 @@ impl Response {
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
-        let mut hasher = DefaultHasher::new();
-        self.borrow(py)?.hash(&mut hasher);
-        Ok(hasher.finish())
+        Ok(hash_of(&self.borrow(py)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

@@ -1,18 +1,18 @@
 //! `compactwire.Session`: the core's session behind a lock.
 
-use super::DETACH_FROM;
 use super::args::{self, Input, Size, utf8};
 use super::errors::Result;
 use super::gcf::KeyedSet;
-use super::graph::{self, Payload};
+use super::graph::arguments::options;
+use super::graph::types::{Payload, content};
 use super::message::DEFAULT_MAX_SIZE;
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
+use super::{DETACH_FROM, locked};
 use compactwire::session::{self, Limits, Outgoing, Style};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The state of one side of a connection, so that each turn sends only what is new. Thread-safe.
@@ -202,7 +202,7 @@ impl Session {
         allow_unicode: bool,
         locations: bool,
     ) -> Result<String> {
-        let options = graph::options(dangling, allow_unicode, locations)?;
+        let options = options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
         let text =
             self.work(py, payload.size(), |core| core.encode_graph(&payload, options, now()));
@@ -235,7 +235,7 @@ impl Session {
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
         let decoded = self.work(py, text.len(), |core| core.decode_graph(text))?;
-        Ok(graph::content(py, decoded)?)
+        Ok(content(py, decoded)?)
     }
 
     /// Treat the last graph as lost: its symbols will be declared again under their ids.
@@ -337,7 +337,8 @@ impl Session {
     #[getter]
     fn stats(&self, py: Python<'_>) -> SessionStats {
         let stats = self.work(py, 0, |core| core.stats());
-        SessionStats { stats }
+        let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
+        SessionStats { messages, bytes_out, bytes_in, plain_bytes }
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -363,10 +364,17 @@ pub(super) fn now() -> Duration {
 }
 
 /// Counts of a session in both directions, in UTF-8 bytes.
-#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire")]
+#[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire")]
 #[derive(PartialEq, Hash)]
 pub(super) struct SessionStats {
-    stats: session::Stats,
+    /// The number of requests encoded and decoded.
+    messages: u64,
+    /// Bytes of the frames encoded.
+    bytes_out: u64,
+    /// Bytes of the frames decoded.
+    bytes_in: u64,
+    /// Bytes of the same requests as compact JSON, with tools, prompt and the whole context.
+    plain_bytes: u64,
 }
 
 returned_by_value!(SessionStats, Record);
@@ -380,31 +388,7 @@ impl SessionStats {
     #[new]
     #[pyo3(signature = (*, messages = 0, bytes_out = 0, bytes_in = 0, plain_bytes = 0))]
     fn new(messages: u64, bytes_out: u64, bytes_in: u64, plain_bytes: u64) -> Self {
-        Self { stats: session::Stats { messages, bytes_out, bytes_in, plain_bytes } }
-    }
-
-    /// The number of requests encoded and decoded.
-    #[getter]
-    fn messages(&self) -> u64 {
-        self.stats.messages
-    }
-
-    /// Bytes of the frames encoded.
-    #[getter]
-    fn bytes_out(&self) -> u64 {
-        self.stats.bytes_out
-    }
-
-    /// Bytes of the frames decoded.
-    #[getter]
-    fn bytes_in(&self) -> u64 {
-        self.stats.bytes_in
-    }
-
-    /// Bytes of the same requests as compact JSON, with tools, prompt and the whole context.
-    #[getter]
-    fn plain_bytes(&self) -> u64 {
-        self.stats.plain_bytes
+        Self { messages, bytes_out, bytes_in, plain_bytes }
     }
 
     /// The fraction of `plain_bytes` that was saved: 0.94 if 6 bytes were sent for 100.
@@ -412,7 +396,8 @@ impl SessionStats {
     /// 0.0 before the first request, negative if more bytes were sent than plain JSON needs.
     #[getter]
     fn savings(&self) -> f64 {
-        self.stats.savings()
+        let Self { messages, bytes_out, bytes_in, plain_bytes } = *self;
+        session::Stats { messages, bytes_out, bytes_in, plain_bytes }.savings()
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -457,10 +442,6 @@ impl Session {
     ) -> T {
         // Each change is committed completely or not at all: the session is valid even in a
         // poisoned lock.
-        if bytes < DETACH_FROM {
-            let lock = self.core.lock_py_attached(py);
-            return work(&mut lock.unwrap_or_else(PoisonError::into_inner));
-        }
-        py.detach(|| work(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner)))
+        locked(py, &self.core, bytes, work)
     }
 }

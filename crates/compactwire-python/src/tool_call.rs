@@ -2,19 +2,18 @@
 
 use super::args::{self, Input, Size, utf8};
 use super::detached;
-use super::dictionary::{Dictionary, Given};
+use super::dictionary::Dictionary;
 use super::errors::Result;
-use super::message::DEFAULT_MAX_SIZE;
-use super::record::{Names, Record, returned_by_value};
+use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
+use super::record::{Names, Record, hash_of, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
 use crate::value;
 use crate::value::read;
-use compactwire::compact::{self, DecodeOptions, EncodeOptions, Format, Protocol};
+use compactwire::compact::{self, Format};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A call of a tool by a model.
 ///
@@ -108,9 +107,7 @@ impl ToolCall {
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
-        let mut hasher = DefaultHasher::new();
-        self.key(py)?.hash(&mut hasher);
-        Ok(hasher.finish())
+        Ok(hash_of(&self.key(py)?))
     }
 
     fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -209,12 +206,7 @@ pub(super) fn encode_tool_call<'py>(
     dictionary: Option<&Bound<'py, Dictionary>>,
 ) -> Result<Bound<'py, PyString>> {
     let py = name.py();
-    let options = EncodeOptions {
-        format: args::choice(format)?,
-        protocol: protocol.map_or(Ok(Protocol::V4), args::protocol)?,
-        layout: None,
-        dictionary: dictionary.map(|dictionary| dictionary.get().core()),
-    };
+    let options = encode_options(format, protocol, dictionary)?;
     let context = context.map(|context| args::text(context, "context")).transpose()?;
     let context = context.map(|context| utf8(context, "context")).transpose()?;
     let call = compact::ToolCall {
@@ -260,9 +252,7 @@ pub(super) fn decode_tool_call<'py>(
     let py = wire.py();
     let data = Input::new(wire)?;
     let wire = data.text(py)?;
-    let given = Given::new(dictionary, dictionaries)?;
-    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
-    let opened = detached(py, compact::expected_size(wire), || compact::open(wire, &options))?;
+    let opened = open(py, wire, max_size, dictionary, dictionaries)?;
     let call = compact::read_tool_call(&opened)?;
     let compact::ToolCall { name, arguments, context } = call;
     Ok(ToolCall {

@@ -2,13 +2,12 @@
 
 use super::super::errors::claim_rejected;
 use crate::errors::Result;
-use crate::record::{Frozen, Names, Record, returned_by_value};
+use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyTuple, PyType};
 use pythonize::pythonize;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The result of verifying a compression claim.
 ///
@@ -168,9 +167,7 @@ impl ClaimReport {
     }
 
     fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.core.to_json().hash(&mut hasher);
-        hasher.finish()
+        hash_of(&self.core.to_json())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
@@ -248,7 +245,6 @@ impl Problem {
     const FIELDS: Names = Names(&["code", "message", "phase", "path", "check"]);
 
     #[new]
-    #[pyo3(signature = (code, message, phase, path, check))]
     fn make(
         code: String,
         message: String,

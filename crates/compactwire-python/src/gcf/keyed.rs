@@ -2,7 +2,7 @@
 
 use crate::args::{Input, lone_surrogate};
 use crate::errors::{self, Result};
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, class_name, kind};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
@@ -11,7 +11,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An immutable set of rows of scalars, identified by a key field.
@@ -176,9 +175,7 @@ impl KeyedSet {
     }
 
     fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.0.root().hash(&mut hasher);
-        hasher.finish()
+        hash_of(&self.0.root())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -333,9 +330,7 @@ impl KeyedDelta {
     }
 
     fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.0.base_root(), self.0.new_root()).hash(&mut hasher);
-        hasher.finish()
+        hash_of(&(self.0.base_root(), self.0.new_root()))
     }
 }
 

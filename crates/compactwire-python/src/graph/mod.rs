@@ -1,18 +1,18 @@
 //! `gcf.encode`, `gcf.decode` and related functions: graph payloads as text, deltas and streams.
 
+pub(super) mod arguments;
 mod stream;
-mod types;
+pub(super) mod types;
 
 use super::args::{self, Input};
 use super::errors::{Error, Result};
-use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
-use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use arguments::options;
+use compactwire::gcf::graph::{self, Content, EncodeOptions};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use std::ffi::CString;
 pub(super) use types::Payload;
-use types::{DeltaPayload, Unchanged};
+use types::{DeltaPayload, content};
 
 /// Graph payloads; import `compactwire.gcf` instead.
 #[pymodule(name = "graph", gil_used = false)]
@@ -31,40 +31,6 @@ pub(super) mod module {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::make_importable(module)
-    }
-}
-
-/// The string of a field; empty if it was not passed.
-fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
-    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
-    Ok(args::utf8(args::text(value, field)?, field)?.into())
-}
-
-/// The string of a field that usually holds a word of the vocabulary; such a word is not allocated.
-fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
-    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
-    let word = args::utf8(args::text(value, field)?, field)?;
-    Ok(graph::SharedStr::interned(word))
-}
-
-/// The options of all functions that write a payload.
-pub(super) fn options(
-    dangling: &str,
-    allow_unicode: bool,
-    locations: bool,
-) -> PyResult<EncodeOptions> {
-    Ok(EncodeOptions { dangling: self::dangling(dangling)?, allow_unicode, locations })
-}
-
-/// `dangling=`: what happens to edges whose ends are missing.
-fn dangling(name: &str) -> PyResult<Dangling> {
-    match name {
-        "error" => Ok(Dangling::Refuse),
-        "drop" => Ok(Dangling::Drop),
-        _ => {
-            let message = format!("dangling must be 'error' or 'drop', not {name:?}");
-            Err(PyValueError::new_err(message))
-        }
     }
 }
 
@@ -138,18 +104,6 @@ pub(super) fn encode<'py>(
 pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let decoded = graph::decode(Input::new(text)?.gcf_text()?)?;
     Ok(content(text.py(), decoded)?)
-}
-
-pub(super) fn content(py: Python<'_>, decoded: graph::Decoded) -> PyResult<Bound<'_, PyAny>> {
-    for warning in decoded.warnings {
-        let warning = CString::new(warning).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
-    }
-    Ok(match decoded.content {
-        Content::Payload(payload) => Payload::from(payload).into_bound_py_any(py)?,
-        Content::Delta(delta) => DeltaPayload(delta).into_bound_py_any(py)?,
-        Content::Unchanged(unchanged) => Unchanged(unchanged).into_bound_py_any(py)?,
-    })
 }
 
 /// Compute the identity of a graph, which does not depend on the order of symbols and edges.

@@ -1,8 +1,7 @@
 //! `gcf.GraphStreamEncoder`: writes a graph symbol by symbol.
 
-use super::text_of;
+use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
-use crate::args::int64;
 use crate::errors::Result;
 use crate::session::{Session, now};
 use compactwire::gcf;
@@ -71,16 +70,14 @@ impl GraphStreamEncoder {
         locations: bool,
     ) -> Result<Self> {
         let py = write.py();
-        let count =
-            |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
         let header = gcf::graph::Payload {
             tool: text_of(tool, "tool")?,
-            tokens_used: count(tokens_used, "tokens_used")?,
-            token_budget: count(token_budget, "token_budget")?,
+            tokens_used: count_of(tokens_used, "tokens_used")?,
+            token_budget: count_of(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
             ..gcf::graph::Payload::default()
         };
-        let encode = super::options(dangling, allow_unicode, locations)?;
+        let encode = options(dangling, allow_unicode, locations)?;
         let options = StreamOptions { encode, labeled_counts };
         let mut out = String::new();
         let encoder = match &session {

@@ -164,23 +164,30 @@ impl<'a> Reader<'_, 'a> {
     }
 
     unsafe fn list(&mut self, list: *mut ffi::PyObject) -> Result<(), Stop> {
-        self.begin(false)?;
         // SAFETY: a list that does not change.
         unsafe {
-            for index in 0..ffi::PyList_GET_SIZE(list) {
-                self.value(ffi::PyList_GET_ITEM(list, index))?;
-            }
+            self.elements(ffi::PyList_GET_SIZE(list), |index| ffi::PyList_GET_ITEM(list, index))
         }
-        self.end()
     }
 
     unsafe fn tuple(&mut self, tuple: *mut ffi::PyObject) -> Result<(), Stop> {
-        self.begin(false)?;
         // SAFETY: a tuple never changes.
         unsafe {
-            for index in 0..ffi::PyTuple_GET_SIZE(tuple) {
-                self.value(ffi::PyTuple_GET_ITEM(tuple, index))?;
-            }
+            self.elements(ffi::PyTuple_GET_SIZE(tuple), |index| ffi::PyTuple_GET_ITEM(tuple, index))
+        }
+    }
+
+    /// The elements that `element` returns by index must be borrowed, valid objects.
+    #[inline]
+    unsafe fn elements(
+        &mut self,
+        count: ffi::Py_ssize_t,
+        element: impl Fn(ffi::Py_ssize_t) -> *mut ffi::PyObject,
+    ) -> Result<(), Stop> {
+        self.begin(false)?;
+        for index in 0..count {
+            // SAFETY: the caller's condition.
+            unsafe { self.value(element(index)) }?;
         }
         self.end()
     }

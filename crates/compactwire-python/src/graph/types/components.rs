@@ -1,6 +1,7 @@
 //! The components of a score, as a Python object.
 
-use super::{bits, number};
+use super::bits;
+use crate::graph::arguments::number;
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -14,13 +15,37 @@ use std::hash::{Hash, Hasher};
 ///     The components: graph impact, confidence in the edges, recency and proximity.
 ///
 /// Source: wire codecs, "Symbol".
-#[pyclass(frozen, extends = Record, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
-#[derive(PartialEq, Clone, Copy, Default)]
-pub(crate) struct Components(pub(super) graph::Components);
+#[pyclass(
+    frozen, extends = Record, eq, hash, get_all, skip_from_py_object, module = "compactwire.gcf"
+)]
+#[derive(PartialEq, Clone, Copy)]
+pub(crate) struct Components {
+    /// How much depends on the symbol.
+    blast_radius: f64,
+    /// The confidence in the edges of the symbol.
+    confidence: f64,
+    /// How recent the symbol is.
+    recency: f64,
+    /// How close the symbol is to the target.
+    distance: f64,
+}
+
+impl Components {
+    pub(super) fn core(self) -> graph::Components {
+        [self.blast_radius, self.confidence, self.recency, self.distance].into()
+    }
+}
+
+impl From<graph::Components> for Components {
+    fn from(components: graph::Components) -> Self {
+        let [blast_radius, confidence, recency, distance] = components.values();
+        Self { blast_radius, confidence, recency, distance }
+    }
+}
 
 impl Hash for Components {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.values().map(bits).hash(state);
+        self.core().values().map(bits).hash(state);
     }
 }
 
@@ -46,36 +71,11 @@ impl Components {
         recency: Option<&Bound<'_, PyAny>>,
         distance: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let values = [
-            number(blast_radius, "blast_radius")?,
-            number(confidence, "confidence")?,
-            number(recency, "recency")?,
-            number(distance, "distance")?,
-        ];
-        Ok(Self(values.into()))
-    }
-
-    /// How much depends on the symbol.
-    #[getter]
-    fn blast_radius(&self) -> f64 {
-        self.0.blast_radius
-    }
-
-    /// The confidence in the edges of the symbol.
-    #[getter]
-    fn confidence(&self) -> f64 {
-        self.0.confidence
-    }
-
-    /// How recent the symbol is.
-    #[getter]
-    fn recency(&self) -> f64 {
-        self.0.recency
-    }
-
-    /// How close the symbol is to the target.
-    #[getter]
-    fn distance(&self) -> f64 {
-        self.0.distance
+        Ok(Self {
+            blast_radius: number(blast_radius, "blast_radius")?,
+            confidence: number(confidence, "confidence")?,
+            recency: number(recency, "recency")?,
+            distance: number(distance, "distance")?,
+        })
     }
 }

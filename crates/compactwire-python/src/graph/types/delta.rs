@@ -1,11 +1,10 @@
 //! A delta, as a Python object.
 
-use super::super::text_of;
 use super::edge::{Edge, edges_of};
 use super::element::elements;
 use super::symbol::{Symbol, hash_symbol, symbols_of};
 use super::{Reduced, restored};
-use crate::args::int64;
+use crate::graph::arguments::{count_of, text_of};
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::intern;
@@ -89,8 +88,6 @@ impl DeltaPayload {
         delta_tokens: Option<&Bound<'_, PyAny>>,
         full_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let count =
-            |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
         Ok(Self(graph::DeltaPayload {
             tool: text_of(tool, "tool")?,
             base_root: text_of(base_root, "base_root")?,
@@ -99,8 +96,8 @@ impl DeltaPayload {
             added: elements::<Symbol, _>(added)?,
             removed_edges: elements::<Edge, _>(removed_edges)?,
             added_edges: elements::<Edge, _>(added_edges)?,
-            delta_tokens: count(delta_tokens, "delta_tokens")?,
-            full_tokens: count(full_tokens, "full_tokens")?,
+            delta_tokens: count_of(delta_tokens, "delta_tokens")?,
+            full_tokens: count_of(full_tokens, "full_tokens")?,
         }))
     }
 

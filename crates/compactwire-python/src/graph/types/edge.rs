@@ -1,8 +1,8 @@
 //! An edge, as a Python object.
 
-use super::super::{text_of, word_of};
 use super::element::{self, Element};
 use super::held::Held;
+use crate::graph::arguments::{text_of, word_of};
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;

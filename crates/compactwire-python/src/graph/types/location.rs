@@ -1,7 +1,8 @@
 //! The source location of a symbol, as a Python object.
 
-use super::super::text_of;
+use super::Text;
 use crate::args::int64;
+use crate::graph::arguments::text_of;
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::exceptions::PyValueError;
@@ -24,9 +25,38 @@ use pyo3::prelude::*;
 ///     A number is below 1, or only one of `end_line` and `end_column` is passed.
 ///
 /// Source: GCF 3.6 section 6b.
-#[pyclass(frozen, extends = Record, eq, hash, skip_from_py_object, module = "compactwire.gcf")]
+#[pyclass(
+    frozen, extends = Record, eq, hash, get_all, skip_from_py_object, module = "compactwire.gcf"
+)]
 #[derive(PartialEq, Hash, Clone)]
-pub(crate) struct Location(pub(super) graph::Location);
+pub(crate) struct Location {
+    /// The file.
+    file: Text,
+    /// The line, from 1.
+    line: u64,
+    /// The column, from 1.
+    column: u64,
+    /// The last line; None if unknown.
+    end_line: Option<u64>,
+    /// The column of the end; None if unknown.
+    end_column: Option<u64>,
+}
+
+impl Location {
+    pub(super) fn core(&self) -> graph::Location {
+        let Self { file, line, column, end_line, end_column } = self;
+        let (Text(file), end) = (file.clone(), end_line.zip(*end_column));
+        graph::Location { file, line: *line, column: *column, end }
+    }
+}
+
+impl From<&graph::Location> for Location {
+    fn from(location: &graph::Location) -> Self {
+        let graph::Location { file, line, column, end } = location;
+        let (end_line, end_column) = end.unzip();
+        Self { file: Text(file.clone()), line: *line, column: *column, end_line, end_column }
+    }
+}
 
 returned_by_value!(Location, Record);
 
@@ -52,48 +82,15 @@ impl Location {
             Ok(number) if number > 0 => Ok(number),
             _ => Err(PyValueError::new_err(format!("{field} counts from 1, so it is not {value}"))),
         };
-        let end = match (end_line, end_column) {
-            (Some(line), Some(column)) => {
-                Some((from_one(line, "end_line")?, from_one(column, "end_column")?))
-            }
-            (None, None) => None,
-            _ => return Err(PyValueError::new_err("end_line and end_column go together")),
-        };
-        Ok(Self(graph::Location {
-            file: text_of(Some(file), "file")?,
+        if end_line.is_some() != end_column.is_some() {
+            return Err(PyValueError::new_err("end_line and end_column go together"));
+        }
+        Ok(Self {
+            end_line: end_line.map(|line| from_one(line, "end_line")).transpose()?,
+            end_column: end_column.map(|column| from_one(column, "end_column")).transpose()?,
+            file: Text(text_of(Some(file), "file")?),
             line: from_one(line, "line")?,
             column: from_one(column, "column")?,
-            end,
-        }))
-    }
-
-    /// The file.
-    #[getter]
-    fn file(&self) -> &str {
-        &self.0.file
-    }
-
-    /// The line, from 1.
-    #[getter]
-    fn line(&self) -> u64 {
-        self.0.line
-    }
-
-    /// The column, from 1.
-    #[getter]
-    fn column(&self) -> u64 {
-        self.0.column
-    }
-
-    /// The last line; None if unknown.
-    #[getter]
-    fn end_line(&self) -> Option<u64> {
-        self.0.end.map(|(line, _)| line)
-    }
-
-    /// The column of the end; None if unknown.
-    #[getter]
-    fn end_column(&self) -> Option<u64> {
-        self.0.end.map(|(_, column)| column)
+        })
     }
 }

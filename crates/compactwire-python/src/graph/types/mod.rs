@@ -11,11 +11,13 @@ mod payload;
 mod symbol;
 mod unchanged;
 
-use compactwire::gcf::graph::StateError;
-use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
+use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
+use pyo3::types::{PyBytes, PyString};
+use std::convert::Infallible;
+use std::ffi::CString;
 
 pub(crate) use components::Components;
 pub(crate) use delta::DeltaPayload;
@@ -25,25 +27,38 @@ pub(crate) use payload::Payload;
 pub(crate) use symbol::Symbol;
 pub(crate) use unchanged::Unchanged;
 
+/// A string of the core as a field that Python reads.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Text(SharedStr);
+
+impl<'py> IntoPyObject<'py> for &Text {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(PyString::new(py, &self.0))
+    }
+}
+
+/// The Python object of decoded text; its warnings are shown.
+pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, PyAny>> {
+    for warning in decoded.warnings {
+        let warning = CString::new(warning).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
+    }
+    Ok(match decoded.content {
+        Content::Payload(payload) => Payload::from(payload).into_bound_py_any(py)?,
+        Content::Delta(delta) => DeltaPayload(delta).into_bound_py_any(py)?,
+        Content::Unchanged(unchanged) => Unchanged::from(unchanged).into_bound_py_any(py)?,
+    })
+}
+
 /// The result of `__reduce__`: a function, and the state as bytes.
 pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 pub(super) fn restored<T>(state: Result<T, StateError>) -> PyResult<T> {
     state.map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-/// The number of a field; 0 if it was not passed.
-pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<f64> {
-    let Some(value) = value else { return Ok(0.0) };
-    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
-        let found = value.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
-    }
-    if let Ok(int) = value.cast::<PyInt>() {
-        // Python raises `OverflowError` for an int that exceeds a double.
-        return int.call_method0(intern!(value.py(), "__float__"))?.extract();
-    }
-    value.extract()
 }
 
 /// The bits of a number for hashing: equal for 0.0 and -0.0.

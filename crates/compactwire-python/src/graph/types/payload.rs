@@ -1,12 +1,11 @@
 //! A payload, as a Python object; the objects of its symbols and edges are created on first access.
 
-use super::super::text_of;
 use super::edge::Edge;
 use super::element::elements;
 use super::held::parts;
 use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, restored};
-use crate::args::int64;
+use crate::graph::arguments::{count_of, text_of};
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
@@ -99,12 +98,10 @@ impl Payload {
         symbols: Option<&Bound<'_, PyAny>>,
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let count =
-            |value: Option<&Bound<'_, PyAny>>, field| value.map_or(Ok(0), |v| int64(v, field));
         let core = ResolvedPayload::new(graph::Payload {
             tool: text_of(tool, "tool")?,
-            tokens_used: count(tokens_used, "tokens_used")?,
-            token_budget: count(token_budget, "token_budget")?,
+            tokens_used: count_of(tokens_used, "tokens_used")?,
+            token_budget: count_of(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
             symbols: elements::<Symbol, _>(symbols)?,
             edges: elements::<Edge, _>(edges)?,

@@ -1,12 +1,11 @@
 //! A symbol, as a Python object.
 
-use super::super::{text_of, word_of};
+use super::bits;
 use super::components::Components;
 use super::element::{self, Element, element};
 use super::held::Held;
 use super::location::Location;
-use super::{bits, number};
-use crate::args::int64;
+use crate::graph::arguments::{count_of, number, text_of, word_of};
 use crate::record::{self, Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -89,10 +88,10 @@ impl Element<8> for Symbol {
             kind: word_of(kind, "kind")?,
             score: number(score, "score")?,
             provenance: word_of(provenance, "provenance")?,
-            distance: distance.map_or(Ok(0), |distance| int64(distance, "distance"))?,
+            distance: count_of(distance, "distance")?,
             signature: text_of(signature, "signature")?,
-            components: components.map(|components| components.get().0).unwrap_or_default(),
-            location: location.map(|location| Box::new(location.get().0.clone())),
+            components: components.map(|components| components.get().core()).unwrap_or_default(),
+            location: location.map(|location| Box::new(location.get().core())),
         })
     }
 }
@@ -169,13 +168,13 @@ impl Symbol {
     /// The components of the score.
     #[getter]
     fn components(&self) -> Components {
-        Components(self.0.components)
+        self.0.components.into()
     }
 
     /// The source location; None if unknown.
     #[getter]
     fn location(&self) -> Option<Location> {
-        self.0.location.as_deref().cloned().map(Location)
+        self.0.location.as_deref().map(Into::into)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

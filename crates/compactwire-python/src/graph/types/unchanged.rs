@@ -1,11 +1,10 @@
 //! The message that nothing changed, as a Python object.
 
-use super::super::text_of;
-use crate::args::int64;
+use super::Text;
+use crate::graph::arguments::{count_of, text_of};
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
-use std::hash::{Hash, Hasher};
 
 /// The message that the peer's snapshot is still current.
 ///
@@ -19,13 +18,21 @@ use std::hash::{Hash, Hasher};
 ///     The number of symbols of the snapshot.
 ///
 /// Source: GCF 3.6 section 10.
-#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
-#[derive(PartialEq, Eq)]
-pub(crate) struct Unchanged(pub(in super::super) graph::Unchanged);
+#[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire.gcf")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Unchanged {
+    /// The tool that produced the payload.
+    tool: Text,
+    /// The root of the peer's snapshot.
+    pack_root: Text,
+    /// The number of symbols of the snapshot.
+    symbols: i64,
+}
 
-impl Hash for Unchanged {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.0.tool, &self.0.pack_root, self.0.symbols).hash(state);
+impl From<graph::Unchanged> for Unchanged {
+    fn from(unchanged: graph::Unchanged) -> Self {
+        let graph::Unchanged { tool, pack_root, symbols } = unchanged;
+        Self { tool: Text(tool), pack_root: Text(pack_root), symbols }
     }
 }
 
@@ -45,28 +52,10 @@ impl Unchanged {
         pack_root: Option<&Bound<'_, PyAny>>,
         symbols: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(Self(graph::Unchanged {
-            tool: text_of(tool, "tool")?,
-            pack_root: text_of(pack_root, "pack_root")?,
-            symbols: symbols.map_or(Ok(0), |count| int64(count, "symbols"))?,
-        }))
-    }
-
-    /// The tool that produced the payload.
-    #[getter]
-    fn tool(&self) -> &str {
-        &self.0.tool
-    }
-
-    /// The root of the peer's snapshot.
-    #[getter]
-    fn pack_root(&self) -> &str {
-        &self.0.pack_root
-    }
-
-    /// The number of symbols of the snapshot.
-    #[getter]
-    fn symbols(&self) -> i64 {
-        self.0.symbols
+        Ok(Self {
+            tool: Text(text_of(tool, "tool")?),
+            pack_root: Text(text_of(pack_root, "pack_root")?),
+            symbols: count_of(symbols, "symbols")?,
+        })
     }
 }

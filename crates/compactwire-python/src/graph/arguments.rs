@@ -1,0 +1,54 @@
+//! The arguments of graph functions and classes.
+
+use crate::args;
+use compactwire::gcf::graph::{self, Dangling, EncodeOptions};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString};
+
+/// The string of a field; empty if it was not passed.
+pub(super) fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
+    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
+    Ok(args::utf8(args::text(value, field)?, field)?.into())
+}
+
+/// The string of a field that usually holds a word of the vocabulary; such a word is not allocated.
+pub(super) fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
+    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
+    let word = args::utf8(args::text(value, field)?, field)?;
+    Ok(graph::SharedStr::interned(word))
+}
+
+/// The integer of a field; 0 if it was not passed.
+pub(super) fn count_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<i64> {
+    value.map_or(Ok(0), |value| args::int64(value, field))
+}
+
+/// The options of all functions that write a payload.
+pub(crate) fn options(
+    dangling: &str,
+    allow_unicode: bool,
+    locations: bool,
+) -> PyResult<EncodeOptions> {
+    Ok(EncodeOptions { dangling: self::dangling(dangling)?, allow_unicode, locations })
+}
+
+/// `dangling=`: what happens to edges whose ends are missing.
+fn dangling(name: &str) -> PyResult<Dangling> {
+    args::one_of("dangling", name, [("error", Dangling::Refuse), ("drop", Dangling::Drop)])
+}
+
+/// The number of a field; 0 if it was not passed.
+pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<f64> {
+    let Some(value) = value else { return Ok(0.0) };
+    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
+        let found = value.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
+    }
+    if let Ok(int) = value.cast::<PyInt>() {
+        // Python raises `OverflowError` for an int that exceeds a double.
+        return int.call_method0(intern!(value.py(), "__float__"))?.extract();
+    }
+    value.extract()
+}
