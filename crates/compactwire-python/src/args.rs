@@ -200,25 +200,18 @@ impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
     }
 }
 
-/// A size in bytes. Sizes beyond the address space count as unlimited.
-#[derive(Clone, Copy)]
-pub(super) struct Size(pub(super) usize);
-
-impl FromPyObject<'_, '_> for Size {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        // The message names the arguments, because PyO3 names them only in a note on the exception,
-        // which Python 3.10 does not show.
-        let negative =
-            || PyValueError::new_err("max_size (or size, limit, max_line) must be 0 or more");
-        match value.extract::<i64>() {
-            Ok(size) if size < 0 => Err(negative()),
-            Ok(size) => Ok(Self(usize::try_from(size).unwrap_or(usize::MAX))),
-            Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
-            Err(_) if value.lt(0)? => Err(negative()),
-            Err(_) => Ok(Self(usize::MAX)),
-        }
+/// A size in bytes, for `#[pyo3(from_py_with = size)]`. Sizes beyond the address space count as
+/// unlimited.
+pub(super) fn size(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    // The message names the arguments, because PyO3 names them only in a note on the exception.
+    let negative =
+        || PyValueError::new_err("max_size (or size, limit, max_line) must be 0 or more");
+    match value.extract::<i64>() {
+        Ok(size) if size < 0 => Err(negative()),
+        Ok(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+        Err(_) if value.lt(0)? => Err(negative()),
+        Err(_) => Ok(usize::MAX),
     }
 }
 

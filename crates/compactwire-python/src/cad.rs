@@ -2,7 +2,7 @@
 
 mod stream;
 
-use super::args::{Input, Size};
+use super::args::{Input, size};
 use super::detached;
 use super::errors::{Error, Result};
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
@@ -33,9 +33,6 @@ pub(super) mod cad {
         to_compact, to_hybrid,
     };
 }
-
-/// The default limit on the errors that `check` returns.
-const FEW_ERRORS: Size = Size(100);
 
 fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
     match name {
@@ -292,14 +289,17 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 ///
 /// Source: CAD IR "Error Handling"; design section 3.3.
 #[pyfunction]
-#[pyo3(signature = (src, /, *, dialect = "auto", limit = FEW_ERRORS))]
-#[pyo3(text_signature = "(src, /, *, dialect='auto', limit=100)")]
-fn check<'py>(src: &Bound<'py, PyAny>, dialect: &str, limit: Size) -> PyResult<Bound<'py, PyList>> {
+#[pyo3(signature = (src, /, *, dialect = "auto", limit = 100))]
+fn check<'py>(
+    src: &Bound<'py, PyAny>,
+    dialect: &str,
+    #[pyo3(from_py_with = size)] limit: usize,
+) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
     let data = Input::new(src)?;
     let bytes = data.bytes_or_utf8()?;
-    let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit.0));
+    let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit));
     let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
     PyList::new(py, errors.collect::<Vec<_>>())
 }

@@ -1,6 +1,6 @@
 //! `encode_delta`, `apply_delta`, `DeltaStream`.
 
-use super::args::{self, Size, utf8};
+use super::args::{self, size, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{detached, locked};
@@ -68,13 +68,12 @@ pub(super) fn encode_delta<'py>(
 ///
 /// Source: Compact Protocol v2 "Streaming Delta Protocol".
 #[pyfunction]
-#[pyo3(signature = (old, delta, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
-#[pyo3(text_signature = "(old, delta, /, *, replace='overwrite', max_size=67108864)")]
+#[pyo3(signature = (old, delta, /, *, replace = "overwrite", max_size = 67_108_864))]
 pub(super) fn apply_delta<'py>(
     old: &Bound<'py, PyString>,
     delta: &Bound<'py, PyAny>,
     replace: &str,
-    max_size: Size,
+    #[pyo3(from_py_with = size)] max_size: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
@@ -85,8 +84,8 @@ pub(super) fn apply_delta<'py>(
     Ok(PyString::new(py, &new))
 }
 
-fn options(replace: &str, max_size: Size) -> PyResult<ApplyOptions> {
-    Ok(ApplyOptions { replace: args::replace(replace)?, max_size: max_size.0 })
+fn options(replace: &str, max_size: usize) -> PyResult<ApplyOptions> {
+    Ok(ApplyOptions { replace: args::replace(replace)?, max_size })
 }
 
 /// One end of a text stream that is transferred as deltas. Thread-safe.
@@ -113,7 +112,11 @@ impl DeltaStream {
     #[new]
     #[pyo3(signature = (content = None, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
     #[pyo3(text_signature = "(content='', /, *, replace='overwrite', max_size=67108864)")]
-    fn new(content: Option<&Bound<'_, PyString>>, replace: &str, max_size: Size) -> PyResult<Self> {
+    fn new(
+        content: Option<&Bound<'_, PyString>>,
+        replace: &str,
+        #[pyo3(from_py_with = size)] max_size: usize,
+    ) -> PyResult<Self> {
         let options = options(replace, max_size)?;
         let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;
         Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })

@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Input, Size};
+use super::args::{self, Input, size};
 use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
@@ -51,14 +51,11 @@ impl Dictionary {
     ///
     /// Source: Compact Protocol v4 sections 1 and 2.
     #[staticmethod]
-    #[pyo3(signature = (samples, /, *, size = Size(DEFAULT_SIZE), content_type = "mixed", model = "", time = None))]
-    #[pyo3(
-        text_signature = "(samples, /, *, size=112640, content_type='mixed', model='', time=None)"
-    )]
+    #[pyo3(signature = (samples, /, *, size = 112_640, content_type = "mixed", model = "", time = None))]
     fn train(
         py: Python<'_>,
         samples: &Bound<'_, PyAny>,
-        size: Size,
+        #[pyo3(from_py_with = size)] size: usize,
         content_type: &str,
         model: &str,
         time: Option<&Bound<'_, PyAny>>,
@@ -80,7 +77,7 @@ impl Dictionary {
             }
             .to_string(),
         };
-        let core = py.detach(|| compact::Dictionary::train(&samples, size.0, description))?;
+        let core = py.detach(|| compact::Dictionary::train(&samples, size, description))?;
         Ok(Self::new(Arc::new(core), None))
     }
 
@@ -238,6 +235,9 @@ impl Dictionary {
         &self.core
     }
 }
+
+// A signature shows literals only.
+const _: () = assert!(DEFAULT_SIZE == 112_640);
 
 /// The bytes of a sample: a string becomes the response with that result, bytes stay as they are.
 fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {

@@ -5,6 +5,9 @@
 //! errors, `record` has the base classes of value objects. Objects are frozen. Mutable state, such
 //! as the content of a `DeltaStream`, is behind a lock, under which no Python code runs; the module
 //! is therefore declared safe without the interpreter's lock.
+//!
+//! PyO3 derives the signatures that Python shows. A `text_signature` is written only where a default
+//! is not a literal in Rust: mostly `None`, for an argument whose conversion names it in errors.
 
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
 

@@ -1,6 +1,6 @@
 //! `encode`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
-use super::args::{self, Input, Size};
+use super::args::{self, Input, size};
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
@@ -11,7 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
 
 /// Default of `max_size`.
-pub(super) const DEFAULT_MAX_SIZE: Size = Size(limits::DEFAULT_MAX_SIZE);
+pub(super) const DEFAULT_MAX_SIZE: usize = limits::DEFAULT_MAX_SIZE;
+
+// A signature shows literals only.
+const _: () = assert!(DEFAULT_MAX_SIZE == 67_108_864);
 
 /// Base85 is about this many times as fast as the compressor that `DETACH_FROM` is chosen for.
 const BASE85_SPEEDUP: usize = 16;
@@ -108,12 +111,12 @@ pub(super) fn encode_options<'d>(
 pub(super) fn open<'w, 'py>(
     py: Python<'py>,
     wire: &'w str,
-    max_size: Size,
+    max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<Opened<'w>> {
     let given = Given::new(dictionary, dictionaries)?;
-    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
+    let options = DecodeOptions { max_size, dictionaries: &given.named() };
     Ok(detached(py, compact::expected_size(wire), || compact::open(wire, &options))?)
 }
 
@@ -161,7 +164,7 @@ pub(super) fn open<'w, 'py>(
                          fallback=False)")]
 pub(super) fn decode<'py>(
     wire: &Bound<'py, PyAny>,
-    max_size: Size,
+    #[pyo3(from_py_with = size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,
@@ -170,7 +173,7 @@ pub(super) fn decode<'py>(
     let data = Input::new(wire)?;
     let wire = data.text(py)?;
     let given = Given::new(dictionary, dictionaries)?;
-    let options = DecodeOptions { max_size: max_size.0, dictionaries: &given.named() };
+    let options = DecodeOptions { max_size, dictionaries: &given.named() };
     let bytes = if wire.len() < NEVER_LARGE { 0 } else { compact::expected_size(wire) };
     let decoded = detached(py, bytes, || compact::open(wire, &options)).and_then(|opened| {
         let decoded = detached(py, bytes, || opened.read())?;

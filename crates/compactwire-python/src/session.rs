@@ -1,11 +1,10 @@
 //! `compactwire.Session`: the core's session behind a lock.
 
-use super::args::{self, Input, Size, utf8};
+use super::args::{self, Input, size, utf8};
 use super::errors::Result;
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
 use super::graph::types::{Payload, content};
-use super::message::DEFAULT_MAX_SIZE;
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
 use super::{DETACH_FROM, locked};
@@ -43,10 +42,9 @@ pub(super) struct Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (*, max_size = DEFAULT_MAX_SIZE, checked = true))]
-    #[pyo3(text_signature = "(*, max_size=67108864, checked=True)")]
-    fn new(max_size: Size, checked: bool) -> Self {
-        let limits = Limits { max_size: max_size.0 };
+    #[pyo3(signature = (*, max_size = 67_108_864, checked = true))]
+    fn new(#[pyo3(from_py_with = size)] max_size: usize, checked: bool) -> Self {
+        let limits = Limits { max_size };
         Self { core: Mutex::new(session::Session::new(limits)), checked }
     }
 

@@ -1,6 +1,6 @@
 //! `ToolCall`, `encode_tool_call`, `decode_tool_call`.
 
-use super::args::{self, Input, Size, utf8};
+use super::args::{self, Input, size, utf8};
 use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
@@ -245,7 +245,7 @@ pub(super) fn encode_tool_call<'py>(
 #[pyo3(text_signature = "(wire, /, *, max_size=67108864, dictionary=None, dictionaries=())")]
 pub(super) fn decode_tool_call<'py>(
     wire: &Bound<'py, PyAny>,
-    max_size: Size,
+    #[pyo3(from_py_with = size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<ToolCall> {

@@ -1,6 +1,6 @@
 //! `iter_compact`.
 
-use super::super::args::{Input, Size, utf8_with_surrogates};
+use super::super::args::{Input, size, utf8_with_surrogates};
 use super::super::errors::{Result, os_error};
 use super::{builder, dialect, rest};
 use crate::value;
@@ -199,6 +199,9 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
     Ok(PyTuple::new(py, [kind, value])?.into_any())
 }
 
+// A signature shows literals only.
+const _: () = assert!(MAX_LINE == 1_048_576);
+
 /// Iterate over the nodes of a compact text of any size.
 ///
 /// Parameters
@@ -232,15 +235,14 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
 ///
 /// Source: CAD IR "Future Enhancements"; design section 10.
 #[pyfunction]
-#[pyo3(signature = (source, /, dialect = "auto", max_line = Size(MAX_LINE)))]
-#[pyo3(text_signature = "(source, /, dialect='auto', max_line=1048576)")]
+#[pyo3(signature = (source, /, dialect = "auto", max_line = 1_048_576))]
 pub(super) fn iter_compact(
     source: &Bound<'_, PyAny>,
     dialect: &str,
-    max_line: Size,
+    #[pyo3(from_py_with = size)] max_line: usize,
 ) -> PyResult<CompactIterator> {
     let dialect = self::dialect(dialect, true)?;
     let source = Source::new(source)?;
-    let stream = Mutex::new(Some(Stream::new(dialect, max_line.0)));
+    let stream = Mutex::new(Some(Stream::new(dialect, max_line)));
     Ok(CompactIterator { source, stream, busy: AtomicBool::new(false) })
 }

@@ -42,9 +42,6 @@ pub(super) mod module {
     }
 }
 
-/// Default of `max_depth`.
-const MAX_DEPTH: usize = 128;
-
 /// `max_depth=`, up to a depth for which the native stack is always large enough.
 fn limits(max_depth: usize) -> PyResult<Limits> {
     if (1..=Limits::DEEPEST).contains(&max_depth) {
@@ -95,11 +92,8 @@ fn limits(max_depth: usize) -> PyResult<Limits> {
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, default = None, flatten = true, constant_columns = false, group_values = false,
-    max_depth = MAX_DEPTH
+    max_depth = 128
 ))]
-#[pyo3(
-    text_signature = "(obj, /, *, default=None, flatten=True, constant_columns=False, group_values=False, max_depth=128)"
-)]
 pub(super) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
@@ -191,7 +185,6 @@ fn with_tree<R>(
 /// Source: the published writers gcf-python 2.8 and gcf 3.1; not in GCF 3.6.
 #[pyfunction]
 #[pyo3(signature = (rows, key, group, *, reorder = false, default = None))]
-#[pyo3(text_signature = "(rows, key, group, *, reorder=False, default=None)")]
 pub(super) fn dumps_grouped<'py>(
     rows: &Bound<'py, PyAny>,
     key: &str,
@@ -226,8 +219,7 @@ pub(super) fn dumps_grouped<'py>(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (text, /, *, max_depth = MAX_DEPTH))]
-#[pyo3(text_signature = "(text, /, *, max_depth=128)")]
+#[pyo3(signature = (text, /, *, max_depth = 128))]
 pub(super) fn loads<'py>(text: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
     let limits = limits(max_depth)?;
     let py = text.py();
@@ -298,11 +290,8 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (
     obj, file, /, *, default = None, flatten = true, constant_columns = false, group_values = false,
-    max_depth = MAX_DEPTH
+    max_depth = 128
 ))]
-#[pyo3(
-    text_signature = "(obj, file, /, *, default=None, flatten=True, constant_columns=False, group_values=False, max_depth=128)"
-)]
 pub(super) fn dump(
     obj: &Bound<'_, PyAny>,
     file: &Bound<'_, PyAny>,
@@ -346,8 +335,7 @@ pub(super) fn dump(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (file, /, *, max_depth = MAX_DEPTH))]
-#[pyo3(text_signature = "(file, /, *, max_depth=128)")]
+#[pyo3(signature = (file, /, *, max_depth = 128))]
 pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
     if file.hasattr("read")? {
@@ -384,11 +372,8 @@ pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bo
 #[pyfunction]
 #[pyo3(signature = (
     text, /, *, flatten = true, constant_columns = false, group_values = false,
-    max_depth = MAX_DEPTH
+    max_depth = 128
 ))]
-#[pyo3(
-    text_signature = "(text, /, *, flatten=True, constant_columns=False, group_values=False, max_depth=128)"
-)]
 pub(super) fn from_json<'py>(
     text: &Bound<'py, PyAny>,
     flatten: bool,
@@ -428,8 +413,7 @@ pub(super) fn from_json<'py>(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (text, /, *, ensure_ascii = false, max_depth = MAX_DEPTH))]
-#[pyo3(text_signature = "(text, /, *, ensure_ascii=False, max_depth=128)")]
+#[pyo3(signature = (text, /, *, ensure_ascii = false, max_depth = 128))]
 pub(super) fn to_json<'py>(
     text: &Bound<'py, PyAny>,
     ensure_ascii: bool,

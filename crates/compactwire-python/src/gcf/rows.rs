@@ -1,6 +1,6 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
-use super::{MAX_DEPTH, limits, path_of};
+use super::{limits, path_of};
 use crate::args::utf8_with_surrogates;
 use crate::errors::{Result, os_error};
 use crate::value::build::ObjectBuilder;
@@ -57,8 +57,7 @@ const PIECE: usize = 1 << 16;
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (source, /, *path, max_depth = MAX_DEPTH, max_row_size = 1 << 26))]
-#[pyo3(text_signature = "(source, /, *path, max_depth=128, max_row_size=67108864)")]
+#[pyo3(signature = (source, /, *path, max_depth = 128, max_row_size = 67_108_864))]
 pub(crate) fn iter_rows(
     source: &Bound<'_, PyAny>,
     path: &Bound<'_, PyTuple>,
