@@ -215,6 +215,9 @@ def test_a_report_is_a_value(tmp_path: Path) -> None:
             assert hash(twin) == hash(report)
             assert twin.to_json() == report.to_json()
         assert json.loads(report.to_json()) == report.to_dict()
+        # The members of the dict are in the order of their names, as in the JSON.
+        text = json.dumps(report.to_dict(), separators=(",", ":")) + "\n"
+        assert text.encode() == report.to_json()
     assert good != bad
     assert repr(good) == "<ClaimReport ok>"
     assert repr(bad).startswith("<ClaimReport INVALID_BUNDLE_SCHEMA at 5.2.2: ")
