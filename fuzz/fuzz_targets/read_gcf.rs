@@ -30,5 +30,10 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         assert_eq!(gcf::from_json(&json, &options).unwrap(), canonical);
         let again = gcf::decode(&canonical, Limits::default()).unwrap();
         assert!(same::same(&again, &value), "{canonical}");
+        // Grouped, the text is not longer, and holds the same value.
+        let grouped = gcf::encode(&value, &EncodeOptions { group_values: true, ..options }).unwrap();
+        assert!(grouped.len() <= canonical.len(), "{grouped}");
+        let again = gcf::decode(&grouped, Limits::default()).unwrap();
+        assert!(same::same(&again, &value), "{grouped}");
     }
 }));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use compactwire::gcf::{self, EncodeOptions, Limits};
+use compactwire::gcf::{self, Code, EncodeOptions, Grouping, Limits};
 use compactwire::json::{self, Escape};
 use compactwire::value::Value;
 use libfuzzer_sys::fuzz_target;
@@ -112,11 +112,36 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let value = Choices(data.iter()).value(0);
     let mut json = String::new();
     json::write_in_order(&value, Escape::Needed, &mut json);
-    for (flatten, constant_columns) in [(true, false), (false, false), (true, true)] {
-        let options = EncodeOptions { flatten, constant_columns, ..EncodeOptions::default() };
+    for (flatten, constant_columns, group_values) in [
+        (true, false, false),
+        (false, false, false),
+        (true, true, false),
+        (true, false, true),
+        (true, true, true),
+    ] {
+        let options =
+            EncodeOptions { flatten, constant_columns, group_values, ..EncodeOptions::default() };
         let text = gcf::encode(&value, &options).unwrap();
         assert_eq!(gcf::from_json(&json, &options).unwrap(), text);
         let again = gcf::decode(&text, Limits::default()).unwrap();
         assert!(same::same(&again, &value), "{text}");
     }
+    check_groups(&value);
 }));
+
+/// Groups the rows of a value by each pair of fields of its first row.
+fn check_groups(value: &Value<'_>) {
+    let first = value.as_array().and_then(|rows| rows.first()).and_then(Value::as_object);
+    for (key, _) in first.into_iter().flatten() {
+        for (group, _) in first.into_iter().flatten() {
+            let grouping = Grouping { key, group, reorder: false };
+            match gcf::encode_grouped(value, grouping, Limits::default()) {
+                Ok(text) => {
+                    let again = gcf::decode(&text, Limits::default()).unwrap();
+                    assert!(same::same(&again, value), "{text}");
+                }
+                Err(error) => assert_eq!(error.code, Code::InvalidGrouping, "{error}"),
+            }
+        }
+    }
+}

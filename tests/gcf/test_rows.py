@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactwire import gcf
-from tests.strategies.gcf import result_or_error, values
+from tests.strategies.gcf import groupable, result_or_error, values
 
 ORDERS = [{"id": i, "item": f"n{i}", "tags": ["a", i], "to": {"zip": i}} for i in range(50)]
 TEXT = gcf.dumps({"total": 50, "report": {"orders": ORDERS}, "users": {"a": {"v": 1}, "b": {}}})
@@ -74,6 +74,24 @@ def test_an_error_equals_that_of_loads(value: Any, data: st.DataObject) -> None:
         assert str(rows) == str(whole)
     else:
         assert rows == elements(whole["rows"])
+
+
+@given(groupable(), st.data())
+def test_groups_or_their_error_equal_those_of_loads(table: Any, data: st.DataObject) -> None:
+    rows, key, group = table
+    text = gcf.dumps_grouped(rows, key, group, reorder=True)
+    at = data.draw(st.integers(text.index("["), len(text)))
+    drop = data.draw(st.sampled_from([0, 0, 1, 5]))
+    pieces = ["", "|", "\n", " ", "~", " [1]", "@", "=", "^", "\nx=1 [1]\n"]
+    added = data.draw(st.sampled_from(pieces))
+    text = text[:at] + added + text[at + drop :]
+    size = data.draw(st.sampled_from([1, 7, 1000]))
+    whole = result_or_error(lambda: gcf.loads(text))
+    found = result_or_error(lambda: list(gcf.iter_rows(Drops(text, size))))
+    if isinstance(whole, gcf.GcfError):
+        assert str(found) == str(whole)
+    else:
+        assert repr(found) == repr(elements(whole))
 
 
 def test_rows_before_an_error_are_returned() -> None:

@@ -102,6 +102,25 @@ def shared_schemas(count: int) -> str:
     return lines(f"## [{count}]{{a}}", first, *body)
 
 
+def groups(count: int) -> str:
+    body = (f"g=v{n} [1]\n{n}|x" for n in range(count))
+    return lines(f"## [{count}]{{@id,g,v}} group=g", *body)
+
+
+def rows_of_a_group(count: int) -> str:
+    rows = (f"k{n}|x" for n in range(count))
+    return lines(f"## [{count}]{{@id,g,u=kg,v}} group=g", f"g=a [{count}]", *rows)
+
+
+def columns_of_a_group(count: int) -> str:
+    names = ",".join(f"c{n}" for n in range(count))
+    return lines(f"## [1]{{@id,g,{names}}} group=g", "g=a [1]", "|".join(["1"] * (count + 1)))
+
+
+def grouped_tables(count: int) -> str:
+    return lines(*(f"## t{n} [1]{{@id,g}} group=g\ng=a [1]\n1" for n in range(count)))
+
+
 def escapes(count: int) -> str:
     return lines('a="' + "\\n" * count + '"')
 
@@ -128,6 +147,10 @@ TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
     "inline schemas": (inline_schemas, 100, 40_000),
     "inline columns": (inline_columns, 100, 40_000),
     "shared schemas": (shared_schemas, 100, 40_000),
+    "groups": (groups, 100, 40_000),
+    "rows of a group": (rows_of_a_group, 100, 60_000),
+    "columns of a group": (columns_of_a_group, 200, 50_000),
+    "grouped tables": (grouped_tables, 100, 20_000),
     "escapes": (escapes, 1000, 400_000),
     "comments": (comments, 200, 80_000),
 }
@@ -164,6 +187,22 @@ def value_depth(count: int) -> Any:
 
 def value_keyed(count: int) -> Any:
     return {f"k{n}": {"a": n, "b": n} for n in range(count)}
+
+
+def value_groups(count: int) -> Any:
+    return [{"id": n, "a": "long text" * (n // 4 % 2), "b": n // 4} for n in range(count)]
+
+
+def value_group_columns(count: int) -> Any:
+    return [{"id": n, **{f"c{i}": "long text" * (n // 4) for i in range(count)}} for n in range(8)]
+
+
+def group_values(value: Any) -> str:
+    return gcf.dumps(value, group_values=True)
+
+
+def dumps_grouped(value: Any) -> str:
+    return gcf.dumps_grouped(value, "id", "b", reorder=True)
 
 
 VALUES: dict[str, tuple[Callable[[int], Any], int, int]] = {
@@ -239,6 +278,9 @@ CASES = [
             Case(f"from_json, {name}", gcf.from_json, dumped(make), size, large, TEXT),
         )
     ),
+    Case("group_values, rows", group_values, value_groups, 100, 20_000, TEXT),
+    Case("group_values, columns", group_values, value_group_columns, 20, 4_000, TEXT),
+    Case("dumps_grouped, rows", dumps_grouped, value_groups, 100, 20_000, TEXT),
     Case("read_keyed, rows", gcf.read_keyed, keyed_set, 100, 40_000),
     Case("read_keyed, columns", gcf.read_keyed, wide_keyed_set, 200, 50_000),
     Case("StreamEncoder, rows", lambda n: stream_rows(len(n)), numbers, 100, 100_000),
