@@ -4,6 +4,7 @@
 //! column. Here both need consent or are an error, because decoding the text would not return the rows.
 
 use super::ScalarKey;
+use super::read::CLAUSE;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::generic::encode::{HEADER, write_constant, write_tree_key};
@@ -81,15 +82,14 @@ pub(crate) fn write_shorter(tree: &Tree<'_>, limit: usize) -> Option<String> {
     let columns = 0..table.columns.len();
     let identity = columns.clone().find(|&column| source.check_identity(column).is_ok())?;
     let constants = source.constants(|column| column != identity);
-    let sizes = source.sizes(&constants);
+    let sizes = source.sizes(identity, &constants);
     let mut best: Option<(usize, usize)> = None;
     for group in columns.filter(|&column| column != identity && !constants[column]) {
         let Ok(groups) = source.groups(group) else { continue };
         if groups.first_apart.is_some() || groups.first_rows.len() < 2 {
             continue;
         }
-        let columns = Columns { identity, group, constants: &constants };
-        let size = source.size(columns, &groups, &sizes);
+        let size = source.size(group, &groups, &sizes);
         if best.is_none_or(|(least, _)| size < least) {
             best = Some((size, group));
         }
@@ -182,6 +182,14 @@ struct Groups {
     ranges: Vec<Range<usize>>,
     /// The first row that does not follow a row of its group, although there is one before it.
     first_apart: Option<usize>,
+}
+
+/// Numbers of bytes that do not depend on the group column.
+struct Sizes {
+    /// The whole text without the lines and the clause that name the group column.
+    all: usize,
+    /// The cells of each column, 0 if it is constant.
+    columns: Vec<usize>,
 }
 
 struct GroupedRows<'t, 'a> {
@@ -277,7 +285,8 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
     fn write(&self, columns: Columns<'_>, groups: &Groups) -> String {
         let mut out = String::with_capacity(1024);
         out.push_str(HEADER);
-        self.declaration(columns, &mut out);
+        self.declaration(columns.identity, columns.constants, &mut out);
+        self.clause(columns.group, &mut out);
         for (range, &first) in groups.ranges.iter().zip(&groups.first_rows) {
             self.group_line(columns.group, first, range.len(), &mut out);
             for &row in &groups.order[range.clone()] {
@@ -287,23 +296,28 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
         out
     }
 
-    fn declaration(&self, columns: Columns<'_>, out: &mut String) {
+    fn declaration(&self, identity: usize, constants: &[bool], out: &mut String) {
         out.push_str("## [");
         out.push_str(itoa::Buffer::new().format(self.rows.len()));
         out.push(']');
         for (i, column) in self.table.columns.iter().enumerate() {
             out.push(if i == 0 { '{' } else { ',' });
-            if i == columns.identity {
+            if i == identity {
                 out.push('@');
             }
             write_tree_key(self.tree.key(column.key), out);
-            if let Some(value) = self.cell(0, i).filter(|_| columns.constants[i]) {
+            if let Some(value) = self.cell(0, i).filter(|_| constants[i]) {
                 out.push('=');
                 write_constant(value, out);
             }
         }
-        out.push_str("} group=");
-        self.name(columns.group, out);
+        out.push('}');
+    }
+
+    fn clause(&self, group: usize, out: &mut String) {
+        out.push(' ');
+        out.push_str(CLAUSE);
+        self.name(group, out);
         out.push('\n');
     }
 
@@ -339,33 +353,84 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
         }
     }
 
-    /// The number of bytes of all cells of each column that is not constant.
-    fn sizes(&self, constants: &[bool]) -> Vec<usize> {
-        let mut cell = String::new();
+    /// Measures what [`GroupedRows::write`] writes, whatever the group column is.
+    fn sizes(&self, identity: usize, constants: &[bool]) -> Sizes {
+        let mut text = String::new();
+        self.declaration(identity, constants, &mut text);
+        let declaration = text.len();
         let mut size = |row, column| {
-            cell.clear();
-            self.write_cell(row, column, &mut cell);
-            cell.len()
+            text.clear();
+            self.write_cell(row, column, &mut text);
+            // After each cell is a delimiter or line feed.
+            text.len() + 1
         };
-        (0..self.table.columns.len())
+        let columns: Vec<usize> = (0..constants.len())
             .map(|column| {
                 let rows = if constants[column] { 0 } else { self.rows.len() };
                 (0..rows).map(|row| size(row, column)).sum()
             })
-            .collect()
+            .collect();
+        let all = HEADER.len() + declaration + columns.iter().sum::<usize>();
+        Sizes { all, columns }
     }
 
-    /// The number of bytes that [`GroupedRows::write`] writes, where `sizes` are those of the columns.
-    fn size(&self, columns: Columns<'_>, groups: &Groups, sizes: &[usize]) -> usize {
+    /// The number of bytes that [`GroupedRows::write`] writes with this group column.
+    fn size(&self, group: usize, groups: &Groups, sizes: &Sizes) -> usize {
         let mut lines = String::new();
-        self.declaration(columns, &mut lines);
+        self.clause(group, &mut lines);
         for (range, &first) in groups.ranges.iter().zip(&groups.first_rows) {
-            self.group_line(columns.group, first, range.len(), &mut lines);
+            self.group_line(group, first, range.len(), &mut lines);
         }
-        let cells = (0..sizes.len()).filter(|&column| columns.has_cell(column));
-        let (count, bytes) =
-            cells.fold((0, 0), |(count, bytes), column| (count + 1, bytes + sizes[column]));
-        // Each cell has a delimiter or line feed after it.
-        HEADER.len() + lines.len() + bytes + count * self.rows.len()
+        sizes.all - sizes.columns[group] + lines.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcf::{EncodeOptions, decode, encode};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Rows with an identity, two columns that can be grouped, and one that some rows do not have.
+    fn rows() -> impl Strategy<Value = Value<'static>> {
+        let text = prop_oneof![Just("a"), Just("some long text"), Just("x}"), Just(""), Just("é,")];
+        let row = (text.clone(), text, any::<bool>(), 0_i64..3);
+        vec(row, 1..12).prop_map(|mut rows| {
+            rows.sort();
+            let fields =
+                |(id, (a, b, has_c, c)): (i64, (&'static str, &'static str, bool, i64))| {
+                    let mut row = vec![
+                        ("id".into(), Value::Int(id)),
+                        ("a a".into(), Value::String(a.into())),
+                        ("b".into(), Value::String(b.into())),
+                    ];
+                    if has_c {
+                        row.push(("c".into(), Value::Int(c)));
+                    }
+                    Value::Object(row)
+                };
+            Value::Array((0..).zip(rows).map(fields).collect())
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_shortest_text_that_keeps_the_order_is_chosen(rows in rows()) {
+            let plain = EncodeOptions::default();
+            let mut texts = vec![encode(&rows, &plain).unwrap()];
+            if rows.as_array().unwrap().len() >= 2 {
+                for group in ["a a", "b", "c"] {
+                    let grouping = Grouping { key: "id", group, reorder: false };
+                    let text = encode_grouped(&rows, grouping, Limits::default());
+                    // One group only is not a choice: the column is constant.
+                    texts.extend(text.ok().filter(|text| text.matches(" [").count() > 2));
+                }
+            }
+            let shortest = texts.iter().min_by_key(|text| text.len()).unwrap();
+            let found = encode(&rows, &EncodeOptions { group_values: true, ..plain }).unwrap();
+            prop_assert_eq!(&found, shortest);
+            prop_assert_eq!(decode(&found, Limits::default()).unwrap(), rows);
+        }
     }
 }
