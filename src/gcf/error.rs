@@ -97,7 +97,7 @@ codes! {
     DuplicateGroup = "duplicate_group",
     /// Rows that cannot be grouped without loss or in their order.
     InvalidGrouping = "invalid_grouping",
-    /// A form that only some readers of this format read, and that was not asked for.
+    /// A list column or matrix, forms that no published writer emits.
     UnsupportedExtension = "unsupported_extension",
     /// NaN or an infinity.
     NotFinite = "not_finite",

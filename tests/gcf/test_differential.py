@@ -95,8 +95,9 @@ def test_gcf_python_groups_the_same_rows_to_the_same_bytes(table: Any) -> None:
     rows, key, group = table
     text = gcf.dumps_grouped(rows, key, group, reorder=True)
     assert same(peer.decode_generic(text), gcf.loads(text))
-    exact = [gcf_writer.rounded(row) for row in rows] == rows
-    if exact:
+    cells = [cell for row in rows for cell in row.values()]
+    # The package writes other digits of these doubles.
+    if not any(isinstance(cell, float) and 1e-6 <= abs(cell) < 1e-4 for cell in cells):
         assert peer.encode_generic_grouped(rows, key, group) == text
 
 

@@ -67,6 +67,9 @@ pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<
     let bytes = &text.as_bytes()[..end];
     let mut fields: Vec<Field<'_>> = Vec::new();
     let mut next = skip_blanks(bytes, at + 1);
+    if bytes.get(next) == Some(&b'[') {
+        return unsupported(next, "a matrix, {[columns]},");
+    }
     if bytes.get(next) == Some(&b'}') {
         return fault(
             Code::InvalidFieldDeclaration,
@@ -101,6 +104,9 @@ fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
         let message = "expected a field name: an identifier or a quoted string";
         return fault(Code::InvalidFieldDeclaration, at, message);
     };
+    if bytes[after_name..].starts_with(b"[]") {
+        return unsupported(after_name, "a list column, name[],");
+    }
     let quoted = bytes[start] == b'"';
     let (constant, after) = match bytes.get(after_name) {
         Some(b'=') => {
@@ -110,6 +116,16 @@ fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
         _ => (None, after_name),
     };
     Ok((Field { name, quoted, identity, constant, at }, after))
+}
+
+/// The error for list columns and matrices, which this version does not read.
+#[cold]
+fn unsupported<T>(at: usize, form: &str) -> Read<T> {
+    fault(
+        Code::UnsupportedExtension,
+        at,
+        format!("{form} is not supported; no published writer emits it"),
+    )
 }
 
 /// Reads the value of a constant column; returns it and the offset of the delimiter after it.
@@ -177,6 +193,10 @@ mod tests {
             ("{a=~}", Code::InvalidConstValue),
             ("{a=^}", Code::InvalidConstValue),
             ("{=1}", Code::MalformedHeaderField),
+            ("{a[]}", Code::UnsupportedExtension),
+            ("{@\"a\"[],b}", Code::UnsupportedExtension),
+            ("{ [2]}", Code::UnsupportedExtension),
+            ("{a[2]}", Code::InvalidFieldDeclaration),
             ("{\"a}", Code::UnterminatedQuote),
         ] {
             assert_eq!(
