@@ -24,7 +24,7 @@ from .measure import FULL, QUICK
 
 PEER = "hashlib, json, PyNaCl"
 TARGET = 15.0
-SEED = bytes(range(32))
+KEY = claims.SigningKey.from_seed(bytes(range(32)))
 STRICT: dict[str, Any] = {"require_attestation": True, "strict_trust": True}
 
 
@@ -52,18 +52,22 @@ def make(folder: Path, artifacts: int, receipts: int, size: int, steps: int) -> 
     for number in range(receipts):
         receipt = claims.make_receipt(manifest, parent) if not parent else {**parent}
         if parent:
-            receipt |= {"parent_receipt_hash": parent["receipt_hash"], "receipt_index": number}
+            receipt |= {
+                "parent_receipt_hash": parent["receipt_hash"],
+                "receipt_index": number,
+                "attestation": None,
+            }
         receipt["steps"], receipt["artifacts"] = (
             receipt["steps"][:steps],
             receipt["artifacts"][:steps],
         )
         receipt["receipt_hash"] = reference.receipt_hash(receipt)
-        parent = claims.sign_receipt(receipt, SEED, "validator")
+        parent = claims.sign_receipt(receipt, KEY, "validator")
         claims.write_receipt(folder / "receipts", parent)
     claims.write_json(folder / "claim.json", claims.make_claim(manifest, folder / "bundle"))
     entry = {
         "validator_id": "validator",
-        "public_key": claims.SigningKey(SEED).public_key,
+        "public_key": KEY.public_key,
         "schemes": ["ed25519"],
         "scope": ["RECEIPT"],
         "enabled": True,

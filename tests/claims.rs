@@ -7,8 +7,9 @@ mod common;
 
 use common::{path, string};
 use compactwire::claims::{
-    Inputs, Item, Options, Report, Scope, Signing, SigningKey, Status, build_bundle, make_claim,
-    make_receipt, sign_receipt, verify, write_json, write_receipt,
+    Inputs, Item, Options, Report, Scope, Signing, SigningKey, Status, build_bundle,
+    canonical_json, make_claim, make_receipt, parse_json, sign_receipt, verify, write_json,
+    write_receipt,
 };
 use serde_json::Value;
 use std::fs;
@@ -82,14 +83,75 @@ fn claim(folder: &Path) {
         Item { symbol: false, reference: "intro".into(), slice: None, text: "Hello, world".into() };
     let bundle = folder.join("bundle");
     let manifest = build_bundle(&bundle, "run", "job", "message", &[item]).unwrap();
-    let signing =
-        Signing { validator_id: Some("me"), build_id: None, scope: Scope::Spec, add: false };
+    let signing = Signing {
+        validator_id: Some("me"),
+        build_id: None,
+        scope: Scope::Spec,
+        add: false,
+        replace: false,
+    };
     let receipt = make_receipt(&manifest, None).unwrap();
-    let signed = sign_receipt(&receipt, &SigningKey::new(&[7; 32]), &signing).unwrap();
-    write_receipt(&folder.join("receipts"), &signed).unwrap();
+    let signed = sign_receipt(&receipt, &SigningKey::from_seed(&[7; 32]), &signing).unwrap();
+    write_receipt(&folder.join("receipts"), &signed, false).unwrap();
     let components = [("vector_db_only".to_owned(), true)];
     let claim = make_claim(&manifest, &bundle, &components, None).unwrap();
     write_json(&folder.join("claim.json"), &claim).unwrap();
+}
+
+#[test]
+fn signatures_are_lost_on_request_only() {
+    let folder = Folder::new("replace");
+    claim(&folder.0);
+    let receipts = folder.0.join("receipts");
+    let file = receipts.join("run_00000000.json");
+    let signed = parse_json(&fs::read(&file).unwrap()).unwrap();
+    let (mine, yours) = (SigningKey::from_seed(&[7; 32]), SigningKey::from_seed(&[8; 32]));
+    let signing = |add, replace| Signing {
+        validator_id: Some("me"),
+        build_id: None,
+        scope: Scope::Spec,
+        add,
+        replace,
+    };
+    let again = sign_receipt(&signed, &mine, &signing(false, false)).unwrap();
+    assert_eq!(canonical_json(&again), canonical_json(&signed));
+    let error = sign_receipt(&signed, &yours, &signing(false, false)).unwrap_err();
+    assert!(error.to_string().contains("has signed it; keep that signature"), "{error}");
+    let both = sign_receipt(&signed, &yours, &signing(true, false)).unwrap();
+    let other = sign_receipt(&signed, &yours, &signing(false, true)).unwrap();
+    assert!(both.get("attestations").is_some() && other.get("attestations").is_none());
+    let before = fs::read(&file).unwrap();
+    assert!(write_receipt(&receipts, &other, false).is_err());
+    assert_eq!(fs::read(&file).unwrap(), before);
+    write_receipt(&receipts, &both, false).unwrap();
+    write_receipt(&receipts, &other, true).unwrap();
+}
+
+#[test]
+fn a_symbol_without_at_is_not_written() {
+    let folder = Folder::new("free");
+    let item =
+        Item { symbol: true, reference: "plain".into(), slice: None, text: "text ".repeat(9) };
+    let error = build_bundle(&folder.0.join("bundle"), "run", "job", "m", &[item]).unwrap_err();
+    assert!(error.to_string().contains("does not begin with @"), "{error}");
+}
+
+#[test]
+fn strict_options_need_a_policy() {
+    let folder = Folder::new("strict");
+    claim(&folder.0);
+    let [bundle, receipts, claim] =
+        ["bundle", "receipts", "claim.json"].map(|name| folder.0.join(name));
+    let inputs = Inputs {
+        bundle: &bundle,
+        receipts: Some(&receipts),
+        claim: &claim,
+        trust_policy: None,
+        merkle_attestation: None,
+    };
+    assert!(run(&inputs, &Options::default()).ok());
+    let problem = run(&inputs, &Options::strict()).problem.unwrap();
+    assert_eq!(problem.failure.code.name(), "INVALID_TRUST_POLICY_SCHEMA");
 }
 
 #[test]

@@ -41,12 +41,12 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     };
     let bundle = folder.join("bundle");
     let manifest = build_bundle(&bundle, "run", "job", "message", &[item]).unwrap();
-    let key = SigningKey::new(&[7; 32]);
+    let key = SigningKey::from_seed(&[7; 32]);
     let receipt = make_receipt(&manifest, None).unwrap();
     let (validator_id, build_id) = (Some("me"), None);
-    let signing = Signing { validator_id, build_id, scope: Scope::Spec, add: false };
+    let signing = Signing { validator_id, build_id, scope: Scope::Spec, add: false, replace: false };
     let receipt = sign_receipt(&receipt, &key, &signing).unwrap();
-    write_receipt(&folder.join("receipts"), &receipt).unwrap();
+    write_receipt(&folder.join("receipts"), &receipt, false).unwrap();
     let components = [("vector_db_only".to_owned(), true), ("symbol_lang".to_owned(), true)];
     let claim = make_claim(&manifest, &bundle, &components, None).unwrap();
     write_json(&folder.join("claim.json"), &claim).unwrap();

@@ -1,8 +1,12 @@
 //! Secret Ed25519 keys and their files.
 //!
 //! Invariant: no message and no `Debug` output contains a secret, and every copy made here is
-//! wiped. A key file holds the seed as 64 hexadecimal digits and a line feed; on Unix only its
-//! owner can read it.
+//! wiped.
+//!
+//! A key file is one line: [`TAG`], the seed and the public key, the last two as 64 hexadecimal
+//! digits each. The tag says that the file is secret, so that a public key is never taken for a
+//! seed: anyone who knows a published value could then sign as its owner. The public key reveals
+//! damage to the seed. On Unix only the owner of the file can read it.
 
 use super::error::ProduceError;
 use super::signer::Signer;
@@ -16,16 +20,27 @@ use zeroize::Zeroizing;
 
 type Result<T> = std::result::Result<T, ProduceError>;
 
-/// The maximum size of a key file in bytes: its digits and some white space.
+/// The first word of a key file.
+const TAG: &str = "compactwire-secret-key-v1";
+
+/// The maximum size of a key file in bytes: its line and some white space.
 const MAX_FILE: usize = 256;
 
 /// A secret Ed25519 key.
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
 impl SigningKey {
-    /// Creates the key of a seed.
-    pub fn new(seed: &[u8; 32]) -> Self {
+    /// Creates the key of a seed, which must be secret: 32 random bytes, never a public key.
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(ed25519_dalek::SigningKey::from_bytes(seed))
+    }
+
+    /// Creates the key of a seed in 64 hexadecimal digits, with white space around them or not.
+    ///
+    /// # Errors
+    /// [`ProduceError::Argument`]: it is something else. The message shows none of it.
+    pub fn from_hex(seed: &str) -> Result<Self> {
+        parse_hex(seed.as_bytes()).ok_or_else(|| not_hex("seed", seed.len()))
     }
 
     /// Generates a key from the system's randomness.
@@ -35,34 +50,36 @@ impl SigningKey {
     pub fn generate() -> Result<Self> {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(seed.as_mut()).map_err(|_| ProduceError::Randomness)?;
-        Ok(Self::new(&seed))
+        Ok(Self::from_seed(&seed))
     }
 
-    /// Reads a key file. It must be a regular file; at most 256 bytes are read.
+    /// Reads a key file, as [`save`](Self::save) writes it. It must be a regular file; at most 256
+    /// bytes are read.
     ///
     /// # Errors
     /// [`ProduceError::Io`]: it cannot be read; [`ProduceError::Argument`]: it is not a key file.
     /// The message shows none of its content, which may be most of a secret.
     pub fn load(path: &Path) -> Result<Self> {
-        let mut bytes = Zeroizing::new([0; MAX_FILE + 1]);
-        let failed = |error| ProduceError::io(path, error);
-        // Opening a FIFO would block without a way to interrupt it.
-        if !path.metadata().map_err(failed)?.is_file() {
-            return Err(ProduceError::argument("path", "a key is in a regular file, not in this"));
-        }
-        let file = File::open(path);
-        let size = file.and_then(|mut file| read_up_to(&mut file, bytes.as_mut()));
-        let size = size.map_err(failed)?;
-        let no_key = |found: String| {
-            ProduceError::argument("path", format!("a key is 64 hexadecimal digits, not {found}"))
-        };
-        if size > MAX_FILE {
-            return Err(no_key(format!("more than {MAX_FILE} bytes")));
-        }
-        let Some(seed) = hex::decode(bytes[..size].trim_ascii()).map(Zeroizing::new) else {
-            return Err(no_key(format!("what these {size} bytes are")));
-        };
-        Ok(Self::new(&seed))
+        read_file(path, |text| {
+            if parse_hex(text).is_some() {
+                let message = format!(
+                    "it has 64 hexadecimal digits, which may be a public key; a secret key begins \
+                     with {TAG}. If they are a secret key of an earlier version, convert it: \
+                     compactwire claim key --from-hex OLD -o NEW"
+                );
+                return Err(ProduceError::argument("path", message));
+            }
+            parse_line(text)
+        })
+    }
+
+    /// Reads a file that has a seed as 64 hexadecimal digits and nothing else. Such a file does not
+    /// say that it is secret, so that the caller must know it.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_hex(path: &Path) -> Result<Self> {
+        read_file(path, |text| parse_hex(text).ok_or_else(|| not_hex("path", text.len())))
     }
 
     /// Writes a key file. Never overwrites a file; on Unix only the owner can read it.
@@ -70,24 +87,31 @@ impl SigningKey {
     /// # Errors
     /// [`ProduceError::Io`]: the file exists already, or cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let seed = self.seed();
-        let mut text = Zeroizing::new([b'\n'; 65]);
-        for (pair, byte) in text.chunks_exact_mut(2).zip(*seed) {
-            for (digit, nibble) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
-                *digit = if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
-            }
-        }
+        let text = self.line();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let failed = |error| ProduceError::io(path, error);
         let mut file = options.open(path).map_err(failed)?;
-        file.write_all(text.as_ref()).map_err(|error| {
+        file.write_all(text.as_bytes()).map_err(|error| {
             // An incomplete key file is useless and would block the next attempt.
             let _gone = fs::remove_file(path);
             failed(error)
         })
+    }
+
+    /// The content of the key's file.
+    fn line(&self) -> Zeroizing<String> {
+        // Enough room from the start: a string that grows leaves copies in memory.
+        let mut line = Zeroizing::new(String::with_capacity(MAX_FILE));
+        line.push_str(TAG);
+        line.push(' ');
+        hex::write(&*self.seed(), &mut line);
+        line.push(' ');
+        line.push_str(&self.public_key());
+        line.push('\n');
+        line
     }
 
     /// The secret seed.
@@ -119,6 +143,58 @@ impl fmt::Debug for SigningKey {
     }
 }
 
+/// Reads a key from the content of a file, without the white space around it.
+fn read_file(path: &Path, parse: impl FnOnce(&[u8]) -> Result<SigningKey>) -> Result<SigningKey> {
+    let mut bytes = Zeroizing::new([0; MAX_FILE + 1]);
+    let failed = |error| ProduceError::io(path, error);
+    // Opening a FIFO would block without a way to interrupt it.
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Err(ProduceError::argument("path", "a key is in a regular file, not in this"));
+    }
+    let file = File::open(path);
+    let size = file.and_then(|mut file| read_up_to(&mut file, bytes.as_mut())).map_err(failed)?;
+    if size > MAX_FILE {
+        let message = format!("a key file has at most {MAX_FILE} bytes, and this one has more");
+        return Err(ProduceError::argument("path", message));
+    }
+    parse(bytes[..size].trim_ascii())
+}
+
+/// The key of a seed in hexadecimal digits.
+fn parse_hex(text: &[u8]) -> Option<SigningKey> {
+    let seed = Zeroizing::new(hex::decode(text.trim_ascii())?);
+    Some(SigningKey::from_seed(&seed))
+}
+
+/// The key of the line in a key file.
+fn parse_line(text: &[u8]) -> Result<SigningKey> {
+    let wrong = |message: String| Err(ProduceError::argument("path", message));
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let words = [words.next(), words.next(), words.next(), words.next()];
+    let [Some(tag), Some(seed), Some(public), None] = words else {
+        return wrong(not_a_key(text.len()));
+    };
+    if tag != TAG.as_bytes() {
+        return wrong(not_a_key(text.len()));
+    }
+    match parse_hex(seed) {
+        Some(key) if public.eq_ignore_ascii_case(key.public_key().as_bytes()) => Ok(key),
+        Some(_) => {
+            wrong("the secret and the public key do not belong together; it is damaged".into())
+        }
+        None => wrong(not_a_key(text.len())),
+    }
+}
+
+fn not_a_key(size: usize) -> String {
+    format!("a secret key is one line, {TAG} SEED PUBLIC_KEY, not what these {size} bytes are")
+}
+
+fn not_hex(field: &'static str, size: usize) -> ProduceError {
+    let message = format!("a seed is 64 hexadecimal digits, not what these {size} bytes are");
+    ProduceError::argument(field, message)
+}
+
 /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
 fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut size = 0;
@@ -137,23 +213,87 @@ fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn key_file_is_never_replaced() {
-        let name = format!("compactwire-key-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let key = SigningKey::new(&[0xa9; 32]);
-        key.save(&path).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "a9".repeat(32) + "\n");
-        assert_eq!(*SigningKey::load(&path).unwrap().seed(), [0xa9; 32]);
-        assert!(matches!(key.save(&path), Err(ProduceError::Io { .. })));
-        for bad in ["", "a9", &"a9".repeat(33), &"g9".repeat(32), &"9".repeat(1 << 20)] {
-            fs::write(&path, bad).unwrap();
-            let error = SigningKey::load(&path).unwrap_err().to_string();
-            assert!(error.starts_with("path: a key is 64 hexadecimal digits, not "), "{error}");
-            assert!(bad.len() < 9 || !error.contains(&bad[..8]), "{error}");
+    /// A temporary file, removed at the end.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("compactwire-key-{}-{name}", std::process::id());
+            Self(std::env::temp_dir().join(name))
         }
-        fs::write(&path, format!("  {}\r\n\n", "A9".repeat(32))).unwrap();
-        assert!(SigningKey::load(&path).is_ok());
-        fs::remove_file(&path).unwrap();
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _gone = fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn key_file_says_what_it_is_and_is_never_replaced() {
+        let Scratch(path) = &Scratch::new("save");
+        let key = SigningKey::from_seed(&[0xa9; 32]);
+        key.save(path).unwrap();
+        let line = format!("{TAG} {} {}\n", "a9".repeat(32), key.public_key());
+        assert_eq!(fs::read_to_string(path).unwrap(), line);
+        assert!(line.len() <= MAX_FILE);
+        assert_eq!(*SigningKey::load(path).unwrap().seed(), [0xa9; 32]);
+        assert!(matches!(key.save(path), Err(ProduceError::Io { .. })));
+        fs::write(
+            path,
+            format!("\t{}\r\n\n", line.to_uppercase().replacen(&TAG.to_uppercase(), TAG, 1)),
+        )
+        .unwrap();
+        assert_eq!(*SigningKey::load(path).unwrap().seed(), [0xa9; 32]);
+    }
+
+    #[test]
+    fn only_a_key_file_is_loaded() {
+        let Scratch(path) = &Scratch::new("load");
+        let key = SigningKey::from_seed(&[0xa9; 32]);
+        let (seed, public) = ("a9".repeat(32), key.public_key());
+        let long = "9".repeat(1 << 20);
+        let cases = [
+            (public.clone(), "may be a public key"),
+            (format!(" {}\n", seed.to_uppercase()), "may be a public key"),
+            (String::new(), "is one line"),
+            (format!("{TAG} {seed}"), "is one line"),
+            (format!("{TAG} {public}"), "is one line"),
+            (format!("{TAG}{seed} {public}"), "is one line"),
+            (format!("{TAG} {seed}0 {public}"), "is one line"),
+            (format!("{TAG} {} {public}", "g9".repeat(32)), "is one line"),
+            (format!("{TAG} {seed} {public} {seed}"), "is one line"),
+            (format!("{}2 {seed} {public}", &TAG[..TAG.len() - 1]), "is one line"),
+            (format!("{} {seed} {public}", TAG.to_uppercase()), "is one line"),
+            (format!("{TAG} {public} {public}"), "do not belong together"),
+            (format!("{TAG} {public} {seed}"), "do not belong together"),
+            (format!("{TAG} {}8 {public}", &seed[..63]), "do not belong together"),
+            (long, "at most 256 bytes"),
+        ];
+        for (content, message) in cases {
+            fs::write(path, &content).unwrap();
+            let error = SigningKey::load(path).unwrap_err().to_string();
+            assert!(error.contains(message), "{content:.90}: {error}");
+            assert!(!error.contains(&seed[..8]) && !error.contains(&public[..8]), "{error}");
+        }
+    }
+
+    #[test]
+    fn bare_digits_are_read_only_on_request() {
+        let Scratch(path) = &Scratch::new("hex");
+        for text in ["a9".repeat(32), format!(" {}\r\n", "A9".repeat(32))] {
+            fs::write(path, &text).unwrap();
+            assert_eq!(*SigningKey::load_hex(path).unwrap().seed(), [0xa9; 32]);
+            assert_eq!(*SigningKey::from_hex(&text).unwrap().seed(), [0xa9; 32]);
+        }
+        let key = SigningKey::from_seed(&[0xa9; 32]);
+        for bad in ["", "a9", &"a9".repeat(33), &"g9".repeat(32), &key.line(), &"é9".repeat(32)] {
+            fs::write(path, bad).unwrap();
+            for error in [SigningKey::load_hex(path), SigningKey::from_hex(bad)] {
+                let error = error.unwrap_err().to_string();
+                assert!(error.contains("a seed is 64 hexadecimal digits, not"), "{error}");
+                assert!(!error.contains("a9a9"), "{error}");
+            }
+        }
     }
 }

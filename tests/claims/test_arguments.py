@@ -10,7 +10,7 @@ import pytest
 
 import compactwire as cw
 from compactwire import claims
-from tests.strategies.claims import ITEMS, SEED, build, entry, make
+from tests.strategies.claims import ITEMS, KEY, build, entry, make
 
 
 class BytesPath:
@@ -126,32 +126,44 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
             "notes: lone surrogate",
         ),
         (
-            lambda: claims.sign_receipt(receipt, SEED, "\ud800"),
+            lambda: claims.sign_receipt(receipt, KEY, "\ud800"),
             cw.EncodeError,
             "validator_id: lone surrogate",
         ),
         (
-            lambda: claims.sign_receipt(receipt, SEED, ""),
+            lambda: claims.sign_receipt(receipt, KEY, ""),
             cw.ClaimRejected,
             "INVALID_RECEIPT_SCHEMA: it has 1 to 256 characters (validator_id)",
         ),
         (
-            lambda: claims.merkle_attestation([receipt], SEED, "v", "git:abc"),
+            lambda: claims.merkle_attestation([receipt], KEY, "v", "git:abc"),
             cw.ClaimRejected,
             "MERKLE_ATTESTATION_INVALID: it is git: and 7 to 40",
         ),
-        (lambda: anything.sign_receipt(receipt, "x"), TypeError, "key must be a SigningKey or"),
-        (lambda: anything.sign_receipt(receipt, SEED, add=1), TypeError, "add must be a bool"),
+        (lambda: anything.sign_receipt(receipt, "x"), TypeError, "key must be a SigningKey (Sig"),
+        (lambda: anything.sign_receipt(receipt, b"x" * 32), TypeError, "key must be a SigningKey"),
+        (
+            lambda: anything.merkle_attestation([receipt], KEY.public_key),
+            TypeError,
+            "key must be a SigningKey",
+        ),
+        (lambda: anything.sign_receipt(receipt, KEY, add=1), TypeError, "add must be a bool"),
+        (lambda: anything.sign_receipt(receipt, KEY, replace=1), TypeError, "replace must be a"),
+        (
+            lambda: anything.write_receipt(tmp_path, receipt, replace=1),
+            TypeError,
+            "replace must be a bool",
+        ),
         (lambda: anything.merkle_root([7]), TypeError, "hashes[0] must be a str, not int"),
         (lambda: anything.merkle_root("ab"), TypeError, "hashes must be an iterable of str"),
         (lambda: anything.make_trust_policy(7), TypeError, "entries must be an iterable of dict"),
         (
-            lambda: claims.make_trust_policy([entry(SEED, "a", scope=[])]),
+            lambda: claims.make_trust_policy([entry(KEY, "a", scope=[])]),
             cw.ClaimRejected,
             "INVALID_TRUST_POLICY_SCHEMA",
         ),
         (
-            lambda: claims.sign_receipt({**receipt, Sly("run_id"): "run"}, SEED),
+            lambda: claims.sign_receipt({**receipt, Sly("run_id"): "run"}, KEY),
             cw.ClaimRejected,
             'INVALID_RECEIPT_SCHEMA: duplicate member "run_id"',
         ),

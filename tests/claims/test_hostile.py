@@ -21,7 +21,7 @@ import pytest
 import compactwire as cw
 from compactwire import claims
 from tests.reference import claims as reference
-from tests.strategies.claims import SEED, Made, code, load, make
+from tests.strategies.claims import SEED, Made, code, key, load, make
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and descriptors")
 
@@ -334,7 +334,7 @@ def heavy(made: Made) -> None:
     ]
     receipt["steps"][0]["result"]["x"] = "\x7f" * 1_000_000
     receipt["receipt_hash"] = reference.receipt_hash(receipt)
-    keys = [claims.SigningKey(bytes([i]) * 32) for i in range(16)]
+    keys = [key(i) for i in range(16)]
     keys.sort(key=lambda key: key.public_key)
     good = claims.sign_receipt(receipt, keys[-1])["attestation"]
     # A scalar below the group order, so that the verifier has to hash the whole message.

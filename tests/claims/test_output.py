@@ -17,7 +17,7 @@ import pytest
 import compactwire as cw
 from compactwire import claims
 from tests.reference import claims as reference
-from tests.strategies.claims import ITEMS, OTHER_SEED, build, make
+from tests.strategies.claims import ITEMS, OTHER_KEY, build, make
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, FIFOs and permissions")
 
@@ -237,7 +237,7 @@ def test_a_list_that_changes_during_the_call_is_used_or_refused(tmp_path: Path) 
 
     def sign() -> str:
         try:
-            signed = claims.sign_receipt(receipt, OTHER_SEED)
+            signed = claims.sign_receipt(receipt, OTHER_KEY, replace=True)
         except cw.ClaimRejected as error:
             return error.code
         return str(signed["run_id"])

@@ -24,8 +24,9 @@ from compactwire import claims
 from tests.reference import claims as reference
 from tests.strategies.claims import (
     BUILD,
-    MERKLE_SEED,
-    OTHER_SEED,
+    KEY,
+    MERKLE_KEY,
+    OTHER_KEY,
     SEED,
     Made,
     code,
@@ -183,6 +184,7 @@ def test_a_changed_value_has_the_verdict_of_the_reference(
                 "require_merkle_attestation": st.booleans(),
                 "bind_receipts": st.booleans(),
                 "require_verify_chain": st.booleans(),
+                "require_symbol_refs": st.booleans(),
                 "receipt_quorum": st.sampled_from([None, None, 1, 2]),
             }
         )
@@ -300,12 +302,14 @@ def test_receipts_of_another_bundle_are_refused(made: Made, tmp_path: Path) -> N
 # Known weak points
 
 
-def resign(made: Made, seed: bytes, name: str | None, build: str | None = BUILD) -> None:
-    made.write_receipts([claims.sign_receipt(r, seed, name, build) for r in made.receipts])
+def resign(made: Made, key: claims.SigningKey, name: str | None, build: str | None = BUILD) -> None:
+    made.write_receipts(
+        [claims.sign_receipt(r, key, name, build, replace=True) for r in made.receipts]
+    )
 
 
 def test_another_key_under_a_trusted_name_fails(made: Made) -> None:
-    resign(made, OTHER_SEED, "validator")
+    resign(made, OTHER_KEY, "validator")
     report = both(made)
     assert report.error is not None
     assert (report.error.code, report.error.check) == ("ATTESTATION_INVALID", "5.5.3")
@@ -313,24 +317,24 @@ def test_another_key_under_a_trusted_name_fails(made: Made) -> None:
 
 
 def test_a_trusted_key_under_an_unknown_name_fails(made: Made) -> None:
-    resign(made, SEED, "Validator")
+    resign(made, KEY, "Validator")
     assert code(both(made)) == "VALIDATOR_NOT_FOUND"
-    resign(made, SEED, None)
+    resign(made, KEY, None)
     assert both(made)
 
 
 def test_a_trusted_key_of_another_scope_fails(made: Made) -> None:
-    policy = [entry(SEED, "validator", scope=["MERKLE"]), entry(MERKLE_SEED, "merkle")]
+    policy = [entry(KEY, "validator", scope=["MERKLE"]), entry(MERKLE_KEY, "merkle")]
     claims.write_json(made.folder / "policy.json", claims.make_trust_policy(policy))
     assert code(both(made)) == "SCOPE_MISMATCH"
-    policy = [entry(SEED, "validator", enabled=False), entry(MERKLE_SEED, "merkle")]
+    policy = [entry(KEY, "validator", enabled=False), entry(MERKLE_KEY, "merkle")]
     claims.write_json(made.folder / "policy.json", claims.make_trust_policy(policy))
     assert code(both(made)) == "VALIDATOR_DISABLED"
 
 
 @pytest.mark.parametrize("build", [None, "git:0a1b2c3", "git:0a1b2c3d4"])
 def test_another_build_fails_only_with_strict_identity(build: str | None, made: Made) -> None:
-    resign(made, SEED, "validator", build)
+    resign(made, KEY, "validator", build)
     assert code(both(made)) == "BUILD_ID_MISMATCH"
     assert both(made, strict_identity=False)
 
@@ -482,13 +486,14 @@ def test_signatures_agree_with_another_library(
 ) -> None:
     receipt = {**true_claim.receipts[0], "attestation": None}
     name = notes or None
-    signed = claims.sign_receipt(receipt, seed, name, None)
+    ours_key = claims.SigningKey.from_seed(seed)
+    signed = claims.sign_receipt(receipt, ours_key, name, None)
     attestation = signed["attestation"]
     theirs = NaclKey(seed)
     assert attestation["public_key"] == bytes(theirs.verify_key).hex()
     for scope in ("spec", "reference"):
         message = reference.signed_message(receipt, attestation, scope)
-        ours = claims.sign_receipt(receipt, seed, name, None, scope)["attestation"]["signature"]
+        ours = claims.sign_receipt(receipt, ours_key, name, None, scope)["attestation"]["signature"]
         assert ours == theirs.sign(message).signature.hex()
         VerifyKey(bytes(theirs.verify_key)).verify(message, bytes.fromhex(ours))
         with pytest.raises(BadSignatureError):

@@ -14,7 +14,7 @@ import pytest
 
 from compactwire import claims
 from tests.reference import claims as reference
-from tests.strategies.claims import make
+from tests.strategies.claims import KEY, OTHER_KEY, SEED, make
 from tests.strategies.commands import run
 
 
@@ -27,7 +27,7 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     made = run("claim", "key", "-o", key)
     assert made.returncode == 0
     public = made.stdout.decode().strip()
-    assert claims.SigningKey(bytes.fromhex(key.read_text())).public_key == public
+    assert claims.SigningKey.load(key).public_key == public
     if os.name == "posix":
         assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert run("claim", "key", "-o", key).returncode == 1, "a key is never replaced"
@@ -48,20 +48,22 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
 
     verify = [
         *("verify", out / "bundle", out / "receipts", out / "claim.json", "--trust-policy", policy),
-        *("--require-attestation", "--strict-identity", "--require-merkle-attestation"),
-        *("--merkle-attestation", out / "merkle_attestation.json", "--require-canonical"),
+        *("--merkle-attestation", out / "merkle_attestation.json", "--strict"),
     ]
     good = run(*verify)
     assert (good.returncode, good.stderr) == (0, b"")
     lines = good.stdout.decode("ascii").splitlines()
-    assert lines[0] == "ok   5.1.1  the bundle exists and has a bundle.json"
-    assert len(lines) == 49
-    assert lines[45].startswith("VERIFIED: ")
-    assert lines[46:] == [
+    assert lines[0].startswith("VERIFIED: ")
+    assert lines[1:7] == [
+        "  artifacts: 2, of which none is free",
         "  receipts: 1 in a chain that names this bundle",
         "  signatures: all of each receipt by validators of the trust policy; their builds, too",
         "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
+        "",
+        "ok   5.1.1  the bundle exists and has a bundle.json",
     ]
+    assert lines[-1] == "1 checks skipped; --skipped shows them"
+    assert len(lines) == 6 + 43 + 1
     report = run(*verify, "--json")
     assert json.loads(report.stdout)["ok"] is True
 
@@ -71,8 +73,9 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     bad = run(*verify)
     assert bad.returncode == 1
     assert b"FAIL 5.3.3  every artifact is the one that its hash names\n" in bad.stdout
-    assert b"REFUSED at 5.3.3, ARTIFACT_HASH_MISMATCH: " in bad.stdout
-    assert key.read_text().strip().encode() not in good.stdout + bad.stdout + signed.stderr
+    assert bad.stdout.startswith(b"REFUSED at 5.3.3, ARTIFACT_HASH_MISMATCH: ")
+    secret = claims.SigningKey.load(key).seed().hex().encode()
+    assert secret not in good.stdout + bad.stdout + signed.stderr
 
 
 def test_an_invalid_key_file_is_not_shown(tmp_path: Path) -> None:
@@ -82,14 +85,94 @@ def test_an_invalid_key_file_is_not_shown(tmp_path: Path) -> None:
     failed = run("claim", "sign", tmp_path / "out", "--key", key)
     assert failed.returncode == 1
     assert b"abab" not in failed.stderr
-    assert b"a key is 64 hexadecimal digits" in failed.stderr
+    assert b"a secret key is one line" in failed.stderr
+
+
+def test_a_public_key_or_bare_digits_do_not_sign(tmp_path: Path) -> None:
+    make(tmp_path / "out")
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    key = tmp_path / "mine.pub"
+    for text in (KEY.public_key + "\n", SEED.hex(), KEY.public_key.upper()):
+        key.write_text(text)
+        for option in ("--add", "--replace"):
+            failed = sign(tmp_path / "out", key, "me", option)
+            assert failed.returncode == 1
+            assert b"mine.pub: it has 64 hexadecimal digits, which may be a public" in failed.stderr
+            assert b"compactwire claim key --from-hex OLD -o NEW" in failed.stderr
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_an_old_key_file_is_converted_on_request(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.key", tmp_path / "new.key"
+    old.write_text(SEED.hex() + "\n")
+    made = run("claim", "key", "--from-hex", old, "-o", new)
+    assert (made.returncode, made.stdout.decode()) == (0, KEY.public_key + "\n")
+    assert b"compare this public key with the one that you published" in made.stderr
+    assert SEED.hex().encode() not in made.stderr
+    assert claims.SigningKey.load(new).seed() == SEED
+    assert old.read_text() == SEED.hex() + "\n"
+    for source in (new, tmp_path / "missing"):
+        failed = run("claim", "key", "--from-hex", source, "-o", tmp_path / "other")
+        assert (failed.returncode, failed.stderr.count(b"\n")) == (1, 1)
+        assert SEED.hex().encode() not in failed.stderr
+        assert not (tmp_path / "other").exists()
+
+
+def test_a_secret_key_is_no_public_key(tmp_path: Path) -> None:
+    KEY.save(tmp_path / "mine.key")
+    line = (tmp_path / "mine.key").read_text().strip()
+    for entry in (f"me={line}", line, f"{line}=me"):
+        failed = run("claim", "trust", entry, "-o", tmp_path / "policy.json")
+        assert failed.returncode == 2
+        assert b"a secret key; the trust policy has the public one" in failed.stderr
+        assert SEED.hex().encode() not in failed.stderr
+        assert not (tmp_path / "policy.json").exists()
+
+
+def test_a_signature_is_replaced_only_on_request(tmp_path: Path) -> None:
+    make(tmp_path / "out", signed=False)
+    out, mine, yours = tmp_path / "out", tmp_path / "mine.key", tmp_path / "yours.key"
+    KEY.save(mine)
+    OTHER_KEY.save(yours)
+    assert sign(out, mine, "me").returncode == 0
+    files = [out / "merkle_attestation.json", *sorted((out / "receipts").iterdir())]
+    before = {path: path.read_bytes() for path in files}
+
+    def unchanged() -> bool:
+        return {path: path.read_bytes() for path in files} == before
+
+    assert sign(out, mine, "me").returncode == 0
+    assert unchanged(), "signing again in the same way changes nothing"
+    failed = sign(out, yours, "you")
+    assert (failed.returncode, failed.stderr.count(b"\n")) == (1, 1)
+    assert f'run_00000000.json: "{KEY.public_key[:40]}"'.encode() in failed.stderr
+    assert b"keep that signature (--add), or replace it (--replace)" in failed.stderr
+    failed = sign(out, mine, "renamed", "--add")
+    assert b"this key has signed it already, with another name" in failed.stderr
+    assert unchanged()
+    for path in files[1:]:
+        claims.write_json(path, {**claims.parse_json(before[path]), "attestation": None})
+    failed = sign(out, yours, "you")
+    assert b"an attestation is there; keep it (--add), or replace it (--replace)" in failed.stderr
+    assert files[0].read_bytes() == before[files[0]]
+    for path in files[1:]:
+        path.write_bytes(before[path])
+    assert sign(out, yours, "you", "--replace").returncode == 0
+    for path in files:
+        value = claims.parse_json(path.read_bytes())
+        assert value.get("attestation", value)["public_key"] == OTHER_KEY.public_key
+    files[-1].unlink()
+    failed = sign(out, yours, "you", "--add")
+    assert b"merkle_attestation.json: it signs other receipts; replace it" in failed.stderr
+    assert sign(out, yours, "you", "--add", "--replace").returncode == 0
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"not JSON", b'{"run_id": 7}'])
 def test_signing_an_invalid_bundle_is_an_error_in_one_line(content: bytes, tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
     key = tmp_path / "key"
-    key.write_text("ab" * 32)
+    KEY.save(key)
     (tmp_path / "out" / "bundle" / "bundle.json").write_bytes(content)
     failed = run("claim", "sign", tmp_path / "out", "--key", key)
     assert failed.returncode == 1
@@ -121,7 +204,10 @@ def test_two_signatures_count(tmp_path: Path) -> None:
     assert added.stderr.endswith(b"; the Merkle attestation is kept\n")
     assert (out / "merkle_attestation.json").read_bytes() == merkle
     refused = sign(out, keys[1], "you")
-    assert (refused.returncode, b"several attestations" in refused.stderr) == (1, True)
+    assert (
+        refused.returncode,
+        b"has signed it; keep that signature (--add)" in refused.stderr,
+    ) == (1, True)
     policy = tmp_path / "policy.json"
     entries = [f"{name}={public}" for name, public in zip(("me", "you"), publics, strict=True)]
     assert run("claim", "trust", *entries, "-o", policy).returncode == 0
@@ -134,7 +220,7 @@ def test_two_signatures_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("broken", ["gap", "hash", "other run"])
 def test_an_invalid_chain_is_not_signed(broken: str, tmp_path: Path) -> None:
     made = make(tmp_path / "out", signed=False)
-    (tmp_path / "key").write_text("ab" * 32)
+    KEY.save(tmp_path / "key")
     receipts = tmp_path / "out" / "receipts"
     if broken == "gap":
         (receipts / "run_00000001.json").unlink()
@@ -155,7 +241,7 @@ def test_an_invalid_chain_is_not_signed(broken: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("planted", ["fifo", "link", "zero"])
 def test_foreign_files_among_receipts_do_not_block(planted: str, tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
-    (tmp_path / "key").write_text("ab" * 32)
+    KEY.save(tmp_path / "key")
     path = tmp_path / "out" / "receipts" / "run_x.json"
     if planted == "fifo":
         os.mkfifo(path)
@@ -168,7 +254,7 @@ def test_foreign_files_among_receipts_do_not_block(planted: str, tmp_path: Path)
 
 def signable(tmp_path: Path) -> tuple[Path, Path]:
     make(tmp_path / "out", signed=False)
-    (tmp_path / "key").write_text("ab" * 32)
+    KEY.save(tmp_path / "key")
     return tmp_path / "out", tmp_path / "key"
 
 
@@ -208,7 +294,7 @@ def test_signing_does_not_follow_a_link(planted: str, tmp_path: Path) -> None:
 
 def test_a_kept_merkle_attestation_is_valid(tmp_path: Path) -> None:
     out, key = signable(tmp_path)
-    (tmp_path / "other").write_text("cd" * 32)
+    OTHER_KEY.save(tmp_path / "other")
     assert sign(out, key, "me").returncode == 0
     path = out / "merkle_attestation.json"
     merkle = claims.parse_json(path.read_bytes())

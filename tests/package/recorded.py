@@ -464,7 +464,7 @@ BUILD = "git:0a1b2c3d"
 
 
 def claim_files() -> Iterator[Case]:
-    seed, merkle_seed = bytes([1]) * 32, bytes([3]) * 32
+    key, merkle_key = (claims.SigningKey.from_seed(bytes([number]) * 32) for number in (1, 3))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for count in (1, 2, 3):
@@ -475,19 +475,18 @@ def claim_files() -> Iterator[Case]:
                 receipt = claims.make_receipt(manifest, chain[-1] if chain else None)
                 scope = "reference" if number == 1 else "spec"
                 chain.append(receipt)
-                signed = claims.sign_receipt(receipt, seed, "validator", BUILD, scope)
+                signed = claims.sign_receipt(receipt, key, "validator", BUILD, scope)
                 claims.write_receipt(here / "receipts", signed)
-                twice = claims.sign_receipt(signed, merkle_seed, "other", add=True)
+                twice = claims.sign_receipt(signed, merkle_key, "other", add=True)
                 yield f"receipt {count} {number}", claims.canonical_json(receipt)
                 yield f"signed {count} {number}", claims.canonical_json(twice)
             claim = claims.make_claim(manifest, here / "bundle", {"f3": False}, "a note")
             claims.write_json(here / "claim.json", claim)
-            merkle = claims.merkle_attestation(chain, merkle_seed, "merkle", BUILD)
+            merkle = claims.merkle_attestation(chain, merkle_key, "merkle", BUILD)
             claims.write_json(here / "merkle.json", merkle)
-            key = claims.SigningKey(seed).public_key
             policy = {
                 "validator_id": "validator",
-                "public_key": key,
+                "public_key": key.public_key,
                 "schemes": ["ed25519"],
                 "scope": ["RECEIPT", "MERKLE"],
                 "enabled": True,

@@ -16,7 +16,7 @@ from .. import claims
 from ._shell import OK, add_command, stdout, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ._shell import Commands
 
@@ -25,11 +25,22 @@ _MAX_JSON, _MAX_RECEIPT, _MAX_TEXT = 16 << 20, 1 << 20, 64 << 20
 
 _MERKLE = "merkle_attestation.json"
 
+# The beginning of a secret key file of any version.
+_SECRET = "compactwire-secret-key-"
+
 
 def _run_key(args: argparse.Namespace) -> int:
-    key = claims.generate_key()
+    if args.from_hex is None:
+        key = claims.generate_key()
+    else:
+        key = _read_key(claims.SigningKey.load_hex, args.from_hex)
     key.save(args.output)
     stdout().write(key.public_key + "\n")
+    if args.from_hex is not None:
+        tell(
+            "compare this public key with the one that you published; if it differs,"
+            f" {args.from_hex} was no secret key: remove {args.output}"
+        )
     return OK
 
 
@@ -95,14 +106,9 @@ def _run_sign(args: argparse.Namespace) -> int:
     names = (args.validator_id, args.build_id)
     # Everything is made, and so judged, before anything is written.
     merkle = claims.merkle_attestation([receipt for _, receipt in found], key, *names)
-    signed = [
-        (path, claims.sign_receipt(receipt, key, *names, args.scope, add=args.add))
-        for path, receipt in found
-    ]
-    for path, receipt in signed:
-        _check_size(path, receipt)
+    signed = [(path, _sign(path, receipt, key, args)) for path, receipt in found]
     # First, because it may be what cannot be written; the receipts' signatures do not change it.
-    kept = args.add and _keep(folder / _MERKLE, merkle)
+    kept = _keep(folder / _MERKLE, merkle, args)
     if not kept:
         claims.write_json(folder / _MERKLE, merkle)
     for path, receipt in signed:
@@ -110,6 +116,22 @@ def _run_sign(args: argparse.Namespace) -> int:
     root = "; the Merkle attestation is kept" if kept else ""
     tell(f"{len(signed):,} receipts signed by {key.public_key}{root}")
     return OK
+
+
+def _sign(
+    path: Path, receipt: dict[str, Any], key: claims.SigningKey, args: argparse.Namespace
+) -> dict[str, Any]:
+    options = {"add": args.add, "replace": args.replace}
+    names = (args.validator_id, args.build_id, args.scope)
+    try:
+        signed = claims.sign_receipt(receipt, key, *names, **options)
+    except cw.EncodeError as error:
+        message = error.message.removeprefix("receipt: ")
+        for name in options:
+            message = message.replace(f"({name})", f"(--{name})")
+        raise ValueError(f"{path}: {message}") from None
+    _check_size(path, signed)
+    return signed
 
 
 def _receipts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
@@ -137,16 +159,22 @@ def _check_size(path: Path, receipt: dict[str, Any]) -> None:
         raise ValueError(f"{path}: {message}")
 
 
-def _keep(path: Path, merkle: dict[str, Any]) -> bool:
-    """Whether there is an attestation of the same root, which must be good."""
+def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
+    """Whether an existing attestation stays, which then must be good and of the same root."""
     if not (path.exists() or path.is_symlink()):
         return False
     there = _load(path)
-    if there.get("merkle_root") != merkle["merkle_root"]:
+    if there == merkle:
         return False
-    if not claims.verify_merkle_signature(there):
-        raise ValueError(f"{path}: its signature is not good; remove it, or sign without --add")
-    return True
+    if args.add and there.get("merkle_root") == merkle["merkle_root"]:
+        if not claims.verify_merkle_signature(there):
+            raise ValueError(f"{path}: its signature is not good; remove it, or use --replace only")
+        return True
+    if args.replace:
+        return False
+    if args.add:
+        raise ValueError(f"{path}: it signs other receipts; replace it (--replace)")
+    raise ValueError(f"{path}: an attestation is there; keep it (--add), or replace it (--replace)")
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -168,8 +196,12 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _key(path: str) -> claims.SigningKey:
+    return _read_key(claims.SigningKey.load, path)
+
+
+def _read_key(load: Callable[[str], claims.SigningKey], path: str) -> claims.SigningKey:
     try:
-        return claims.SigningKey.load(path)
+        return load(path)
     except cw.EncodeError as error:
         raise ValueError(f"{path}: {error.message.removeprefix('path: ')}") from None
 
@@ -205,6 +237,11 @@ def _add_key(commands: Commands) -> None:
     about = "make a secret key and print the public one"
     parser = add_command(commands, "key", _run_key, about, "compactwire claim key -o mine.key")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="for the secret")
+    parser.add_argument(
+        "--from-hex",
+        metavar="OLD",
+        help="convert a secret key of 64 bare hexadecimal digits, as earlier versions wrote it",
+    )
 
 
 def _add_new(commands: Commands) -> None:
@@ -250,7 +287,12 @@ def _add_sign(commands: Commands) -> None:
     parser.add_argument(
         "--add",
         action="store_true",
-        help="keep the signatures of other keys, and their Merkle attestation (default: replace)",
+        help="keep the signatures of other keys, and their Merkle attestation",
+    )
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace signatures: those of this key with --add, all of them without",
     )
 
 
@@ -268,6 +310,9 @@ def _add_trust(commands: Commands) -> None:
 
 def _validator(text: str) -> tuple[str, str]:
     name, mark, public_key = text.rpartition("=")
+    # A secret must not appear in a message, which may end in a log.
+    if _SECRET in text:
+        raise argparse.ArgumentTypeError("a secret key; the trust policy has the public one")
     if not (name and mark and public_key):
         raise argparse.ArgumentTypeError(f"expected ID=PUBLIC_KEY, not {text!r}")
     return name, public_key

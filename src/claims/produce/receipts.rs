@@ -2,17 +2,19 @@
 
 use super::{Result, check, check_manifest, output, refused, set};
 use crate::claims::attestation::{Keys, verify_receipt};
-use crate::claims::canonical::{Hash, canon_lf};
+use crate::claims::canonical::{Hash, canon, canon_lf};
 use crate::claims::error::{Code, Failure, ProduceError};
 use crate::claims::fields;
+use crate::claims::files::Folder;
 use crate::claims::key::SigningKey;
 use crate::claims::make::{hash, number, object, text};
 use crate::claims::merkle;
-use crate::claims::options::Limits;
+use crate::claims::options::{Limits, Options};
 use crate::claims::receipt::{self, Receipt};
 use crate::claims::schema;
 use crate::claims::signed::Form;
 use crate::claims::signer::{SCHEME, Scope, Signer};
+use crate::excerpt::excerpt;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -118,41 +120,66 @@ pub struct Signing<'a> {
     pub scope: Scope,
     /// Whether to keep the signatures of other keys.
     pub add: bool,
+    /// Whether to replace signatures: those of this key with `add`, all of them without.
+    pub replace: bool,
 }
 
-/// Signs a receipt; its `receipt_hash` does not change.
+/// Signs a receipt; its `receipt_hash` does not change. Signing again with the same key and names
+/// changes nothing.
 ///
 /// # Errors
-/// [`ProduceError`]: the receipt or its other signatures would not verify, or several signatures
-/// would be lost.
+/// [`ProduceError`]: the receipt or its other signatures would not verify, or a signature would be
+/// lost without `replace`.
 pub fn sign_receipt(
     receipt: &Value<'static>,
     key: &SigningKey,
     signing: &Signing<'_>,
 ) -> Result<Value<'static>> {
     check_receipt(receipt, "receipt")?;
-    let Signing { validator_id, build_id, scope, add } = *signing;
+    let Signing { validator_id, build_id, scope, .. } = *signing;
     check_names(validator_id, build_id, Code::InvalidReceiptSchema)?;
-    let several = matches!(receipt.get("attestations"), Some(Value::Array(_)));
-    let mut all = Vec::new();
-    if add {
-        check_signatures(receipt, "receipt")?;
-        let own = key.public_key();
-        for (_, other) in attestations(receipt) {
-            if !fields::text(other, "public_key")?.eq_ignore_ascii_case(&own) {
-                all.push(other.clone());
-            }
-        }
-    } else if several {
-        let message = "it has several attestations; keep them (add), or remove them first";
-        return Err(ProduceError::argument("receipt", message));
-    }
     let name = key.signer(validator_id, build_id);
     let signature = key.sign(&form(receipt).message(&name, scope));
-    all.push(Value::Object(attestation(key, &signature, validator_id, build_id)));
+    let own = Value::Object(attestation(key, &signature, validator_id, build_id));
+    let mut all = kept(receipt, &own, signing)?;
+    all.push(own);
     let signed = with_attestations(receipt.clone(), all)?;
     check_receipt(&signed, "receipt")?;
     Ok(signed)
+}
+
+/// The attestations that stay beside `own`. Fails if another one would be lost and `replace` is not
+/// set.
+fn kept(
+    receipt: &Value<'static>,
+    own: &Value<'static>,
+    signing: &Signing<'_>,
+) -> Result<Vec<Value<'static>>> {
+    if signing.add {
+        check_signatures(receipt, "receipt")?;
+    }
+    let key = fields::text(own, "public_key")?;
+    let mut kept = Vec::new();
+    for (_, other) in attestations(receipt) {
+        let signer = fields::text(other, "public_key")?;
+        let same_key = signer.eq_ignore_ascii_case(key);
+        if signing.add && !same_key {
+            kept.push(other.clone());
+        } else if !signing.replace && canon(other) != canon(own) {
+            let message = if same_key {
+                "this key has signed it already, with another name, build or scope; replace that \
+                 signature (replace)"
+                    .into()
+            } else {
+                let signer = excerpt(signer);
+                format!(
+                    "{signer} has signed it; keep that signature (add), or replace it (replace)"
+                )
+            };
+            return Err(ProduceError::argument("receipt", message));
+        }
+    }
+    Ok(kept)
 }
 
 /// A receipt with these attestations: a single one, or several in the order of section 7D.
@@ -202,11 +229,13 @@ pub(super) fn attestation(
     given.map(|(name, value)| (name.into(), text(value))).collect()
 }
 
-/// Writes a receipt to a folder under its standard name. Returns the path.
+/// Writes a receipt to a folder under its standard name. Returns the path. With `replace`, an
+/// existing file may lose signatures.
 ///
 /// # Errors
-/// [`ProduceError`]: it would not verify, has no index, or cannot be written.
-pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf> {
+/// [`ProduceError`]: it would not verify, has no index, or cannot be written; or an existing file
+/// has a signature that it lacks.
+pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> Result<PathBuf> {
     check_file(receipt)?;
     check_signatures(receipt, "receipt")?;
     let run_id = fields::text(receipt, "run_id")?;
@@ -219,9 +248,28 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>) -> Result<PathBuf>
             "its run_id cannot be in the name of a file",
         ));
     }
-    let path = folder.join(format!("{run_id}_{index:08}.json"));
+    let name = format!("{run_id}_{index:08}.json");
+    let path = folder.join(&name);
+    if !replace && loses_signature(folder, &name, receipt) {
+        let message = "this file has a signature that the receipt lacks; keep it, or replace it \
+                       (replace)";
+        return Err(ProduceError::occupied(&path, message));
+    }
     output::within(folder, || output::replace(&path, &canon_lf(receipt)))?;
     Ok(path)
+}
+
+/// Whether an existing file has a signature that `receipt` lacks.
+fn loses_signature(folder: &Path, name: &str, receipt: &Value<'static>) -> bool {
+    let options = Options::default();
+    let file = Folder::open(folder).and_then(|folder| folder.open_file(&[name]).ok());
+    // A file that cannot be read as a receipt has no signature that could be used.
+    let bytes = file.and_then(|file| schema::read(file, options.limits.max_receipt_bytes).ok());
+    let Some(before) = bytes.and_then(|bytes| schema::parse_owned(&bytes, &options).ok()) else {
+        return false;
+    };
+    let after: Vec<_> = attestations(receipt).into_iter().map(|(_, one)| canon(one)).collect();
+    attestations(&before.value).iter().any(|(_, one)| !after.contains(&canon(one)))
 }
 
 /// Whether the signature of a Merkle attestation is valid for the key it names.
@@ -351,7 +399,7 @@ fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
     for (pointer, attestation) in attestations(receipt) {
         let signer = Signer::new(attestation)?;
         if verify_receipt(&form, attestation, &signer, &keys, true)?.is_none() {
-            let message = "the signature does not verify; remove it, or sign anew";
+            let message = "the signature does not verify; remove it, or replace it (replace)";
             let path = format!("{role}#{pointer}");
             return Err(Failure::new(Code::AttestationInvalid, message).at(path).into());
         }

@@ -4,39 +4,99 @@ use super::super::errors::Result;
 use super::arguments::{path, wrong};
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
 use zeroize::Zeroizing;
 
 /// A secret Ed25519 key, for signing.
 ///
+/// Made by `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`: there is no constructor
+/// without a name, because 32 bytes or 64 digits do not say whether they are secret. Never make a
+/// key from a public key: everyone who knows it could sign in the same name.
+///
 /// The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
 /// errors do not, and the object cannot be pickled or copied.
-///
-/// Parameters
-/// ----------
-/// seed : bytes
-///     The 32 bytes of the secret. The caller is responsible for wiping its own copy.
-///
-/// Raises
-/// ------
-/// TypeError, ValueError
-///     The seed is not bytes, or not 32 bytes long.
 #[pyclass(frozen, module = "compactwire.claims")]
 pub(super) struct SigningKey(claims::SigningKey);
 
 #[pymethods]
 impl SigningKey {
     #[new]
+    #[pyo3(signature = (*_args, **_options))]
+    fn new(_args: &Bound<'_, PyAny>, _options: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let names = "generate_key(), SigningKey.load(path), from_seed(bytes) or from_hex(digits)";
+        Err(PyTypeError::new_err(format!("a signing key is made by {names}")))
+    }
+
+    /// Create the key of a secret seed.
+    ///
+    /// Parameters
+    /// ----------
+    /// seed : bytes
+    ///     32 secret random bytes, never a public key. The caller is responsible for wiping its own
+    ///     copy.
+    ///
+    /// Raises
+    /// ------
+    /// TypeError, ValueError
+    ///     The seed is not bytes, or not 32 bytes long.
+    #[classmethod]
     #[pyo3(signature = (seed, /))]
-    fn new(seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        key_of(seed, "seed", "bytes").map(Self)
+    fn from_seed(_class: &Bound<'_, PyType>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        key_of(seed).map(Self)
+    }
+
+    /// Create the key of a secret seed in hexadecimal digits.
+    ///
+    /// Parameters
+    /// ----------
+    /// seed : str
+    ///     64 hexadecimal digits, never a public key, optionally surrounded by white space. Python
+    ///     does not wipe the `str`.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     It is something else; the message shows nothing of it.
+    /// TypeError
+    ///     It is not a str.
+    #[classmethod]
+    #[pyo3(signature = (seed, /))]
+    fn from_hex(_class: &Bound<'_, PyType>, seed: &Bound<'_, PyAny>) -> Result<Self> {
+        let text = seed.cast::<PyString>().map_err(|_| wrong(seed, "seed", "a str"))?;
+        // A lone surrogate is refused as any other character would be, without showing the text.
+        Ok(claims::SigningKey::from_hex(text.to_str().unwrap_or_default()).map(Self)?)
     }
 
     /// Read a key from a file that `save` or `compactwire claim key` wrote.
     ///
     /// At most 256 bytes are read. The secret never becomes a Python object.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     A regular file of one line: "compactwire-secret-key-v1", the seed and the public key.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     The file contains something else, for example a public key or 64 bare digits; the
+    ///     message shows nothing of it.
+    /// OSError
+    ///     The file cannot be read.
+    #[classmethod]
+    #[pyo3(signature = (path, /))]
+    fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
+        let (py, file) = (path.py(), self::path(path, "path")?);
+        let loaded = py.detach(|| claims::SigningKey::load(&file));
+        Ok(loaded.map(Self)?)
+    }
+
+    /// Read a key from a file of 64 bare hexadecimal digits, as earlier versions wrote it.
+    ///
+    /// Such a file does not say that it is secret. Compare `public_key` with the one that you
+    /// published, and convert the file with `save`.
     ///
     /// Parameters
     /// ----------
@@ -51,9 +111,9 @@ impl SigningKey {
     ///     The file cannot be read.
     #[classmethod]
     #[pyo3(signature = (path, /))]
-    fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
+    fn load_hex(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
         let (py, file) = (path.py(), self::path(path, "path")?);
-        let loaded = py.detach(|| claims::SigningKey::load(&file));
+        let loaded = py.detach(|| claims::SigningKey::load_hex(&file));
         Ok(loaded.map(Self)?)
     }
 
@@ -91,7 +151,7 @@ impl SigningKey {
 }
 
 /// The key of a seed; all copies of the seed made here are wiped.
-fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<claims::SigningKey> {
+fn key_of(seed: &Bound<'_, PyAny>) -> PyResult<claims::SigningKey> {
     let copy;
     let bytes = if let Ok(bytes) = seed.cast::<PyBytes>() {
         bytes.as_bytes()
@@ -99,32 +159,32 @@ fn key_of(seed: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyResult<clai
         copy = Zeroizing::new(bytes.to_vec());
         &copy
     } else if seed.is_instance_of::<PyString>() {
-        return Err(wrong(seed, field, expected));
+        return Err(wrong(seed, "seed", "bytes"));
     } else if let Ok(buffer) = PyBuffer::<u8>::get(seed) {
         copy = Zeroizing::new(buffer.to_vec(seed.py())?);
         &copy
     } else {
-        return Err(wrong(seed, field, expected));
+        return Err(wrong(seed, "seed", "bytes"));
     };
     let mut secret = Zeroizing::new([0; 32]);
     if bytes.len() != secret.len() {
-        let message = format!("{field}: a seed has 32 bytes, not {}", bytes.len());
+        let message = format!("seed: a seed has 32 bytes, not {}", bytes.len());
         return Err(PyValueError::new_err(message));
     }
     secret.copy_from_slice(bytes);
-    Ok(claims::SigningKey::new(&secret))
+    Ok(claims::SigningKey::from_seed(&secret))
 }
 
-/// Calls `work` with a key or with the key of a seed.
+/// Calls `work` with a key. Bytes are refused: they may be a public key.
 pub(super) fn with_key<T>(
     key: &Bound<'_, PyAny>,
     work: impl FnOnce(&claims::SigningKey) -> Result<T, claims::ProduceError>,
 ) -> Result<T> {
-    let made = match key.cast::<SigningKey>() {
-        Ok(key) => work(&key.get().0),
-        Err(_) => work(&key_of(key, "key", "a SigningKey or the 32 bytes of its seed")?),
+    let Ok(key) = key.cast::<SigningKey>() else {
+        let expected = "a SigningKey (SigningKey.from_seed makes one of 32 secret bytes)";
+        return Err(wrong(key, "key", expected).into());
     };
-    Ok(made?)
+    Ok(work(&key.get().0)?)
 }
 
 /// Generate a secret key with the randomness of the operating system.

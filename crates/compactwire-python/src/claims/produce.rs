@@ -150,8 +150,8 @@ pub(super) fn make_receipt<'py>(
 /// ----------
 /// receipt : dict
 ///     The receipt.
-/// key : SigningKey or bytes
-///     The key, or its seed of 32 bytes.
+/// key : SigningKey
+///     The key.
 /// validator_id : str, optional
 ///     The name of the key in the trust policy.
 /// build_id : str, optional
@@ -160,7 +160,8 @@ pub(super) fn make_receipt<'py>(
 ///     The signed bytes: without `receipt_hash` (the specification) or with it.
 /// add : bool
 ///     Whether to keep the signatures of other keys, which must be valid, for `receipt_quorum`.
-///     Otherwise the signature replaces an existing one.
+/// replace : bool
+///     Whether to replace existing signatures: those of this key with `add`, all without.
 ///
 /// Returns
 /// -------
@@ -172,23 +173,24 @@ pub(super) fn make_receipt<'py>(
 /// ClaimRejected
 ///     Verification would reject the receipt, a name, or a signature that is kept.
 /// EncodeError, TypeError, ValueError
-///     Several signatures would be lost without `add`, or an argument is invalid.
+///     Another signature exists, and neither `add` nor `replace` says what becomes of it; or an
+///     argument is invalid.
 ///
 /// Source: Compression Claims section 3.3.
 #[pyfunction]
 #[pyo3(signature = (
-    receipt, key, validator_id = None, build_id = None, scope = None, *, add = None
+    receipt, key, validator_id = None, build_id = None, scope = None, *, add = None, replace = None
 ))]
-#[pyo3(
-    text_signature = "(receipt, key, validator_id=None, build_id=None, scope='spec', *, add=False)"
-)]
+#[pyo3(text_signature = "(receipt, key, validator_id=None, build_id=None, scope='spec', *, \
+    add=False, replace=False)")]
 pub(super) fn sign_receipt<'py>(
     receipt: &Bound<'py, PyAny>,
     key: &Bound<'py, PyAny>,
     validator_id: Option<&Bound<'py, PyAny>>,
     build_id: Option<&Bound<'py, PyAny>>,
     scope: Option<&Bound<'py, PyAny>>,
-    add: Option<&Bound<'py, PyAny>>,
+    add: Option<&Bound<'_, PyAny>>,
+    replace: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let validator_id = optional_text(validator_id, "validator_id")?;
     let build_id = optional_text(build_id, "build_id")?;
@@ -197,6 +199,7 @@ pub(super) fn sign_receipt<'py>(
         build_id: build_id.as_deref(),
         scope: scope.map_or(Ok(Scope::Spec), self::scope)?,
         add: add.map_or(Ok(false), |add| boolean(add, "add"))?,
+        replace: replace.map_or(Ok(false), |replace| boolean(replace, "replace"))?,
     };
     let value = read::value(receipt, "receipt")?;
     let signed = with_key(key, |key| claims::sign_receipt(&value, key, &signing))?;
@@ -223,6 +226,8 @@ fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
 ///     links are not followed.
 /// receipt : dict
 ///     The receipt.
+/// replace : bool
+///     Whether signatures of an existing file may be lost.
 ///
 /// Returns
 /// -------
@@ -234,17 +239,22 @@ fn scope(scope: &Bound<'_, PyAny>) -> PyResult<Scope> {
 /// ClaimRejected, EncodeError, TypeError
 ///     Verification would reject the receipt or one of its signatures, or the receipt has no index.
 /// OSError
-///     The file cannot be written, or the path exists and is not a regular file.
+///     The file cannot be written; the path exists and is not a regular file, or it has a signature
+///     that the receipt lacks (`FileExistsError`).
 ///
 /// Source: Compression Claims section 2.3.
 #[pyfunction]
+#[pyo3(signature = (folder, receipt, *, replace = None))]
+#[pyo3(text_signature = "(folder, receipt, *, replace=False)")]
 pub(super) fn write_receipt(
     folder: &Bound<'_, PyAny>,
     receipt: &Bound<'_, PyAny>,
+    replace: Option<&Bound<'_, PyAny>>,
 ) -> Result<PathString> {
     let (py, folder) = (receipt.py(), path(folder, "folder")?);
     let value = read::value(receipt, "receipt")?;
-    let written = py.detach(|| claims::write_receipt(&folder, &value));
+    let replace = replace.map_or(Ok(false), |replace| boolean(replace, "replace"))?;
+    let written = py.detach(|| claims::write_receipt(&folder, &value, replace));
     Ok(written.map(PathString)?)
 }
 
