@@ -139,6 +139,21 @@ impl Manifest {
         })
     }
 
+    /// Refuses the first symbol whose ref does not begin with `@`, which would count no tokens. For
+    /// producers: the specification lets others write such symbols.
+    pub(super) fn check_symbols(&self) -> Result<(), Failure> {
+        let free = |artifact: &&Artifact| {
+            artifact.kind == Kind::Symbol && !artifact.reference.starts_with('@')
+        };
+        self.artifacts.iter().find(free).map_or(Ok(()), |artifact| {
+            let message = format!(
+                "the ref of the symbol {} does not begin with @, so that it would count no tokens",
+                quoted(&artifact.reference)
+            );
+            Err(Failure::new(Code::MetricMismatch, message).at(cut(&artifact.path)))
+        })
+    }
+
     /// Refuses the first member that reveals when or where something ran.
     pub(super) fn check_forbidden(&self) -> Result<(), Failure> {
         self.forbidden.clone().map_or(Ok(()), Err)

@@ -4,8 +4,9 @@
 
 use super::bundle::{Artifact, Kind};
 use super::claim::Claim;
-use super::error::{Code, Failure};
+use super::error::{Code, Failure, cut, quoted};
 use serde::Deserialize;
+use std::collections::HashSet;
 
 /// The tolerance between claimed and computed ratio, absolute.
 const RATIO_TOLERANCE: f64 = 1e-9;
@@ -89,6 +90,47 @@ fn symbol_lang(artifact: &Artifact, content: u64) -> u64 {
         }
         Kind::Symbol => 0,
     }
+}
+
+/// Whether an artifact has a text that counts tokens, and costs none.
+fn is_free(artifact: &Artifact, content: u64) -> bool {
+    estimate(content) > 0 && symbol_lang(artifact, content) == 0
+}
+
+/// The number of artifacts that cost nothing although their text counts tokens.
+pub(super) fn free(artifacts: &[Artifact], contents: &[u64]) -> u64 {
+    let pairs = artifacts.iter().zip(contents);
+    pairs.filter(|(artifact, content)| is_free(artifact, **content)).count() as u64
+}
+
+/// The number of artifacts whose text counts tokens and is that of an artifact before.
+pub(super) fn repeated(artifacts: &[Artifact], contents: &[u64]) -> u64 {
+    let mut seen = HashSet::new();
+    let counting = artifacts.iter().zip(contents).filter(|(_, content)| estimate(**content) > 0);
+    counting.filter(|(artifact, _)| !seen.insert(artifact.sha256)).count() as u64
+}
+
+/// With `require_symbol_refs`, part of check 5.7.2: every symbol costs tokens, under a ref and
+/// slice of its own.
+pub(super) fn check_symbol_refs(artifacts: &[Artifact], contents: &[u64]) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    for (artifact, content) in artifacts.iter().zip(contents) {
+        if artifact.kind != Kind::Symbol {
+            continue;
+        }
+        let reason = if !artifact.reference.starts_with('@') {
+            "costs nothing: its ref does not begin with @"
+        } else if is_free(artifact, *content) {
+            "costs nothing: its ref is too short to count as a token"
+        } else if !seen.insert((&artifact.reference, &artifact.slice)) {
+            "occurs more than once with the same slice"
+        } else {
+            continue;
+        };
+        let message = format!("the symbol {} {reason}", quoted(&artifact.reference));
+        return Err(Failure::new(Code::MetricMismatch, message).at(cut(&artifact.path)));
+    }
+    Ok(())
 }
 
 /// Check 5.7.3: no component is included if the bundle has no artifacts.

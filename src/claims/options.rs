@@ -51,6 +51,9 @@ pub struct Options {
     pub bind_receipts: bool,
     /// Every JSON file must be in canonical form, byte for byte.
     pub require_canonical: bool,
+    /// Every symbol must cost tokens: its ref begins with `@` and is long enough to count, and no
+    /// other symbol has the same ref and slice.
+    pub require_symbol_refs: bool,
     /// Limits on the inputs.
     pub limits: Limits,
 }
@@ -67,20 +70,36 @@ impl Default for Options {
             accept_reference_scope: true,
             bind_receipts: true,
             require_canonical: false,
+            require_symbol_refs: false,
             limits: Limits::default(),
         }
     }
 }
 
 impl Options {
+    /// Every requirement. They need a trust policy and a Merkle attestation.
+    ///
+    /// `accept_reference_scope` stays on: signatures of both scopes cover the whole receipt.
+    pub fn strict() -> Self {
+        Self {
+            require_attestation: true,
+            strict_trust: true,
+            strict_identity: true,
+            require_merkle_attestation: true,
+            require_canonical: true,
+            require_symbol_refs: true,
+            ..Self::default()
+        }
+    }
+
     /// Whether the trust policy must accept each signer.
-    pub(super) fn strict(&self) -> bool {
+    pub(super) fn trusts(&self) -> bool {
         self.strict_trust || self.strict_identity
     }
 
     /// Whether attestations are verified.
     pub(super) fn attestations(&self) -> bool {
-        self.require_attestation || self.strict() || self.receipt_quorum.is_some()
+        self.require_attestation || self.trusts() || self.receipt_quorum.is_some()
     }
 
     /// Whether the chain is verified. Attestations over an unverified chain would prove nothing.

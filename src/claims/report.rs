@@ -68,6 +68,10 @@ pub struct Report {
     pub signature_scopes: Option<Vec<Vec<Option<Scope>>>>,
     /// The metrics computed from the artifacts.
     pub computed: Option<Computed>,
+    /// The number of artifacts that cost nothing although their text counts tokens.
+    pub free_artifacts: Option<u64>,
+    /// The number of artifacts whose text counts tokens and is that of another artifact.
+    pub repeated_artifacts: Option<u64>,
     /// Members of the claim that cannot be verified.
     pub unverified_claim_fields: Vec<&'static str>,
     /// The outcome of each of [`CHECKS`](super::CHECKS).
@@ -85,6 +89,8 @@ impl Default for Report {
             merkle_root: None,
             signature_scopes: None,
             computed: None,
+            free_artifacts: None,
+            repeated_artifacts: None,
             unverified_claim_fields: Vec::new(),
             checks: [Status::Skipped; CHECK_COUNT],
         }

@@ -60,6 +60,8 @@ impl Report {
             && (self.signature_scopes.is_none()
                 || Some(scopes.count() as u64) == self.receipt_count)
             && (all_count || passed("5.5.7"))
+            && self.free_artifacts.is_some() == passed("5.7.1")
+            && self.repeated_artifacts.is_some() == passed("5.7.1")
             && self.computed.is_some() == passed("5.7.2")
     }
 
@@ -99,10 +101,12 @@ struct ReportDocument {
     error: Option<Problem>,
     #[serde(skip_deserializing)]
     exit_code: u8,
+    free_artifacts: Option<u64>,
     merkle_root: Option<String>,
     #[serde(skip_deserializing)]
     ok: bool,
     receipt_count: Option<u64>,
+    repeated_artifacts: Option<u64>,
     #[serde(skip_deserializing)]
     report_version: &'static str,
     run_id: Option<String>,
@@ -128,8 +132,10 @@ impl From<Report> for ReportDocument {
             claim_hash: report.claim_hash,
             computed: report.computed,
             error: report.problem,
+            free_artifacts: report.free_artifacts,
             merkle_root: report.merkle_root,
             receipt_count: report.receipt_count,
+            repeated_artifacts: report.repeated_artifacts,
             run_id: report.run_id,
             signature_scopes: report.signature_scopes,
             unverified_claim_fields: report
@@ -157,6 +163,8 @@ impl From<ReportDocument> for Report {
             merkle_root: document.merkle_root,
             signature_scopes: document.signature_scopes,
             computed: document.computed,
+            free_artifacts: document.free_artifacts,
+            repeated_artifacts: document.repeated_artifacts,
             unverified_claim_fields: UNVERIFIED
                 .into_iter()
                 .filter(|name| unverified.iter().any(|other| other == name))

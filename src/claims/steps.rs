@@ -259,7 +259,7 @@ pub(super) fn check_builds(run: &mut Run<'_>) -> Outcome {
 
 pub(super) fn check_quorum(run: &mut Run<'_>) -> Outcome {
     let quorum = run.options.receipt_quorum.ok_or_else(bug)?;
-    if run.options.strict() && run.policy.is_none() {
+    if run.options.trusts() && run.policy.is_none() {
         return Err(bug());
     }
     for receipt in &run.receipts {
@@ -327,11 +327,18 @@ pub(super) fn compute(run: &mut Run<'_>) -> Outcome {
     if run.contents.len() != manifest.artifacts.len() {
         return Err(bug());
     }
-    run.computed = Some(Computed::new(&manifest.artifacts, &run.contents));
+    let (artifacts, contents) = (&manifest.artifacts, &run.contents);
+    let computed = Computed::new(artifacts, contents);
+    let counts = (metrics::free(artifacts, contents), metrics::repeated(artifacts, contents));
+    run.computed = Some(computed);
+    (run.report.free_artifacts, run.report.repeated_artifacts) = (Some(counts.0), Some(counts.1));
     Ok(())
 }
 
 pub(super) fn publish_metrics(run: &mut Run<'_>) -> Outcome {
+    if run.options.require_symbol_refs {
+        metrics::check_symbol_refs(&run.manifest()?.artifacts, &run.contents)?;
+    }
     run.report.computed = Some(run.computed()?.clone());
     Ok(())
 }
@@ -475,7 +482,7 @@ impl<'a> Run<'a> {
     /// Applies a check to each attestation of each receipt, in the order of the chain.
     fn each_attestation(&self, check: impl Fn(&Policy, &Attested) -> Outcome) -> Outcome {
         let empty = Policy::default();
-        let policy = if self.options.strict() { self.policy()? } else { &empty };
+        let policy = if self.options.trusts() { self.policy()? } else { &empty };
         for receipt in &self.receipts {
             for attested in &receipt.attestations {
                 check(policy, attested).map_err(|failure| failure.at(&*receipt.path))?;
@@ -492,7 +499,7 @@ impl<'a> Run<'a> {
             entry.check_scope(Signs::Receipts)?;
             if self.options.strict_identity { entry.check_build(&attested.signer) } else { Ok(()) }
         };
-        attested.scope.is_some() && (!self.options.strict() || trusted().is_ok())
+        attested.scope.is_some() && (!self.options.trusts() || trusted().is_ok())
     }
 
     fn scopes(&self, counts: impl Fn(&Attested) -> bool) -> Vec<Vec<Option<Scope>>> {

@@ -141,7 +141,7 @@ fn policy_given(run: &Run<'_>) -> bool {
 }
 
 fn policy_needed(run: &Run<'_>) -> bool {
-    run.options.strict() || policy_given(run)
+    run.options.trusts() || policy_given(run)
 }
 
 fn attestations(run: &Run<'_>) -> bool {
@@ -157,7 +157,7 @@ fn each(run: &Run<'_>) -> bool {
 }
 
 fn each_strict(run: &Run<'_>) -> bool {
-    run.options.strict() && !quorum(run)
+    run.options.trusts() && !quorum(run)
 }
 
 fn each_identity(run: &Run<'_>) -> bool {
@@ -169,7 +169,7 @@ fn merkle(run: &Run<'_>) -> bool {
 }
 
 fn merkle_strict(run: &Run<'_>) -> bool {
-    merkle(run) && run.options.strict()
+    merkle(run) && run.options.trusts()
 }
 
 fn merkle_has(run: &Run<'_>, has: impl Fn(&merkle::Attestation) -> bool) -> bool {

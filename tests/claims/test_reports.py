@@ -34,8 +34,8 @@ def test_a_path_is_exact_as_data_and_escaped_in_messages(tmp_path: Path) -> None
 
 MEMBERS = (
     "report_version", "ok", "exit_code", "error", "bundle_id", "run_id", "claim_hash",
-    "receipt_count", "merkle_root", "signature_scopes", "computed", "unverified_claim_fields",
-    "checks",
+    "receipt_count", "merkle_root", "signature_scopes", "computed", "free_artifacts",
+    "repeated_artifacts", "unverified_claim_fields", "checks",
 )  # fmt: skip
 
 
@@ -59,6 +59,9 @@ GOOD_TAMPERED: list[Callable[[dict[str, Any]], object]] = [
     lambda r: r["signature_scopes"].pop(),
     lambda r: r["signature_scopes"][0].append(None),
     lambda r: r.update(computed=None),
+    lambda r: r.update(free_artifacts=None),
+    lambda r: r.update(repeated_artifacts=None),
+    lambda r: r.update(free_artifacts=-1),
     lambda r: r["computed"].update(compression_ratio=0.1),
     lambda r: r["checks"].pop(),
     lambda r: r["checks"].reverse(),

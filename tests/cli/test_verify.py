@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compactwire.cli import main
-from tests.strategies.claims import make
+from tests.strategies.claims import free, make
 from tests.strategies.commands import run
 
 
@@ -29,6 +29,8 @@ def test_the_exit_code_is_that_of_the_report(tmp_path: Path) -> None:
         ("--receipt-quorum", "0"),
         ("--limit", "max_depht=1"),
         ("--limit", "max_depth=-1"),
+        ("--strict", "--no-bind-receipts"),
+        ("--strict", "--no-require-verify-chain"),
     ):
         assert run("verify", bundle, receipts, claim, *usage).returncode == 2
     report = run("verify", bundle, receipts, claim, "--json")
@@ -41,7 +43,8 @@ class Terminal(io.TextIOWrapper):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "first"), [("utf-8", "✓ 5.1.1"), ("ascii", "ok   5.1.1"), ("cp1252", "ok   5.1.1")]
+    ("encoding", "first"),
+    [("utf-8", "\n✓ 5.1.1"), ("ascii", "\nok   5.1.1"), ("cp1252", "\nok   5.1.1")],
 )
 def test_a_terminal_gets_symbols_that_it_can_show(
     encoding: str, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -53,7 +56,7 @@ def test_a_terminal_gets_symbols_that_it_can_show(
     terminal.flush()
     written = terminal.buffer
     assert isinstance(written, io.BytesIO)
-    assert written.getvalue().decode(encoding).startswith(first)
+    assert first in written.getvalue().decode(encoding).replace("\r", "")
 
 
 PATIENT = """
@@ -112,6 +115,7 @@ UNROOTED = (
     f" --merkle-attestation FILE {MERKLE} asks for it"
 )
 CHAIN = "  receipts: 3 in a chain that names this bundle"
+COSTS = "  artifacts: 3, of which none is free"
 REACHES: dict[str, list[str]] = {
     "": [CHAIN, UNSIGNED, UNROOTED],
     "--no-require-verify-chain": [
@@ -169,8 +173,51 @@ def test_a_verdict_names_what_was_not_checked(
     make(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "bundle", "receipts", "claim.json", *options.split()]) == 0
-    _, _, verdict = capsys.readouterr().out.partition("VERIFIED: ")
-    assert verdict.splitlines()[1:] == REACHES[options]
+    verdict, _, checks = capsys.readouterr().out.partition("\n\n")
+    assert verdict.startswith("VERIFIED: ")
+    assert verdict.splitlines()[1:] == [COSTS, *REACHES[options]]
+    assert checks.startswith("ok   5.1.1")
+
+
+def test_the_verdict_comes_first_and_skipped_checks_on_request(tmp_path: Path) -> None:
+    made = make(tmp_path, signed=False)
+    command = ("verify", made.bundle, tmp_path / "receipts", made.claim)
+    lines = run(*command).stdout.decode().splitlines()
+    assert lines[0].startswith("VERIFIED: ")
+    assert not any(line.startswith("-") for line in lines)
+    skipped = [
+        line for line in run(*command, "--skipped").stdout.decode().splitlines() if line[0:1] == "-"
+    ]
+    assert lines[-1] == f"{len(skipped)} checks skipped; --skipped shows them"
+    assert len(skipped) > 10
+    made.claim.write_text("{}")
+    refused = run(*command)
+    assert refused.returncode == 2
+    lines = refused.stdout.decode().splitlines()
+    assert lines[0].startswith("REFUSED at 5.2.1, INVALID_CLAIM_SCHEMA: ")
+    assert lines[1:3] == ["  in claim.json", ""]
+    assert lines[-2:] == [
+        "FAIL 5.2.1  the claim matches its schema and its hash",
+        "40 checks skipped; --skipped shows them",
+    ]
+
+
+def test_free_and_repeated_artifacts_are_part_of_the_verdict(tmp_path: Path) -> None:
+    made = free(
+        tmp_path, [("fn:parse", None), ("@a", None), ("@long", None), ("@long", "all of it")]
+    )
+    command = ("verify", made.bundle, tmp_path / "receipts", made.claim)
+    lines = run(*command).stdout.decode().splitlines()
+    assert lines[:2] == [
+        "VERIFIED: 6 of 504 tokens, ratio 0.0119, 2 of 5 artifacts cost nothing",
+        "  artifacts: 5, of which 2 cost nothing; --require-symbol-refs refuses them;"
+        " 3 repeat the text of another",
+    ]
+    refused = run(*command, "--require-symbol-refs")
+    assert refused.returncode == 1
+    lines = refused.stdout.decode().splitlines()
+    assert lines[0].startswith("REFUSED at 5.7.2, METRIC_MISMATCH: the symbol ")
+    assert lines[2] == "  artifacts: 2 cost nothing"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
@@ -221,7 +268,7 @@ def test_an_endless_file_is_not_read_forever(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     for path, message in [
         ("/dev/zero", b"/dev/zero: a key is in a regular file"),
-        (key, b"key: a key is 64 hexadecimal digits, not more than 256 bytes"),
+        (key, b"key: a key file has at most 256 bytes, and this one has more"),
     ]:
         failed = run("claim", "sign", tmp_path / "out", "--key", path)
         assert failed.returncode == 1

@@ -625,6 +625,10 @@ class Verifier:
         self.identity = options.pop("strict_identity", False)
         self.strict = options.pop("strict_trust", False) or self.identity
         self.merkle_gate = options.pop("require_merkle_attestation", False)
+        self.symbol_refs = options.pop("require_symbol_refs", False)
+        if options.pop("strict", False):
+            self.canonical = self.identity = self.strict = True
+            self.merkle_gate = self.symbol_refs = True
         self.att_gate = (
             options.pop("require_attestation", False) or self.strict or self.quorum is not None
         )
@@ -639,7 +643,7 @@ class Verifier:
             "report_version": "1.0.0",
             **dict.fromkeys(
                 ("error", "bundle_id", "run_id", "claim_hash", "receipt_count", "merkle_root",
-                 "signature_scopes", "computed")
+                 "signature_scopes", "computed", "free_artifacts", "repeated_artifacts")
             ),
             "unverified_claim_fields": [],
         }  # fmt: skip
@@ -977,12 +981,24 @@ class Verifier:
     def check_5_7_1(self) -> None:
         artifacts = self.manifest["artifacts"]
         full = sum(map(estimate, self.lengths))
-        symbols = 0
+        costs = []
         for artifact, length in zip(artifacts, self.lengths, strict=True):
             if artifact["kind"] == "SECTION_SLICE":
-                symbols += estimate(length)
+                costs.append(estimate(length))
             elif artifact["ref"].startswith("@"):
-                symbols += estimate(len(artifact["ref"].encode()))
+                costs.append(estimate(len(artifact["ref"].encode())))
+            else:
+                costs.append(0)
+        symbols = sum(costs)
+        counting = [
+            (artifact, cost)
+            for artifact, length, cost in zip(artifacts, self.lengths, costs, strict=True)
+            if estimate(length) > 0
+        ]
+        self.free = [artifact["artifact_id"] for artifact, cost in counting if cost == 0]
+        self.report["free_artifacts"] = len(self.free)
+        texts = [artifact["sha256"] for artifact, _ in counting]
+        self.report["repeated_artifacts"] = len(texts) - len(set(texts))
         self.computed = {
             "artifact_count": len(artifacts),
             "total_bytes": sum(artifact["bytes"] for artifact in artifacts),
@@ -995,6 +1011,13 @@ class Verifier:
         }
 
     def check_5_7_2(self) -> None:
+        if self.symbol_refs:
+            symbols = [a for a in self.manifest["artifacts"] if a["kind"] == "SYMBOL_SLICE"]
+            names = [(symbol["ref"], symbol["slice"]) for symbol in symbols]
+            need(len(set(names)) == len(names), "METRIC_MISMATCH")
+            for symbol in symbols:
+                need(symbol["ref"][:1] == "@", "METRIC_MISMATCH")
+                need(symbol["artifact_id"] not in self.free, "METRIC_MISMATCH")
         self.report["computed"] = self.computed
 
     def included(self) -> set[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Literal, TypedDict, final
+from typing import Any, Literal, Never, TypedDict, final
 
 from . import _Frozen, _Record
 
@@ -133,6 +133,19 @@ class ClaimReport(_Frozen):
     def computed(self) -> dict[str, int | float] | None:
         """The metrics: tokens, bytes, `compression_ratio`; None if they were not verified."""
     @property
+    def free_artifacts(self) -> int | None:
+        """The number of artifacts that cost no tokens although their text counts some.
+
+        Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
+        `require_symbol_refs` refuses it. None if the metrics were not computed.
+        """
+    @property
+    def repeated_artifacts(self) -> int | None:
+        """The number of artifacts with the text of another one; None if they were not compared.
+
+        A text that is sent once and listed twice counts twice. Empty texts are not counted here.
+        """
+    @property
     def unverified_claim_fields(self) -> list[str]:
         """Names of the members of the claim that cannot be verified, such as `notes`."""
     def to_dict(self) -> dict[str, Any]:
@@ -159,26 +172,53 @@ class ClaimReport(_Frozen):
 class SigningKey:
     """A secret Ed25519 key, for signing.
 
+    Made by `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`: there is no constructor
+    without a name, because 32 bytes or 64 digits do not say whether they are secret. Never make a
+    key from a public key: everyone who knows it could sign in the same name.
+
     The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
     errors do not, and the object cannot be pickled or copied.
-
-    Parameters
-    ----------
-    seed : bytes
-        The 32 bytes of the secret. The caller is responsible for wiping its own copy.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The seed is not bytes, or not 32 bytes long.
     """
 
-    def __new__(cls, seed: bytes | bytearray | memoryview, /) -> SigningKey: ...
+    def __new__(cls, *_args: Never, **_options: Never) -> SigningKey: ...
     @classmethod
-    def load(cls, path: _Path, /) -> SigningKey:
-        """Read a key from a file that `save` or `compactwire claim key` wrote.
+    def from_seed(cls, seed: bytes | bytearray | memoryview, /) -> SigningKey:
+        """Create the key of a secret seed.
 
-        At most 256 bytes are read. The secret never becomes a Python object.
+        Parameters
+        ----------
+        seed : bytes
+            32 secret random bytes, never a public key. The caller is responsible for wiping its own
+            copy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The seed is not bytes, or not 32 bytes long.
+        """
+    @classmethod
+    def from_hex(cls, seed: str, /) -> SigningKey:
+        """Create the key of a secret seed in hexadecimal digits.
+
+        Parameters
+        ----------
+        seed : str
+            64 hexadecimal digits, never a public key, optionally surrounded by white space. Python
+            does not wipe the `str`.
+
+        Raises
+        ------
+        EncodeError
+            It is something else; the message shows nothing of it.
+        TypeError
+            It is not a str.
+        """
+    @classmethod
+    def load_hex(cls, path: _Path, /) -> SigningKey:
+        """Read a key from a file of 64 bare hexadecimal digits, as earlier versions wrote it.
+
+        Such a file does not say that it is secret. Compare `public_key` with the one that you
+        published, and convert the file with `save`.
 
         Parameters
         ----------
@@ -189,6 +229,25 @@ class SigningKey:
         ------
         EncodeError
             The file contains something else; the message shows nothing of it.
+        OSError
+            The file cannot be read.
+        """
+    @classmethod
+    def load(cls, path: _Path, /) -> SigningKey:
+        """Read a key from a file that `save` or `compactwire claim key` wrote.
+
+        At most 256 bytes are read. The secret never becomes a Python object.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A regular file of one line: "compactwire-secret-key-v1", the seed and the public key.
+
+        Raises
+        ------
+        EncodeError
+            The file contains something else, for example a public key or 64 bare digits; the
+            message shows nothing of it.
         OSError
             The file cannot be read.
         """
@@ -227,6 +286,8 @@ def verify_claim(
     accept_reference_scope: bool = True,
     bind_receipts: bool = True,
     require_canonical: bool = False,
+    require_symbol_refs: bool = False,
+    strict: bool = False,
     limits: Mapping[str, int] = {},
     progress: Callable[[str, int, int], object] | None = None,
 ) -> ClaimReport:
@@ -267,6 +328,11 @@ def verify_claim(
         Whether the chain of receipts must refer to this bundle.
     require_canonical : bool
         Whether every JSON file must be byte for byte in canonical form.
+    require_symbol_refs : bool
+        Whether every symbol must cost tokens: its ref begins with "@" and has at least three bytes,
+        and no other symbol has the same ref and slice.
+    strict : bool
+        Whether to require all of the above. It needs a trust policy and a Merkle attestation.
     limits : Mapping of str to int
         Limits on the inputs, with their defaults: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1
         MiB), `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts` (100,000),
@@ -360,12 +426,13 @@ def make_receipt(manifest: dict[str, Any], parent: dict[str, Any] | None = None)
 
 def sign_receipt(
     receipt: dict[str, Any],
-    key: SigningKey | bytes | bytearray | memoryview,
+    key: SigningKey,
     validator_id: str | None = None,
     build_id: str | None = None,
     scope: Literal["spec", "reference"] = "spec",
     *,
     add: bool = False,
+    replace: bool = False,
 ) -> dict[str, Any]:
     """Sign a receipt without changing its `receipt_hash`.
 
@@ -376,8 +443,8 @@ def sign_receipt(
     ----------
     receipt : dict
         The receipt.
-    key : SigningKey or bytes
-        The key, or its seed of 32 bytes.
+    key : SigningKey
+        The key.
     validator_id : str, optional
         The name of the key in the trust policy.
     build_id : str, optional
@@ -386,7 +453,8 @@ def sign_receipt(
         The signed bytes: without `receipt_hash` (the specification) or with it.
     add : bool
         Whether to keep the signatures of other keys, which must be valid, for `receipt_quorum`.
-        Otherwise the signature replaces an existing one.
+    replace : bool
+        Whether to replace existing signatures: those of this key with `add`, all without.
 
     Returns
     -------
@@ -398,12 +466,13 @@ def sign_receipt(
     ClaimRejected
         Verification would reject the receipt, a name, or a signature that is kept.
     EncodeError, TypeError, ValueError
-        Several signatures would be lost without `add`, or an argument is invalid.
+        Another signature exists, and neither `add` nor `replace` says what becomes of it; or an
+        argument is invalid.
 
     Source: Compression Claims section 3.3.
     """
 
-def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
+def write_receipt(folder: _Path, receipt: dict[str, Any], *, replace: bool = False) -> str:
     """Write a receipt to the file `<run_id>_<receipt_index>.json`.
 
     Parameters
@@ -413,6 +482,8 @@ def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
         links are not followed.
     receipt : dict
         The receipt.
+    replace : bool
+        Whether signatures of an existing file may be lost.
 
     Returns
     -------
@@ -424,14 +495,15 @@ def write_receipt(folder: _Path, receipt: dict[str, Any]) -> str:
     ClaimRejected, EncodeError, TypeError
         Verification would reject the receipt or one of its signatures, or the receipt has no index.
     OSError
-        The file cannot be written, or the path exists and is not a regular file.
+        The file cannot be written; the path exists and is not a regular file, or it has a signature
+        that the receipt lacks (`FileExistsError`).
 
     Source: Compression Claims section 2.3.
     """
 
 def merkle_attestation(
     chain: Iterable[dict[str, Any]],
-    key: SigningKey | bytes | bytearray | memoryview,
+    key: SigningKey,
     validator_id: str | None = None,
     build_id: str | None = None,
 ) -> dict[str, Any]:

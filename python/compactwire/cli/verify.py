@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # The exit code where there is no verdict to tell: 0, 1 and 2 would be one.
 _NO_VERDICT = 3
+_WRONG_USAGE = 2
 
 # A bar appears when the work has taken so long, in seconds.
 _PATIENCE = 1.0
@@ -33,6 +34,8 @@ _REQUIREMENTS = {
     "strict_identity": "its build must be that of the trust policy, too",
     "require_merkle_attestation": "the Merkle attestation must verify",
     "require_canonical": "every JSON file must be its canonical form, to the byte",
+    "require_symbol_refs": "every symbol must cost tokens, under a ref and slice of its own",
+    "strict": "all of the above; needs --trust-policy and --merkle-attestation",
 }
 _DEFAULTS = {
     "require_verify_chain": "the chain of receipts must verify",
@@ -42,6 +45,9 @@ _DEFAULTS = {
 
 
 def _run_verify(args: argparse.Namespace) -> int:
+    if args.strict and not (args.require_verify_chain and args.bind_receipts):
+        complain(ValueError("--strict excludes --no-require-verify-chain and --no-bind-receipts"))
+        return _WRONG_USAGE
     try:
         return _verify(args)
     except BrokenPipeError:
@@ -55,6 +61,8 @@ def _run_verify(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     names = (*_REQUIREMENTS, *_DEFAULTS, "receipt_quorum", "trust_policy", "merkle_attestation")
+    if args.strict:
+        args.strict_identity = args.require_merkle_attestation = True
     bar = _Bar()
     try:
         report = cw.verify_claim(
@@ -70,15 +78,21 @@ def _verify(args: argparse.Namespace) -> int:
     if args.json:
         stdout().buffer.write(report.to_json())
     else:
-        stdout().write(_checklist(report, args))
+        stdout().write("\n".join([*_verdict(report, args), "", *_checks(report, args)]) + "\n")
     stdout().flush()
     return report.exit_code
 
 
-def _checklist(report: cw.ClaimReport, args: argparse.Namespace) -> str:
+def _checks(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
     marks = _SYMBOLS if stdout().isatty() and _has(_SYMBOLS.values()) else _WORDS
-    lines = [f"{marks[check.status]} {check.id}  {check.text}" for check in report.checks]
-    return "\n".join([*lines, "", *_verdict(report, args)]) + "\n"
+    lines = [
+        f"{marks[check.status]} {check.id}  {check.text}"
+        for check in report.checks
+        if args.skipped or check.status != "skipped"
+    ]
+    if skipped := len(report.checks) - len(lines):
+        lines.append(f"{skipped} checks skipped; --skipped shows them")
+    return lines
 
 
 def _has(symbols: Iterable[str]) -> bool:
@@ -91,13 +105,18 @@ def _has(symbols: Iterable[str]) -> bool:
 
 def _verdict(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
     lines = []
+    free = report.free_artifacts or 0
     if (error := report.error) is not None:
         place = f"\n  in {_plain(error.path)}" if error.path else ""
         lines.append(f"REFUSED at {error.check}, {error.code}: {_plain(error.message)}{place}")
+        if free:
+            lines.append(f"  artifacts: {free:,} cost nothing")
     elif (computed := report.computed) is not None:
         tokens = f"{computed['compressed_tokens']:,} of {computed['uncompressed_tokens']:,} tokens"
-        lines.append(f"VERIFIED: {tokens}, ratio {computed['compression_ratio']:.4g}")
-        lines += [f"  {line}" for line in _reach(report, args)]
+        part = f", {free:,} of {computed['artifact_count']:,} artifacts cost nothing"
+        ratio = f"ratio {computed['compression_ratio']:.4g}"
+        lines.append(f"VERIFIED: {tokens}, {ratio}{part if free else ''}")
+        lines += [f"  {line}" for line in (_artifacts_reach(report, free), *_reach(report, args))]
     if report.unverified_claim_fields:
         lines.append(f"not verified: {', '.join(report.unverified_claim_fields)}")
     return lines
@@ -115,6 +134,14 @@ def _reach(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
         *([idle] if args.trust_policy is not None and not strict else []),
         _merkle_reach(args, passed, strict, ask),
     ]
+
+
+def _artifacts_reach(report: cw.ClaimReport, free: int) -> str:
+    count = report.computed["artifact_count"] if report.computed else 0
+    cost = f"{free:,} cost nothing; --require-symbol-refs refuses them" if free else "none is free"
+    repeated = report.repeated_artifacts
+    again = f"; {repeated:,} repeat the text of another" if repeated else ""
+    return f"artifacts: {count:,}, of which {cost}{again}"
 
 
 def _receipts_reach(report: cw.ClaimReport, passed: set[str]) -> str:
@@ -181,7 +208,7 @@ class _Bar:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    about = "verify a compression claim and show each check; options go before or behind the files"
+    about = "verify a compression claim: the verdict, then each check that ran"
     example = (
         "compactwire verify out/bundle out/receipts out/claim.json"
         " --trust-policy policy.json --strict-trust"
@@ -219,6 +246,9 @@ def add(commands: Commands) -> None:
         default=[],
         metavar="NAME=N",
         help="what the inputs may cost, such as max_receipts=1000 (repeatable)",
+    )
+    parser.add_argument(
+        "--skipped", action="store_true", help="list the checks that were skipped, too"
     )
     parser.add_argument("--json", action="store_true", help="print the report, canonical JSON")
 

@@ -91,7 +91,7 @@ fn not_claimable(computed: &Computed) -> Failure {
     let hint = if whole == 0 {
         "there is no text"
     } else if compressed == 0 {
-        "a symbol costs tokens only if its ref begins with @"
+        "the refs of the symbols are too short to count as tokens"
     } else {
         "the names of the symbols are longer than their texts"
     };

@@ -2,7 +2,9 @@
 //!
 //! The output depends on the arguments only, not on clock or randomness. Invariant: the output
 //! verifies with the strictest options and the default limits; otherwise the producer fails and
-//! names the invalid argument: `manifest#/steps/0`, `chain[2]`. To ensure this, everything given or
+//! names the invalid argument: `manifest#/steps/0`, `chain[2]`. One exception: a symbol whose ref has
+//! one or two bytes, such as `@b`, is written, and `require_symbol_refs` refuses it, because the
+//! specification rounds it to 0 tokens. To ensure this, everything given or
 //! produced is read back from its canonical text and checked by the verification's own checks.
 //!
 //! `bundle` writes bundles, `receipts` creates, signs and chains receipts, `claim` creates claims
@@ -105,6 +107,7 @@ fn check_manifest(manifest: &Value<'static>, role: &str) -> Result<Manifest> {
     checked.check_slices()?;
     checked.check_bounds()?;
     checked.check_forbidden()?;
+    checked.check_symbols()?;
     Ok(checked)
 }
 

@@ -117,6 +117,23 @@ impl ClaimReport {
         Ok(pythonize(py, &self.core.computed)?)
     }
 
+    /// The number of artifacts that cost no tokens although their text counts some.
+    ///
+    /// Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
+    /// `require_symbol_refs` refuses it. None if the metrics were not computed.
+    #[getter]
+    fn free_artifacts(&self) -> Option<u64> {
+        self.core.free_artifacts
+    }
+
+    /// The number of artifacts with the text of another one; None if they were not compared.
+    ///
+    /// A text that is sent once and listed twice counts twice. Empty texts are not counted here.
+    #[getter]
+    fn repeated_artifacts(&self) -> Option<u64> {
+        self.core.repeated_artifacts
+    }
+
     /// Names of the members of the claim that cannot be verified, such as `notes`.
     #[getter]
     fn unverified_claim_fields(&self) -> Vec<&'static str> {

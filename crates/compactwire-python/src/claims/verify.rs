@@ -49,6 +49,11 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 ///     Whether the chain of receipts must refer to this bundle.
 /// require_canonical : bool
 ///     Whether every JSON file must be byte for byte in canonical form.
+/// require_symbol_refs : bool
+///     Whether every symbol must cost tokens: its ref begins with "@" and has at least three bytes,
+///     and no other symbol has the same ref and slice.
+/// strict : bool
+///     Whether to require all of the above. It needs a trust policy and a Merkle attestation.
 /// limits : Mapping of str to int
 ///     Limits on the inputs, with their defaults: `max_json_bytes` (16 MiB), `max_receipt_bytes` (1
 ///     MiB), `max_depth` (128), `max_int_digits` (4300), `max_steps` and `max_artifacts` (100,000),
@@ -74,14 +79,14 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
     require_verify_chain = true, require_attestation = false, strict_trust = false,
     strict_identity = false, require_merkle_attestation = false, receipt_quorum = None,
     accept_reference_scope = true, bind_receipts = true, require_canonical = false,
-    limits = None, progress = None,
+    require_symbol_refs = false, strict = false, limits = None, progress = None,
 ))]
 #[pyo3(
     text_signature = "(bundle, receipts, claim, *, trust_policy=None, merkle_attestation=None, \
     require_verify_chain=True, require_attestation=False, strict_trust=False, \
     strict_identity=False, require_merkle_attestation=False, receipt_quorum=None, \
-    accept_reference_scope=True, bind_receipts=True, require_canonical=False, limits={}, \
-    progress=None)"
+    accept_reference_scope=True, bind_receipts=True, require_canonical=False, \
+    require_symbol_refs=False, strict=False, limits={}, progress=None)"
 )]
 #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "the options")]
 pub(super) fn verify_claim(
@@ -100,6 +105,8 @@ pub(super) fn verify_claim(
     accept_reference_scope: bool,
     bind_receipts: bool,
     require_canonical: bool,
+    require_symbol_refs: bool,
+    strict: bool,
     limits: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ClaimReport> {
@@ -111,16 +118,23 @@ pub(super) fn verify_claim(
     let claim = arguments::path(claim, "claim")?;
     let trust_policy = optional(trust_policy, "trust_policy")?;
     let merkle_attestation = optional(merkle_attestation, "merkle_attestation")?;
+    if strict && !(require_verify_chain && bind_receipts) {
+        let message = "strict=True requires the chain of receipts and its bundle: leave \
+                       require_verify_chain and bind_receipts on";
+        return Err(PyValueError::new_err(message));
+    }
+    let all = if strict { Options::strict() } else { Options::default() };
     let options = Options {
         require_verify_chain,
-        require_attestation,
-        strict_trust,
-        strict_identity,
-        require_merkle_attestation,
+        require_attestation: all.require_attestation || require_attestation,
+        strict_trust: all.strict_trust || strict_trust,
+        strict_identity: all.strict_identity || strict_identity,
+        require_merkle_attestation: all.require_merkle_attestation || require_merkle_attestation,
         receipt_quorum: receipt_quorum.map(quorum).transpose()?,
         accept_reference_scope,
         bind_receipts,
-        require_canonical,
+        require_canonical: all.require_canonical || require_canonical,
+        require_symbol_refs: all.require_symbol_refs || require_symbol_refs,
         limits: limits.map(overrides).transpose()?.unwrap_or_default(),
     };
     if let Some(progress) = &progress
