@@ -4,7 +4,7 @@
 //! to a double would lose digits. Doubles are finite. The producer of a value, such
 //! as the JSON reader or the Python binding, bounds its depth.
 
-use crate::walk::{Columns, Shape, Sink, Source};
+use crate::walk::{Columns, Scalar, Shape, Sink, Source};
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::vec;
@@ -315,15 +315,31 @@ impl Sink for Builder<'_> {
     }
 }
 
-impl Columns for Builder<'_> {
-    type Name = String;
+/// A prepared key is a string.
+impl<'a> Columns for Builder<'a> {
+    type Prepared = Value<'a>;
 
-    fn name(&mut self, key: &str) -> Result<String, Infallible> {
-        Ok(key.to_owned())
+    fn name(&mut self, key: &str) -> Result<Value<'a>, Infallible> {
+        Ok(Value::String(self.keep(key)))
     }
 
-    fn known_key(&mut self, name: &String) -> Result<(), Infallible> {
-        self.key(name)
+    fn known_key(&mut self, name: &Value<'a>) -> Result<(), Infallible> {
+        self.key(name.as_str().unwrap_or_default())
+    }
+
+    fn constant(&mut self, scalar: Scalar<'_>) -> Result<Value<'a>, Infallible> {
+        Ok(match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Int(value) => Value::Int(value),
+            Scalar::Float(value) => Value::Float(value),
+            Scalar::String(text) => Value::String(self.keep(text)),
+        })
+    }
+
+    fn known_scalar(&mut self, constant: &Value<'a>) -> Result<(), Infallible> {
+        self.put(constant.clone());
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@
 //! a value, and no object has a key twice.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 
 /// Receives the events of one value.
 pub trait Sink {
@@ -42,15 +43,122 @@ pub trait Sink {
     fn end_object(&mut self) -> Result<(), Self::Error>;
 }
 
-/// A sink that can prepare a key once and receive it many times, as for the rows of a table.
+/// A scalar that a format without integers beyond 64 bits can have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar<'a> {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// A finite double.
+    Float(f64),
+    /// A string.
+    String(&'a str),
+}
+
+impl Scalar<'_> {
+    /// Emits the scalar.
+    ///
+    /// # Errors
+    /// The sink's error, if it stops.
+    pub fn emit<S: Sink>(self, sink: &mut S) -> Result<(), S::Error> {
+        match self {
+            Self::Null => sink.null(),
+            Self::Bool(value) => sink.bool(value),
+            Self::Int(value) => sink.int(value),
+            Self::Float(value) => sink.float(value),
+            Self::String(text) => sink.string(text),
+        }
+    }
+}
+
+/// A sink that can prepare a key or a scalar once and receive it many times, as for the rows of a table.
 pub trait Columns: Sink {
-    /// A prepared key.
-    type Name;
+    /// A prepared key or scalar.
+    type Prepared;
 
     /// Prepares a key.
-    fn name(&mut self, key: &str) -> Result<Self::Name, Self::Error>;
+    fn name(&mut self, key: &str) -> Result<Self::Prepared, Self::Error>;
     /// [`Sink::key`] with a prepared key.
-    fn known_key(&mut self, name: &Self::Name) -> Result<(), Self::Error>;
+    fn known_key(&mut self, name: &Self::Prepared) -> Result<(), Self::Error>;
+    /// Prepares a scalar.
+    fn constant(&mut self, scalar: Scalar<'_>) -> Result<Self::Prepared, Self::Error>;
+    /// Receives a prepared scalar.
+    fn known_scalar(&mut self, constant: &Self::Prepared) -> Result<(), Self::Error>;
+}
+
+/// A sink that ignores all events, for a parser that only checks.
+#[derive(Debug, Default)]
+pub struct Discard;
+
+impl Sink for Discard {
+    type Error = Infallible;
+
+    fn null(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn bool(&mut self, _: bool) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn int(&mut self, _: i64) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn big_int(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn float(&mut self, _: f64) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn string(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn begin_array(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn end_array(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn begin_object(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn key(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn end_object(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+impl Columns for Discard {
+    type Prepared = ();
+
+    fn name(&mut self, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn known_key(&mut self, (): &()) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn constant(&mut self, _: Scalar<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn known_scalar(&mut self, (): &()) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 /// The type of a value, and its content if it is a scalar.

@@ -42,7 +42,7 @@ fn rows_are_written_as_they_come() {
     for (id, name) in [(1, "one"), (2, "two")] {
         stream.row(&[Some(Scalar::Int(id)), Some(Scalar::String(name.into()))]).unwrap();
     }
-    stream.close();
+    stream.close().unwrap();
     let read = |text: &str| to_json(text, Limits::default(), Escape::Needed).unwrap();
     assert_eq!(read(&stream.take()), read(ROWS));
 }
@@ -109,6 +109,7 @@ fn read_rows(text: &str, size: usize) -> Result<usize, Error> {
     loop {
         match rows.read(&mut builder, &mut each) {
             Ok(Status::Finished) => return Ok(found),
+            Ok(Status::Paused) => {}
             Ok(Status::NeedMore) => match pieces.next() {
                 Some(piece) => rows.feed(piece),
                 None => rows.finish(),

@@ -27,6 +27,7 @@ fn rows(text: &str, size: usize) -> (Vec<Value<'static>>, Result<(), Error>) {
     let done = loop {
         match rows.read(&mut builder, &mut each) {
             Ok(Status::Finished) => break Ok(()),
+            Ok(Status::Paused) => {}
             Ok(Status::NeedMore) => match pieces.next() {
                 Some(piece) => rows.feed(piece),
                 None => rows.finish(),

@@ -5,15 +5,22 @@
 pub struct Limits {
     /// The maximum nesting depth of containers; the root is at depth 1. At most [`Limits::DEEPEST`].
     pub max_depth: usize,
+    /// The maximum size, in bytes, of content that a text to decode implies without spelling it out.
+    /// Each constant column counts 16 bytes and the length of its text for every row, a column name its
+    /// length, and each object that path columns form 144 bytes and the length of its name. 16 bytes for
+    /// each byte of the text are free.
+    pub max_expansion: usize,
 }
 
 impl Limits {
     /// The greatest `max_depth` for which recursion cannot overflow the native stack.
     pub const DEEPEST: usize = 256;
+    /// The default of `max_expansion`, 256 MiB: 16 million repeated numbers.
+    pub const EXPANSION: usize = 256 << 20;
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_depth: 128 }
+        Self { max_depth: 128, max_expansion: Self::EXPANSION }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::write::write_float;
 use crate::text::quoted::{self, Escape};
-use crate::walk::{Columns, Sink};
+use crate::walk::{Columns, Scalar, Sink};
 use std::convert::Infallible;
 
 /// Initial capacity in bytes: enough for a short message.
@@ -101,9 +101,9 @@ impl Sink for Writer {
     }
 }
 
-/// A prepared key is the quoted string with its colon.
+/// A prepared key is the quoted string with its colon, a prepared scalar its JSON.
 impl Columns for Writer {
-    type Name = String;
+    type Prepared = String;
 
     fn name(&mut self, key: &str) -> Result<String, Infallible> {
         let mut name = String::new();
@@ -114,6 +114,17 @@ impl Columns for Writer {
 
     fn known_key(&mut self, name: &String) -> Result<(), Infallible> {
         self.word(name);
+        Ok(())
+    }
+
+    fn constant(&mut self, scalar: Scalar<'_>) -> Result<String, Infallible> {
+        let mut json = Self::new(self.escape);
+        scalar.emit(&mut json)?;
+        Ok(json.finish())
+    }
+
+    fn known_scalar(&mut self, constant: &String) -> Result<(), Infallible> {
+        self.word(constant);
         Ok(())
     }
 }

@@ -204,8 +204,10 @@ impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
 /// unlimited.
 pub(super) fn size(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     // The message names the arguments, because PyO3 names them only in a note on the exception.
-    let negative =
-        || PyValueError::new_err("max_size (or size, limit, max_line) must be 0 or more");
+    let negative = || {
+        let names = "max_size (or size, limit, max_line, max_expansion)";
+        PyValueError::new_err(format!("{names} must be 0 or more"))
+    };
     match value.extract::<i64>() {
         Ok(size) if size < 0 => Err(negative()),
         Ok(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),

@@ -146,7 +146,13 @@ def dumps_grouped(
     Source: the published writers gcf-python 2.8 and gcf 3.1; not in GCF 3.6.
     """
 
-def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128) -> Any:
+def loads(
+    text: str | bytes | bytearray | memoryview,
+    /,
+    *,
+    max_depth: int = 128,
+    max_expansion: int = 268435456,
+) -> Any:
     """Decode GCF text.
 
     Parameters
@@ -155,6 +161,11 @@ def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128
         A text of the generic profile; bytes are UTF-8.
     max_depth : int
         The maximum nesting of containers, at most 256.
+    max_expansion : int
+        The maximum size in bytes of what the text implies without spelling it out. For every row of
+        a table, a column with a constant in the header counts 16 bytes and the length of its text,
+        a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
+        length of its name. 16 bytes for each byte of the text are not counted.
 
     Returns
     -------
@@ -164,7 +175,8 @@ def loads(text: str | bytes | bytearray | memoryview, /, *, max_depth: int = 128
     Raises
     ------
     GcfError
-        The text is invalid; `code`, `line` and `column` say why and where.
+        The text is invalid; `code`, `line` and `column` say why and where. `limit_exceeded` for a
+        text beyond `max_depth` or `max_expansion`.
 
     Source: GCF 3.6 sections 2 to 8 and 16.
     """
@@ -202,14 +214,20 @@ def dump(
     Source: GCF 3.6 sections 2 to 7.
     """
 
-def load(file: str | PathLike[str] | _SupportsRead, /, *, max_depth: int = 128) -> Any:
+def load(
+    file: str | PathLike[str] | _SupportsRead,
+    /,
+    *,
+    max_depth: int = 128,
+    max_expansion: int = 268435456,
+) -> Any:
     """Read a file and decode it as GCF text.
 
     Parameters
     ----------
     file : path-like, or a file open for reading
         A path, or an object whose `read()` returns str or bytes.
-    max_depth : int
+    max_depth, max_expansion : int
         As in `loads`.
 
     Returns
@@ -233,6 +251,7 @@ def iter_rows(
     *path: str,
     max_depth: int = 128,
     max_row_size: int = 67_108_864,
+    max_expansion: int = 268435456,
 ) -> Iterator[Any]:
     """Iterate over the rows of one container of a GCF text, without holding the text in memory.
 
@@ -255,6 +274,9 @@ def iter_rows(
         As in `loads`.
     max_row_size : int
         The maximum size in bytes of a row with all its nested content, and of any other line.
+    max_expansion : int
+        The maximum size in bytes, counted as in `loads`, of what the text of one row implies
+        without spelling it out. Constants are shared by all rows.
 
     Returns
     -------
@@ -266,7 +288,8 @@ def iter_rows(
     ------
     GcfError
         Raised by the iterator: as `loads`; `missing_section` if the path does not lead to a list or
-        dict; `limit_exceeded` for a row that is too large.
+        dict; `limit_exceeded` for a row that is too large. An iterator that has raised an error
+        raises it again.
     OSError
         The file cannot be read.
 
@@ -311,6 +334,7 @@ def to_json(
     *,
     ensure_ascii: bool = False,
     max_depth: int = 128,
+    max_expansion: int = 268435456,
 ) -> str:
     """Convert GCF text to JSON text, without creating Python objects.
 
@@ -320,7 +344,7 @@ def to_json(
         A text of the generic profile.
     ensure_ascii : bool
         Whether non-ASCII characters are escaped.
-    max_depth : int
+    max_depth, max_expansion : int
         As in `loads`.
 
     Returns
@@ -690,7 +714,8 @@ class StreamEncoder:
     GcfError
         Raised by every method, without writing anything: for a value that is not a scalar, a row of
         the wrong width, a duplicate name, field or member key, a field with `>`, a scalar or list
-        after a table, and any call after `close()`.
+        after a table, and any call after `close()`. After an exception of the target, every call
+        raises, `close()` too: the text is incomplete.
 
     Source: GCF 3.6 section 8.3.
     """

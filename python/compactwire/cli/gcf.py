@@ -50,6 +50,14 @@ def add(commands: Commands) -> None:
     decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
     add_input(decode, "GCF")
     decode.add_argument("--ascii", action="store_true", help="escape characters outside ASCII")
+    decode.add_argument(
+        "--max-expansion",
+        metavar="BYTES",
+        type=int,
+        default=1 << 28,
+        help="refuse a text that implies more without spelling it out, such as constants that many "
+        "rows repeat (default: %(default)s)",
+    )
     add_output(decode)
     about = "measure a value as JSON and as GCF"
     stats = add_command(group, "stats", _stats, about, "compactwire gcf stats orders.json")
@@ -72,7 +80,9 @@ def _encode(args: argparse.Namespace) -> int:
 
 
 def _decode(args: argparse.Namespace) -> int:
-    return write(gcf.to_json(read(args.file), ensure_ascii=args.ascii) + "\n", args.output)
+    data = read(args.file)
+    json = gcf.to_json(data, ensure_ascii=args.ascii, max_expansion=args.max_expansion)
+    return write(json + "\n", args.output)
 
 
 def _stats(args: argparse.Namespace) -> int:

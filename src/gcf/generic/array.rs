@@ -3,7 +3,7 @@
 //! The head alone determines the form of the body, with one exception ([`Decoder::counted_body`]). GCF
 //! 3.6 sections 6 to 8.
 
-use super::columns::TableColumns;
+use super::columns::{Prepare, TableColumns};
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
 use super::groups::read::{CLAUSE, GroupedColumns};
 use super::row::TableState;
@@ -40,8 +40,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         at: usize,
         end: usize,
         depth: usize,
-        declared: Option<SharedColumns<S::Name>>,
-    ) -> DecodeResult<S, Option<SharedColumns<S::Name>>> {
+        declared: Option<SharedColumns<S::Prepared>>,
+    ) -> DecodeResult<S, Option<SharedColumns<S::Prepared>>> {
         match self.head(at, end)? {
             ArrayHead::List { count, start } => self.list(count, start, end)?,
             ArrayHead::Keyed { count, table } => self.keyed_rows(count, &table, depth)?,
@@ -56,7 +56,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// Parses the head whose bracket is at `at`.
-    pub(crate) fn head(&mut self, at: usize, end: usize) -> DecodeResult<S, ArrayHead<S::Name>> {
+    pub(crate) fn head(
+        &mut self,
+        at: usize,
+        end: usize,
+    ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
         let (count, after) = read_count(self.text, at, end)?;
         let bytes = &self.text.as_bytes()[..end];
         match bytes.get(after) {
@@ -79,7 +83,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         count: Count,
         at: usize,
         end: usize,
-    ) -> DecodeResult<S, ArrayHead<S::Name>> {
+    ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
         let (mut fields, after) = read_fields(self.text, at, end)?;
         let rest = skip_blanks(&self.text.as_bytes()[..end], after);
         if rest < end {
@@ -128,11 +132,17 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(ArrayHead::Keyed { count, table: self.columns(fields)? })
     }
 
-    fn columns(&mut self, fields: Vec<Field<'t>>) -> DecodeResult<S, SharedColumns<S::Name>> {
+    fn columns(&mut self, fields: Vec<Field<'t>>) -> DecodeResult<S, SharedColumns<S::Prepared>> {
         let sink = &mut *self.sink;
         let max_depth = self.limits.max_depth.saturating_sub(self.depth);
-        TableColumns::new(fields, max_depth, &mut |name| sink.name(name).map_err(Failure::Sink))
-            .map(Arc::new)
+        let mut prepare = |what: Prepare<'_>| {
+            let prepared = match what {
+                Prepare::Key(name) => sink.name(name),
+                Prepare::Constant(scalar) => sink.constant(scalar),
+            };
+            prepared.map_err(Failure::Sink)
+        };
+        TableColumns::new(fields, max_depth, &mut prepare).map(Arc::new)
     }
 
     /// Reads a body whose head is only a count: an expanded array, or the rows of a shared schema.
@@ -144,7 +154,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         &mut self,
         count: Count,
         depth: usize,
-        declared: Option<SharedColumns<S::Name>>,
+        declared: Option<SharedColumns<S::Prepared>>,
     ) -> DecodeResult<S> {
         match declared {
             Some(table) if count.value != Some(0) && !self.is_element(depth) => {
@@ -234,10 +244,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn rows(
         &mut self,
         count: Count,
-        table: &SharedColumns<S::Name>,
+        table: &SharedColumns<S::Prepared>,
         depth: usize,
     ) -> DecodeResult<S> {
         self.enter(count.at)?;
+        self.forecast(count, table.width, table.expansion + table.path_expansion)?;
         let deferred = self.defer(count);
         emit!(self.sink.begin_array());
         let mut found = 0;
@@ -256,10 +267,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn keyed_rows(
         &mut self,
         count: Count,
-        table: &SharedColumns<S::Name>,
+        table: &SharedColumns<S::Prepared>,
         depth: usize,
     ) -> DecodeResult<S> {
         self.enter(count.at)?;
+        self.forecast(count, table.width, table.expansion + table.path_expansion)?;
         let deferred = self.defer(count);
         emit!(self.sink.begin_object());
         let mut found = 0;

@@ -7,18 +7,35 @@ use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declaration::Field;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
+use crate::walk::Scalar;
+use hashbrown::HashMap;
 use std::borrow::Cow;
 
-/// The columns of a table. `N` is a key prepared by the sink.
+/// What a sink is to prepare.
+pub(crate) enum Prepare<'t> {
+    Key(&'t str),
+    Constant(Scalar<'t>),
+}
+
+/// The columns of a table. `N` is a key or constant prepared by the sink.
 pub(crate) struct TableColumns<N> {
     /// The members of a row in their order.
     pub members: Vec<Member<N>>,
     /// The nodes of all flattened members; [`Source::Path`] is the index of a member's root.
     pub paths: Vec<PathNode<N>>,
+    /// The leaves among them.
+    leaves: Vec<PathLeaf>,
     /// The number of cells of a row, without the key of a keyed table.
     pub width: usize,
     /// Whether each member has one cell of its own.
     pub plain: bool,
+    /// What each row implies without spelling it out, in the unit of [`Limits::max_expansion`], without
+    /// the objects of paths.
+    ///
+    /// [`Limits::max_expansion`]: crate::gcf::Limits::max_expansion
+    pub expansion: u64,
+    /// What a row implies in addition if it has all objects of the paths.
+    pub path_expansion: u64,
     /// The names of the members with a cell of their own, which may hold an attachment marker.
     cell_names: NameIndex<'static>,
     /// The member of each of those names.
@@ -28,15 +45,15 @@ pub(crate) struct TableColumns<N> {
 pub(crate) struct Member<N> {
     pub name: String,
     pub key: N,
-    pub source: Source,
+    pub source: Source<N>,
 }
 
 /// Where the value of a member comes from.
-pub(crate) enum Source {
+pub(crate) enum Source<N> {
     /// A cell.
     Cell(usize),
     /// A constant column.
-    Constant(Token<'static>),
+    Constant(N),
     /// Flattened columns, with the index of their root node.
     Path(usize),
 }
@@ -44,10 +61,12 @@ pub(crate) enum Source {
 /// A node of a flattened member: a leaf, or an object of other nodes.
 pub(crate) struct PathNode<N> {
     pub key: N,
-    pub name: String,
     pub value: PathValue,
-    /// The cells of all leaves below.
-    pub cells: Vec<usize>,
+    pub expansion: u64,
+    /// The object that holds it; `None` for a root.
+    parent: Option<usize>,
+    /// The number of leaves, if it is a root.
+    leaves: u32,
 }
 
 pub(crate) enum PathValue {
@@ -55,130 +74,219 @@ pub(crate) enum PathValue {
     Object(Vec<usize>),
 }
 
+struct PathLeaf {
+    cell: usize,
+    node: usize,
+    root: usize,
+}
+
+/// Which nodes of flattened members the current row has.
+#[derive(Default)]
+pub(crate) struct PathMarks {
+    row: u64,
+    nodes: Vec<PathMark>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct PathMark {
+    /// The last row that has the node.
+    row: u64,
+    /// How many leaves of a root are null in that row.
+    nulls: u32,
+}
+
+impl PathMarks {
+    /// Marks the nodes that a row has. The work is linear in the number of cells and marked nodes.
+    pub(crate) fn mark<N>(&mut self, columns: &TableColumns<N>, cells: &[Token<'_>]) {
+        self.row += 1;
+        self.nodes.resize(columns.paths.len(), PathMark::default());
+        for leaf in &columns.leaves {
+            if cells[leaf.cell] == Token::Missing {
+                continue;
+            }
+            let mut next = Some(leaf.node);
+            while let Some(at) = next.filter(|&at| self.nodes[at].row != self.row) {
+                self.nodes[at] = PathMark { row: self.row, nulls: 0 };
+                next = columns.paths[at].parent;
+            }
+            if cells[leaf.cell] == Token::Null {
+                self.nodes[leaf.root].nulls += 1;
+            }
+        }
+    }
+
+    /// Whether the row has a node.
+    pub(crate) fn has(&self, node: usize) -> bool {
+        self.nodes[node].row == self.row
+    }
+
+    /// Whether all leaves of a root are null.
+    pub(crate) fn is_null<N>(&self, columns: &TableColumns<N>, root: usize) -> bool {
+        self.nodes[root].nulls == columns.paths[root].leaves
+    }
+}
+
+/// The size of a value, and of an object besides.
+pub(crate) const VALUE_SIZE: u64 = 16;
+pub(crate) const OBJECT_SIZE: u64 = 128;
+
+/// Prepares declared fields.
+struct Planner<'p, 't, N, F> {
+    columns: TableColumns<N>,
+    /// The names of members. For a flattened member it is the first segment of its paths.
+    member_names: NameIndex<'t>,
+    /// The children of the path nodes, by the node and the name.
+    children: HashMap<(usize, Box<str>), usize>,
+    max_depth: usize,
+    prepare: &'p mut F,
+}
+
 impl<N> TableColumns<N> {
-    /// Prepares declared fields. `prepare` passes a key to the sink, which prepares it.
+    /// Prepares declared fields. `prepare` passes a key or constant to the sink, which prepares it.
     pub(crate) fn new<E: From<Box<Fault>>>(
         fields: Vec<Field<'_>>,
         max_depth: usize,
-        prepare: &mut impl FnMut(&str) -> Result<N, E>,
+        prepare: &mut impl FnMut(Prepare<'_>) -> Result<N, E>,
     ) -> Result<Self, E> {
-        let mut columns = Self {
-            members: Vec::with_capacity(fields.len()),
+        let columns = Self {
+            members: Vec::new(),
             paths: Vec::new(),
+            leaves: Vec::new(),
             width: 0,
             plain: true,
+            expansion: 0,
+            path_expansion: 0,
             cell_names: NameIndex::new(),
             cell_members: Vec::new(),
         };
-        // The names of members. For a flattened member it is the first segment of its paths.
-        let mut member_names = NameIndex::new();
+        let mut planner = Planner {
+            columns,
+            member_names: NameIndex::new(),
+            children: HashMap::new(),
+            max_depth,
+            prepare,
+        };
         let mut declared = NameIndex::new();
         for field in fields {
             if !declared.add(field.name.clone()) {
                 return Err(duplicate(&field));
             }
-            columns.add(field, &mut member_names, max_depth, prepare)?;
+            planner.add(field)?;
         }
-        Ok(columns)
+        Ok(planner.columns)
     }
+}
 
-    fn add<'t, E: From<Box<Fault>>>(
-        &mut self,
-        field: Field<'t>,
-        member_names: &mut NameIndex<'t>,
-        max_depth: usize,
-        prepare: &mut impl FnMut(&str) -> Result<N, E>,
-    ) -> Result<(), E> {
-        let cell = self.width;
+impl<'t, N, E, F> Planner<'_, 't, N, F>
+where
+    E: From<Box<Fault>>,
+    F: FnMut(Prepare<'_>) -> Result<N, E>,
+{
+    fn add(&mut self, field: Field<'t>) -> Result<(), E> {
+        let cell = self.columns.width;
         if field.constant.is_none() {
-            self.width += 1;
+            self.columns.width += 1;
         }
-        let is_path = field.quoted && field.constant.is_none() && is_path(&field.name);
-        if is_path {
-            self.plain = false;
-            let depth = field.name.split('>').count();
-            if depth >= max_depth {
-                let message = format!("a path has {max_depth} or more segments, nested too deep");
-                return Err(Fault::new(Code::LimitExceeded, field.at, message).into());
-            }
-            let first = field.name.split('>').next().unwrap_or_default().to_owned();
-            let root = if let Some(member) = member_names.find(&first) {
-                let Source::Path(root) = self.members[member].source else {
-                    return Err(duplicate(&field));
-                };
-                root
-            } else {
-                let key = prepare(&first)?;
-                let node = self.node(&first, prepare)?;
-                let source = Source::Path(node);
-                self.members.push(Member { name: first.clone(), key, source });
-                member_names.add(first.into());
-                node
-            };
-            return self.add_path(&field, root, cell, prepare);
+        if field.quoted && field.constant.is_none() && is_path(&field.name) {
+            self.columns.plain = false;
+            return self.add_path(&field, cell);
         }
-        if !member_names.add(field.name.clone()) {
+        if !self.member_names.add(field.name.clone()) {
             return Err(duplicate(&field));
         }
-        let source = if let Some(token) = field.constant {
-            self.plain = false;
-            Source::Constant(token.into_owned())
+        self.columns.expansion += field.name.len() as u64;
+        let source = if let Some(constant) = field.constant.as_ref().and_then(Token::scalar) {
+            self.columns.plain = false;
+            self.columns.expansion += VALUE_SIZE + scalar_size(constant);
+            Source::Constant((self.prepare)(Prepare::Constant(constant))?)
         } else {
-            self.cell_members.push(self.members.len());
-            self.cell_names.add(Cow::Owned(field.name.clone().into_owned()));
+            self.columns.cell_members.push(self.columns.members.len());
+            self.columns.cell_names.add(Cow::Owned(field.name.clone().into_owned()));
             Source::Cell(cell)
         };
-        let key = prepare(&field.name)?;
-        self.members.push(Member { name: field.name.into_owned(), key, source });
+        let key = (self.prepare)(Prepare::Key(&field.name))?;
+        self.columns.members.push(Member { name: field.name.into_owned(), key, source });
         Ok(())
     }
 
-    fn node<E>(
-        &mut self,
-        name: &str,
-        prepare: &mut impl FnMut(&str) -> Result<N, E>,
-    ) -> Result<usize, E> {
-        let (key, name) = (prepare(name)?, name.to_owned());
+    fn node(&mut self, name: &str, parent: Option<usize>) -> Result<usize, E> {
+        let key = (self.prepare)(Prepare::Key(name))?;
         let value = PathValue::Object(Vec::new());
-        self.paths.push(PathNode { key, name, value, cells: Vec::new() });
-        Ok(self.paths.len() - 1)
+        let expansion = name.len() as u64;
+        self.columns.paths.push(PathNode { key, value, expansion, parent, leaves: 0 });
+        Ok(self.columns.paths.len() - 1)
     }
 
-    fn add_path<E: From<Box<Fault>>>(
-        &mut self,
-        field: &Field<'_>,
-        root: usize,
-        cell: usize,
-        prepare: &mut impl FnMut(&str) -> Result<N, E>,
-    ) -> Result<(), E> {
+    fn add_path(&mut self, field: &Field<'t>, cell: usize) -> Result<(), E> {
+        let depth = field.name.split('>').count();
+        if depth >= self.max_depth {
+            let max_depth = self.max_depth;
+            let message = format!("a path has {max_depth} or more segments, nested too deep");
+            return Err(Fault::new(Code::LimitExceeded, field.at, message).into());
+        }
+        let root = self.path_root(field)?;
+        self.columns.paths[root].leaves += 1;
         let mut at = root;
-        self.paths[root].cells.push(cell);
         for segment in field.name.split('>').skip(1) {
-            let PathValue::Object(children) = &self.paths[at].value else {
+            if matches!(self.columns.paths[at].value, PathValue::Leaf(_)) {
                 return Err(duplicate(field));
-            };
-            let found = children.iter().copied().find(|&child| self.paths[child].name == segment);
-            let child = if let Some(child) = found {
+            }
+            let place = (at, Box::from(segment));
+            at = if let Some(&child) = self.children.get(&place) {
                 child
             } else {
-                let child = self.node(segment, prepare)?;
-                if let PathValue::Object(children) = &mut self.paths[at].value {
+                let child = self.node(segment, Some(at))?;
+                let parent = &mut self.columns.paths[at];
+                if let PathValue::Object(children) = &mut parent.value {
+                    if children.is_empty() {
+                        parent.expansion += OBJECT_SIZE + VALUE_SIZE;
+                        self.columns.path_expansion += parent.expansion;
+                    }
                     children.push(child);
                 }
+                self.children.insert(place, child);
                 child
             };
-            self.paths[child].cells.push(cell);
-            at = child;
         }
-        match &self.paths[at].value {
+        let node = &mut self.columns.paths[at];
+        match &node.value {
             PathValue::Object(children) if children.is_empty() => {
-                self.paths[at].value = PathValue::Leaf(cell);
+                node.value = PathValue::Leaf(cell);
+                self.columns.expansion += node.expansion;
+                self.columns.leaves.push(PathLeaf { cell, node: at, root });
                 Ok(())
             }
             _ => Err(duplicate(field)),
         }
     }
 
+    /// The root node of a path.
+    fn path_root(&mut self, field: &Field<'t>) -> Result<usize, E> {
+        let first = field.name.split('>').next().unwrap_or_default();
+        if let Some(member) = self.member_names.find(first) {
+            return match self.columns.members[member].source {
+                Source::Path(root) => Ok(root),
+                _ => Err(duplicate(field)),
+            };
+        }
+        let key = (self.prepare)(Prepare::Key(first))?;
+        let root = self.node(first, None)?;
+        let source = Source::Path(root);
+        self.columns.members.push(Member { name: first.to_owned(), key, source });
+        self.member_names.add(Cow::Owned(first.to_owned()));
+        Ok(root)
+    }
+}
+
+/// The size of a scalar's text; other scalars have none.
+pub(crate) fn scalar_size(scalar: Scalar<'_>) -> u64 {
+    match scalar {
+        Scalar::String(text) => text.len() as u64,
+        _ => 0,
+    }
+}
+
+impl<N> TableColumns<N> {
     /// The member with a cell of its own and this name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.cell_names.find(name).map(|index| self.cell_members[index])

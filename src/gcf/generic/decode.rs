@@ -15,7 +15,7 @@ use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
 use crate::json::{Escape, Writer};
 use crate::value::{self, Value};
-use crate::walk::Columns;
+use crate::walk::{Columns, Discard};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -111,6 +111,12 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub limits: Limits,
     /// The number of open containers.
     pub depth: usize,
+    /// What the text so far implies without spelling it out; see [`Limits::max_expansion`].
+    pub expansion: u64,
+    /// The maximum of `expansion`.
+    max_expansion: u64,
+    /// Whether `expansion` need not be counted in advance.
+    pub counted: bool,
     /// The offset of `text` in the whole text, when it is read in pieces.
     pub base: usize,
     /// The deferred counts `[?]`: the offset of each in the whole text, and the number found.
@@ -122,6 +128,9 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     /// Whether the text is a keyed set, whose declaration marks the identity with `@`.
     pub keyed_set: bool,
 }
+
+/// How many bytes of expansion are free for each byte of the text.
+pub(crate) const FREE_EXPANSION: u64 = 16;
 
 /// What ended just before the next line; it decides the error code of an unexpected line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -170,6 +179,9 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             sink,
             limits,
             depth: 0,
+            expansion: 0,
+            max_expansion: limits.max_expansion as u64 + FREE_EXPANSION * text.len() as u64,
+            counted: false,
             base: 0,
             deferred: Vec::new(),
             cells: Vec::new(),
@@ -286,6 +298,57 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     pub(crate) fn leave(&mut self) {
         self.depth -= 1;
+    }
+
+    /// Limits the expansion of each row instead of that of the whole text.
+    pub(crate) fn limit_each_row(&mut self) {
+        self.counted = true;
+        self.max_expansion = self.limits.max_expansion as u64;
+    }
+
+    /// Counts what the text implies at `at` without spelling it out.
+    pub(crate) fn expand(&mut self, size: u64, at: usize) -> Read<()> {
+        self.expansion += size;
+        if self.expansion > self.max_expansion {
+            return self.too_large(at);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_large(&self, at: usize) -> Read<()> {
+        let message = format!(
+            "constant columns, path columns and column names would add {} bytes to the text here, more \
+             than max_expansion={} allows",
+            self.expansion, self.limits.max_expansion
+        );
+        fault(Code::LimitExceeded, at, message)
+    }
+
+    /// Counts the expansion of the whole text before the rows of a table that may exceed the limit, so
+    /// that a text that exceeds it costs no memory. Each row has `width` cells and implies up to
+    /// `expansion`.
+    pub(crate) fn forecast(&mut self, count: Count, width: usize, expansion: u64) -> Read<()> {
+        if self.counted {
+            return Ok(());
+        }
+        // A row has at least a delimiter or line feed for each cell.
+        let left = (self.text.len() - self.offset()) as u64;
+        let most = left / width.max(2) as u64 + 1;
+        let rows = count.value.map_or(most, |count| count.min(most));
+        let size = rows.saturating_mul(expansion);
+        if self.expansion.saturating_add(size) <= self.max_expansion {
+            return Ok(());
+        }
+        self.counted = true;
+        let mut sink = Discard;
+        let mut decoder = Decoder::new(self.text, self.limits, &mut sink);
+        decoder.counted = true;
+        match decoder.root() {
+            Ok(()) => Ok(()),
+            Err(Failure::Fault(fault)) => Err(fault),
+            Err(Failure::Sink(never)) => match never {},
+        }
     }
 
     /// The offset of the next line.

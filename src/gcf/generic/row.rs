@@ -4,7 +4,7 @@
 //! write attachments in that order. If a text has another order, the lines below the row are scanned
 //! once, and the decoder jumps to each attachment. GCF 3.6 sections 7.4.3 to 7.4.6.
 
-use super::columns::{PathValue, Source};
+use super::columns::{PathMarks, PathValue, Source};
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
@@ -21,14 +21,27 @@ use std::sync::Arc;
 /// What earlier rows of a table have declared for later ones.
 pub(crate) struct TableState<N> {
     /// Inline schemas `^{a,b}`: the keys of the inline objects of a member.
-    inline_schemas: HashMap<usize, Arc<Vec<N>>>,
+    inline_schemas: HashMap<usize, Arc<InlineSchema<N>>>,
     /// Shared schemas: the columns of the attached tables of a name.
     shared_schemas: HashMap<String, SharedColumns<N>>,
+    /// The nodes of flattened members that the current row has.
+    marks: PathMarks,
+}
+
+/// The keys of an inline object.
+struct InlineSchema<N> {
+    keys: Vec<N>,
+    /// The sum of their lengths.
+    expansion: u64,
 }
 
 impl<N> TableState<N> {
     pub(crate) fn new() -> Self {
-        Self { inline_schemas: HashMap::new(), shared_schemas: HashMap::new() }
+        Self {
+            inline_schemas: HashMap::new(),
+            shared_schemas: HashMap::new(),
+            marks: PathMarks::default(),
+        }
     }
 }
 
@@ -66,8 +79,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     pub(crate) fn row(
         &mut self,
         line: Line,
-        table: &SharedColumns<S::Name>,
-        state: &mut TableState<S::Name>,
+        table: &SharedColumns<S::Prepared>,
+        state: &mut TableState<S::Prepared>,
         index: u64,
         add_key: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
     ) -> DecodeResult<S> {
@@ -102,6 +115,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         self.advance()?;
         self.enter(line.start)?;
+        self.expand(table.expansion, line.start)?;
         emit!(self.sink.begin_object());
         if table.plain && !marked {
             for (member, token) in table.members.iter().zip(&self.cells[base..]) {
@@ -166,16 +180,24 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn row_members(
         &mut self,
         mut row: Row<'t>,
-        table: &SharedColumns<S::Name>,
-        state: &mut TableState<S::Name>,
+        table: &SharedColumns<S::Prepared>,
+        state: &mut TableState<S::Prepared>,
     ) -> DecodeResult<S> {
+        if !table.paths.is_empty() {
+            state.marks.mark(table, &self.cells[row.base..]);
+        }
         for (index, member) in table.members.iter().enumerate() {
             match &member.source {
-                Source::Constant(token) => {
+                Source::Constant(constant) => {
                     emit!(self.sink.known_key(&member.key));
-                    self.emit_token(token, row.line.start)?;
+                    emit!(self.sink.known_scalar(constant));
                 }
-                Source::Path(root) => self.path_member(table, *root, &row, true)?,
+                Source::Path(root) if !state.marks.has(*root) => {}
+                Source::Path(root) if state.marks.is_null(table, *root) => {
+                    emit!(self.sink.known_key(&member.key));
+                    emit!(self.sink.null());
+                }
+                Source::Path(root) => self.path_member(table, *root, &row, &state.marks)?,
                 Source::Cell(cell) => match &self.cells[row.base + cell] {
                     Token::Missing => {}
                     Token::Marker | Token::InlineSchema(_) => {
@@ -192,26 +214,16 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.remaining_attachments(row, table, state)
     }
 
-    /// Emits a flattened member, or the part of it below the node `at`.
+    /// Emits a node of a flattened member, which the row has.
     fn path_member(
         &mut self,
-        table: &SharedColumns<S::Name>,
+        table: &SharedColumns<S::Prepared>,
         at: usize,
         row: &Row<'t>,
-        top: bool,
+        marks: &PathMarks,
     ) -> DecodeResult<S> {
         let node = &table.paths[at];
-        let all =
-            |kind: &Token<'_>| node.cells.iter().all(|&cell| self.cells[row.base + cell] == *kind);
-        if all(&Token::Missing) {
-            return Ok(());
-        }
-        let null = top && all(&Token::Null);
         emit!(self.sink.known_key(&node.key));
-        if null {
-            emit!(self.sink.null());
-            return Ok(());
-        }
         match &node.value {
             PathValue::Leaf(cell) => {
                 let token = self.cells[row.base + cell].clone();
@@ -219,9 +231,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             }
             PathValue::Object(children) => {
                 self.enter(row.line.start)?;
+                self.expand(node.expansion, row.line.start)?;
                 emit!(self.sink.begin_object());
-                for &child in children {
-                    self.path_member(table, child, row, false)?;
+                for &child in children.iter().filter(|&&child| marks.has(child)) {
+                    self.path_member(table, child, row, marks)?;
                 }
                 emit!(self.sink.end_object());
                 self.leave();
@@ -242,8 +255,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn member_attachment(
         &mut self,
         row: &mut Row<'t>,
-        table: &SharedColumns<S::Name>,
-        state: &mut TableState<S::Name>,
+        table: &SharedColumns<S::Prepared>,
+        state: &mut TableState<S::Prepared>,
         member: usize,
     ) -> DecodeResult<S> {
         if !row.has_id {
@@ -291,22 +304,23 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn declare_inline_schema(
         &mut self,
         row: &Row<'t>,
-        table: &SharedColumns<S::Name>,
-        state: &mut TableState<S::Name>,
+        table: &SharedColumns<S::Prepared>,
+        state: &mut TableState<S::Prepared>,
         member: usize,
     ) -> DecodeResult<S, bool> {
         let Some(cell) = table.cell(member) else { return Ok(false) };
         let Token::InlineSchema(names) = &self.cells[row.base + cell] else { return Ok(false) };
         let mut seen = NameIndex::new();
-        let mut keys = Vec::with_capacity(names.len());
+        let mut schema = InlineSchema { keys: Vec::with_capacity(names.len()), expansion: 0 };
         for name in names {
-            keys.push(emit!(self.sink.name(name)));
+            schema.keys.push(emit!(self.sink.name(name)));
+            schema.expansion += name.len() as u64;
             if !seen.add(Cow::Borrowed(name)) {
                 let message = "duplicate field in an inline schema";
                 return self.fail(Code::DuplicateFieldName, row.line, message);
             }
         }
-        state.inline_schemas.insert(member, Arc::new(keys));
+        state.inline_schemas.insert(member, Arc::new(schema));
         Ok(true)
     }
 
@@ -314,8 +328,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn scan_attachments(
         &mut self,
         row: &mut Row<'t>,
-        table: &SharedColumns<S::Name>,
-        state: &TableState<S::Name>,
+        table: &SharedColumns<S::Prepared>,
+        state: &TableState<S::Prepared>,
         member: usize,
     ) -> DecodeResult<S, Attachments<'t>> {
         let mut attachments =
@@ -367,7 +381,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn attachment_member(
         &self,
         row: &Row<'t>,
-        table: &SharedColumns<S::Name>,
+        table: &SharedColumns<S::Prepared>,
         name: &str,
         line: Line,
     ) -> DecodeResult<S, Option<usize>> {
@@ -388,8 +402,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn remaining_attachments(
         &mut self,
         mut row: Row<'t>,
-        table: &SharedColumns<S::Name>,
-        state: &mut TableState<S::Name>,
+        table: &SharedColumns<S::Prepared>,
+        state: &mut TableState<S::Prepared>,
     ) -> DecodeResult<S> {
         if let Some(attachments) = row.attachments.take() {
             for (name, Attachment { line, end }) in attachments.undeclared {
@@ -414,7 +428,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn undeclared_field(
         &mut self,
         row: &mut Row<'t>,
-        state: &mut TableState<S::Name>,
+        state: &mut TableState<S::Prepared>,
         name: Cow<'t, str>,
         line: Line,
     ) -> DecodeResult<S> {
@@ -444,7 +458,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         row: Line,
         line: Line,
         (name, after): (&str, usize),
-        state: &mut TableState<S::Name>,
+        state: &mut TableState<S::Prepared>,
         undeclared: bool,
     ) -> DecodeResult<S> {
         let bytes = &self.text.as_bytes()[..line.end];
@@ -469,9 +483,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// Reads a line of values, the inline object of a schema with these keys.
-    fn inline_object(&mut self, line: Line, keys: &[S::Name]) -> DecodeResult<S> {
+    fn inline_object(
+        &mut self,
+        line: Line,
+        InlineSchema { keys, expansion }: &InlineSchema<S::Prepared>,
+    ) -> DecodeResult<S> {
         self.advance()?;
         self.enter(line.start)?;
+        self.expand(*expansion, line.start)?;
         emit!(self.sink.begin_object());
         let mut at = line.start;
         let mut found = 0;

@@ -89,6 +89,11 @@ impl LineBuffer {
         self.wanted = if length < SHORT { length + 1 } else { length + length / 2 };
     }
 
+    /// Records that the rest of `text` can be parsed at once.
+    pub(super) fn read_on(&mut self) {
+        self.wanted = 0;
+    }
+
     /// Drops the text before `at`.
     pub(super) fn drop_until(&mut self, at: usize) {
         let text = std::mem::take(&mut self.text);

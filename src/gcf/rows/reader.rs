@@ -58,11 +58,15 @@ pub type Handler<'e, S> = &'e mut dyn FnMut(&mut S, Event) -> Result<(), <S as S
 pub enum Status {
     /// More text is needed.
     NeedMore,
+    /// More rows can be read from the text so far, after those that the sink has received are used.
+    Paused,
     /// The text is complete and valid.
     Finished,
 }
 
-/// Reads the rows of one container. `N` is the type of a key registered with the sink.
+/// Reads the rows of one container. `N` is the type of a key or constant that the sink has prepared.
+///
+/// [`Limits::max_expansion`] limits each row, not the text: constants are shared by the rows.
 pub struct RowReader<N> {
     path: Vec<String>,
     limits: Limits,
@@ -111,7 +115,7 @@ enum Container<N> {
     Grouped {
         items: ItemCount,
         columns: GroupedColumns<N>,
-        state: GroupState,
+        state: GroupState<N>,
     },
     Array(ItemCount),
 }
@@ -135,7 +139,7 @@ enum Step<N> {
     /// A complete value, with its key if it is a member.
     Value { event: Event, name: Option<String> },
     /// The line above the rows of a group.
-    GroupOpened(Group),
+    GroupOpened(Group<N>),
     /// A row of a group.
     GroupedRow { event: Event, identity: Identity },
     /// The innermost container has ended.
@@ -183,7 +187,7 @@ impl<N> RowReader<N> {
         handler: Handler<'_, S>,
     ) -> Result<Status, ReadError<S::Error>>
     where
-        S: Columns<Name = N>,
+        S: Columns<Prepared = N>,
     {
         if self.stage == Stage::Done {
             return Ok(Status::Finished);
@@ -195,13 +199,18 @@ impl<N> RowReader<N> {
         let mut decoder = Decoder::new(&text, self.limits, sink);
         decoder.base = self.buffer.bytes_before;
         decoder.deferred = std::mem::take(&mut self.deferred);
-        let mut progress = Progress { position: 0, row: 0 };
+        decoder.limit_each_row();
+        let mut progress = Progress { position: 0, row: 0, expansion: 0 };
         let status = self.steps(&mut decoder, handler, &mut progress);
         self.deferred = decoder.deferred;
         self.buffer.text = text;
         self.buffer.drop_until(progress.position);
         match status? {
             Status::Finished => Ok(Status::Finished),
+            Status::Paused => {
+                self.buffer.read_on();
+                Ok(Status::Paused)
+            }
             Status::NeedMore if progress.row > self.max_row_size => Err(self.too_large()),
             Status::NeedMore => {
                 self.buffer.need_more();
@@ -236,7 +245,7 @@ impl<N> RowReader<N> {
         progress: &mut Progress,
     ) -> Result<Status, ReadError<S::Error>>
     where
-        S: Columns<Name = N>,
+        S: Columns<Prepared = N>,
     {
         let mut ready = Ok(());
         if self.stage != Stage::Header {
@@ -247,6 +256,7 @@ impl<N> RowReader<N> {
         decoder.keyed_set = self.keyed_set;
         loop {
             decoder.depth = self.frames.len();
+            decoder.expansion = 0;
             let deferred = decoder.deferred.len();
             let step = match std::mem::replace(&mut ready, Ok(())) {
                 Ok(()) => self.step(decoder),
@@ -272,12 +282,16 @@ impl<N> RowReader<N> {
             if self.stage == Stage::Done {
                 return Ok(Status::Finished);
             }
+            progress.expansion += decoder.expansion;
+            if progress.expansion > (decoder.text.len() as u64).max(PAUSE) {
+                return Ok(Status::Paused);
+            }
         }
     }
 
     fn step<S>(&mut self, decoder: &mut Decoder<'_, '_, S>) -> DecodeResult<S, Step<N>>
     where
-        S: Columns<Name = N>,
+        S: Columns<Prepared = N>,
     {
         let all = self.path.len();
         let Some(Frame { container, depth, matched }) = self.frames.last_mut() else {
@@ -353,7 +367,7 @@ impl<N> RowReader<N> {
         step: Step<N>,
     ) -> DecodeResult<S, Result<(), ReadError<S::Error>>>
     where
-        S: Columns<Name = N>,
+        S: Columns<Prepared = N>,
     {
         match step {
             Step::RootOpened { root, counted } => {
@@ -415,7 +429,7 @@ impl<N> RowReader<N> {
     }
 
     /// The innermost container, if it is a grouped table.
-    fn grouped(&mut self) -> Option<(&mut ItemCount, &mut GroupState)> {
+    fn grouped(&mut self) -> Option<(&mut ItemCount, &mut GroupState<N>)> {
         match &mut self.frames.last_mut()?.container {
             Container::Grouped { items, state, .. } => Some((items, state)),
             _ => None,
@@ -424,7 +438,7 @@ impl<N> RowReader<N> {
 
     fn open<S>(&mut self, decoder: &mut Decoder<'_, '_, S>, mut frame: Frame<N>) -> DecodeResult<S>
     where
-        S: Columns<Name = N>,
+        S: Columns<Prepared = N>,
     {
         let Some(items) = frame.container.items() else {
             decoder.enter(decoder.offset())?;
@@ -445,7 +459,13 @@ struct Progress {
     position: usize,
     /// The number of bytes that this step has consumed so far.
     row: usize,
+    /// What the values so far contain beyond the text, in bytes.
+    expansion: u64,
 }
+
+/// The reader pauses after rows that contain so many bytes, or as many as the buffered text, beyond the
+/// text.
+const PAUSE: u64 = 1 << 20;
 
 /// The path, seen from an open object.
 struct PathState<'p> {
@@ -461,7 +481,7 @@ struct PathState<'p> {
 fn read_root<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     keys: usize,
-) -> DecodeResult<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Prepared>> {
     let matched = Some(0);
     match decoder.begin()? {
         Root::Scalar(line) => decoder.fail(Code::MissingSection, line, NO_ROWS),
@@ -495,7 +515,7 @@ fn close_object<S: Columns>(
     decoder: &Decoder<'_, '_, S>,
     next: Option<&String>,
     names: &NameIndex<'_>,
-) -> DecodeResult<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Prepared>> {
     match next {
         Some(missing) if names.find(missing).is_none() => {
             Err(missing_member(decoder, missing, names))
@@ -509,7 +529,7 @@ fn emit_member<S: Columns>(
     decoder: &mut Decoder<'_, '_, S>,
     depth: usize,
     names: &NameIndex<'_>,
-) -> DecodeResult<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Prepared>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
         return Ok(Step::Closed);
     };
@@ -546,7 +566,7 @@ fn read_member<S: Columns>(
     depth: usize,
     names: &NameIndex<'_>,
     path: &PathState<'_>,
-) -> DecodeResult<S, Step<S::Name>> {
+) -> DecodeResult<S, Step<S::Prepared>> {
     let Some((line, name, form)) = next_member(decoder, depth, names)? else {
         return close_object(decoder, path.next, names);
     };

@@ -7,6 +7,7 @@ use super::line::is_blank;
 use super::number::{self, Number};
 use super::string;
 use crate::gcf::error::{Code, Read, fault};
+use crate::walk::Scalar;
 use memchr::memchr;
 use std::borrow::Cow;
 
@@ -27,20 +28,15 @@ pub(crate) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// Copies what the token borrows.
-    pub(crate) fn into_owned(self) -> Token<'static> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+    /// The scalar that the token is, if it is one.
+    pub(crate) fn scalar(&self) -> Option<Scalar<'_>> {
         match self {
-            Self::Null => Token::Null,
-            Self::Bool(value) => Token::Bool(value),
-            Self::Int(value) => Token::Int(value),
-            Self::Float(value) => Token::Float(value),
-            Self::String(text) => Token::String(owned(text)),
-            Self::Missing => Token::Missing,
-            Self::Marker => Token::Marker,
-            Self::InlineSchema(names) => {
-                Token::InlineSchema(names.into_iter().map(owned).collect())
-            }
+            Self::Null => Some(Scalar::Null),
+            Self::Bool(value) => Some(Scalar::Bool(*value)),
+            Self::Int(value) => Some(Scalar::Int(*value)),
+            Self::Float(value) => Some(Scalar::Float(*value)),
+            Self::String(text) => Some(Scalar::String(text)),
+            Self::Missing | Self::Marker | Self::InlineSchema(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@ mod rows;
 mod stream;
 mod tree;
 
-use super::args::Input;
+use super::args::{Input, size};
 use super::{detached, make_str};
 use crate::errors::{Result, os_error};
 use crate::value::build::ObjectBuilder;
@@ -42,10 +42,10 @@ pub(super) mod module {
     }
 }
 
-/// `max_depth=`, up to a depth for which the native stack is always large enough.
-fn limits(max_depth: usize) -> PyResult<Limits> {
+/// `max_depth=`, up to a depth for which the native stack is always large enough, and `max_expansion=`.
+fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits> {
     if (1..=Limits::DEEPEST).contains(&max_depth) {
-        return Ok(Limits { max_depth });
+        return Ok(Limits { max_depth, max_expansion });
     }
     let deepest = Limits::DEEPEST;
     Err(PyValueError::new_err(format!("max_depth must be 1 to {deepest}, not {max_depth}")))
@@ -102,7 +102,7 @@ pub(super) fn dumps<'py>(
     group_values: bool,
     max_depth: usize,
 ) -> PyResult<Bound<'py, PyString>> {
-    let limits = limits(max_depth)?;
+    let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
     make_str(obj.py(), &encode(obj, default, &options)?)
 }
@@ -206,6 +206,11 @@ pub(super) fn dumps_grouped<'py>(
 ///     A text of the generic profile; bytes are UTF-8.
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
+/// max_expansion : int
+///     The maximum size in bytes of what the text implies without spelling it out. For every row of
+///     a table, a column with a constant in the header counts 16 bytes and the length of its text,
+///     a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
+///     length of its name. 16 bytes for each byte of the text are not counted.
 ///
 /// Returns
 /// -------
@@ -215,13 +220,18 @@ pub(super) fn dumps_grouped<'py>(
 /// Raises
 /// ------
 /// GcfError
-///     The text is invalid; `code`, `line` and `column` say why and where.
+///     The text is invalid; `code`, `line` and `column` say why and where. `limit_exceeded` for a
+///     text beyond `max_depth` or `max_expansion`.
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (text, /, *, max_depth = 128))]
-pub(super) fn loads<'py>(text: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
-    let limits = limits(max_depth)?;
+#[pyo3(signature = (text, /, *, max_depth = 128, max_expansion = 268_435_456))]
+pub(super) fn loads<'py>(
+    text: &Bound<'py, PyAny>,
+    max_depth: usize,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Bound<'py, PyAny>> {
+    let limits = limits(max_depth, max_expansion)?;
     let py = text.py();
     let text = Input::new(text)?;
     decode(py, text.gcf_text()?, limits)
@@ -302,7 +312,7 @@ pub(super) fn dump(
     max_depth: usize,
 ) -> PyResult<()> {
     let py = obj.py();
-    let limits = limits(max_depth)?;
+    let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
     let text = encode(obj, default, &options)?;
     if !file.hasattr("write")? {
@@ -318,7 +328,7 @@ pub(super) fn dump(
 /// ----------
 /// file : path-like, or a file open for reading
 ///     A path, or an object whose `read()` returns str or bytes.
-/// max_depth : int
+/// max_depth, max_expansion : int
 ///     As in `loads`.
 ///
 /// Returns
@@ -335,13 +345,17 @@ pub(super) fn dump(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (file, /, *, max_depth = 128))]
-pub(super) fn load<'py>(file: &Bound<'py, PyAny>, max_depth: usize) -> Result<Bound<'py, PyAny>> {
+#[pyo3(signature = (file, /, *, max_depth = 128, max_expansion = 268_435_456))]
+pub(super) fn load<'py>(
+    file: &Bound<'py, PyAny>,
+    max_depth: usize,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
     if file.hasattr("read")? {
-        return loads(&file.call_method0("read")?, max_depth);
+        return loads(&file.call_method0("read")?, max_depth, max_expansion);
     }
-    let limits = limits(max_depth)?;
+    let limits = limits(max_depth, max_expansion)?;
     let path = path_of(file)?;
     let bytes = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
     let text = gcf::utf8(&bytes)?;
@@ -382,7 +396,7 @@ pub(super) fn from_json<'py>(
     max_depth: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
-    let limits = limits(max_depth)?;
+    let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
@@ -398,7 +412,7 @@ pub(super) fn from_json<'py>(
 ///     A text of the generic profile.
 /// ensure_ascii : bool
 ///     Whether non-ASCII characters are escaped.
-/// max_depth : int
+/// max_depth, max_expansion : int
 ///     As in `loads`.
 ///
 /// Returns
@@ -413,14 +427,15 @@ pub(super) fn from_json<'py>(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (text, /, *, ensure_ascii = false, max_depth = 128))]
+#[pyo3(signature = (text, /, *, ensure_ascii = false, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn to_json<'py>(
     text: &Bound<'py, PyAny>,
     ensure_ascii: bool,
     max_depth: usize,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
-    let limits = limits(max_depth)?;
+    let limits = limits(max_depth, max_expansion)?;
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;

@@ -1,7 +1,7 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::{limits, path_of};
-use crate::args::utf8_with_surrogates;
+use crate::args::{size, utf8_with_surrogates};
 use crate::errors::{Result, os_error};
 use crate::value::build::ObjectBuilder;
 use compactwire::excerpt::excerpt;
@@ -40,6 +40,9 @@ const PIECE: usize = 1 << 16;
 ///     As in `loads`.
 /// max_row_size : int
 ///     The maximum size in bytes of a row with all its nested content, and of any other line.
+/// max_expansion : int
+///     The maximum size in bytes, counted as in `loads`, of what the text of one row implies
+///     without spelling it out. Constants are shared by all rows.
 ///
 /// Returns
 /// -------
@@ -51,18 +54,22 @@ const PIECE: usize = 1 << 16;
 /// ------
 /// GcfError
 ///     Raised by the iterator: as `loads`; `missing_section` if the path does not lead to a list or
-///     dict; `limit_exceeded` for a row that is too large.
+///     dict; `limit_exceeded` for a row that is too large. An iterator that has raised an error
+///     raises it again.
 /// OSError
 ///     The file cannot be read.
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (source, /, *path, max_depth = 128, max_row_size = 67_108_864))]
+#[pyo3(signature = (
+    source, /, *path, max_depth = 128, max_row_size = 67_108_864, max_expansion = 268_435_456
+))]
 pub(crate) fn iter_rows(
     source: &Bound<'_, PyAny>,
     path: &Bound<'_, PyTuple>,
     max_depth: usize,
     max_row_size: usize,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> PyResult<RowIterator> {
     let keys = path.iter().map(|key| {
         if let Ok(key) = key.cast::<PyString>() {
@@ -72,7 +79,7 @@ pub(crate) fn iter_rows(
         Err(PyTypeError::new_err(format!("a path is made of keys, which are str, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
-    let rows = RowReader::new(path.clone(), limits(max_depth)?, max_row_size);
+    let rows = RowReader::new(path.clone(), limits(max_depth, max_expansion)?, max_row_size);
     let source = Source::new(source)?;
     let ready = VecDeque::new();
     let reader = Box::new(Reader { rows, path, source, ready, last: None });
@@ -90,6 +97,8 @@ enum State {
     /// A thread has taken the reader out, so that no lock is held while Python code runs.
     Reading,
     Ended,
+    /// An error ended the iteration; it is raised again, so that the rows do not seem complete.
+    Failed(PyErr),
 }
 
 #[pymethods]
@@ -107,11 +116,18 @@ impl RowIterator {
                 *self.state() = State::Ended;
                 return Ok(None);
             }
+            State::Failed(error) => {
+                *self.state() = State::Failed(error.clone_ref(py));
+                return Err(error);
+            }
         };
-        let row = reader.next(py);
-        let goes_on = matches!(row, Ok(Some(_)));
-        *self.state() = if goes_on { State::Waiting(reader) } else { State::Ended };
-        Ok(row?)
+        let row = reader.next(py).map_err(PyErr::from);
+        *self.state() = match &row {
+            Ok(Some(_)) => State::Waiting(reader),
+            Ok(None) => State::Ended,
+            Err(error) => State::Failed(error.clone_ref(py)),
+        };
+        row
     }
 }
 
@@ -122,7 +138,7 @@ impl RowIterator {
 }
 
 struct Reader {
-    rows: RowReader<Py<PyString>>,
+    rows: RowReader<Py<PyAny>>,
     path: Vec<String>,
     source: Source,
     ready: VecDeque<Py<PyAny>>,
@@ -141,6 +157,7 @@ impl Reader {
             }
             match self.read(py) {
                 Ok(Status::NeedMore) => self.feed(py)?,
+                Ok(Status::Paused) => {}
                 Ok(Status::Finished) => self.last = Some(Ok(())),
                 Err(error) => self.last = Some(Err(error)),
             }

@@ -8,7 +8,7 @@
 
 use super::read_fast::LOCKED;
 use crate::make_str;
-use compactwire::walk::{Columns, Sink};
+use compactwire::walk::{Columns, Scalar, Sink};
 use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -361,18 +361,29 @@ impl Sink for ObjectBuilder<'_> {
 }
 
 impl Columns for ObjectBuilder<'_> {
-    type Name = Py<PyString>;
+    type Prepared = Py<PyAny>;
 
-    fn name(&mut self, key: &str) -> PyResult<Self::Name> {
-        Ok(self.key_object(key)?.unbind())
+    fn name(&mut self, key: &str) -> PyResult<Py<PyAny>> {
+        Ok(self.key_object(key)?.into_any().unbind())
     }
 
-    fn known_key(&mut self, name: &Self::Name) -> PyResult<()> {
+    fn known_key(&mut self, name: &Py<PyAny>) -> PyResult<()> {
         // It may be a peer's name, which no form may keep for the life of the process.
         if let Some(open) = self.open.last_mut() {
             open.known = false;
         }
-        self.names.push(name.bind(self.py).clone());
+        self.names.push(name.bind(self.py).cast::<PyString>()?.clone());
+        Ok(())
+    }
+
+    fn constant(&mut self, scalar: Scalar<'_>) -> PyResult<Py<PyAny>> {
+        scalar.emit(self)?;
+        let object = self.values.pop();
+        Ok(object.map_or_else(|| self.py.None(), Bound::unbind))
+    }
+
+    fn known_scalar(&mut self, constant: &Py<PyAny>) -> PyResult<()> {
+        self.values.push(constant.bind(self.py).clone());
         Ok(())
     }
 }

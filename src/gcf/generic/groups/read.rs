@@ -8,6 +8,7 @@ use super::ScalarKey;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::generic::array::ArrayHead;
+use crate::gcf::generic::columns::{VALUE_SIZE, scalar_size};
 use crate::gcf::generic::decode::{DecodeResult, Decoder, Failure, Preceding, emit};
 use crate::gcf::generic::row::emit_scalar;
 use crate::gcf::syntax::declaration::{Count, Field, read_constant, read_count};
@@ -15,35 +16,38 @@ use crate::gcf::syntax::line::{Line, is_blank};
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::{Token, skip_blanks};
 use crate::gcf::syntax::string;
-use crate::walk::Columns;
+use crate::walk::{Columns, Scalar};
 use hashbrown::HashSet;
 
 /// The first word of the clause.
 pub(crate) const CLAUSE: &str = "group=";
 
-/// The columns of a grouped table. `N` is a key prepared by the sink.
+/// The columns of a grouped table. `N` is a key or scalar prepared by the sink.
 pub(crate) struct GroupedColumns<N> {
     /// The members of a row in their order.
-    members: Vec<(N, Source)>,
+    members: Vec<(N, Source<N>)>,
     /// The number of cells of a row.
     width: usize,
     /// The cell of the identity.
     identity: usize,
     /// The name of the group column.
     name: String,
+    /// What each row implies without spelling it out, except for the value of its group.
+    expansion: u64,
 }
 
 /// Where the value of a member comes from.
-enum Source {
+enum Source<N> {
     Cell(usize),
-    Constant(Token<'static>),
+    Constant(N),
     /// The group line.
     Group,
 }
 
 /// The open group, and what must not occur twice in the table.
-pub(crate) struct GroupState {
-    value: Token<'static>,
+pub(crate) struct GroupState<N> {
+    /// The prepared value and its size.
+    value: Option<(N, u64)>,
     /// The number of rows that the open group still needs. If it is 0, a group line follows.
     left: u64,
     groups: HashSet<ScalarKey<Box<str>>>,
@@ -51,8 +55,8 @@ pub(crate) struct GroupState {
 }
 
 /// A parsed group line.
-pub(crate) struct Group {
-    value: Token<'static>,
+pub(crate) struct Group<N> {
+    value: (N, u64),
     key: ScalarKey<Box<str>>,
     count: u64,
 }
@@ -60,9 +64,9 @@ pub(crate) struct Group {
 /// The identity of a parsed row.
 pub(crate) struct Identity(ScalarKey<Box<str>>);
 
-impl GroupState {
+impl<N> GroupState<N> {
     pub(crate) fn new() -> Self {
-        Self { value: Token::Null, left: 0, groups: HashSet::new(), identities: HashSet::new() }
+        Self { value: None, left: 0, groups: HashSet::new(), identities: HashSet::new() }
     }
 
     /// Whether the next line is a group line, not a row.
@@ -70,8 +74,8 @@ impl GroupState {
         self.left == 0
     }
 
-    pub(crate) fn open(&mut self, group: Group) {
-        self.value = group.value;
+    pub(crate) fn open(&mut self, group: Group<N>) {
+        self.value = Some(group.value);
         self.left = group.count;
         self.groups.insert(group.key);
     }
@@ -90,7 +94,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         fields: Vec<Field<'t>>,
         at: usize,
         end: usize,
-    ) -> DecodeResult<S, ArrayHead<S::Name>> {
+    ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
         let invalid = |at, message: &str| -> Failure<S::Error> {
             Fault::new(Code::InvalidGroupHeader, at, message).into()
         };
@@ -131,14 +135,18 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         &mut self,
         fields: Vec<Field<'t>>,
         group: &str,
-    ) -> DecodeResult<S, GroupedColumns<S::Name>> {
+    ) -> DecodeResult<S, GroupedColumns<S::Prepared>> {
         let mut members = Vec::with_capacity(fields.len());
-        let (mut width, mut identity) = (0, 0);
+        let (mut width, mut identity, mut expansion) = (0, 0, 0);
         let mut names = NameIndex::new();
         for field in fields {
             let key = emit!(self.sink.name(&field.name));
-            let source = match field.constant {
-                Some(token) => Source::Constant(token.into_owned()),
+            expansion += field.name.len() as u64;
+            let source = match field.constant.as_ref().and_then(Token::scalar) {
+                Some(scalar) => {
+                    expansion += VALUE_SIZE + scalar_size(scalar);
+                    Source::Constant(emit!(self.sink.constant(scalar)))
+                }
                 None if field.name == group => Source::Group,
                 None => {
                     if field.identity {
@@ -154,17 +162,18 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 return Err(Fault::new(Code::DuplicateFieldName, field.at, message).into());
             }
         }
-        Ok(GroupedColumns { members, width, identity, name: group.to_owned() })
+        Ok(GroupedColumns { members, width, identity, name: group.to_owned(), expansion })
     }
 
     /// Reads the groups of a table whose lines are indented by `depth`.
     pub(in crate::gcf::generic) fn grouped_rows(
         &mut self,
         count: Count,
-        columns: &GroupedColumns<S::Name>,
+        columns: &GroupedColumns<S::Prepared>,
         depth: usize,
     ) -> DecodeResult<S> {
         self.enter(count.at)?;
+        self.forecast(count, columns.width, columns.expansion + VALUE_SIZE)?;
         emit!(self.sink.begin_array());
         let mut found = 0;
         let mut state = GroupState::new();
@@ -189,11 +198,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     pub(crate) fn group_line(
         &mut self,
         line: Line,
-        columns: &GroupedColumns<S::Name>,
-        state: &GroupState,
+        columns: &GroupedColumns<S::Prepared>,
+        state: &GroupState<S::Prepared>,
         count: Count,
         found: u64,
-    ) -> DecodeResult<S, Group> {
+    ) -> DecodeResult<S, Group<S::Prepared>> {
         let Some((value, declared)) = self.split_group_line(line, &columns.name)? else {
             let name = excerpt(&columns.name);
             let message = format!("expected a group of {name}, name=value [count]");
@@ -213,7 +222,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             return self.fail(Code::CountMismatch, line, &message);
         }
         self.advance()?;
-        Ok(Group { value: value.into_owned(), key, count: rows })
+        let scalar = value.scalar().unwrap_or(Scalar::Null);
+        let value = (emit!(self.sink.constant(scalar)), VALUE_SIZE + scalar_size(scalar));
+        Ok(Group { value, key, count: rows })
     }
 
     /// Parses `name=value [count]`; `None` if the line has another form or another name. The count begins
@@ -249,8 +260,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     pub(crate) fn grouped_row(
         &mut self,
         line: Line,
-        columns: &GroupedColumns<S::Name>,
-        state: &GroupState,
+        columns: &GroupedColumns<S::Prepared>,
+        state: &GroupState<S::Prepared>,
     ) -> DecodeResult<S, Identity> {
         let base = self.cells.len();
         let marked = match self.split_cells(line, line.start) {
@@ -274,16 +285,26 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         self.advance()?;
         self.enter(line.start)?;
+        let group = state.value.as_ref();
+        self.expand(columns.expansion + group.map_or(0, |(_, size)| *size), line.start)?;
         emit!(self.sink.begin_object());
         for (key, source) in &columns.members {
-            let token = match source {
-                Source::Cell(cell) => &self.cells[base + cell],
-                Source::Constant(token) => token,
-                Source::Group => &state.value,
+            let prepared = match source {
+                Source::Cell(cell) => match &self.cells[base + cell] {
+                    Token::Missing => continue,
+                    token => {
+                        emit!(self.sink.known_key(key));
+                        emit_scalar(self.sink, token).map_err(Failure::Sink)?;
+                        continue;
+                    }
+                },
+                Source::Constant(prepared) => Some(prepared),
+                Source::Group => group.map(|(prepared, _)| prepared),
             };
-            if *token != Token::Missing {
-                emit!(self.sink.known_key(key));
-                emit_scalar(self.sink, token).map_err(Failure::Sink)?;
+            emit!(self.sink.known_key(key));
+            match prepared {
+                Some(prepared) => emit!(self.sink.known_scalar(prepared)),
+                None => emit!(self.sink.null()),
             }
         }
         emit!(self.sink.end_object());

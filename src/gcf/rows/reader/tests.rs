@@ -26,6 +26,7 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let result = loop {
         match rows.read(&mut builder, &mut handler) {
             Ok(Status::Finished) => break Ok(()),
+            Ok(Status::Paused) => {}
             Ok(Status::NeedMore) => match pieces.next() {
                 Some(piece) => rows.feed(piece),
                 None => rows.finish(),
