@@ -5,7 +5,9 @@
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
+use crate::gcf::generic::decode::FREE_EXPANSION;
 use crate::gcf::keyed::Scalar;
+use crate::gcf::limits::Limits;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
@@ -22,7 +24,20 @@ pub struct StreamEncoder {
     /// The number of rows of each table so far.
     counts: Vec<u64>,
     open: Option<Open>,
-    closed: bool,
+    state: State,
+    /// The number of bytes of the text so far.
+    length: u64,
+    /// What the text implies without spelling it out: the names of the fields, for every row. See
+    /// [`Limits::max_expansion`].
+    expansion: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Writing,
+    Closed,
+    /// A part of the text could not be delivered.
+    Failed,
 }
 
 /// The open table.
@@ -30,6 +45,8 @@ pub struct StreamEncoder {
 struct Open {
     /// The number of cells of a row, the member key included.
     width: usize,
+    /// The sum of the lengths of the field names.
+    names_size: u64,
     /// The member keys so far, if it is a keyed table.
     keys: Option<HashSet<Box<str>>>,
 }
@@ -48,13 +65,22 @@ impl StreamEncoder {
             names: NameIndex::new(),
             counts: Vec::new(),
             open: None,
-            closed: false,
+            state: State::Writing,
+            length: 0,
+            expansion: 0,
         }
     }
 
     /// Returns the output since the last call.
     pub fn take(&mut self) -> String {
+        self.length += self.out.len() as u64;
         std::mem::take(&mut self.out)
+    }
+
+    /// Records that output which was taken could not be delivered. All later calls fail, so that the
+    /// incomplete text does not get a summary.
+    pub fn fail(&mut self) {
+        self.state = State::Failed;
     }
 
     /// Writes a member that is a scalar.
@@ -154,13 +180,15 @@ impl StreamEncoder {
         write_key(name, &mut self.out);
         self.out.push(' ');
         self.out.push_str(count);
+        let mut names_size = 0;
         for (at, field) in fields.enumerate() {
+            names_size += field.len() as u64;
             self.out.push_str(if at == 0 { "{" } else { "," });
             write_key(field, &mut self.out);
         }
         self.out.push_str("}\n");
         self.counts.push(0);
-        self.open = Some(Open { width, keys });
+        self.open = Some(Open { width, names_size, keys });
         Ok(())
     }
 
@@ -170,6 +198,7 @@ impl StreamEncoder {
     /// `row_width_mismatch`; `not_finite`; `invalid_key` for a member key that is not a string,
     /// `duplicate_member_key`; `invalid_line` if no table is open.
     pub fn row(&mut self, cells: &[Option<Scalar>]) -> Result<(), Error> {
+        self.check_state()?;
         let (Some(open), Some(count)) = (&mut self.open, self.counts.last_mut()) else {
             return fail(
                 Code::InvalidLine,
@@ -181,6 +210,16 @@ impl StreamEncoder {
             return fail(Code::RowWidthMismatch, message);
         }
         cells.iter().flatten().try_for_each(check_finite)?;
+        let expansion = self.expansion + open.names_size;
+        let length = self.length + self.out.len() as u64 + cells.len() as u64;
+        if expansion > Limits::EXPANSION as u64 + FREE_EXPANSION * length {
+            let message = format!(
+                "the field names of the rows would take {expansion} bytes in JSON, more than \
+                 max_expansion={} of a reader; use shorter names",
+                Limits::EXPANSION
+            );
+            return fail(Code::LimitExceeded, message);
+        }
         if let Some(keys) = &mut open.keys {
             let Some(Some(Scalar::String(key))) = cells.first() else {
                 return fail(
@@ -201,6 +240,7 @@ impl StreamEncoder {
             }
         }
         self.out.push('\n');
+        self.expansion = expansion;
         *count += 1;
         Ok(())
     }
@@ -210,6 +250,7 @@ impl StreamEncoder {
     /// # Errors
     /// `invalid_line` if no table is open.
     pub fn end(&mut self) -> Result<(), Error> {
+        self.check_state()?;
         match self.open.take() {
             Some(_) => Ok(()),
             None => fail(Code::InvalidLine, "no table is open"),
@@ -218,10 +259,15 @@ impl StreamEncoder {
 
     /// Ends the open table, if any, and the text, and writes the summary line. A second call has no
     /// effect.
-    pub fn close(&mut self) {
-        if std::mem::replace(&mut self.closed, true) {
-            return;
+    ///
+    /// # Errors
+    /// `invalid_line` after [`StreamEncoder::fail`].
+    pub fn close(&mut self) -> Result<(), Error> {
+        if self.state == State::Closed {
+            return Ok(());
         }
+        self.check_state()?;
+        self.state = State::Closed;
         self.open = None;
         for (at, count) in self.counts.iter().enumerate() {
             self.out.push_str(if at == 0 { "##! summary counts=" } else { "," });
@@ -230,12 +276,22 @@ impl StreamEncoder {
         if !self.counts.is_empty() {
             self.out.push('\n');
         }
+        Ok(())
+    }
+
+    fn check_state(&self) -> Result<(), Error> {
+        match self.state {
+            State::Writing => Ok(()),
+            State::Closed => fail(Code::InvalidLine, "the text is closed"),
+            State::Failed => fail(
+                Code::InvalidLine,
+                "an earlier part of the text could not be written; start a new text",
+            ),
+        }
     }
 
     fn check_open(&self) -> Result<(), Error> {
-        if self.closed {
-            return fail(Code::InvalidLine, "the text is closed");
-        }
+        self.check_state()?;
         if self.open.is_some() {
             return fail(Code::InvalidLine, "a table is open; end it first");
         }

@@ -27,7 +27,8 @@ use std::sync::{Mutex, PoisonError};
 /// GcfError
 ///     Raised by every method, without writing anything: for a value that is not a scalar, a row of
 ///     the wrong width, a duplicate name, field or member key, a field with `>`, a scalar or list
-///     after a table, and any call after `close()`.
+///     after a table, and any call after `close()`. After an exception of the target, every call
+///     raises, `close()` too: the text is incomplete.
 ///
 /// Source: GCF 3.6 section 8.3.
 #[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
@@ -165,10 +166,7 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     fn close(&self, py: Python<'_>) -> Result<()> {
-        self.with(py, |encoder| {
-            encoder.close();
-            Ok(())
-        })
+        self.with(py, rows::StreamEncoder::close)
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -204,10 +202,18 @@ impl StreamEncoder {
         if text.is_empty() {
             return Ok(());
         }
-        if self.is_file {
-            return Ok(super::write_to(self.target.bind(py), &text)?);
+        let written = self.write(py, &text);
+        if written.is_err() {
+            self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).fail();
         }
-        self.target.call1(py, (make_str(py, &text)?,))?;
+        Ok(written?)
+    }
+
+    fn write(&self, py: Python<'_>, text: &str) -> PyResult<()> {
+        if self.is_file {
+            return super::write_to(self.target.bind(py), text);
+        }
+        self.target.call1(py, (make_str(py, text)?,))?;
         Ok(())
     }
 }
