@@ -3,8 +3,10 @@
 //! The text depends only on the value and the options, and is byte for byte the same as that of any
 //! other canonical encoder. GCF 3.6 sections 5 to 7.
 
+use super::columns::VALUE_SIZE;
+use super::decode::FREE_EXPANSION;
 use super::groups::write::write_shorter;
-use super::table::{self, ColumnClass, Table, TableOptions, rows};
+use super::table::{self, Column, ColumnClass, Table, TableOptions, rows};
 use super::tree::{Array, ArrayKind, Builder, Key, KeyId, Node, Object, Tree};
 use crate::gcf::error::{Code, Error, Fault};
 use crate::gcf::limits::Limits;
@@ -100,13 +102,26 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
 pub(super) const HEADER: &str = "GCF profile=generic\n";
 
 /// Encodes a tree.
+///
+/// A reader with the default [`Limits::max_expansion`] accepts the text: if it would not, nothing is
+/// flattened or constant, and if that is not enough, objects are not written as rows of tables.
 pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
-    let mut writer = Writer { tree, options, out: String::with_capacity(1024) };
-    writer.out.push_str(HEADER);
-    writer.root();
-    let text = writer.out;
+    let plain = EncodeOptions { flatten: false, constant_columns: false, ..*options };
+    let with = |options, tables| {
+        let writer = Writer::written(tree, options, tables);
+        is_readable(writer.expansion, &writer.out).then_some(writer.out)
+    };
+    let text = with(options, true)
+        .or_else(|| with(&plain, true))
+        .unwrap_or_else(|| Writer::written(tree, &plain, false).out);
     let grouped = options.group_values.then(|| write_shorter(tree, text.len())).flatten();
     grouped.unwrap_or(text)
+}
+
+/// Whether a reader with the default [`Limits::max_expansion`] accepts a text that implies so much without
+/// spelling it out.
+pub(super) fn is_readable(expansion: u64, text: &str) -> bool {
+    expansion <= Limits::EXPANSION as u64 + FREE_EXPANSION * text.len() as u64
 }
 
 /// Appends the value of a constant column. It is followed by `,` or `}`.
@@ -129,7 +144,11 @@ pub(super) fn write_tree_key(key: Key<'_>, out: &mut String) {
 struct Writer<'t, 'a> {
     tree: &'t Tree<'a>,
     options: &'t EncodeOptions,
+    /// Whether objects are written as rows of tables where possible.
+    tables: bool,
     out: String,
+    /// What the text implies without spelling it out; see [`Limits::max_expansion`].
+    expansion: u64,
 }
 
 /// The syntax in front of an array or object, which decides how its columns may be declared.
@@ -154,6 +173,19 @@ struct TableRows<'t, 'a> {
 const SPACES: &str = "                                                                ";
 
 impl<'t, 'a> Writer<'t, 'a> {
+    fn written(tree: &'t Tree<'a>, options: &'t EncodeOptions, tables: bool) -> Self {
+        let out = String::with_capacity(1024);
+        let mut writer = Writer { tree, options, tables, out, expansion: 0 };
+        writer.out.push_str(HEADER);
+        writer.root();
+        writer
+    }
+
+    /// Whether an object is written as a keyed table.
+    fn is_keyed(&self, object: Object) -> bool {
+        object.keyed && self.tables
+    }
+
     fn indent(&mut self, mut depth: usize) {
         while depth > 0 {
             let step = depth.min(SPACES.len());
@@ -168,7 +200,7 @@ impl<'t, 'a> Writer<'t, 'a> {
 
     fn root(&mut self) {
         match self.tree.root {
-            Node::Object(object) if object.keyed => {
+            Node::Object(object) if self.is_keyed(object) => {
                 self.out.push_str("## ");
                 self.keyed(object, 0, Prefix::Section);
             }
@@ -204,7 +236,7 @@ impl<'t, 'a> Writer<'t, 'a> {
                 self.out.push(' ');
                 self.array(array, depth, Prefix::Section);
             }
-            Node::Object(object) if object.keyed => {
+            Node::Object(object) if self.is_keyed(object) => {
                 self.section(key);
                 self.out.push(' ');
                 self.keyed(object, depth, Prefix::Section);
@@ -232,7 +264,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn nested(&mut self, value: Node<'a>, depth: usize, prefix: Prefix) {
         match value {
             Node::Array(array) => self.array(array, depth, prefix),
-            Node::Object(object) if object.keyed => self.keyed(object, depth, prefix),
+            Node::Object(object) if self.is_keyed(object) => self.keyed(object, depth, prefix),
             Node::Object(object) => {
                 self.out.push_str("{}\n");
                 self.members(object, depth);
@@ -257,11 +289,11 @@ impl<'t, 'a> Writer<'t, 'a> {
         match array.kind {
             ArrayKind::Empty => self.out.push_str("[0]\n"),
             ArrayKind::Scalars => self.list(array),
-            ArrayKind::Rows => {
+            ArrayKind::Rows if self.tables => {
                 self.count(elements.len(), "]");
                 self.table(TableRows { nodes: elements, member_keys: None }, depth, prefix);
             }
-            ArrayKind::Mixed => {
+            ArrayKind::Rows | ArrayKind::Mixed => {
                 self.count(elements.len(), "]\n");
                 for (index, &element) in elements.iter().enumerate() {
                     self.indent(depth);
@@ -312,14 +344,44 @@ impl<'t, 'a> Writer<'t, 'a> {
                 self.fields(keys);
             }
             self.out.push('\n');
+            self.expansion += rows.nodes.len() as u64 * self.names_size(keys);
             return self.scalar_rows(rows.nodes, depth);
         }
         let table = table::plan(self.tree, rows.nodes, options);
+        self.expansion += rows.nodes.len() as u64 * self.row_expansion(&table, rows.nodes);
         if prefix != Prefix::SharedSchema {
             self.declaration(&table, rows);
         }
         self.out.push('\n');
         self.rows(&table, rows, depth);
+    }
+
+    fn names_size(&self, keys: &[KeyId]) -> u64 {
+        keys.iter().map(|&key| self.tree.key(key).text.len() as u64).sum()
+    }
+
+    /// What each row of a table implies without spelling it out, without the objects of flattened
+    /// fields.
+    fn row_expansion(&self, table: &Table, nodes: &[Node<'a>]) -> u64 {
+        let size = |(i, column): (usize, &Column)| {
+            let name = self.tree.key(column.key).text;
+            match column.class {
+                ColumnClass::Undeclared => 0,
+                ColumnClass::Plain | ColumnClass::Inline => name.len() as u64,
+                ColumnClass::Flattened { form, .. } => {
+                    table::path_expansion(self.tree, name, form.0).0
+                }
+                ColumnClass::Constant => {
+                    let first = rows(nodes).next();
+                    let value = match first.and_then(|row| table.cell(self.tree, (0, row), i)) {
+                        Some(Node::String(text)) => text.len() as u64,
+                        _ => 0,
+                    };
+                    VALUE_SIZE + name.len() as u64 + value
+                }
+            }
+        };
+        table.columns.iter().enumerate().map(size).sum()
     }
 
     /// Writes `{a,b}`.
@@ -411,7 +473,14 @@ impl<'t, 'a> Writer<'t, 'a> {
                     self.out.push('|');
                 }
                 first = false;
-                self.cell(table.cell(self.tree, (index, row), i), column.class, index == 0);
+                let value = table.cell(self.tree, (index, row), i);
+                if let (ColumnClass::Flattened { form, .. }, Some(Node::Object(_))) =
+                    (column.class, value)
+                {
+                    let name = self.tree.key(column.key).text;
+                    self.expansion += table::path_expansion(self.tree, name, form.0).1;
+                }
+                self.cell(value, column.class, index == 0);
             }
             self.out.push('\n');
             if has_attachments {
@@ -465,6 +534,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             match table.cell(tree, row, i) {
                 Some(Node::Object(object)) if table.columns[i].class == ColumnClass::Inline => {
                     self.indent(depth);
+                    self.expansion += self.names_size(tree.shape(object.shape));
                     self.leaves(object);
                     self.out.push('\n');
                 }
@@ -531,7 +601,7 @@ mod tests {
         let value = Value::Array(vec![Value::Float(f64::NAN)]);
         let error = encode(&value, &EncodeOptions::default()).unwrap_err();
         assert_eq!((error.code, error.place), (Code::NotFinite, Place::Value("$[0]".into())));
-        let limits = Limits { max_depth: 1 };
+        let limits = Limits { max_depth: 1, ..Limits::default() };
         let options = EncodeOptions { limits, ..EncodeOptions::default() };
         let error = encode(&Value::Array(vec![value]), &options).unwrap_err();
         assert_eq!((error.code, error.place), (Code::LimitExceeded, Place::Value("$[0]".into())));

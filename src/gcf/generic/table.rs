@@ -3,7 +3,8 @@
 //! For each field the canonical encoder chooses one form (GCF 3.6 section 7.4): a plain column, columns
 //! `"a>b"` that flatten its objects, inline objects under a schema, or attachments below the rows.
 
-use super::tree::{Array, ArrayKind, KeyId, Node, Object, ShapeId, Tree};
+use super::columns::{OBJECT_SIZE, VALUE_SIZE};
+use super::tree::{Array, ArrayKind, KeyId, Node, Object, ShapeId, Tree, is_sparse};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
@@ -197,7 +198,7 @@ fn classify(
     }
     if options.flatten
         && !key.text.is_empty()
-        && let Some((form, leaves)) = flattened(tree, cells())
+        && let Some((form, leaves)) = flattened(tree, key.text, cells())
     {
         return (ColumnClass::Flattened { form: ObjectForm(form), leaves }, false);
     }
@@ -210,15 +211,19 @@ fn classify(
 /// The common form of a column's objects and its number of leaves; `None` if it cannot be flattened.
 fn flattened<'a>(
     tree: &Tree<'a>,
+    name: &str,
     cells: impl Iterator<Item = Option<Node<'a>>>,
 ) -> Option<(Object, u32)> {
     let mut form: Option<(Object, u32)> = None;
-    for value in cells.flatten() {
+    let (mut rows, mut objects) = (0, 0);
+    for value in cells {
+        rows += 1;
         let object = match value {
-            Node::Null => continue,
-            Node::Object(object) => object,
-            _ => return None,
+            None | Some(Node::Null) => continue,
+            Some(Node::Object(object)) => object,
+            Some(_) => return None,
         };
+        objects += 1;
         match form {
             None => form = Some((object, leaves(tree, object)?)),
             Some((form, _)) if has_form(tree, object, form) => {}
@@ -229,7 +234,35 @@ fn flattened<'a>(
             return None;
         }
     }
-    form
+    form.filter(|&(form, leaves)| {
+        let mut length = PathLengths::default();
+        length.add(tree, form, name.len() as u64);
+        !is_sparse(rows * u64::from(leaves), objects * u64::from(leaves))
+            && !is_sparse(length.paths, name.len() as u64 + length.keys)
+    })
+}
+
+/// The lengths of the names of path columns.
+#[derive(Default)]
+struct PathLengths {
+    /// The sum of the paths, which repeat the keys of outer objects.
+    paths: u64,
+    /// The sum of the keys.
+    keys: u64,
+}
+
+impl PathLengths {
+    /// Adds the columns of an object whose own path has the length `outer`.
+    fn add(&mut self, tree: &Tree<'_>, form: Object, outer: u64) {
+        for (&key, value) in tree.shape(form.shape).iter().zip(tree.values(form)) {
+            let key = tree.key(key).text.len() as u64;
+            self.keys += key;
+            match value {
+                Node::Object(inner) => self.add(tree, *inner, outer + 1 + key),
+                _ => self.paths += outer + 1 + key,
+            }
+        }
+    }
 }
 
 /// The number of leaves of an object; `None` if it contains an array, an empty object, or a key that is
@@ -364,6 +397,25 @@ fn same_scalar(left: Node<'_>, right: Node<'_>) -> bool {
         out
     };
     right.is_scalar() && text(left) == text(right)
+}
+
+/// What the objects of a flattened field imply without being spelled out, in the unit of
+/// [`Limits::max_expansion`]: in each row, and in each row that has the field.
+///
+/// [`Limits::max_expansion`]: crate::gcf::Limits::max_expansion
+pub(crate) fn path_expansion(tree: &Tree<'_>, name: &str, form: Object) -> (u64, u64) {
+    let (mut leaves, mut objects) = (0, OBJECT_SIZE + VALUE_SIZE + name.len() as u64);
+    for (&key, value) in tree.shape(form.shape).iter().zip(tree.values(form)) {
+        let key = tree.key(key).text;
+        if let Node::Object(inner) = value {
+            let (inner_leaves, inner_objects) = path_expansion(tree, key, *inner);
+            leaves += inner_leaves;
+            objects += inner_objects;
+        } else {
+            leaves += key.len() as u64;
+        }
+    }
+    (leaves, objects)
 }
 
 /// Calls `each` with the name of every column that a field is flattened into: `name>key`, recursively.

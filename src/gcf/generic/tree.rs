@@ -14,7 +14,7 @@ use crate::gcf::limits::Limits;
 use crate::gcf::syntax::{number, string};
 use crate::walk::Sink;
 use bumpalo::Bump;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Identifies a key in a [`Tree`].
@@ -92,6 +92,20 @@ impl Node<'_> {
         }
     }
 }
+
+/// Whether a table would consist mostly of absent cells, `~`, so that its rows are written one by one
+/// instead. Otherwise rows with unlike keys would take a text that grows like the square of their number.
+/// This is not part of GCF 3.6, whose encoders write such a table.
+pub(crate) fn is_sparse(cells: u64, present: u64) -> bool {
+    cells > SMALL_TABLE && cells > SPARSENESS * present
+}
+
+/// A table of at most this many cells is never sparse: the text stays within a small factor of the value.
+const SMALL_TABLE: u64 = 4096;
+
+/// How many cells of a table there may be for each cell that is not absent. The names in front of the
+/// members of an object, written one by one, take about as much text as this many absent cells.
+const SPARSENESS: u64 = 8;
 
 /// A key and how it can be written.
 #[derive(Debug, Clone, Copy)]
@@ -354,7 +368,7 @@ impl<'a> Builder<'a> {
             None => ArrayKind::Empty,
             Some(Node::Object(_)) => {
                 let rows = elements.iter().all(|node| matches!(node, Node::Object(_)));
-                if rows && elements.iter().any(has_columns) {
+                if rows && elements.iter().any(has_columns) && !self.is_sparse(elements) {
                     ArrayKind::Rows
                 } else {
                     ArrayKind::Mixed
@@ -378,8 +392,37 @@ impl<'a> Builder<'a> {
         let keyed = !flat
             && values.len() >= 2
             && values.iter().all(|node| matches!(node, Node::Object(_)))
-            && values.iter().any(has_columns);
+            && values.iter().any(has_columns)
+            && !self.is_sparse(values);
         Node::Object(Object { shape, first: self.tree.nodes.len() as u32, flat, keyed })
+    }
+
+    /// Whether the table of these rows, all of them objects, is sparse. Names that cannot be columns do
+    /// not count.
+    fn is_sparse(&self, rows: &[Node<'_>]) -> bool {
+        let shapes = || {
+            rows.iter().filter_map(|row| match row {
+                Node::Object(object) => Some(object.shape),
+                _ => None,
+            })
+        };
+        // Each row has at least one cell of a column, on average at least `1 / rows` of all.
+        if rows.len() as u64 <= SPARSENESS || shapes().all(|shape| Some(shape) == shapes().next()) {
+            return false;
+        }
+        let columns =
+            |shape| self.tree.shape(shape).iter().filter(|&&key| !self.tree.key(key).path);
+        let mut last = NONE;
+        let (mut seen, mut names) = (HashSet::new(), HashSet::<KeyId>::new());
+        let mut present = 0;
+        for shape in shapes() {
+            present += columns(shape).count() as u64;
+            if shape != last && seen.insert(shape) {
+                names.extend(columns(shape));
+            }
+            last = shape;
+        }
+        is_sparse((rows.len() * names.len()) as u64, present)
     }
 
     fn shape_of(&mut self, first_key: usize, context: KeyId) -> Result<ShapeId, Error> {

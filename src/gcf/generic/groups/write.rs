@@ -7,8 +7,9 @@ use super::ScalarKey;
 use super::read::CLAUSE;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
-use crate::gcf::generic::encode::{HEADER, write_constant, write_tree_key};
-use crate::gcf::generic::table::{self, Table};
+use crate::gcf::generic::columns::VALUE_SIZE;
+use crate::gcf::generic::encode::{HEADER, is_readable, write_constant, write_tree_key};
+use crate::gcf::generic::table::{self, Column, Table};
 use crate::gcf::generic::tree::{ArrayKind, Builder, Node, Object, Tree, push_path_key};
 use crate::gcf::limits::Limits;
 use crate::value::Value;
@@ -69,7 +70,18 @@ pub fn write_grouped(tree: &Tree<'_>, grouping: Grouping<'_>) -> Result<String, 
         return Err(source.error((row, message), group));
     }
     let constants = source.constants(|column| column != key && column != group);
-    Ok(source.write(Columns { identity: key, group, constants: &constants }, &groups))
+    let columns = Columns { identity: key, group, constants: &constants };
+    let text = source.write(columns, &groups);
+    if is_readable(source.expansion(columns), &text) {
+        return Ok(text);
+    }
+    let message = format!(
+        "the rows repeat {} bytes of names and values that the text has once, more than \
+         max_expansion={} of a reader; use dumps",
+        source.expansion(columns),
+        Limits::EXPANSION
+    );
+    Err(Error { code: Code::LimitExceeded, message, place: Place::Value("$".to_owned()) })
 }
 
 /// The grouped text of a tree, if there is one with less than `limit` bytes in which all rows keep their
@@ -96,7 +108,9 @@ pub(crate) fn write_shorter(tree: &Tree<'_>, limit: usize) -> Option<String> {
     }
     let (_, group) = best.filter(|&(size, _)| size < limit)?;
     let groups = source.groups(group).ok()?;
-    Some(source.write(Columns { identity, group, constants: &constants }, &groups))
+    let columns = Columns { identity, group, constants: &constants };
+    let text = source.write(columns, &groups);
+    is_readable(source.expansion(columns), &text).then_some(text)
 }
 
 /// The rows of a table.
@@ -294,6 +308,21 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
             }
         }
         out
+    }
+
+    /// What the text implies without spelling it out; see [`Limits::max_expansion`].
+    fn expansion(&self, columns: Columns<'_>) -> u64 {
+        let value = |row, column| match self.cell(row, column) {
+            Some(Node::String(text)) => VALUE_SIZE + text.len() as u64,
+            _ => VALUE_SIZE,
+        };
+        let of_column = |(i, column): (usize, &Column)| {
+            let name = self.tree.key(column.key).text.len() as u64;
+            name + if columns.constants[i] { value(0, i) } else { 0 }
+        };
+        let of_rows: u64 = self.table.columns.iter().enumerate().map(of_column).sum();
+        let of_groups: u64 = (0..self.rows.len()).map(|row| value(row, columns.group)).sum();
+        of_rows * self.rows.len() as u64 + of_groups
     }
 
     fn declaration(&self, identity: usize, constants: &[bool], out: &mut String) {
