@@ -140,6 +140,7 @@ DEVIATIONS: dict[str, Any] = {
     gcf_writer.OWN_NAME: [{"a": {"x": {"y": 1}, "a": None}}],
     gcf_writer.INLINE_NULL: [{"a": {"x>": 1, "y": 2, "z": 3}}, {"a": None}],
     gcf_writer.ROUNDS: 2.9731544936355413e-06,
+    gcf_writer.SPARSE_TABLES: [{f"c{n}": n} for n in range(70)],
     gcf_writer.SHARED_PATHS: [{"a": [{"x>": 1, "y": 2}]}, {"a": [{"x>": 3, "y": 4}]}],
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,46 @@ def test_a_with_block_left_by_an_exception_writes_no_summary(tmp_path: Path) -> 
 def test_an_invalid_target_is_named() -> None:
     with pytest.raises(TypeError, match="a callable, not int"):
         gcf.StreamEncoder(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fails", ["function", "text file", "binary file"])
+def test_a_stream_whose_write_failed_stays_failed(fails: str) -> None:
+    written: list[Any] = []
+    healthy = True
+
+    def write(piece: Any) -> int:
+        if not healthy:
+            raise OSError("no space")
+        written.append(piece)
+        return len(piece)
+
+    class Text(io.StringIO):
+        def write(self, text: str) -> int:
+            return write(text)
+
+    class Binary(io.RawIOBase):
+        def write(self, data: Any) -> int:
+            return write(bytes(data))
+
+    target: Any = {"function": write, "text file": Text(), "binary file": Binary()}[fails]
+    stream = gcf.StreamEncoder(target)
+    stream.begin_array("a", ["x"])
+    stream.row([1])
+    healthy = False
+    with pytest.raises(OSError, match="no space"):
+        stream.row([2])
+    healthy = True
+    calls: list[Callable[[], object]] = [
+        lambda: stream.row([3]),
+        stream.end,
+        lambda: stream.begin_array("b", ["x"]),
+        lambda: stream.begin_keyed_map("b", ["x"]),
+        lambda: stream.kv("b", 1),
+        lambda: stream.list("b", []),
+        stream.close,
+        stream.close,
+    ]
+    for call in calls:
+        with pytest.raises(gcf.GcfError, match="an earlier part of the text could not be written"):
+            call()
+    assert "summary" not in str(written)

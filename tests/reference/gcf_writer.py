@@ -22,7 +22,15 @@ INLINE_NULL = "inline null"
 SHARED_PATHS = "shared paths"
 # Doubles from 1e-6 to 1e-4 have at most 20 decimals: the last digits are lost.
 ROUNDS = "rounds"
-DEVIATIONS = frozenset({REORDERS, OWN_NAME, INLINE_NULL, SHARED_PATHS, ROUNDS})
+# Rows with mostly unlike keys are a table, as in GCF 3.6, whose text grows with their square.
+SPARSE_TABLES = "sparse tables"
+DEVIATIONS = frozenset({REORDERS, OWN_NAME, INLINE_NULL, SHARED_PATHS, ROUNDS, SPARSE_TABLES})
+
+# A table is sparse if it has more cells than this, and more than this for each that is present.
+SMALL_TABLE, SPARSENESS = 4096, 8
+# What a text may imply without spelling it out, in bytes, and how much more for each of its bytes.
+EXPANSION, FREE_EXPANSION = 256 << 20, 16
+VALUE_SIZE, OBJECT_SIZE = 16, 128
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 LIKE_A_NUMBER = re.compile(r"[+-]\.?[0-9]|\.[0-9]|0[0-9]")
@@ -117,8 +125,14 @@ def has_columns(rows: list[Any]) -> bool:
     )
 
 
-def is_keyed(found: dict[str, Any]) -> bool:
-    return len(found) >= 2 and has_columns(list(found.values()))
+def is_sparse(cells: int, present: int) -> bool:
+    return cells > SMALL_TABLE and cells > SPARSENESS * present
+
+
+def has_sparse_rows(rows: list[dict[str, Any]]) -> bool:
+    names = [name for name in union(rows) if ">" not in name]
+    present = sum(name in row for row in rows for name in names)
+    return is_sparse(len(rows) * len(names), present)
 
 
 def leaves(found: dict[str, Any], form: dict[str, Any]) -> list[Any]:
@@ -140,6 +154,34 @@ def paths(name: str, form: dict[str, Any]) -> list[str]:
     ]
 
 
+def leaf_names(form: dict[str, Any]) -> list[str]:
+    return [
+        leaf
+        for name, inner in form.items()
+        for leaf in (leaf_names(inner) if isinstance(inner, dict) else [name])
+    ]
+
+
+def keys_size(form: dict[str, Any]) -> int:
+    return sum(
+        size(name) + (keys_size(inner) if isinstance(inner, dict) else 0)
+        for name, inner in form.items()
+    )
+
+
+def objects_size(name: str, form: dict[str, Any]) -> int:
+    return (
+        OBJECT_SIZE
+        + VALUE_SIZE
+        + size(name)
+        + sum(
+            objects_size(inner_name, inner)
+            for inner_name, inner in form.items()
+            if isinstance(inner, dict)
+        )
+    )
+
+
 def rounded(found: Any) -> Any:
     if isinstance(found, list):
         return list(map(rounded, found))
@@ -158,9 +200,13 @@ def dumps(
     group_values: bool = False,
     deviations: frozenset[str] = frozenset(),
 ) -> str:
-    writer = _Writer(flatten, constant_columns, deviations)
-    writer.root(rounded(found) if ROUNDS in deviations else found)
-    text = "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
+    found = rounded(found) if ROUNDS in deviations else found
+    for options in ((flatten, constant_columns, True), (False, False, True), (False, False, False)):
+        writer = _Writer(*options, deviations)
+        writer.root(found)
+        text = "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
+        if writer.expansion <= EXPANSION + FREE_EXPANSION * size(text) or deviations:
+            break
     return min([text, *grouped_texts(found)], key=size) if group_values else text
 
 
@@ -171,6 +217,8 @@ def size(text: str) -> int:
 def grouped_texts(found: Any) -> list[str]:
     """The texts among which `group_values` chooses, in the order of their columns."""
     if not isinstance(found, list) or len(found) < 2 or not has_columns(found):
+        return []
+    if has_sparse_rows(found):
         return []
     cells = [cell for row in found for cell in row.values()]
     names = [name for name in union(found) if all(name in row for row in found)]
@@ -233,14 +281,27 @@ def constant_value(found: Any) -> str:
 
 
 class _Writer:
-    def __init__(self, flatten: bool, constants: bool, deviations: frozenset[str]) -> None:
+    def __init__(
+        self, flatten: bool, constants: bool, tables: bool, deviations: frozenset[str]
+    ) -> None:
         self.flatten, self.constants, self.deviations = flatten, constants, deviations
+        self.tables = tables
         self.lines: list[str] = []
+        self.expansion = 0
+
+    def is_table(self, rows: list[Any]) -> bool:
+        sparse = (
+            SPARSE_TABLES not in self.deviations and has_columns(rows) and has_sparse_rows(rows)
+        )
+        return self.tables and has_columns(rows) and not sparse
+
+    def is_keyed(self, found: dict[str, Any]) -> bool:
+        return len(found) >= 2 and self.is_table(list(found.values()))
 
     def root(self, found: Any) -> None:
         if is_scalar(found):
             self.lines.append("=" + scalar(found))
-        elif isinstance(found, list) or is_keyed(found):
+        elif isinstance(found, list) or self.is_keyed(found):
             self.form("## ", found, 0)
         else:
             self.members(found, 0)
@@ -252,7 +313,7 @@ class _Writer:
                 self.lines.append(f"{lead}{key(name)}={scalar(member)}")
             elif isinstance(member, list) and member and all(map(is_scalar, member)):
                 self.form(lead + key(name), member, depth)
-            elif isinstance(member, list) or is_keyed(member):
+            elif isinstance(member, list) or self.is_keyed(member):
                 self.form(f"{lead}## {key(name)} ", member, depth)
             else:
                 self.lines.append(f"{lead}## {key(name)}")
@@ -262,7 +323,7 @@ class _Writer:
         """Write a value after its introduction; its body is indented to `body`."""
         if is_scalar(found):
             self.lines.append(f"{lead}={scalar(found)}")
-        elif isinstance(found, dict) and is_keyed(found):
+        elif isinstance(found, dict) and self.is_keyed(found):
             self.table(f"{lead}[{len(found)}:]", list(found.values()), body, list(found))
         elif isinstance(found, dict):
             self.lines.append(lead + "{}")
@@ -271,7 +332,7 @@ class _Writer:
             self.lines.append(lead + "[0]")
         elif all(map(is_scalar, found)):
             self.lines.append(f"{lead}[{len(found)}]: {','.join(map(scalar, found))}")
-        elif has_columns(found):
+        elif self.is_table(found):
             self.table(f"{lead}[{len(found)}]", found, body)
         else:
             self.lines.append(f"{lead}[{len(found)}]")
@@ -305,6 +366,16 @@ class _Writer:
                 declared.append(key(name))
         self.lines.append(f"{lead}{{{','.join(declared)}}}")
         shared = {name for name in names if name not in forms and self.is_shared(name, rows)}
+        for name in columns:
+            if name in forms:
+                self.expansion += len(rows) * sum(map(size, leaf_names(forms[name])))
+                objects = sum(isinstance(row.get(name), dict) for row in rows)
+                self.expansion += objects * objects_size(name, forms[name])
+            else:
+                self.expansion += len(rows) * size(name)
+            if name in constant:
+                text = rows[0][name] if isinstance(rows[0][name], str) else ""
+                self.expansion += len(rows) * (VALUE_SIZE + size(text))
         columns = [name for name in columns if name not in constant]
         for index, row in enumerate(rows):
             cells = [] if keys is None else [value(keys[index])]
@@ -319,6 +390,7 @@ class _Writer:
             for name in blocks:
                 if name in inline and isinstance(row[name], dict):
                     self.lines.append(lead + "|".join(map(scalar, row[name].values())))
+                    self.expansion += sum(map(size, row[name]))
                 elif name in shared and index > 0 and row[name] is not None:
                     self.shared_rows(f"{lead}.{key(name)} ", row[name], body + 4)
                 else:
@@ -337,6 +409,7 @@ class _Writer:
 
     def shared_rows(self, lead: str, rows: list[dict[str, Any]], body: int) -> None:
         self.lines.append(f"{lead}[{len(rows)}]")
+        self.expansion += len(rows) * sum(map(size, union(rows)))
         for row in rows:
             cells = (scalar(row.get(name, ABSENT)) for name in union(rows))
             self.lines.append(" " * body + "|".join(cells))
@@ -355,9 +428,22 @@ class _Writer:
         if any(all(leaf is None for leaf in leaves(cell, cells[0])) for cell in cells):
             return None
         form: dict[str, Any] = cells[0]
+        if SPARSE_TABLES not in self.deviations and self.has_sparse_columns(name, rows, form):
+            return None
         if OWN_NAME in self.deviations and any(self.has_own_name(name, cell) for cell in cells):
             return None
         return form
+
+    def has_sparse_columns(
+        self, name: str, rows: list[dict[str, Any]], form: dict[str, Any]
+    ) -> bool:
+        """Whether most cells, or most parts of the names, of the columns would be superfluous."""
+        width = len(leaf_names(form))
+        present = sum(row.get(name) is not None for row in rows)
+        declared = sum(map(size, paths(name, form)))
+        return is_sparse(len(rows) * width, present * width) or is_sparse(
+            declared, size(name) + keys_size(form)
+        )
 
     def has_own_name(self, name: str, cell: dict[str, Any]) -> bool:
         return cell.get(name, 0) is None and any(isinstance(inner, dict) for inner in cell.values())
@@ -406,6 +492,7 @@ class _Writer:
         return (
             all(isinstance(row, dict) and all(map(is_scalar, row.values())) for row in rows)
             and bool(names)
+            and not (SPARSE_TABLES not in self.deviations and has_sparse_rows(rows))
             and (SHARED_PATHS in self.deviations or not any(">" in name for name in names))
         )
 

@@ -129,6 +129,17 @@ def comments(count: int) -> str:
     return lines(*["# comment"] * count, "a=1")
 
 
+def path_columns(count: int) -> str:
+    names = ",".join(f'"a>c{n}"' for n in range(count))
+    return lines(f"## [1]{{{names}}}", "|".join(["1"] * count))
+
+
+def absent_paths(count: int) -> str:
+    """A row with one leaf of many, at the end of a deep path."""
+    names = ",".join(f'"{">".join("a" * 40)}>c{n}"' for n in range(count))
+    return lines(f"## [2]{{{names}}}", *["|".join(["~"] * (count - 1) + ["1"])] * 2)
+
+
 TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
     "rows": (rows, 100, 40_000),
     "columns": (columns, 200, 50_000),
@@ -153,6 +164,48 @@ TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
     "grouped tables": (grouped_tables, 100, 20_000),
     "escapes": (escapes, 1000, 400_000),
     "comments": (comments, 200, 80_000),
+    "path columns": (path_columns, 200, 60_000),
+    "absent paths": (absent_paths, 50, 8_000),
+}
+
+# Texts that imply much more than they spell out
+
+
+def constants(count: int) -> str:
+    names = ",".join(f"c{n}=1" for n in range(count))
+    return lines(f"## [{count}]{{a,{names}}}", *["1"] * count)
+
+
+def long_constant(count: int) -> str:
+    return lines(f"## [{count}]{{a,b={'x' * 5 * count}}}", *["1"] * count)
+
+
+def long_name(count: int) -> str:
+    return lines(f"## [{count}]{{{'a' * 5 * count}}}", *["1"] * count)
+
+
+def deep_path(count: int) -> str:
+    return lines(f'## [{count}]{{"{">".join("a" * 126)}"}}', *["1"] * count)
+
+
+def deferred_constants(count: int) -> str:
+    return constants(count).replace(f"[{count}]", "[?]")
+
+
+def constant_attachments(count: int) -> str:
+    names = ",".join(f"c{n}=1" for n in range(count))
+    first = f"@0 ^\n.a [1]{{a,{names}}}\n    1"
+    body = (f"@{n} ^\n.a [1]\n    1" for n in range(1, count))
+    return lines(f"## [{count}]{{a}}", first, *body)
+
+
+IMPLIED: dict[str, Callable[[int], str]] = {
+    "constants": constants,
+    "long constant": long_constant,
+    "long name": long_name,
+    "deep path": deep_path,
+    "deferred constants": deferred_constants,
+    "constant attachments": constant_attachments,
 }
 
 # Values, by the parameter that grows
@@ -205,6 +258,39 @@ def dumps_grouped(value: Any) -> str:
     return gcf.dumps_grouped(value, "id", "b", reorder=True)
 
 
+def unlike_rows(count: int) -> Any:
+    return [{f"c{n}": n} for n in range(count)]
+
+
+def unlike_members(count: int) -> Any:
+    return {f"k{n}": {f"c{n}": n} for n in range(count)}
+
+
+def one_wide_row(count: int) -> Any:
+    return [{f"c{n}": n for n in range(count)}, *[{"a": 1}] * count]
+
+
+def one_wide_object(count: int) -> Any:
+    return [{"a": 1, "o": {f"c{n}": n for n in range(count)}}, *[{"a": 1}] * count]
+
+
+def long_path_names(count: int) -> Any:
+    return [{"a" * 10 * count: {f"c{n}": n for n in range(count)}}]
+
+
+def unlike_attachments(count: int) -> Any:
+    return [{"a": unlike_rows(count)}, {"a": unlike_members(count)}]
+
+
+UNLIKE: dict[str, Callable[[int], Any]] = {
+    "rows": unlike_rows,
+    "members": unlike_members,
+    "one wide row": one_wide_row,
+    "one wide object": one_wide_object,
+    "long path names": long_path_names,
+    "attachments": unlike_attachments,
+}
+
 VALUES: dict[str, tuple[Callable[[int], Any], int, int]] = {
     "rows": (value_rows, 100, 30_000),
     "columns": (value_columns, 100, 30_000),
@@ -213,12 +299,17 @@ VALUES: dict[str, tuple[Callable[[int], Any], int, int]] = {
     "lists": (value_lists, 100, 30_000),
     "depth": (value_depth, 4, 1_000),
     "keyed maps": (value_keyed, 100, 30_000),
+    **{f"unlike, {name}": (make, 200, 10_000) for name, make in UNLIKE.items()},
 }
 
 
-def iter_rows(text: str) -> None:
-    for _ in gcf.iter_rows(io.StringIO(text)):
+def iter_rows(text: str, max_expansion: int = 1 << 28) -> None:
+    for _ in gcf.iter_rows(io.StringIO(text), max_expansion=max_expansion):
         pass
+
+
+def without_expansion(read: Callable[..., object]) -> Callable[[str], object]:
+    return lambda text: read(text, max_expansion=0)
 
 
 def keyed_set(count: int) -> str:
@@ -277,6 +368,11 @@ CASES = [
             Case(f"dumps, {name}", gcf.dumps, make, size, large, TEXT),
             Case(f"from_json, {name}", gcf.from_json, dumped(make), size, large, TEXT),
         )
+    ),
+    *(
+        Case(f"{read.__name__}, {name} refused", without_expansion(read), make, 200, 2_000, TEXT)
+        for name, make in IMPLIED.items()
+        for read in (gcf.loads, gcf.to_json)
     ),
     Case("group_values, rows", group_values, value_groups, 100, 20_000, TEXT),
     Case("group_values, columns", group_values, value_group_columns, 20, 4_000, TEXT),
