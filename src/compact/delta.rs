@@ -315,12 +315,8 @@ impl<'a> Edit<'a> {
             At::End => return Ok(content.len()..content.len()),
             At::Position(position) => position,
         };
-        let start = nth_char(content, position).ok_or_else(|| {
-            let len = content.chars().count();
-            invalid(format!(
-                "position {position} is after the end of the content, {len} code points"
-            ))
-        })?;
+        let start = nth_char(content, position)
+            .ok_or_else(|| after_end(position, content.chars().count()))?;
         let end = match replace {
             Replace::Truncate => content.len(),
             Replace::Overwrite => {
@@ -350,12 +346,69 @@ impl Edit<'_> {
         self.text.len()
     }
 
-    /// Applies the delta in place. On an error the content is unchanged.
-    pub(crate) fn apply(&self, content: &mut String, replace: Replace) -> Result<(), DecodeError> {
-        let range = self.range(content, replace)?;
-        content.replace_range(range, &self.text);
-        Ok(())
+    /// Whether the delta overwrites a part of the content.
+    fn is_overwrite(&self) -> bool {
+        matches!(self.at, At::Position(_))
     }
+}
+
+/// Applies edits one after the other ([`Replace::Overwrite`]) and returns the new content. The time is
+/// proportional to the size of the content and of all texts together.
+#[cfg(feature = "session")]
+pub(crate) fn apply_all(content: &str, edits: &[Edit<'_>]) -> Result<String, DecodeError> {
+    if edits.iter().filter(|edit| edit.is_overwrite()).count() > 1 {
+        return overwrite_all(content, edits);
+    }
+    // The content is not copied if the first edit replaces it.
+    let replaces = edits.first().is_some_and(Edit::is_whole);
+    let kept = if replaces { 0 } else { content.len() };
+    let mut new = String::new();
+    let size = kept + edits.iter().map(Edit::text_len).sum::<usize>();
+    new.try_reserve_exact(size).map_err(|_| DecodeError::OutOfMemory { bytes: size })?;
+    new.push_str(&content[..kept]);
+    for edit in edits {
+        let range = edit.range(&new, Replace::Overwrite)?;
+        if range.len() == new.len() {
+            new.clear();
+            new.push_str(&edit.text);
+        } else {
+            new.replace_range(range, &edit.text);
+        }
+    }
+    Ok(new)
+}
+
+/// [`apply_all`] on an array of code points: an overwrite keeps the position of all code points around
+/// it, so that no position has to be searched for.
+#[cfg(feature = "session")]
+fn overwrite_all(content: &str, edits: &[Edit<'_>]) -> Result<String, DecodeError> {
+    let out_of_memory = |bytes| move |_| DecodeError::OutOfMemory { bytes };
+    let most =
+        content.chars().count() + edits.iter().map(|edit| edit.text.chars().count()).sum::<usize>();
+    let mut chars = Vec::new();
+    chars.try_reserve_exact(most).map_err(out_of_memory(most * size_of::<char>()))?;
+    chars.extend(content.chars());
+    for edit in edits {
+        let start = match edit.at {
+            At::All => {
+                chars.clear();
+                0
+            }
+            At::End => chars.len(),
+            At::Position(position) if position <= chars.len() => position,
+            At::Position(position) => return Err(after_end(position, chars.len())),
+        };
+        let mut text = edit.text.chars();
+        for (old, new) in chars[start..].iter_mut().zip(&mut text) {
+            *old = new;
+        }
+        chars.extend(text);
+    }
+    let size = chars.iter().map(|char| char.len_utf8()).sum();
+    let mut new = String::new();
+    new.try_reserve_exact(size).map_err(out_of_memory(size))?;
+    new.extend(chars);
+    Ok(new)
 }
 
 /// Splits `D|op|payload` into the operation and the payload.
@@ -383,7 +436,28 @@ fn parse_position(text: &str) -> Result<usize, DecodeError> {
 /// The byte offset of the code point at `index`; the length of the text if `index` is the number of
 /// code points.
 fn nth_char(text: &str, index: usize) -> Option<usize> {
-    text.char_indices().map(|(offset, _)| offset).chain([text.len()]).nth(index)
+    /// The code points of a whole block are counted, which is much faster than one step for each.
+    const BLOCK: usize = 1 << 12;
+    let (mut start, mut left) = (0, index);
+    while text.len() - start > BLOCK {
+        let mut end = start + BLOCK;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let count = text[start..end].chars().count();
+        if count > left {
+            break;
+        }
+        (start, left) = (end, left - count);
+    }
+    let rest = &text[start..];
+    let offset = rest.char_indices().map(|(offset, _)| offset).chain([rest.len()]).nth(left);
+    offset.map(|offset| start + offset)
+}
+
+#[cold]
+fn after_end(position: usize, len: usize) -> DecodeError {
+    invalid(format!("position {position} is after the end of the content, {len} code points"))
 }
 
 fn invalid(message: String) -> DecodeError {
@@ -505,6 +579,28 @@ mod tests {
             let mut stream = DeltaStream::new(old.clone(), ApplyOptions::default());
             prop_assert_eq!(stream.push(&new), delta);
             prop_assert_eq!(stream.content(), new);
+        }
+
+        #[test]
+        fn many_edits_give_the_content_that_they_give_one_by_one(
+            content in "[ab|é한🚀]{0,12}",
+            deltas in prop::collection::vec(
+                "D\\|(F\\|[aé한🚀]{0,4}|\\+\\|[aé한🚀]{0,4}|R\\|1?[0-9]\\|[aé한🚀]{0,4})",
+                0..8,
+            ),
+        ) {
+            let one_by_one = deltas.iter().try_fold(content.clone(), |text, delta| applied(&text, delta));
+            let options = ApplyOptions::default();
+            let edits: Vec<_> = deltas.iter().map(|d| Edit::parse(d, &options).unwrap()).collect();
+            prop_assert_eq!(&apply_all(&content, &edits), &one_by_one);
+            prop_assert_eq!(&overwrite_all(&content, &edits), &one_by_one);
+        }
+
+        #[test]
+        fn a_code_point_is_found_in_any_block(count in 0_usize..20_000, index in 0_usize..20_000) {
+            let text: String = "aé한🚀".chars().cycle().take(count).collect();
+            let slow = text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(index);
+            prop_assert_eq!(nth_char(&text, index), slow);
         }
 
         #[test]

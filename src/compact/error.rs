@@ -40,6 +40,12 @@ pub enum DecodeError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// There is not enough memory for the result.
+    #[error("cannot allocate {bytes} bytes")]
+    OutOfMemory {
+        /// The size of the refused request.
+        bytes: usize,
+    },
     /// The `MessagePack` value is neither a response nor a tool call.
     #[error("invalid MessagePack message: {0}")]
     InvalidMsgpack(#[from] msgpack::Error),

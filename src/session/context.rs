@@ -4,7 +4,7 @@
 
 use super::frames::json_len;
 use crate::compact::DecodeError;
-use crate::compact::delta::{Edit, Replace};
+use crate::compact::delta::{self, Edit};
 use sha2::{Digest, Sha256};
 
 /// How many bytes of the last request frame are kept for compression.
@@ -62,13 +62,7 @@ impl Context {
         if let Some(added) = only_added {
             return Ok(self.append(added));
         }
-        // The text is not copied if the first edit replaces it.
-        let replaces = edits.first().is_some_and(Edit::is_whole);
-        let mut text = if replaces { String::new() } else { self.text.clone() };
-        for edit in edits {
-            edit.apply(&mut text, Replace::Overwrite)?;
-        }
-        Ok(Next::replace(text))
+        delta::apply_all(&self.text, edits).map(Next::replace)
     }
 
     fn append(&self, added: String) -> Next {

@@ -128,6 +128,9 @@ impl Session {
         let failed = |error| DecodeError::Compact { frame: Some(index), error };
         let next = match (self.received.context.plan_edits(&request.deltas), request.check) {
             (Ok(next), _) => next,
+            (Err(error @ compact::DecodeError::OutOfMemory { .. }), _) => {
+                return Err(failed(error));
+            }
             // The deltas do not apply, so they were written for another context.
             (Err(_), Some(check)) => {
                 unknown.add(check);

@@ -9,7 +9,7 @@ use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf;
 use compactwire::{base85, cad, session, wire};
-use pyo3::exceptions::{PyFileExistsError, PyOSError};
+use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{CastError, CastIntoError};
@@ -134,6 +134,7 @@ fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
         DecodeError::OutputTooLarge { limit } => {
             exception!(py, OutputTooLarge, text, limit = *limit)
         }
+        DecodeError::OutOfMemory { .. } => PyMemoryError::new_err(text.to_owned()),
         DecodeError::InvalidMsgpack(error) => {
             exception!(py, InvalidMsgpack, text, offset = error.offset)
         }
