@@ -8,7 +8,7 @@ use crate::compact::delta::{self, Edit};
 use sha2::{Digest, Sha256};
 
 /// How many bytes of the last request frame are kept for compression.
-const LAST_LEN: usize = 512;
+pub(super) const LAST_LEN: usize = 512;
 
 /// The conversation that both sides have.
 #[derive(Debug, Clone, Default)]

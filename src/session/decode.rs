@@ -13,13 +13,19 @@ use std::sync::Arc;
 /// The id reported for the context of a request without a check.
 const NEW_CONTEXT: &str = "c_00000000";
 
+/// How often a request can be rejected with [`DecodeError::UnknownReference`], if its sender forgets the
+/// reported ids each time and nothing else is lost: once for the ids that this side lacks, and once for an
+/// id that it has for another content, or evicts because it lacked others. The second report names
+/// everything that the request uses.
+pub const MAX_REJECTIONS: usize = 2;
+
 impl Session {
     /// Decodes the frames of one request.
     ///
     /// # Errors
     /// [`DecodeError`]; the session is then unchanged. After [`DecodeError::UnknownReference`] the
-    /// sender must [forget](Session::forget) its ids and encode its request again. Each attempt
-    /// sends more of the request in full, so the number of attempts is limited.
+    /// sender must [forget](Session::forget) its ids and encode its request again. A request is
+    /// rejected so at most [`MAX_REJECTIONS`] times: after the last, all of it is sent in full.
     pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
         self.decode(frames, bytes)
@@ -28,7 +34,8 @@ impl Session {
     /// Decodes the text of [`Session::encode_packed`].
     ///
     /// # Errors
-    /// As [`Session::decode_request`], and errors of Base85, compression and `MessagePack`.
+    /// As [`Session::decode_request`], and errors of Base85, compression and `MessagePack`. A packed
+    /// request may be rejected once more: first for the conversation that it is compressed against.
     pub fn decode_packed(&mut self, text: &str) -> Result<Request, DecodeError> {
         let message = pack::unpack(text, &self.received.context, self.limits.max_size)?;
         let frames = pack::read_frames(&message)
@@ -91,6 +98,11 @@ impl Session {
         {
             // The check does not show which tool, prompt or context differs from the sender's.
             unknown.add(check);
+            undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
+        }
+        if unknown.ids.iter().any(|id| self.received.has(id)) {
+            // A definition of this very request evicted it: this side uses another order than the
+            // sender. With more definitions it would evict more, one attempt after the other.
             undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
         }
         if !request.deltas.is_empty() {

@@ -15,7 +15,7 @@ pub const MAX_TOOLS: usize = 256;
 pub const MAX_PROMPTS: usize = 64;
 
 /// The number of digits in the shortest id, and of the digits added while an id is taken.
-const ID_STEP: usize = 8;
+pub(super) const ID_STEP: usize = 8;
 
 /// A short id of a content: the letter, `_` and the first 8 digits of its hash.
 pub(super) fn short_id(letter: char, hash: &[u8]) -> String {

@@ -48,6 +48,12 @@ pub(super) fn meaning<'a>(
 }
 
 impl Memory {
+    /// Whether there is a tool or prompt with this id.
+    pub(super) fn has(&self, id: &str) -> bool {
+        let mut known = self.tools.iter().chain(self.prompts.iter());
+        known.any(|definition| definition.id == id)
+    }
+
     /// Forgets the content of an id. Returns whether there was one.
     pub(super) fn forget(&mut self, id: &str) -> bool {
         match id.as_bytes() {

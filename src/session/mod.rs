@@ -68,6 +68,7 @@ mod pack;
 mod state;
 mod stats;
 
+pub use decode::MAX_REJECTIONS;
 pub use definitions::{Definitions, MAX_PROMPTS, MAX_TOOLS};
 pub use encode::{Outgoing, Style};
 pub use error::{DecodeError, EncodeError, StateError};
@@ -200,6 +201,55 @@ mod tests {
         assert!(ids.iter().all(|id| ours.forget(id)));
         let request = theirs.decode_request(&sent(&mut ours, &third)).unwrap();
         assert_eq!(request.context.as_deref(), Some("abc"));
+    }
+
+    /// How often a request is rejected until the peer has it.
+    fn rejections(
+        ours: &mut Session,
+        theirs: &mut Session,
+        turn: &Outgoing<'_>,
+        pack: bool,
+    ) -> usize {
+        for attempt in 0.. {
+            let result = if pack {
+                theirs.decode_packed(&ours.encode_packed(turn, Style::default()).unwrap())
+            } else {
+                theirs.decode_request(&sent(ours, turn))
+            };
+            if let Ok(request) = result {
+                assert_eq!(request.context.as_deref(), turn.context);
+                return attempt;
+            }
+            for id in unknown(result) {
+                ours.forget(&id);
+            }
+        }
+        unreachable!()
+    }
+
+    #[test]
+    fn a_request_is_accepted_after_the_documented_number_of_rejections() {
+        let tools: Vec<_> = (0..=MAX_TOOLS).map(|i| format!("{{\"name\":{i}}}")).collect();
+        let tools: Vec<_> = tools.iter().map(String::as_str).collect();
+        let (last, known) = tools.split_last().unwrap();
+        for (pack, restarted, limit) in [
+            (false, false, MAX_REJECTIONS),
+            (true, false, MAX_REJECTIONS + 1),
+            (false, true, MAX_REJECTIONS),
+            (true, true, MAX_REJECTIONS + 1),
+        ] {
+            let (mut ours, mut theirs) = (Session::default(), Session::default());
+            theirs.decode_request(&sent(&mut ours, &turn(known, "a"))).unwrap();
+            // The peer misses which tools were used last, and would evict those that follow.
+            sent(&mut ours, &turn(&known[..20], "ab"));
+            if restarted {
+                theirs = Session::default();
+            }
+            let used: Vec<_> = [*last].into_iter().chain(known[..20].iter().copied()).collect();
+            let found = rejections(&mut ours, &mut theirs, &turn(&used, "abc"), pack);
+            assert!((1..=limit).contains(&found), "{found} {pack} {restarted}");
+            assert_eq!(rejections(&mut ours, &mut theirs, &turn(&used, "abcd"), pack), 0);
+        }
     }
 
     #[test]

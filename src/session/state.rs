@@ -1,16 +1,18 @@
 //! A session as bytes, so that another process can continue it.
 //!
 //! The bytes are `MessagePack` with a version. They are for this package only, not a format for peers.
-//! Invalid bytes are still rejected.
+//! Invalid bytes are still rejected, and so are fields that contradict each other: no sequence of calls
+//! leads to such a session.
 
-use super::context::Context;
-use super::definitions::Definitions;
+use super::context::{Context, LAST_LEN};
+use super::definitions::{Definitions, ID_STEP};
 use super::error::StateError;
-use super::frames::json_len;
+use super::frames::{self, RequestFrame, json_len};
 use super::keyed::Sets;
 use super::memory::Memory;
 use super::stats::Stats;
 use super::{Limits, Session};
+use crate::compact::delta::ApplyOptions;
 use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
 use serde::{Deserialize, Serialize};
@@ -18,7 +20,7 @@ use std::sync::Arc;
 
 const VERSION: u32 = 3;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     version: u32,
     max_size: usize,
@@ -27,7 +29,7 @@ struct State {
     received: Part,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Part {
     tools: Vec<(String, String)>,
     prompts: Vec<(String, String)>,
@@ -58,16 +60,53 @@ impl Session {
     /// Restores a session from the bytes of [`Session::to_bytes`].
     ///
     /// # Errors
-    /// [`StateError`]: the bytes are invalid or of another version.
+    /// [`StateError`]: the bytes are invalid or of another version, or two fields contradict each other.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
         let State { version, max_size, stats, sent, received } =
             rmp_serde::from_slice(bytes).map_err(|error| StateError(error.to_string()))?;
         if version != VERSION {
             return Err(StateError(format!("expected version {VERSION}, found {version}")));
         }
-        let (sent, received) = (sent.memory(max_size)?, received.memory(max_size)?);
+        sent.check("sent", max_size)?;
+        received.check("received", max_size)?;
+        check_directions(&sent, &received)?;
+        check_stats(stats, &sent, &received)?;
+        let (sent, received) =
+            (sent.memory("sent", max_size)?, received.memory("received", max_size)?);
         Ok(Self { sent, received, stats, limits: Limits { max_size } })
     }
+}
+
+/// Returns an error unless `holds`; `rule` says what must hold.
+fn ensure(holds: bool, part: &str, rule: &str) -> Result<(), StateError> {
+    if holds { Ok(()) } else { Err(StateError(format!("{part}: {rule}"))) }
+}
+
+/// Checks what only one of the directions can have.
+fn check_directions(sent: &Part, received: &Part) -> Result<(), StateError> {
+    let rule = "only received symbols can be resolved";
+    ensure(sent.symbols.is_empty(), "sent.symbols", rule)?;
+    let rule = "only sent symbols can be declared";
+    ensure(received.declared == SentState::default(), "received.declared", rule)?;
+    let own = sent.tools.iter().chain(&sent.prompts);
+    let whole =
+        own.into_iter().all(|(id, _)| id.len() > 2 && (id.len() - 2).is_multiple_of(ID_STEP));
+    ensure(whole, "sent", "an id has 8 digits or a multiple of 8")
+}
+
+/// Checks the counts against each other and against what the requests left in memory.
+fn check_stats(stats: Stats, sent: &Part, received: &Part) -> Result<(), StateError> {
+    let Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
+    let bytes = bytes_out.saturating_add(bytes_in);
+    let rule = "each message has bytes, and no bytes are without a message";
+    ensure((messages == 0) == (bytes == 0), "stats", rule)?;
+    ensure((messages == 0) == (plain_bytes == 0), "stats", rule)?;
+    ensure(messages <= bytes.min(plain_bytes), "stats", rule)?;
+    for (name, part, bytes) in [("sent", sent, bytes_out), ("received", received, bytes_in)] {
+        let used = !(part.tools.is_empty() && part.prompts.is_empty() && part.last.is_empty());
+        ensure(!used || bytes > 0, name, "contents of requests, but stats count none")?;
+    }
+    Ok(())
 }
 
 impl Part {
@@ -86,23 +125,70 @@ impl Part {
         }
     }
 
-    fn memory(self, max_size: usize) -> Result<Memory, StateError> {
-        let mismatch = || StateError("an id does not match its content".into());
+    /// Checks the fields that are restored as they are.
+    fn check(&self, name: &str, max_size: usize) -> Result<(), StateError> {
+        let at = |field: &str| format!("{name}.{field}");
+        ensure(self.context.len() <= max_size, &at("context"), "larger than max_size")?;
+        let rule = "there is a context, but no last request";
+        ensure(!self.last.is_empty() || self.context.is_empty(), &at("context"), rule)?;
+        ensure(is_last_request(&self.last, max_size), &at("last"), "not the start of a request")?;
+        for (id, tool) in &self.tools {
+            frames::check_tool(tool)
+                .map_err(|error| StateError(format!("{}: {id}: {error}", at("tools"))))?;
+        }
+        for (field, table) in [("tools", &self.tools), ("prompts", &self.prompts)] {
+            let size: usize = table.iter().map(|(_, content)| content.len()).sum();
+            ensure(size <= max_size, &at(field), "larger than max_size")?;
+        }
+        Ok(())
+    }
+
+    fn memory(self, name: &str, max_size: usize) -> Result<Memory, StateError> {
+        let wrong = |field: &str, rule: &str| StateError(format!("{name}.{field}: {rule}"));
+        let mismatch = |field| move || wrong(field, "an id does not match its content");
         let tools = restore(Definitions::tools(), self.tools, str::len);
         let prompts = restore(Definitions::prompts(), self.prompts, |text| json_len(text) + 2);
         let mut sets = Sets::default();
+        let count = self.sets.len();
         for text in &self.sets {
-            let set = KeyedSet::read(text).map_err(|error| StateError(error.to_string()))?;
+            let set = KeyedSet::read(text).map_err(|error| wrong("sets", &error.to_string()))?;
             sets.keep(Arc::new(set), max_size);
         }
+        ensure(
+            sets.iter().count() == count,
+            &format!("{name}.sets"),
+            "two sets have one name, or they exceed the limits of number and size",
+        )?;
+        let rule = "an id is out of order or a symbol contradicts another";
+        let declared = SentSymbols::restore(self.declared);
+        let symbols = SymbolTable::restore(self.symbols, max_size);
         Ok(Memory {
             sets,
-            tools: tools.ok_or_else(mismatch)?,
-            prompts: prompts.ok_or_else(mismatch)?,
+            tools: tools.ok_or_else(mismatch("tools"))?,
+            prompts: prompts.ok_or_else(mismatch("prompts"))?,
             context: Context::new(self.context, self.last),
-            declared: SentSymbols::restore(self.declared).ok_or_else(mismatch)?,
-            symbols: SymbolTable::restore(self.symbols),
+            declared: declared.ok_or_else(|| wrong("declared", rule))?,
+            symbols: symbols.ok_or_else(|| wrong("symbols", rule))?,
         })
+    }
+}
+
+/// Whether these bytes are empty or the beginning of a request frame, up to the length that is kept.
+fn is_last_request(last: &[u8], max_size: usize) -> bool {
+    let text = match std::str::from_utf8(last) {
+        Ok(text) => text,
+        // The frame may be cut within a character.
+        Err(error) if last.len() == LAST_LEN && error.error_len().is_none() => return true,
+        Err(_) => return false,
+    };
+    match last.len() {
+        0 => true,
+        LAST_LEN => text.starts_with("REQ|1|"),
+        LAST_LEN.. => false,
+        _ => {
+            let options = ApplyOptions { max_size, ..ApplyOptions::default() };
+            RequestFrame::parse(text, 0, &options).is_ok()
+        }
     }
 }
 
@@ -123,4 +209,124 @@ fn restore(
         }
     }
     Some(table).filter(|table| table.iter().count() == count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcf::graph::{EncodeOptions, Payload, Symbol};
+    use crate::gcf::keyed::Scalar;
+    use crate::session::{Outgoing, Style};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    /// A session with something in every field.
+    fn session() -> Session {
+        let mut session = Session::default();
+        let mut peer = Session::default();
+        let symbol = |name: &str| Symbol {
+            qualified_name: name.into(),
+            kind: "function".into(),
+            score: 0.5,
+            provenance: "lsp".into(),
+            ..Symbol::default()
+        };
+        let payload = Payload { symbols: vec![symbol("a"), symbol("b")], ..Payload::default() };
+        let rows = [1, 2].map(|id| vec![Scalar::Int(id), Scalar::String("text".into())]);
+        let fields = vec!["id".to_owned(), "text".to_owned()];
+        let set = Arc::new(KeyedSet::new("s".into(), "id", fields, rows.into()).unwrap());
+        for (turn, context) in ["User: Hi", "User: Hi\nAgent: Hello"].into_iter().enumerate() {
+            let (one, two) = (r#"{"name":"one"}"#, r#"{"name":"two"}"#);
+            let request = Outgoing {
+                tools: vec![one, two],
+                system: Some("Be brief."),
+                args: "{}",
+                context: Some(context),
+            };
+            let now = Duration::from_secs(turn as u64);
+            let options = EncodeOptions::default();
+            let frames = session.encode_request(&request, Style::default()).unwrap();
+            peer.decode_request(&frames).unwrap();
+            let frames = peer.encode_request(&request, Style::default()).unwrap();
+            session.decode_request(&frames).unwrap();
+            session.encode_graph(&payload.clone().into(), options, now).unwrap();
+            let text = peer.encode_graph(&payload.clone().into(), options, now).unwrap();
+            session.decode_graph(&text).unwrap();
+            session.encode_keyed(Arc::clone(&set), "").unwrap();
+            session.decode_keyed(&peer.encode_keyed(Arc::clone(&set), "").unwrap()).unwrap();
+        }
+        session
+    }
+
+    fn state() -> State {
+        rmp_serde::from_slice(&session().to_bytes().unwrap()).unwrap()
+    }
+
+    fn restored(state: &State) -> Result<Session, StateError> {
+        Session::from_bytes(&rmp_serde::to_vec(state).unwrap())
+    }
+
+    #[test]
+    fn a_saved_session_is_restored_whole() {
+        let bytes = session().to_bytes().unwrap();
+        assert_eq!(Session::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+    }
+
+    #[test]
+    fn a_state_that_contradicts_itself_is_refused() {
+        type Change = fn(&mut State);
+        let changes: &[(&str, Change)] = &[
+            ("version", |s| s.version += 1),
+            ("sent.context", |s| s.max_size = 9),
+            ("sent.context", |s| s.sent.last.clear()),
+            ("sent.last", |s| s.sent.last.truncate(6)),
+            ("sent.last", |s| s.sent.last = b"hello".to_vec()),
+            ("sent.last", |s| s.sent.last.resize(LAST_LEN + 1, b'x')),
+            ("sent.last", |s| s.sent.last[3] = 0xff),
+            ("sent.tools", |s| s.sent.tools[0].1 = "[]".into()),
+            ("sent.tools", |s| s.sent.tools[0].1.push(' ')),
+            ("sent.tools", |s| s.sent.tools[0].0.push_str("00000000")),
+            ("sent.tools", |s| s.sent.tools.push(s.sent.tools[0].clone())),
+            ("received.prompts", |s| s.received.prompts[0].1.push(' ')),
+            ("received.prompts", |s| s.received.prompts[0].0 = "t_00000000".into()),
+            ("sent", |s| _ = s.sent.tools[0].0.pop()),
+            ("sent.symbols", |s| s.sent.symbols = s.received.symbols.clone()),
+            ("received.declared", |s| s.received.declared = s.sent.declared.clone()),
+            ("received.symbols", |s| s.received.symbols.reverse()),
+            ("received.symbols", |s| s.received.symbols.push(s.received.symbols[0].clone())),
+            ("sent.sets", |s| s.sent.sets.push(s.sent.sets[0].clone())),
+            ("sent.sets", |s| s.sent.sets[0].push('x')),
+            ("stats", |s| s.stats.messages = 0),
+            ("stats", |s| s.stats.plain_bytes = 0),
+            ("stats", |s| s.stats.messages = u64::MAX),
+            ("sent", |s| s.stats.bytes_out = 0),
+            ("received", |s| s.stats.bytes_in = 0),
+        ];
+        for (place, change) in changes {
+            let mut state = state();
+            change(&mut state);
+            let error = restored(&state).expect_err(place).to_string();
+            assert!(error.contains(place), "{place}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_state_is_refused_or_restored_whole(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let mut bytes = session().to_bytes().unwrap();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if let Ok(mut session) = Session::from_bytes(&bytes) {
+                let saved = session.to_bytes().unwrap();
+                prop_assert_eq!(Session::from_bytes(&saved).unwrap().to_bytes().unwrap(), saved);
+                let request = Outgoing { context: Some("User: Hi again"), ..Outgoing::default() };
+                let _ = session.encode_request(&request, Style::default());
+                let _ = session.encode_packed(&request, Style::default());
+            }
+        }
+    }
 }

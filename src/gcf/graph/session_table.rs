@@ -3,9 +3,11 @@
 //! Invariant: an id never refers to two symbols, even after a session starts over, so that a reference
 //! always resolves to the symbol that the sender meant. A symbol is identified by its kind and name.
 
+use super::check::is_word;
 use super::index::identity;
 use super::shared_str::SharedStr;
 use super::types::Symbol;
+use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::limits::DEFAULT_MAX_SIZE;
@@ -229,7 +231,7 @@ impl SentSymbols {
 }
 
 /// The serializable state of [`SentSymbols`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "session", derive(Serialize, Deserialize))]
 pub struct SentState {
     next: u64,
@@ -252,15 +254,24 @@ impl SentSymbols {
         SentState { next: self.next, ids, times: self.times }
     }
 
-    /// Restores a table from its state; `None` if the state is invalid.
+    /// Restores a table from its state; `None` if the state contradicts itself.
     pub fn restore(state: SentState) -> Option<Self> {
         let mut table = Self { next: state.next, times: state.times, ..Self::default() };
+        // No session counts this far; beyond, the next ids would overflow.
+        let counted = i64::try_from(state.next).is_ok();
+        let ordered = state.times.is_none_or(|(first, last)| first <= last);
+        let delivered = state.ids.iter().any(|(_, _, _, delivered)| *delivered);
+        if !counted || !ordered || (delivered && state.times.is_none()) {
+            return None;
+        }
         if state.ids.len() > table.limits.max_ids {
             return None;
         }
         let mut last = None;
         for (kind, name, id, delivered) in state.ids {
-            if id >= state.next || last >= Some(id) {
+            let is_symbol =
+                abbreviated(&kind) == kind && is_word(&kind, true) && is_word(&name, true);
+            if id >= state.next || last >= Some(id) || !is_symbol {
                 return None;
             }
             last = Some(id);
@@ -327,9 +338,19 @@ impl SymbolTable {
         self.symbols.iter().map(known).collect()
     }
 
-    /// Restores a table from its state.
-    pub fn restore(state: Vec<KnownSymbol>) -> Self {
-        let mut table = Self::default();
+    /// Restores a table from its state; `None` if the state contradicts itself or exceeds the limits.
+    pub fn restore(state: Vec<KnownSymbol>, max_size: usize) -> Option<Self> {
+        let limits = TableLimits { max_size, ..TableLimits::default() };
+        let mut table = Self::new(limits);
+        let count = state.len();
+        let is_symbol = |known: &KnownSymbol| {
+            let words = [&known.kind, &known.qualified_name, &known.provenance];
+            let is_field = |word: &&String| !word.is_empty() && !word.contains([' ', '\n']);
+            words.iter().all(is_field) && known.score.is_finite()
+        };
+        if !state.is_sorted_by(|a, b| a.id < b.id) || !state.iter().all(is_symbol) {
+            return None;
+        }
         table.commit(state.into_iter().map(|known| {
             let symbol = Symbol {
                 qualified_name: known.qualified_name.into(),
@@ -340,7 +361,7 @@ impl SymbolTable {
             };
             (known.id, symbol)
         }));
-        table
+        (table.len() == count).then_some(table)
     }
 
     /// Returns the symbol with an id, which the line at byte `at` refers to.
