@@ -204,16 +204,11 @@ impl StreamEncoder {
         }
     }
 
-    /// Writes the locations and the trailer; does nothing if the stream is closed already. `sent`
-    /// is the session, if any, and the current time. The symbols then count as delivered.
+    /// Writes the locations and the trailer; does nothing if the stream is closed already.
     ///
     /// # Errors
     /// `invalid_loc_line`.
-    pub fn close(
-        &mut self,
-        sent: Option<(&mut SentSymbols, Duration)>,
-        out: &mut String,
-    ) -> Result<(), Error> {
+    pub fn close(&mut self, out: &mut String) -> Result<(), Error> {
         if self.closed {
             return Ok(());
         }
@@ -242,10 +237,15 @@ impl StreamEncoder {
         text.push('\n');
         out.push_str(&text);
         self.closed = true;
-        if let (Some(epoch), Some((sent, now))) = (self.session, sent) {
+        Ok(())
+    }
+
+    /// Counts the symbols of a closed stream as delivered, once its text has been written. `sent` is the
+    /// session that the text was started in. Of a stream that is not closed, nothing is delivered.
+    pub fn deliver(&self, sent: &mut SentSymbols, now: Duration) {
+        if let Some(epoch) = self.session.filter(|_| self.closed) {
             sent.end_stream(self.identities.iter().map(|(kind, name)| (kind, name)), epoch, now);
         }
-        Ok(())
     }
 
     /// Returns an error if the stream is closed.
@@ -297,8 +297,8 @@ mod tests {
             stream.symbol(&symbol("d", 0), None, &mut out).unwrap_err().code,
             Code::InvalidLine
         );
-        stream.close(None, &mut out).unwrap();
-        stream.close(None, &mut out).unwrap();
+        stream.close(&mut out).unwrap();
+        stream.close(&mut out).unwrap();
         assert_eq!(stream.edge(&edge, &mut out).unwrap_err().code, Code::InvalidLine);
         let end = "## loc [1]\n@1 f 1 2\n##! summary symbols=3 edges=1 counts=targets:2,related:1,edges:1\n";
         assert!(out.ends_with(end), "{out}");
@@ -329,7 +329,7 @@ mod tests {
         let mut out = String::new();
         let options = StreamOptions::default();
         let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
-        stream.close(None, &mut out).unwrap();
+        stream.close(&mut out).unwrap();
         assert_eq!(out, "GCF profile=graph\n##! summary symbols=0 edges=0 counts=0\n");
     }
 
@@ -347,7 +347,8 @@ mod tests {
             }
             stream.edge(&Edge::new(names[0], names[0], "calls"), &mut out).unwrap();
             if close {
-                stream.close(Some((sent, second)), &mut out).unwrap();
+                stream.close(&mut out).unwrap();
+                stream.deliver(sent, second);
             }
             if let Content::Payload(read) = decode_in(&out, &mut received).unwrap().content {
                 assert!(read.symbols.iter().map(|s| &*s.qualified_name).eq(names.iter().copied()));
@@ -405,7 +406,8 @@ mod tests {
             for name in names {
                 stream.symbol(&symbol(name, 0), Some(&mut sent), &mut out).unwrap();
             }
-            stream.close(Some((&mut sent, now)), &mut out).unwrap();
+            stream.close(&mut out).unwrap();
+            stream.deliver(&mut sent, now);
             assert!(!out.contains("previously"), "{out}");
             decode_in(&out, &mut received).unwrap();
             assert_eq!(sent.len(), left);

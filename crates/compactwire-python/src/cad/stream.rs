@@ -6,6 +6,7 @@ use super::{builder, dialect, rest};
 use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::borrow::Cow;
@@ -130,6 +131,13 @@ impl CompactIterator {
         slf
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.source {
+            Source::Path(..) => Ok(()),
+            Source::File(object) | Source::Chunks(object) => visit.call(object),
+        }
+    }
+
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let _turn = Turn::take(&self.busy)?;
         loop {
@@ -138,8 +146,16 @@ impl CompactIterator {
                 Some(Next::Item(item)) => return Ok(Some(item)),
                 Some(Next::Starved) => {}
             }
-            let chunk = self.source.chunk(py)?;
+            let chunk = self.source.chunk(py);
             let mut guard = self.lock()?;
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    // What follows would look like the end of the text, or continue after a gap.
+                    *guard = None;
+                    return Err(error);
+                }
+            };
             let Some(stream) = guard.as_mut() else { return Ok(None) };
             match chunk {
                 Some(chunk) => stream.push(&chunk),

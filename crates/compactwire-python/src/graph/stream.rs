@@ -6,14 +6,17 @@ use crate::errors::Result;
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes a graph symbol by symbol, with the counts at the end.
 ///
 /// Write all symbols first, then the edges. `close` ends the text, and so does leaving a `with`
-/// block without an exception. A call that raises writes nothing.
+/// block without an exception. A call that raises writes nothing. If `write` itself raises, the
+/// text is incomplete: every later call raises, and the session counts nothing as delivered.
 ///
 /// Parameters
 /// ----------
@@ -44,6 +47,8 @@ pub(super) struct GraphStreamEncoder {
     write: Py<PyAny>,
     encoder: Mutex<StreamEncoder>,
     session: Option<Py<Session>>,
+    /// Whether `write` has raised.
+    failed: AtomicBool,
 }
 
 #[pymethods]
@@ -88,7 +93,8 @@ impl GraphStreamEncoder {
         };
         let encoder = Mutex::new(encoder?);
         write.call1((out,))?;
-        Ok(Self { write: write.clone().unbind(), encoder, session })
+        let (write, failed) = (write.clone().unbind(), AtomicBool::new(false));
+        Ok(Self { write, encoder, session, failed })
     }
 
     /// Write a symbol.
@@ -125,9 +131,24 @@ impl GraphStreamEncoder {
     }
 
     /// Write the locations and the last line; a second call does nothing.
+    ///
+    /// Raises
+    /// ------
+    /// GcfError
+    ///     `invalid_line` if `write` raised before: the text is incomplete.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        Ok(self
-            .append(py, |encoder, sent, out| encoder.close(sent.map(|sent| (sent, now())), out))?)
+        let mut is_last = false;
+        self.append(py, |encoder, _, out| {
+            encoder.close(out)?;
+            is_last = !out.is_empty();
+            Ok(())
+        })?;
+        if let Some(session) = self.session.as_ref().filter(|_| is_last) {
+            // Only now: a text that could not be written is not delivered.
+            let encoder = self.lock(py);
+            session.get().work(py, 0, |core| encoder.deliver(core.sent_symbols(), now()));
+        }
+        Ok(())
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -146,9 +167,18 @@ impl GraphStreamEncoder {
         let _ = (value, traceback);
         if kind.is_none() { self.close(py) } else { Ok(()) }
     }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.write)?;
+        visit.call(&self.session)
+    }
 }
 
 impl GraphStreamEncoder {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, StreamEncoder> {
+        self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn append(
         &self,
         py: Python<'_>,
@@ -159,11 +189,14 @@ impl GraphStreamEncoder {
             &mut String,
         ) -> Result<(), gcf::Error>,
     ) -> Result<()> {
+        if self.failed.load(Ordering::Acquire) {
+            let message = "an earlier call of write raised an exception: the text is incomplete, \
+                           so start a new stream";
+            return Err(gcf::Error::without_place(gcf::Code::InvalidLine, message).into());
+        }
         let mut out = String::new();
         let changed = {
-            let mut encoder =
-                self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            let encoder = &mut *encoder;
+            let encoder = &mut *self.lock(py);
             match &self.session {
                 None => change(encoder, None, &mut out),
                 Some(session) => session
@@ -173,7 +206,9 @@ impl GraphStreamEncoder {
         };
         changed?;
         if !out.is_empty() {
-            self.write.call1(py, (out,))?;
+            self.write
+                .call1(py, (out,))
+                .inspect_err(|_| self.failed.store(true, Ordering::Release))?;
         }
         Ok(())
     }
