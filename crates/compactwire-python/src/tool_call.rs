@@ -11,6 +11,7 @@ use super::response::format_member;
 use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, Format};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use std::borrow::Cow;
@@ -56,6 +57,12 @@ returned_by_value!(ToolCall, Record);
 
 #[pymethods]
 impl ToolCall {
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // The arguments may be changed, and then refer to the call itself.
+        visit.call(&self.arguments)
+    }
+
     #[classattr]
     #[pyo3(name = "_fields")]
     const FIELDS: Names = Names(&FIELDS);

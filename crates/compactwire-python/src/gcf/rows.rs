@@ -8,6 +8,7 @@ use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{Code, Error};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::collections::VecDeque;
@@ -105,6 +106,17 @@ enum State {
 impl RowIterator {
     fn __iter__(slf: Py<Self>) -> Py<Self> {
         slf
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // While the lock is held, a call of `next` refers to the iterator, so that it is alive.
+        let Ok(state) = self.reader.try_lock() else { return Ok(()) };
+        let State::Waiting(reader) = &*state else { return Ok(()) };
+        if let Source::Object(read) = &reader.source {
+            visit.call(read)?;
+        }
+        reader.ready.iter().try_for_each(|row| visit.call(row))
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {

@@ -6,6 +6,7 @@ use crate::make_str;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Error, rows};
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyEllipsis;
@@ -183,6 +184,11 @@ impl StreamEncoder {
         trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         if kind.is_none() { Ok(self.close(py)?) } else { Ok(()) }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.target)
     }
 }
 
