@@ -7,6 +7,10 @@
 /// model writes. A Python `str` built from that much text can take up to four bytes per character on top.
 pub const DEFAULT_MAX_SIZE: usize = 64 << 20;
 
+/// Default limit on what a text causes without spelling it out, in bytes (256 MiB): the names of the edges of
+/// a graph, which the text repeats as numbers.
+pub const DEFAULT_MAX_EXPANSION: usize = 256 << 20;
+
 /// Maximum depth of a value that is skipped. A response is one level deep; the margin is for fields of
 /// later versions.
 pub const MAX_SKIPPED_DEPTH: usize = 128;

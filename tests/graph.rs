@@ -8,6 +8,7 @@ use common::{files, string};
 use compactwire::gcf::graph::{
     self, Content, DeltaPayload, Edge, EncodeOptions, Payload, SentSymbols, Symbol, SymbolTable,
 };
+use compactwire::limits::DEFAULT_MAX_EXPANSION as MAX;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -60,19 +61,19 @@ fn sessions_of_the_vectors_declare_each_symbol_once() {
 fn deltas_of_the_vectors_lead_to_the_new_snapshot() {
     for case in files("graph/delta") {
         let (base, new) = (payload(&case["base"]), payload(&case["new"]));
-        assert_eq!(graph::pack_root(&base).unwrap(), string(&case, "base_root"));
+        assert_eq!(graph::pack_root(&base, MAX).unwrap(), string(&case, "base_root"));
         let delta = DeltaPayload {
             tool: string(&case, "tool").into(),
             delta_tokens: case["delta_tokens"].as_i64().unwrap(),
             full_tokens: case["full_tokens"].as_i64().unwrap(),
-            ..graph::diff(&base, &new).unwrap()
+            ..graph::diff(&base, &new, MAX).unwrap()
         };
         let text = graph::encode_delta(&delta, EncodeOptions::default()).unwrap();
         assert_eq!(text, string(&case, "expected"));
         let Content::Delta(read) = graph::decode(&text).unwrap().content else {
             panic!("not a delta: {text}")
         };
-        let applied = graph::apply(&base, &read).unwrap();
+        let applied = graph::apply(&base, &read, MAX).unwrap();
         assert_eq!(&*applied.pack_root, string(&case, "new_root"));
     }
 }

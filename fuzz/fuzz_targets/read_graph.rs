@@ -7,6 +7,7 @@ use compactwire::gcf::graph::{
     self, Content, EncodeOptions, Payload, ResolvedPayload, SentSymbols, SymbolTable,
 };
 use compactwire::gcf::{self, Code, Place};
+use compactwire::limits::DEFAULT_MAX_EXPANSION as MAX;
 use compactwire::wire::{gcb, json};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
@@ -14,8 +15,12 @@ use std::time::Duration;
 #[path = "support/bounded.rs"]
 mod bounded;
 
-const OPTIONS: EncodeOptions =
-    EncodeOptions { dangling: graph::Dangling::Refuse, allow_unicode: true, locations: true };
+const OPTIONS: EncodeOptions = EncodeOptions {
+    dangling: graph::Dangling::Refuse,
+    allow_unicode: true,
+    locations: true,
+    max_expansion: MAX,
+};
 
 /// Asserts that the payload round-trips; decoding yields the order of the text.
 fn assert_round_trips(payload: &Payload) {
@@ -31,7 +36,7 @@ fn assert_round_trips(payload: &Payload) {
     let linked = ResolvedPayload::new(again.clone());
     assert_eq!(linked.encode(OPTIONS).unwrap(), text);
     assert_eq!(graph::encode(&again, OPTIONS).unwrap(), text);
-    let roots = (graph::pack_root(payload), graph::pack_root(&again));
+    let roots = (graph::pack_root(payload, MAX), graph::pack_root(&again, MAX));
     assert_eq!(roots.0.unwrap(), roots.1.unwrap());
     let (mut sent, mut received) = (SentSymbols::default(), SymbolTable::default());
     for _ in 0..2 {

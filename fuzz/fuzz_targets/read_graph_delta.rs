@@ -4,18 +4,23 @@
 
 use compactwire::gcf::Code;
 use compactwire::gcf::graph::{self, Content, DeltaPayload, EncodeOptions, Payload};
+use compactwire::limits::DEFAULT_MAX_EXPANSION as MAX;
 use libfuzzer_sys::fuzz_target;
 
 #[path = "support/bounded.rs"]
 mod bounded;
 
-const OPTIONS: EncodeOptions =
-    EncodeOptions { dangling: graph::Dangling::Refuse, allow_unicode: true, locations: true };
+const OPTIONS: EncodeOptions = EncodeOptions {
+    dangling: graph::Dangling::Refuse,
+    allow_unicode: true,
+    locations: true,
+    max_expansion: MAX,
+};
 
 fn snapshot(body: &str) -> Option<Payload> {
     let decoded = graph::decode(&format!("GCF profile=graph\n{body}")).ok()?;
     let Content::Payload(payload) = decoded.content else { return None };
-    graph::snapshot(&payload).ok()
+    graph::snapshot(&payload, MAX).ok()
 }
 
 fn read(text: &str) -> Option<DeltaPayload> {
@@ -47,8 +52,8 @@ fn applied(base: &Payload, body: &str) {
         assert_eq!(read(&text).as_ref(), Some(&delta), "{text}");
         assert_eq!(graph::encode_delta(&delta, OPTIONS).unwrap(), text);
     }
-    match graph::apply(base, &delta) {
-        Ok(result) => assert_eq!(graph::pack_root(&result).unwrap(), **root),
+    match graph::apply(base, &delta, MAX) {
+        Ok(result) => assert_eq!(graph::pack_root(&result, MAX).unwrap(), **root),
         Err(error) => assert!(
             matches!(error.code, Code::DeltaInvalid | Code::RootMismatch | Code::InvalidGraphName),
             "{error:?}"
@@ -57,8 +62,8 @@ fn applied(base: &Payload, body: &str) {
 }
 
 fn between(base: &Payload, new: &Payload) {
-    let Ok(delta) = graph::diff(base, new) else { return };
-    let result = match graph::apply(base, &delta) {
+    let Ok(delta) = graph::diff(base, new, MAX) else { return };
+    let result = match graph::apply(base, &delta, MAX) {
         Ok(result) => result,
         // An edge whose ends a delta cannot distinguish.
         Err(error) => return assert_eq!(error.code, Code::DeltaInvalid, "{error:?}"),
@@ -66,7 +71,7 @@ fn between(base: &Payload, new: &Payload) {
     assert_eq!(contents(&result), contents(new));
     if let Ok(text) = graph::encode_delta(&delta, OPTIONS) {
         let decoded = read(&text).unwrap();
-        assert_eq!(contents(&graph::apply(base, &decoded).unwrap()), contents(new), "{text}");
+        assert_eq!(contents(&graph::apply(base, &decoded, MAX).unwrap()), contents(new), "{text}");
     }
 }
 

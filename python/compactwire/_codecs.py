@@ -123,6 +123,8 @@ class JsonCodec:
         The name in the registry.
     compact, html_escape : bool
         As in `wire.encode_json`.
+    max_expansion : int
+        As in `wire.encode_json`.
 
     Source: wire codecs, "Built-In Codecs".
     """
@@ -130,15 +132,26 @@ class JsonCodec:
     description = "JSON: text for people"
 
     def __init__(
-        self, name: str = "json", *, compact: bool = False, html_escape: bool = False
+        self,
+        name: str = "json",
+        *,
+        compact: bool = False,
+        html_escape: bool = False,
+        max_expansion: int = 256 << 20,
     ) -> None:
         self.name = name
         self._compact = compact
         self._html_escape = html_escape
+        self._max_expansion = max_expansion
 
     def encode(self, payload: Payload, /) -> str:
         """Encode a payload with `wire.encode_json`."""
-        return encode_json(payload, compact=self._compact, html_escape=self._html_escape)
+        return encode_json(
+            payload,
+            compact=self._compact,
+            html_escape=self._html_escape,
+            max_expansion=self._max_expansion,
+        )
 
     def decode(self, data: str | bytes, /) -> Payload:
         """Decode a payload with `wire.decode_json`."""

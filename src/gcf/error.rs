@@ -107,6 +107,8 @@ codes! {
     InvalidHeaderValue = "invalid_header_value",
     /// A depth or size above its limit.
     LimitExceeded = "limit_exceeded",
+    /// There is not enough memory.
+    OutOfMemory = "out_of_memory",
     /// A name that a graph cannot represent.
     InvalidGraphName = "invalid_graph_name",
     /// Two symbols with the same identity.

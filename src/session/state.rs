@@ -181,15 +181,11 @@ fn is_last_request(last: &[u8], max_size: usize) -> bool {
         Err(error) if last.len() == LAST_LEN && error.error_len().is_none() => return true,
         Err(_) => return false,
     };
-    match last.len() {
-        0 => true,
-        LAST_LEN => text.starts_with("REQ|1|"),
-        LAST_LEN.. => false,
-        _ => {
-            let options = ApplyOptions { max_size, ..ApplyOptions::default() };
-            RequestFrame::parse(text, 0, &options).is_ok()
-        }
+    if last.len() >= LAST_LEN {
+        return last.len() == LAST_LEN && text.starts_with("REQ|1|");
     }
+    let options = ApplyOptions { max_size, ..ApplyOptions::default() };
+    last.is_empty() || RequestFrame::parse(text, 0, &options).is_ok()
 }
 
 /// Restores a table from ids and contents; `None` if an id does not match its content.

@@ -48,6 +48,10 @@ codes! {
     InvalidJson = "invalid_json",
     /// A member of the wrong type.
     InvalidMember = "invalid_member",
+    /// The names of the edges take more than `max_expansion` bytes.
+    TooLarge = "too_large",
+    /// There is not enough memory.
+    OutOfMemory = "out_of_memory",
 }
 
 /// The place of an error.

@@ -7,28 +7,46 @@
 //! The reader keeps `pack_root` and `status`, which the original's reader drops.
 
 use super::error::{Code, Error};
-use crate::gcf::graph::{Components, Edge, Location, Payload, SharedStr, Symbol};
+use crate::gcf::graph::{
+    Components, Edge, Location, Payload, SharedStr, Symbol, names_size, too_large,
+};
 use crate::json::{self, Escape, Limits, write_string};
+use crate::limits::DEFAULT_MAX_EXPANSION;
 use crate::text::decimal::{Decimal, Exponent};
 use crate::value::Value;
 
 /// Options of the writer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Omits white space.
     pub compact: bool,
     /// Also escapes `<`, `>`, `&`, U+2028 and U+2029, as the original codec does.
     pub html_escape: bool,
+    /// The largest size in bytes of the names of edges, which are written once per edge.
+    pub max_expansion: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { compact: false, html_escape: false, max_expansion: DEFAULT_MAX_EXPANSION }
+    }
 }
 
 /// Writes a payload.
 ///
 /// # Errors
-/// `not_finite`, with the path to the number.
+/// `not_finite`, with the path to the number; `too_large` beyond `style.max_expansion`; `out_of_memory`.
 pub fn encode(payload: &Payload, style: Style) -> Result<String, Error> {
-    let size = 400 * payload.symbols.len() + 160 * payload.edges.len();
-    let mut writer =
-        Writer { out: String::with_capacity(size + 128), style, depth: 0, first: true };
+    if let Some(message) = too_large(&payload.edges, style.max_expansion) {
+        return Err(Error::of(Code::TooLarge, "$.edges", message));
+    }
+    let size = 128 + 400 * payload.symbols.len() + 160 * payload.edges.len();
+    let size = size.saturating_add(names_size(&payload.edges));
+    let mut out = String::new();
+    out.try_reserve(size).map_err(|_| {
+        Error::of(Code::OutOfMemory, "$", format!("cannot allocate {size} bytes for the text"))
+    })?;
+    let mut writer = Writer { out, style, depth: 0, first: true };
     writer.payload(payload)?;
     Ok(writer.out)
 }
@@ -456,7 +474,8 @@ mod tests {
             ..Payload::default()
         };
         for (compact, html_escape) in [(false, false), (true, false), (false, true), (true, true)] {
-            let text = encode(&payload, Style { compact, html_escape }).unwrap();
+            let style = Style { compact, html_escape, ..Style::default() };
+            let text = encode(&payload, style).unwrap();
             assert_eq!(text.contains('\n'), !compact);
             assert_eq!(text.contains('<'), !html_escape);
             assert_eq!(decode(&text).unwrap(), payload, "{text}");

@@ -266,6 +266,9 @@ fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
 /// A GCF error as its exception.
 #[cold]
 fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
+    if error.code == gcf::Code::OutOfMemory {
+        return PyMemoryError::new_err(error.message.clone());
+    }
     let code = error.code.name();
     let (line, column, path) = match &error.place {
         gcf::Place::None => (None, None, None),
@@ -333,6 +336,9 @@ pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
 /// An error of GCB or JSON as its exception.
 #[cold]
 fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
+    if error.code == wire::Code::OutOfMemory {
+        return PyMemoryError::new_err(error.message.clone());
+    }
     let code = error.code.name();
     let (offset, path) = match &error.place {
         wire::Place::Offset(offset) => (Some(*offset), None),

@@ -1,8 +1,8 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
-use super::args::Input;
+use super::args::{Input, size};
 use super::errors::Result;
-use super::graph::Payload;
+use super::graph::{MAX_EXPANSION, Payload};
 use compactwire::wire::{gcb, json};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -138,6 +138,9 @@ pub(super) fn decode_gcb(
 ///     Whether to omit white space; otherwise each member is on its own line.
 /// html_escape : bool
 ///     Whether "<", ">", "&", U+2028 and U+2029 are escaped.
+/// max_expansion : int
+///     The largest size in bytes of the names of all edges, which the text contains once per edge;
+///     256 MiB by default.
 ///
 /// Returns
 /// -------
@@ -147,22 +150,28 @@ pub(super) fn decode_gcb(
 /// Raises
 /// ------
 /// WireError
-///     `not_finite`: a number is NaN or infinite; `path` is its path.
+///     `not_finite`: a number is NaN or infinite; `path` is its path. `too_large`: the names of the
+///     edges take more than `max_expansion`.
 ///
 /// Source: wire codecs, "Built-In Codecs".
 #[pyfunction]
-#[pyo3(signature = (payload, /, *, compact = false, html_escape = false))]
+#[pyo3(signature = (
+    payload, /, *, compact = false, html_escape = false, max_expansion = MAX_EXPANSION
+))]
+#[pyo3(text_signature = "(payload, /, *, compact=False, html_escape=False, \
+                         max_expansion=268435456)")]
 pub(super) fn encode_json<'py>(
     py: Python<'py>,
     payload: &Payload,
     compact: bool,
     html_escape: bool,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let core = payload.core.clone();
-    let style = json::Style { compact, html_escape };
+    let style = json::Style { compact, html_escape, max_expansion };
     // An estimate: JSON also contains the names of all fields, and of both ends of each edge.
-    let size = 4 * core.size();
-    let text = super::detached(py, size, || json::encode(&core, style));
+    let bytes = 4 * core.size();
+    let text = super::detached(py, bytes, || json::encode(&core, style));
     Ok(super::make_str(py, &text?)?)
 }
 
@@ -188,10 +197,17 @@ pub(super) fn encode_json<'py>(
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
+    let py = text.py();
     let data = Input::new(text)?;
     let read = match &data {
-        Input::Str(text) => json::decode(super::args::utf8(text, "text")?),
-        Input::Bytes(_) | Input::Copy(_) => json::decode_utf8(data.bytes()?),
+        Input::Str(text) => {
+            let text = super::args::utf8(text, "text")?;
+            super::detached(py, text.len(), || json::decode(text))
+        }
+        Input::Bytes(_) | Input::Copy(_) => {
+            let bytes = data.bytes()?;
+            super::detached(py, bytes.len(), || json::decode_utf8(bytes))
+        }
     };
     Ok(read.map(Into::into)?)
 }

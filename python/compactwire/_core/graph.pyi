@@ -391,7 +391,8 @@ class GraphStreamEncoder:
     """Writes a graph symbol by symbol, with the counts at the end.
 
     Write all symbols first, then the edges. `close` ends the text, and so does leaving a `with`
-    block without an exception. A call that raises writes nothing.
+    block without an exception. A call that raises writes nothing. If `write` itself raises, the
+    text is incomplete: every later call raises, and the session counts nothing as delivered.
 
     Parameters
     ----------
@@ -462,7 +463,13 @@ class GraphStreamEncoder:
             As `encode`; `invalid_line` after the end.
         """
     def close(self) -> None:
-        """Write the locations and the last line; a second call does nothing."""
+        """Write the locations and the last line; a second call does nothing.
+
+        Raises
+        ------
+        GcfError
+            `invalid_line` if `write` raised before: the text is incomplete.
+        """
     def __enter__(self) -> GraphStreamEncoder: ...
     def __exit__(self, kind: object, value: object, traceback: object, /) -> None: ...
 
@@ -529,7 +536,7 @@ def decode(text: str | bytes | bytearray | memoryview, /) -> Payload | DeltaPayl
     Source: GCF 3.6 sections 9, 10 and 16.
     """
 
-def pack_root(payload: Payload, /) -> str:
+def pack_root(payload: Payload, /, *, max_expansion: int = 268435456) -> str:
     """Compute the identity of a graph, which does not depend on the order of symbols and edges.
 
     Parameters
@@ -537,6 +544,9 @@ def pack_root(payload: Payload, /) -> str:
     payload : Payload
         The payload. The root depends on kinds, names, scores, provenances, distances and edges
         only.
+    max_expansion : int
+        The largest size in bytes of the names of all edges, which are read once per edge; 256 MiB
+        by default.
 
     Returns
     -------
@@ -547,18 +557,20 @@ def pack_root(payload: Payload, /) -> str:
     ------
     GcfError
         `dangling_edge` if a source or target of an edge is not a symbol, `duplicate_symbol` if it
-        is more than one.
+        is more than one; `limit_exceeded` if the names of the edges take more than `max_expansion`.
 
     Source: GCF 3.6 section 10 (gcf-pack-root-v1).
     """
 
-def snapshot(payload: Payload, /) -> Payload:
+def snapshot(payload: Payload, /, *, max_expansion: int = 268435456) -> Payload:
     """Normalize a payload to the form on which deltas are based.
 
     Parameters
     ----------
     payload : Payload
         The payload.
+    max_expansion : int
+        As in `pack_root`.
 
     Returns
     -------
@@ -574,13 +586,15 @@ def snapshot(payload: Payload, /) -> Payload:
     Source: GCF 3.6 section 10.
     """
 
-def diff(base: Payload, new: Payload, /) -> DeltaPayload:
+def diff(base: Payload, new: Payload, /, *, max_expansion: int = 268435456) -> DeltaPayload:
     """Compute the delta from one snapshot to another.
 
     Parameters
     ----------
     base, new : Payload
         Two payloads that `snapshot` returned.
+    max_expansion : int
+        As in `pack_root`, for each of both payloads.
 
     Returns
     -------
@@ -596,7 +610,12 @@ def diff(base: Payload, new: Payload, /) -> DeltaPayload:
     """
 
 def encode_delta(
-    delta: DeltaPayload, /, *, allow_unicode: bool = False, locations: bool = True
+    delta: DeltaPayload,
+    /,
+    *,
+    allow_unicode: bool = False,
+    locations: bool = True,
+    max_expansion: int = 268435456,
 ) -> str:
     """Encode a delta as text.
 
@@ -606,6 +625,9 @@ def encode_delta(
         The delta. `savings` is written if `full_tokens` is not 0.
     allow_unicode, locations : bool
         As in `encode`.
+    max_expansion : int
+        The largest size in bytes of the names of all removed, and of all added edges, which the
+        text contains once per edge; 256 MiB by default.
 
     Returns
     -------
@@ -621,7 +643,11 @@ def encode_delta(
     """
 
 def apply_delta(
-    base: Payload, delta: DeltaPayload | str | bytes | bytearray | memoryview, /
+    base: Payload,
+    delta: DeltaPayload | str | bytes | bytearray | memoryview,
+    /,
+    *,
+    max_expansion: int = 268435456,
 ) -> Payload:
     """Apply a delta to a snapshot and return the new snapshot.
 
@@ -631,6 +657,8 @@ def apply_delta(
         The snapshot that the delta starts from; it is not changed.
     delta : DeltaPayload, str, bytes, bytearray or memoryview
         The delta, or its text.
+    max_expansion : int
+        As in `pack_root`, for the base, the delta and the result each.
 
     Returns
     -------
@@ -678,6 +706,7 @@ def respond(
     dangling: Literal["error", "drop"] = "error",
     allow_unicode: bool = False,
     locations: bool = True,
+    max_expansion: int = 268435456,
 ) -> tuple[Literal["unchanged", "delta", "full"], str, Payload]:
     """Encode the shortest text that updates a peer.
 
@@ -694,6 +723,8 @@ def respond(
         has fewer than 0.6 times the tokens of the full text.
     dangling, allow_unicode, locations
         As in `encode`.
+    max_expansion : int
+        As in `pack_root`.
 
     Returns
     -------

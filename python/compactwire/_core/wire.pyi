@@ -66,7 +66,14 @@ def decode_gcb(
     Source: wire codecs, "Binary Wire Layout".
     """
 
-def encode_json(payload: Payload, /, *, compact: bool = False, html_escape: bool = False) -> str:
+def encode_json(
+    payload: Payload,
+    /,
+    *,
+    compact: bool = False,
+    html_escape: bool = False,
+    max_expansion: int = 268435456,
+) -> str:
     """Encode a payload as JSON.
 
     Parameters
@@ -77,6 +84,9 @@ def encode_json(payload: Payload, /, *, compact: bool = False, html_escape: bool
         Whether to omit white space; otherwise each member is on its own line.
     html_escape : bool
         Whether "<", ">", "&", U+2028 and U+2029 are escaped.
+    max_expansion : int
+        The largest size in bytes of the names of all edges, which the text contains once per edge;
+        256 MiB by default.
 
     Returns
     -------
@@ -86,7 +96,8 @@ def encode_json(payload: Payload, /, *, compact: bool = False, html_escape: bool
     Raises
     ------
     WireError
-        `not_finite`: a number is NaN or infinite; `path` is its path.
+        `not_finite`: a number is NaN or infinite; `path` is its path. `too_large`: the names of the
+        edges take more than `max_expansion`.
 
     Source: wire codecs, "Built-In Codecs".
     """

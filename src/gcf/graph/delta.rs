@@ -5,6 +5,7 @@
 
 use super::check::{check_edge, check_identity, check_symbol, invalid_value, is_word};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
+use super::expansion::check_expansion;
 use super::index::{Index, identity};
 use super::root::{is_root, pack_root};
 use super::score;
@@ -19,8 +20,11 @@ use hashbrown::{HashMap, HashSet};
 /// Encodes a delta as text.
 ///
 /// # Errors
-/// As `encode`, with the path to the symbol or edge.
+/// As `encode`, with the path to the symbol or edge; `limit_exceeded` beyond `options.max_expansion`.
 pub fn encode_delta(delta: &DeltaPayload, options: EncodeOptions) -> Result<String, Error> {
+    for edges in [&delta.removed_edges, &delta.added_edges] {
+        check_expansion(edges, options.max_expansion)?;
+    }
     check(delta, options)?;
     let lines = delta.removed.len() + delta.added.len();
     let edges = delta.removed_edges.len() + delta.added_edges.len();
@@ -151,15 +155,15 @@ fn check_first(word: &str, path: impl Fn() -> String) -> Result<(), Error> {
 /// text, and `pack_root` is computed from the result.
 ///
 /// # Errors
-/// As `pack_root`.
-pub fn snapshot(payload: &Payload) -> Result<Payload, Error> {
+/// As [`pack_root`].
+pub fn snapshot(payload: &Payload, max_expansion: usize) -> Result<Payload, Error> {
     let mut snapshot = payload.clone();
     for symbol in &mut snapshot.symbols {
         if symbol.score.is_finite() {
             symbol.score = score::quantised(symbol.score);
         }
     }
-    snapshot.pack_root = pack_root(&snapshot)?.into();
+    snapshot.pack_root = pack_root(&snapshot, max_expansion)?.into();
     Ok(snapshot)
 }
 
@@ -171,8 +175,9 @@ pub fn snapshot(payload: &Payload) -> Result<Payload, Error> {
 /// # Errors
 /// As [`pack_root`]; `duplicate_symbol` for an ambiguous edge and for a duplicate symbol or edge, whose
 /// change a delta cannot represent.
-pub fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload, Error> {
+pub fn diff(base: &Payload, new: &Payload, max_expansion: usize) -> Result<DeltaPayload, Error> {
     for payload in [base, new] {
+        check_expansion(&payload.edges, max_expansion)?;
         Index::new(&payload.symbols)?;
         check_distinct(&payload.edges)?;
     }
@@ -191,8 +196,8 @@ pub fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload, Error> {
     };
     Ok(DeltaPayload {
         tool: new.tool.clone(),
-        base_root: pack_root(base)?.into(),
-        new_root: pack_root(new)?.into(),
+        base_root: pack_root(base, max_expansion)?.into(),
+        new_root: pack_root(new, max_expansion)?.into(),
         removed: changed(&base.symbols, &new.symbols),
         added: changed(&new.symbols, &base.symbols),
         removed_edges: without(&base.edges, &new.edges),
@@ -233,9 +238,13 @@ fn check_distinct(edges: &[Edge]) -> Result<(), Error> {
 ///
 /// # Errors
 /// `base_mismatch` if the base is not the one of the delta, `delta_invalid` if a removed item is missing
-/// or an added item exists, `root_mismatch` if the result does not have the root of the delta.
-pub fn apply(base: &Payload, delta: &DeltaPayload) -> Result<Payload, Error> {
-    let found = pack_root(base)?;
+/// or an added item exists, `root_mismatch` if the result does not have the root of the delta,
+/// `limit_exceeded` if the names of the edges of one of the three take more than `max_expansion` bytes.
+pub fn apply(base: &Payload, delta: &DeltaPayload, max_expansion: usize) -> Result<Payload, Error> {
+    for edges in [&delta.removed_edges, &delta.added_edges] {
+        check_expansion(edges, max_expansion)?;
+    }
+    let found = pack_root(base, max_expansion)?;
     if !is_root(&delta.base_root) || found != *delta.base_root {
         let message =
             format!("the delta applies to {}, but the base is {found}", excerpt(&delta.base_root));
@@ -249,7 +258,7 @@ pub fn apply(base: &Payload, delta: &DeltaPayload) -> Result<Payload, Error> {
         symbols: changed_symbols(&base.symbols, delta)?,
         edges: changed_edges(&base.edges, delta)?,
     };
-    let root = pack_root(&result).map_err(|error| match error.code {
+    let root = pack_root(&result, max_expansion).map_err(|error| match error.code {
         Code::DanglingEdge | Code::DuplicateSymbol => Error { code: Code::DeltaInvalid, ..error },
         _ => error,
     })?;
@@ -314,6 +323,7 @@ fn changed_edges(base: &[Edge], delta: &DeltaPayload) -> Result<Vec<Edge>, Error
 mod tests {
     use super::*;
     use crate::gcf::graph::{Content, decode};
+    use crate::limits::DEFAULT_MAX_EXPANSION as MAX;
 
     fn symbol(name: &str, score: f64) -> Symbol {
         Symbol {
@@ -332,7 +342,7 @@ mod tests {
             edges: edges.iter().map(|(from, to)| Edge::new(from, to, "calls")).collect(),
             ..Payload::default()
         };
-        snapshot(&payload).unwrap()
+        snapshot(&payload, MAX).unwrap()
     }
 
     fn sorted(mut payload: Payload) -> Payload {
@@ -345,12 +355,13 @@ mod tests {
     fn a_delta_that_is_encoded_decoded_and_applied_leads_to_the_new_snapshot() {
         let base = payload(&[("a", 0.851_2), ("b", 0.5), ("c", 0.4)], &[("a", "b"), ("b", "c")]);
         let new = payload(&[("d", 0.1), ("b", 0.5), ("a", 0.9)], &[("a", "b"), ("d", "a")]);
-        let text = encode_delta(&diff(&base, &new).unwrap(), EncodeOptions::default()).unwrap();
+        let text =
+            encode_delta(&diff(&base, &new, MAX).unwrap(), EncodeOptions::default()).unwrap();
         let body = "## removed\nfn a\nfn c\n## added\n@0 fn d 0.10 lsp 0\n@1 fn a 0.90 lsp 0\n\
                     ## edges_removed\nb -> c calls\n## edges_added\nd -> a calls\n";
         assert!(text.ends_with(body), "{text}");
         let Content::Delta(delta) = decode(&text).unwrap().content else { panic!() };
-        assert_eq!(sorted(apply(&base, &delta).unwrap()), sorted(new));
+        assert_eq!(sorted(apply(&base, &delta, MAX).unwrap()), sorted(new));
     }
 
     #[test]
@@ -361,8 +372,8 @@ mod tests {
             new_root: base.pack_root.clone(),
             ..DeltaPayload::default()
         };
-        let code = |delta: DeltaPayload| apply(&base, &delta).unwrap_err().code;
-        assert_eq!(apply(&base, &delta).unwrap(), base);
+        let code = |delta: DeltaPayload| apply(&base, &delta, MAX).unwrap_err().code;
+        assert_eq!(apply(&base, &delta, MAX).unwrap(), base);
         assert_eq!(
             code(DeltaPayload { base_root: "aaa111".into(), ..delta.clone() }),
             Code::BaseMismatch

@@ -1,6 +1,8 @@
 //! The symbols of a payload by name.
 
 use super::check::invalid_value;
+use super::expansion::NameMemo;
+use super::shared_str::SharedStr;
 use super::types::Symbol;
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
@@ -24,6 +26,8 @@ pub(super) struct Index<'p> {
     hash: DefaultHashBuilder,
     /// Names that more than one symbol has.
     duplicates: HashSet<&'p str>,
+    found: NameMemo<'p, Option<u32>>,
+    ambiguous: NameMemo<'p, bool>,
 }
 
 impl<'p> Index<'p> {
@@ -67,13 +71,22 @@ impl<'p> Index<'p> {
                 Entry::Vacant(place) => _ = place.insert(i),
             }
         }
-        Self { symbols, positions, hash, duplicates }
+        Self {
+            symbols,
+            positions,
+            hash,
+            duplicates,
+            found: NameMemo::default(),
+            ambiguous: NameMemo::default(),
+        }
     }
 
     /// The position of the first symbol with a name.
-    pub(super) fn position(&self, name: &str) -> Option<u32> {
-        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
-        self.positions.find(hash_of(&self.hash, name), same).copied()
+    pub(super) fn position(&self, name: &'p SharedStr) -> Option<u32> {
+        self.found.get(name, |name| {
+            let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
+            self.positions.find(hash_of(&self.hash, name), same).copied()
+        })
     }
 
     /// Whether all names are unique.
@@ -86,13 +99,13 @@ impl<'p> Index<'p> {
     ///
     /// # Errors
     /// `dangling_edge` if no symbol has the name, `duplicate_symbol` if several have it.
-    pub(super) fn end(&self, name: &str, path: impl Fn() -> String) -> Result<u32, Error> {
+    pub(super) fn end(&self, name: &'p SharedStr, path: impl Fn() -> String) -> Result<u32, Error> {
         match self.position(name) {
             None => {
                 let message = format!("no symbol is named {}", excerpt(name));
                 Err(invalid_value(Code::DanglingEdge, path(), message))
             }
-            Some(_) if !self.duplicates.is_empty() && self.duplicates.contains(name) => {
+            Some(_) if self.is_ambiguous(name) => {
                 let message = format!(
                     "more than one symbol is named {}, so the edge is ambiguous",
                     excerpt(name)
@@ -103,13 +116,10 @@ impl<'p> Index<'p> {
         }
     }
 
-    /// Returns the symbol at the position that [`Index::end`] returns.
-    pub(super) fn symbol(
-        &self,
-        name: &str,
-        path: impl Fn() -> String,
-    ) -> Result<&'p Symbol, Error> {
-        self.end(name, path).map(|index| &self.symbols[index as usize])
+    /// Whether more than one symbol has a name.
+    fn is_ambiguous(&self, name: &'p SharedStr) -> bool {
+        !self.duplicates.is_empty()
+            && self.ambiguous.get(name, |name| self.duplicates.contains(name))
     }
 }
 

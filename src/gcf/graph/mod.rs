@@ -56,6 +56,7 @@
 //!   them. `check` validates fields, `score` formats and parses scores.
 //! - `root` hashes a payload, `delta` compares payloads and applies deltas, `respond` chooses between an
 //!   unchanged, a delta and a full response.
+//! - `expansion` counts and shares the names that many edges repeat.
 //! - `session_table` has the symbol ids that both sides of a session know; `stream` encodes symbol by
 //!   symbol; `state` serializes payloads for pickle.
 //!
@@ -67,6 +68,7 @@ mod check;
 mod decode;
 mod delta;
 mod encode;
+mod expansion;
 mod index;
 mod resolved;
 mod respond;
@@ -82,6 +84,8 @@ pub(crate) mod vocabulary;
 pub use decode::{Content, Decoded, Unchanged, decode, decode_in};
 pub use delta::{apply, diff, encode_delta, snapshot};
 pub use encode::{Dangling, EncodeOptions, encode, encode_in};
+#[cfg(feature = "wire")]
+pub(crate) use expansion::{NameMemo, names_size, too_large};
 pub use resolved::ResolvedPayload;
 pub use respond::{Response, ResponseKind, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};

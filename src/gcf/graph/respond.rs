@@ -55,13 +55,13 @@ pub fn respond<E: From<Error>>(
     options: EncodeOptions,
     mut count: impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Response, E> {
-    let snapshot = snapshot(payload)?;
+    let snapshot = snapshot(payload, options.max_expansion)?;
     if *snapshot.pack_root == *peer_root {
         let text = encode_unchanged(&snapshot)?;
         return Ok(Response { kind: ResponseKind::Unchanged, text, snapshot });
     }
     let full = encode(&snapshot, options)?;
-    let delta = base.and_then(|base| representable(base, &snapshot, peer_root));
+    let delta = base.and_then(|base| representable(base, &snapshot, peer_root, options));
     // A name that is valid in the full text may make a delta line a comment; such a delta is not
     // sent.
     let written = delta.and_then(|delta| Some((encode_delta(&delta, options).ok()?, delta)));
@@ -79,10 +79,16 @@ pub fn respond<E: From<Error>>(
 }
 
 /// The delta from `base` to `new`, if it can be applied; it is applied here to find out.
-fn representable(base: &Payload, new: &Payload, peer_root: &str) -> Option<DeltaPayload> {
-    let base = super::snapshot(base).ok().filter(|base| *base.pack_root == *peer_root)?;
-    let delta = diff(&base, new).ok()?;
-    apply(&base, &delta).is_ok().then_some(delta)
+fn representable(
+    base: &Payload,
+    new: &Payload,
+    peer_root: &str,
+    options: EncodeOptions,
+) -> Option<DeltaPayload> {
+    let max = options.max_expansion;
+    let base = super::snapshot(base, max).ok().filter(|base| *base.pack_root == *peer_root)?;
+    let delta = diff(&base, new, max).ok()?;
+    apply(&base, &delta, max).is_ok().then_some(delta)
 }
 
 /// Encodes the response that the payload of the peer is unchanged.

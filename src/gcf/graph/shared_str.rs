@@ -72,17 +72,23 @@ impl Header {
 
     /// Allocates a copy of a string; returns the start of its bytes. The caller owns the references.
     fn copy(string: &str, references: usize) -> NonNull<u8> {
+        let copy = Self::try_copy(string, references);
+        copy.unwrap_or_else(|| handle_alloc_error(Self::layout(string.len())))
+    }
+
+    /// [`Header::copy`]; `None` if there is not enough memory.
+    fn try_copy(string: &str, references: usize) -> Option<NonNull<u8>> {
         let layout = Self::layout(string.len());
         assert!(layout.size() - HEADER_SIZE == string.len(), "the string is too long");
         // SAFETY: the layout is not empty, as it includes the header. Header and string fit into the
         // allocation, as the assertion checks, and the allocation has the alignment of the header.
         unsafe {
-            let Some(allocation) = NonNull::new(alloc(layout)) else { handle_alloc_error(layout) };
+            let allocation = NonNull::new(alloc(layout))?;
             let header = Self { references: AtomicUsize::new(references), size: string.len() };
             allocation.cast::<Self>().write(header);
             let start = allocation.add(HEADER_SIZE);
             start.copy_from_nonoverlapping(NonNull::from(string.as_bytes()).cast(), string.len());
-            start
+            Some(start)
         }
     }
 
@@ -213,13 +219,19 @@ pub(crate) struct SharedBuffer<'t> {
 const RESERVED: usize = isize::MAX as usize / 2;
 
 impl<'t> SharedBuffer<'t> {
-    /// Copies a text if its slices are to be `shared`. Otherwise, and for a text of 4 GiB or more, each
-    /// slice is copied.
-    pub(crate) fn new(text: &'t str, shared: bool) -> Self {
+    /// Copies a text whose slices are to share the copy; `None` if there is not enough memory. Of a text of
+    /// 4 GiB or more, each slice is copied.
+    pub(crate) fn try_new(text: &'t str) -> Option<Self> {
         let small =
             u32::try_from(HEADER_SIZE.saturating_add(text.len())).is_ok_and(|end| end < LONG);
-        let start = (shared && small && !text.is_empty()).then(|| Header::copy(text, RESERVED));
-        Self { text, start, taken: Cell::new(0) }
+        let shared = small && !text.is_empty();
+        let start = if shared { Some(Header::try_copy(text, RESERVED)?) } else { None };
+        Some(Self { text, start, taken: Cell::new(0) })
+    }
+
+    /// A text of which each slice is copied.
+    pub(crate) fn unshared(text: &'t str) -> Self {
+        Self { text, start: None, taken: Cell::new(0) }
     }
 
     pub(crate) fn text(&self) -> &'t str {
@@ -338,6 +350,9 @@ impl PartialOrd for SharedStr {
 
 impl Ord for SharedStr {
     fn cmp(&self, other: &Self) -> cmp::Ordering {
+        if self.start == other.start && self.length == other.length {
+            return cmp::Ordering::Equal;
+        }
         (**self).cmp(&**other)
     }
 }
@@ -375,7 +390,7 @@ mod tests {
     #[test]
     fn slices_outlive_the_buffer_and_own_one_reference_each() {
         let text = "one é three".to_owned();
-        let buffer = SharedBuffer::new(&text, true);
+        let buffer = SharedBuffer::try_new(&text).unwrap();
         let slices =
             [buffer.slice(0..3), buffer.slice(4..6), buffer.slice(7..12), buffer.slice(3..3)];
         let clone = buffer.clone_str(&slices[1]);
@@ -401,7 +416,7 @@ mod tests {
 
     #[test]
     fn slices_of_an_unshared_buffer_are_copies() {
-        let buffer = SharedBuffer::new("one two", false);
+        let buffer = SharedBuffer::unshared("one two");
         let (one, two) = (buffer.slice(0..3), buffer.slice(4..7));
         assert_eq!((references(&one), references(&two)), (1, 1));
         assert_eq!((&*one, &*buffer.clone_str(&two)), ("one", "two"));
@@ -409,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_detached_string_does_not_keep_the_buffer() {
-        let slice = SharedBuffer::new("one two", true).slice(4..7);
+        let slice = SharedBuffer::try_new("one two").unwrap().slice(4..7);
         let detached = slice.detached();
         assert_eq!((references(&slice), references(&detached)), (1, 1));
         assert_eq!(slice, detached);
@@ -448,7 +463,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "byte index 5 is not a char boundary")]
     fn a_slice_within_a_character_panics() {
-        SharedBuffer::new("one é", true).slice(0..5);
+        SharedBuffer::try_new("one é").unwrap().slice(0..5);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! Invariant: every payload is restored exactly, including values that no codec represents (a NaN score).
 //! Invalid bytes are an error with their position, and take memory proportional to their size at most.
 
+use super::expansion::NameMemo;
 use super::shared_str::{SharedBuffer, SharedStr};
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol};
 use super::vocabulary;
@@ -116,18 +117,20 @@ struct Writer<'p> {
     /// The distinct strings, and the index of each.
     strings: Vec<&'p str>,
     indices: HashMap<&'p str, usize>,
+    found: NameMemo<'p, usize>,
 }
 
 impl<'p> Writer<'p> {
     fn string(&mut self, string: &'p SharedStr) {
-        let next = self.strings.len();
-        let index = match self.indices.entry(string) {
+        let Self { strings, indices, found, .. } = self;
+        let next = strings.len();
+        let index = found.get(string, |string| match indices.entry(string) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                self.strings.push(string);
+                strings.push(string);
                 *entry.insert(next)
             }
-        };
+        });
         leb128::write(index as u64, &mut self.body);
     }
 
@@ -214,7 +217,12 @@ impl<'s> Reader<'s> {
         }
         reader.at = form.len();
         let count = reader.count("strings", 1)?;
-        let mut lengths = Vec::with_capacity(count);
+        let mut lengths = Vec::new();
+        if lengths.try_reserve_exact(count).is_err()
+            || reader.strings.try_reserve_exact(count).is_err()
+        {
+            return reader.wrong(format_args!("not enough memory for {count} strings"));
+        }
         for _ in 0..count {
             lengths.push(reader.unsigned()?);
         }
@@ -227,7 +235,9 @@ impl<'s> Reader<'s> {
         let Ok(joined) = std::str::from_utf8(&state[reader.at..reader.at + size]) else {
             return reader.wrong("the strings are not valid UTF-8");
         };
-        let buffer = SharedBuffer::new(joined, true);
+        let Some(buffer) = SharedBuffer::try_new(joined) else {
+            return reader.wrong("not enough memory for its strings");
+        };
         let mut from = 0;
         for length in lengths {
             // Each length is at most the sum of all, which is `size`.
@@ -313,7 +323,10 @@ impl<'s> Reader<'s> {
         read: impl Fn(&mut Self) -> Result<T, StateError>,
     ) -> Result<Vec<T>, StateError> {
         let count = self.count("items", min_size)?;
-        let mut items = Vec::with_capacity(count);
+        let mut items = Vec::new();
+        if items.try_reserve_exact(count).is_err() {
+            return self.wrong(format_args!("not enough memory for {count} items"));
+        }
         for _ in 0..count {
             items.push(read(self)?);
         }

@@ -8,7 +8,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
 use crate::gcf::graph::{Components, Edge, Payload, SharedBuffer, SharedStr, Symbol};
 use crate::text::leb128;
-use hashbrown::HashSet;
+use hashbrown::HashMap;
 use std::ops::Range;
 
 const SMALLEST_SYMBOL: u64 = 25;
@@ -46,14 +46,18 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     }
     // The check above bounds the count by the input.
     let capacity = usize::try_from(symbol_count).unwrap_or(0);
-    let (mut symbols, mut ranges) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+    let (mut symbols, mut ranges) = (Vec::new(), Vec::new());
+    reserve(&mut symbols, capacity, reader.at)?;
+    reserve(&mut ranges, capacity, reader.at)?;
+    reader.strings.try_reserve(left).map_err(|_| out_of_memory(left, reader.at))?;
     for _ in 0..symbol_count {
         let (symbol, string_ranges) = reader.symbol()?;
         symbols.push(symbol);
         ranges.push(string_ranges);
     }
     let strings = std::mem::take(&mut reader.strings);
-    let buffer = SharedBuffer::new(&strings, true);
+    let buffer =
+        SharedBuffer::try_new(&strings).ok_or_else(|| out_of_memory(strings.len(), reader.at))?;
     for (symbol, [name, signature]) in symbols.iter_mut().zip(ranges) {
         symbol.qualified_name = buffer.slice(name);
         symbol.signature = buffer.slice(signature);
@@ -66,12 +70,29 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     Ok(Payload { tool, tokens_used, token_budget, pack_root: SharedStr::default(), symbols, edges })
 }
 
-/// The names that several symbols share; empty unless `asked`.
-fn shared_names(symbols: &[Symbol], asked: bool) -> HashSet<&str> {
-    let mut names = HashSet::new();
-    let asked = if asked { symbols } else { &[] };
-    names.reserve(asked.len());
-    asked.iter().map(|symbol| &*symbol.qualified_name).filter(|name| !names.insert(*name)).collect()
+/// Whether each symbol shares its name with another; empty if none does.
+fn shared_names(symbols: &[Symbol]) -> Vec<bool> {
+    let mut first = HashMap::with_capacity(symbols.len());
+    let mut shared = Vec::new();
+    for (i, symbol) in symbols.iter().enumerate() {
+        if let Err(error) = first.try_insert(&*symbol.qualified_name, i) {
+            shared.resize(symbols.len(), false);
+            shared[*error.entry.get()] = true;
+            shared[i] = true;
+        }
+    }
+    shared
+}
+
+/// Reserves memory for `count` items; fails instead of aborting if there is none.
+fn reserve<T>(items: &mut Vec<T>, count: usize, at: usize) -> Result<(), Error> {
+    let size = count.saturating_mul(size_of::<T>());
+    items.try_reserve_exact(count).map_err(|_| out_of_memory(size, at))
+}
+
+#[cold]
+fn out_of_memory(size: usize, at: usize) -> Error {
+    Error::at(Code::OutOfMemory, at, format!("cannot allocate {size} bytes"))
 }
 
 struct Reader<'b> {
@@ -126,37 +147,37 @@ impl<'b> Reader<'b> {
         symbols: &[Symbol],
         buffer: &SharedBuffer<'_>,
     ) -> Result<Vec<Edge>, Error> {
-        let shared = shared_names(symbols, count > 0 && !self.options.duplicates);
+        let asked = count > 0 && !self.options.duplicates;
+        let shared = if asked { shared_names(symbols) } else { Vec::new() };
         let mut edges = Vec::new();
+        // The caller has compared the count with the bytes that are left.
+        reserve(&mut edges, usize::try_from(count).unwrap_or(usize::MAX), self.at)?;
         for _ in 0..count {
             let at = self.at;
-            let edge = self.edge(symbols, buffer)?;
-            let ends = [&*edge.source, &*edge.target];
-            let is_shared = |end: &&str| !shared.is_empty() && shared.contains(*end);
-            if let Some(end) = ends.into_iter().find(is_shared) {
-                let message = format!("more than one symbol is called {}", excerpt(end));
+            let ends = [self.end(symbols.len())?, self.end(symbols.len())?];
+            let name = |end: usize| buffer.clone_str(&symbols[end].qualified_name);
+            edges.push(Edge {
+                source: name(ends[0]),
+                target: name(ends[1]),
+                edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
+                status: self.word(STATUSES, Code::UnknownStatus)?,
+            });
+            if let Some(end) = ends.into_iter().find(|&end| shared.get(end) == Some(&true)) {
+                let name = excerpt(&symbols[end].qualified_name);
+                let message = format!("more than one symbol is called {name}");
                 return Err(Error::at(Code::DuplicateSymbol, at, message));
             }
-            edges.push(edge);
         }
         Ok(edges)
     }
 
-    fn edge(&mut self, symbols: &[Symbol], buffer: &SharedBuffer<'_>) -> Result<Edge, Error> {
-        Ok(Edge {
-            source: self.end(symbols, buffer)?,
-            target: self.end(symbols, buffer)?,
-            edge_type: self.word(EDGE_TYPES, Code::UnknownEdgeType)?,
-            status: self.word(STATUSES, Code::UnknownStatus)?,
-        })
-    }
-
-    fn end(&mut self, symbols: &[Symbol], buffer: &SharedBuffer<'_>) -> Result<SharedStr, Error> {
+    /// Reads the position of a symbol, of which there are `count`.
+    fn end(&mut self, count: usize) -> Result<usize, Error> {
         let at = self.at;
         let index = self.varint()?;
-        let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
-        symbol.map(|symbol| buffer.clone_str(&symbol.qualified_name)).ok_or_else(|| {
-            let message = format!("the edge goes to symbol {index} of {}", symbols.len());
+        let position = usize::try_from(index).ok().filter(|&position| position < count);
+        position.ok_or_else(|| {
+            let message = format!("the edge goes to symbol {index} of {count}");
             Error::at(Code::EdgeIndex, at, message)
         })
     }

@@ -4,7 +4,7 @@ use super::super::error::{Code, Error};
 use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
-use crate::gcf::graph::{Components, Edge, Payload, Symbol};
+use crate::gcf::graph::{Components, Edge, NameMemo, Payload, Symbol};
 use crate::text::leb128;
 use hashbrown::{HashMap, HashSet};
 
@@ -55,13 +55,15 @@ impl Writer {
                 shared.insert(&*symbol.qualified_name);
             }
         }
-        let end = |name: &str, i: usize, which: &str| match by_name.get(name) {
-            Some(_) if !lossy.duplicates && !shared.is_empty() && shared.contains(name) => {
+        let found = NameMemo::default();
+        let find = |name| (by_name.get(name).copied(), shared.contains(name));
+        let end = |name, i: usize, which: &str| match found.get(name, find) {
+            (Some(_), true) if !lossy.duplicates => {
                 let message = format!("more than one symbol is called {}", excerpt(name));
                 Err(Error::of(Code::DuplicateSymbol, format!("$.edges[{i}].{which}"), message))
             }
-            Some(&index) => Ok(Some(index)),
-            None => match lossy.dangling {
+            (Some(index), _) => Ok(Some(index)),
+            (None, _) => match lossy.dangling {
                 Dangling::Zero => Ok(Some(0)),
                 Dangling::Drop => Ok(None),
                 Dangling::Refuse => {

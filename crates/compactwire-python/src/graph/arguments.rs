@@ -31,7 +31,8 @@ pub(crate) fn options(
     allow_unicode: bool,
     locations: bool,
 ) -> PyResult<EncodeOptions> {
-    Ok(EncodeOptions { dangling: self::dangling(dangling)?, allow_unicode, locations })
+    let dangling = self::dangling(dangling)?;
+    Ok(EncodeOptions { dangling, allow_unicode, locations, ..EncodeOptions::default() })
 }
 
 /// `dangling=`: what happens to edges whose ends are missing.

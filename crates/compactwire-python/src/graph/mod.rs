@@ -4,10 +4,11 @@ pub(super) mod arguments;
 mod stream;
 pub(super) mod types;
 
-use super::args::{self, Input};
+use super::args::{self, Input, size};
 use super::errors::{Error, Result};
 use arguments::options;
-use compactwire::gcf::graph::{self, Content, EncodeOptions};
+use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
+use compactwire::limits::DEFAULT_MAX_EXPANSION;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -33,6 +34,9 @@ pub(super) mod module {
         crate::make_importable(module)
     }
 }
+
+/// The default of `max_expansion=`.
+pub(super) const MAX_EXPANSION: usize = DEFAULT_MAX_EXPANSION;
 
 /// Encode a payload as text of the graph profile, which language models can read.
 ///
@@ -102,8 +106,10 @@ pub(super) fn encode<'py>(
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
-    let decoded = graph::decode(Input::new(text)?.gcf_text()?)?;
-    Ok(content(text.py(), decoded)?)
+    let (py, text) = (text.py(), Input::new(text)?);
+    let text = text.gcf_text()?;
+    let decoded = super::detached(py, text.len(), || graph::decode(text))?;
+    Ok(content(py, decoded)?)
 }
 
 /// Compute the identity of a graph, which does not depend on the order of symbols and edges.
@@ -113,6 +119,9 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 /// payload : Payload
 ///     The payload. The root depends on kinds, names, scores, provenances, distances and edges
 ///     only.
+/// max_expansion : int
+///     The largest size in bytes of the names of all edges, which are read once per edge; 256 MiB
+///     by default.
 ///
 /// Returns
 /// -------
@@ -123,13 +132,19 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 /// ------
 /// GcfError
 ///     `dangling_edge` if a source or target of an edge is not a symbol, `duplicate_symbol` if it
-///     is more than one.
+///     is more than one; `limit_exceeded` if the names of the edges take more than `max_expansion`.
 ///
 /// Source: GCF 3.6 section 10 (gcf-pack-root-v1).
 #[pyfunction]
-#[pyo3(signature = (payload, /))]
-pub(super) fn pack_root(payload: &Payload) -> Result<String> {
-    Ok(graph::pack_root(&payload.core)?)
+#[pyo3(signature = (payload, /, *, max_expansion = MAX_EXPANSION))]
+#[pyo3(text_signature = "(payload, /, *, max_expansion=268435456)")]
+pub(super) fn pack_root(
+    py: Python<'_>,
+    payload: &Payload,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<String> {
+    let core = payload.core.clone();
+    Ok(super::detached(py, core.size(), || graph::pack_root(&core, max_expansion))?)
 }
 
 /// Normalize a payload to the form on which deltas are based.
@@ -138,6 +153,8 @@ pub(super) fn pack_root(payload: &Payload) -> Result<String> {
 /// ----------
 /// payload : Payload
 ///     The payload.
+/// max_expansion : int
+///     As in `pack_root`.
 ///
 /// Returns
 /// -------
@@ -152,9 +169,15 @@ pub(super) fn pack_root(payload: &Payload) -> Result<String> {
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
-#[pyo3(signature = (payload, /))]
-pub(super) fn snapshot(payload: &Payload) -> Result<Payload> {
-    let snapshot = graph::snapshot(&payload.core)?;
+#[pyo3(signature = (payload, /, *, max_expansion = MAX_EXPANSION))]
+#[pyo3(text_signature = "(payload, /, *, max_expansion=268435456)")]
+pub(super) fn snapshot(
+    py: Python<'_>,
+    payload: &Payload,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Payload> {
+    let core = payload.core.clone();
+    let snapshot = super::detached(py, core.size(), || graph::snapshot(&core, max_expansion))?;
     Ok(snapshot.into())
 }
 
@@ -164,6 +187,8 @@ pub(super) fn snapshot(payload: &Payload) -> Result<Payload> {
 /// ----------
 /// base, new : Payload
 ///     Two payloads that `snapshot` returned.
+/// max_expansion : int
+///     As in `pack_root`, for each of both payloads.
 ///
 /// Returns
 /// -------
@@ -177,9 +202,17 @@ pub(super) fn snapshot(payload: &Payload) -> Result<Payload> {
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
-#[pyo3(signature = (base, new, /))]
-pub(super) fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload> {
-    let delta = graph::diff(&base.core, &new.core)?;
+#[pyo3(signature = (base, new, /, *, max_expansion = MAX_EXPANSION))]
+#[pyo3(text_signature = "(base, new, /, *, max_expansion=268435456)")]
+pub(super) fn diff(
+    py: Python<'_>,
+    base: &Payload,
+    new: &Payload,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<DeltaPayload> {
+    let (base, new) = (base.core.clone(), new.core.clone());
+    let bytes = base.size() + new.size();
+    let delta = super::detached(py, bytes, || graph::diff(&base, &new, max_expansion))?;
     Ok(DeltaPayload(delta))
 }
 
@@ -191,6 +224,9 @@ pub(super) fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload> {
 ///     The delta. `savings` is written if `full_tokens` is not 0.
 /// allow_unicode, locations : bool
 ///     As in `encode`.
+/// max_expansion : int
+///     The largest size in bytes of the names of all removed, and of all added edges, which the
+///     text contains once per edge; 256 MiB by default.
 ///
 /// Returns
 /// -------
@@ -204,13 +240,19 @@ pub(super) fn diff(base: &Payload, new: &Payload) -> Result<DeltaPayload> {
 ///
 /// Source: GCF 3.6 sections 10 and 16.1.
 #[pyfunction]
-#[pyo3(signature = (delta, /, *, allow_unicode = false, locations = true))]
+#[pyo3(signature = (
+    delta, /, *, allow_unicode = false, locations = true, max_expansion = MAX_EXPANSION
+))]
+#[pyo3(text_signature = "(delta, /, *, allow_unicode=False, locations=True, \
+                         max_expansion=268435456)")]
 pub(super) fn encode_delta(
     delta: &DeltaPayload,
     allow_unicode: bool,
     locations: bool,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<String> {
-    let options = EncodeOptions { allow_unicode, locations, ..EncodeOptions::default() };
+    let dangling = Dangling::default();
+    let options = EncodeOptions { dangling, allow_unicode, locations, max_expansion };
     Ok(graph::encode_delta(&delta.0, options)?)
 }
 
@@ -222,6 +264,8 @@ pub(super) fn encode_delta(
 ///     The snapshot that the delta starts from; it is not changed.
 /// delta : DeltaPayload, str, bytes, bytearray or memoryview
 ///     The delta, or its text.
+/// max_expansion : int
+///     As in `pack_root`, for the base, the delta and the result each.
 ///
 /// Returns
 /// -------
@@ -237,12 +281,22 @@ pub(super) fn encode_delta(
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
-#[pyo3(signature = (base, delta, /))]
-pub(super) fn apply_delta(base: &Payload, delta: &Bound<'_, PyAny>) -> Result<Payload> {
+#[pyo3(signature = (base, delta, /, *, max_expansion = MAX_EXPANSION))]
+#[pyo3(text_signature = "(base, delta, /, *, max_expansion=268435456)")]
+pub(super) fn apply_delta(
+    base: &Payload,
+    delta: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Payload> {
+    let py = delta.py();
+    let core = base.core.clone();
+    let apply = |delta: &graph::DeltaPayload| {
+        super::detached(py, core.size(), || graph::apply(&core, delta, max_expansion))
+    };
     let applied = match delta.cast::<DeltaPayload>() {
-        Ok(delta) => graph::apply(&base.core, &delta.get().0),
+        Ok(delta) => apply(&delta.get().0),
         Err(_) => match graph::decode(Input::new(delta)?.gcf_text()?)?.content {
-            Content::Delta(delta) => graph::apply(&base.core, &delta),
+            Content::Delta(delta) => apply(&delta),
             Content::Payload(_) | Content::Unchanged(_) => Err(compactwire::gcf::Error {
                 code: compactwire::gcf::Code::MalformedDelta,
                 message: "expected a delta, found another kind of message".into(),
@@ -292,6 +346,8 @@ pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
 ///     has fewer than 0.6 times the tokens of the full text.
 /// dangling, allow_unicode, locations
 ///     As in `encode`.
+/// max_expansion : int
+///     As in `pack_root`.
 ///
 /// Returns
 /// -------
@@ -308,8 +364,11 @@ pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
 #[pyfunction]
 #[pyo3(signature = (
     payload, /, peer_root = None, *, snapshots = None, count_tokens = None, dangling = "error",
-    allow_unicode = false, locations = true,
+    allow_unicode = false, locations = true, max_expansion = MAX_EXPANSION,
 ))]
+#[pyo3(text_signature = "(payload, /, peer_root=None, *, snapshots=None, count_tokens=None, \
+                         dangling='error', allow_unicode=False, locations=True, \
+                         max_expansion=268435456)")]
 #[expect(clippy::too_many_arguments, reason = "options")]
 pub(super) fn respond<'py>(
     py: Python<'py>,
@@ -320,8 +379,10 @@ pub(super) fn respond<'py>(
     dangling: &str,
     allow_unicode: bool,
     locations: bool,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let options = options(dangling, allow_unicode, locations)?;
+    let options = EncodeOptions { max_expansion, ..options };
     let peer_root = peer_root.unwrap_or_default();
     let known = match snapshots {
         Some(snapshots) if snapshots.contains(peer_root)? => Some(snapshots.get_item(peer_root)?),

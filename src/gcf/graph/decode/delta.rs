@@ -2,7 +2,7 @@
 
 use super::fields::{fields, is_digits};
 use super::section::Section;
-use super::{Reader, header_string};
+use super::{Reader, header_string, reserve};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::shared_str::SharedStr;
@@ -41,10 +41,12 @@ impl<'t> Reader<'t, '_> {
                 (None, Section::Added) => self.added(text, line)?,
                 (None, Section::RemovedEdges) => {
                     let edge = self.named_edge(text, line)?;
+                    reserve(&mut self.removed_edges, line.start)?;
                     self.removed_edges.push(edge);
                 }
                 (None, Section::AddedEdges) => {
                     let edge = self.named_edge(text, line)?;
+                    reserve(&mut self.edges, line.start)?;
                     self.edges.push(edge);
                 }
                 (None, Section::Locations) => self.location(text, line)?,
@@ -78,6 +80,7 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::MalformedDelta, line.start, message);
         };
         let kind = self.kind(kind);
+        reserve(&mut self.removed, line.start)?;
         self.removed.push(Symbol { qualified_name: self.shared(name), kind, ..Symbol::default() });
         Ok(())
     }
@@ -106,8 +109,7 @@ impl<'t> Reader<'t, '_> {
         };
         let id = self.new_id(digits)?;
         let symbol = self.symbol([kind, name, score, provenance], distance)?;
-        self.push(id, symbol);
-        Ok(())
+        self.push(id, symbol, line.start)
     }
 
     /// Parses `source -> target type`, an edge of a delta.

@@ -22,6 +22,12 @@ impl Ids {
         }
     }
 
+    /// Makes room for one more id; returns whether there is enough memory.
+    #[inline]
+    pub(super) fn try_reserve(&mut self) -> bool {
+        self.others.try_reserve(1).is_ok()
+    }
+
     /// The id that continues the sequence from 0, or `u64::MAX` if the ids so far do not form such
     /// a sequence.
     #[inline]

@@ -1,7 +1,7 @@
 //! Parses the lines of symbols, edges and locations, and reports their errors.
 
-use super::Reader;
 use super::fields::{fields, is_digits};
+use super::{Reader, out_of_memory, reserve};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::gcf::graph::score;
@@ -33,10 +33,10 @@ impl<'t> Reader<'t, '_> {
         let symbol = self.symbol([kind, name, score, provenance], distance)?;
         if let Some(table) = self.table {
             table.check_declaration(id, &symbol, line.start)?;
+            reserve(&mut self.declared, line.start)?;
             self.declared.push((id, self.symbols.len()));
         }
-        self.push(id, symbol);
-        Ok(())
+        self.push(id, symbol, line.start)
     }
 
     /// Creates a symbol from its fields kind, name, score and provenance.
@@ -59,14 +59,19 @@ impl<'t> Reader<'t, '_> {
             return fault(Code::UnknownSessionReference, line.start, message);
         };
         let symbol = Symbol { distance, ..table.resolve(id, line.start)? };
-        self.push(id, symbol);
-        Ok(())
+        self.push(id, symbol, line.start)
     }
 
-    /// Adds a symbol.
-    pub(super) fn push(&mut self, id: u64, symbol: Symbol) {
+    /// Adds the symbol of the line at byte `at`.
+    #[inline]
+    pub(super) fn push(&mut self, id: u64, symbol: Symbol, at: usize) -> Read<()> {
+        reserve(&mut self.symbols, at)?;
+        if !self.ids.try_reserve() {
+            return out_of_memory(2 * self.symbols.len() * size_of::<(u64, usize)>(), at);
+        }
         self.ids.add(id, self.symbols.len());
         self.symbols.push(symbol);
+        Ok(())
     }
 
     /// Parses `@target<@source type`, optionally followed by a status.
@@ -88,6 +93,7 @@ impl<'t> Reader<'t, '_> {
             edge_type: self.word(vocabulary::edge_type, edge_type),
             status: self.word(vocabulary::status, status),
         };
+        reserve(&mut self.edges, line.start)?;
         self.edges.push(edge);
         Ok(())
     }

@@ -94,6 +94,19 @@ pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> 
 /// The declarations that a payload adds to the session: id, and index of the symbol.
 type Declared = Vec<(u64, usize)>;
 
+#[cold]
+fn out_of_memory<T>(size: usize, at: usize) -> Read<T> {
+    fault(Code::OutOfMemory, at, format!("cannot allocate {size} bytes"))
+}
+
+/// Makes room for one more item; fails instead of aborting if there is not enough memory.
+fn reserve<T>(items: &mut Vec<T>, at: usize) -> Read<()> {
+    match items.try_reserve(1) {
+        Ok(()) => Ok(()),
+        Err(_) => out_of_memory(2 * items.len() * size_of::<T>(), at),
+    }
+}
+
 struct Reader<'t, 's> {
     text: &'t str,
     // The strings of the payload are slices of this copy of the text. Those of a delta are copies, as
@@ -131,9 +144,15 @@ impl<'t, 's> Reader<'t, 's> {
             );
         }
         let is = |name| header.get(name) == Some("true");
+        let buffer = if is("delta") {
+            Some(SharedBuffer::unshared(text))
+        } else {
+            SharedBuffer::try_new(text)
+        };
+        let Some(buffer) = buffer else { return out_of_memory(text.len(), 0) };
         let mut reader = Self {
             text,
-            buffer: SharedBuffer::new(text, !is("delta")),
+            buffer,
             kind_cache: WordCache::default(),
             word_cache: WordCache::default(),
             lines,

@@ -2,10 +2,10 @@
 
 use super::fields::is_digits;
 use super::section::Section;
-use super::{Reader, header_string};
+use super::{Reader, header_string, out_of_memory};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::gcf::graph::types::Payload;
+use crate::gcf::graph::types::{Edge, Payload, Symbol};
 use crate::gcf::syntax::header::{Header, pairs, words};
 use crate::gcf::syntax::line::Line;
 
@@ -13,7 +13,7 @@ impl<'t> Reader<'t, '_> {
     pub(super) fn payload(&mut self, header: &Header<'t>) -> Read<Payload> {
         let (tokens_used, token_budget) =
             (self.count_of(header, "tokens")?, self.count_of(header, "budget")?);
-        self.reserve(header);
+        self.reserve(header)?;
         self.lines.advance()?;
         loop {
             self.fast_lines()?;
@@ -44,15 +44,18 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Reserves memory for the counts of the header, as far as a text of this length can contain them.
-    fn reserve(&mut self, header: &Header<'t>) {
+    fn reserve(&mut self, header: &Header<'t>) -> Read<()> {
         let count = |name, min_length| {
             let declared = header.get(name).and_then(|digits| digits.parse().ok()).unwrap_or(0);
             usize::min(declared, self.text.len() / min_length)
         };
         let symbols = count("symbols", "@0 f f 0.00 l\n".len());
         let edges = count("edges", "@0<@0 c\n".len());
-        self.symbols.reserve_exact(symbols);
-        self.edges.reserve_exact(edges);
+        let size = symbols * size_of::<Symbol>() + edges * size_of::<Edge>();
+        match (self.symbols.try_reserve_exact(symbols), self.edges.try_reserve_exact(edges)) {
+            (Ok(()), Ok(())) => Ok(()),
+            _ => out_of_memory(size, 0),
+        }
     }
 
     /// Parses `##! summary symbols=S edges=E …`, the last line. Its `counts` are not checked.

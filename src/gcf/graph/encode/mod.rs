@@ -8,6 +8,7 @@ use super::resolved::{ResolvedEdges, ResolvedPayload};
 use super::session_table::{IdPlan, SentSymbols};
 use super::types::Payload;
 use crate::gcf::error::Error;
+use crate::limits::DEFAULT_MAX_EXPANSION;
 pub(super) use lines::{
     write_declaration, write_edge, write_group, write_id, write_label, write_locations, write_node,
 };
@@ -34,11 +35,19 @@ pub struct EncodeOptions {
     pub allow_unicode: bool,
     /// Whether locations are written. Decoders of GCF before 3.6 reject them.
     pub locations: bool,
+    /// The largest size in bytes of the names of edges that [`pack_root`](super::pack_root) reads and a
+    /// delta writes, once per edge.
+    pub max_expansion: usize,
 }
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { dangling: Dangling::default(), allow_unicode: false, locations: true }
+        Self {
+            dangling: Dangling::default(),
+            allow_unicode: false,
+            locations: true,
+            max_expansion: DEFAULT_MAX_EXPANSION,
+        }
     }
 }
 
@@ -321,7 +330,8 @@ mod tests {
         ) {
             let payload = if distinct { with_distinct_names(payload) } else { payload };
             let dangling = if drop { Dangling::Drop } else { Dangling::Refuse };
-            let options = EncodeOptions { dangling, allow_unicode, locations };
+            let options =
+                EncodeOptions { dangling, allow_unicode, locations, ..EncodeOptions::default() };
             let result = encode(&payload, options);
             prop_assert_eq!(&ResolvedPayload::new(payload.clone()).encode(options), &result);
             prop_assert_eq!(&ResolvedPayload::from(payload.clone()).encode(options), &result);

@@ -6,7 +6,7 @@ use crate::graph::arguments::{text_of, word_of};
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 
 /// A directed edge between two symbols of a payload, given by their names.
 ///
@@ -84,26 +84,26 @@ impl Edge {
 
     /// The name of the symbol where the edge begins.
     #[getter]
-    fn source(&self) -> &str {
-        &self.0.source
+    fn source<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |edge| &edge.source)
     }
 
     /// The name of the symbol where the edge ends.
     #[getter]
-    fn target(&self) -> &str {
-        &self.0.target
+    fn target<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |edge| &edge.target)
     }
 
     /// The type of the edge.
     #[getter]
-    fn edge_type(&self) -> &str {
-        &self.0.edge_type
+    fn edge_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |edge| &edge.edge_type)
     }
 
     /// The status in a difference; otherwise empty.
     #[getter]
-    fn status(&self) -> &str {
-        &self.0.status
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |edge| &edge.status)
     }
 }
 

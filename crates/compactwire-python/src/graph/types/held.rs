@@ -2,17 +2,46 @@
 //!
 //! Invariant: the content never changes, and lives as long as any object refers to it.
 
-use compactwire::gcf::graph::{self, ResolvedPayload};
+use crate::make_str;
+use compactwire::gcf::graph::{self, ResolvedPayload, SharedStr};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyString, PyTuple};
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A payload with Python's reference count, which is cheaper than an atomic count under the
 /// interpreter's lock.
 #[pyclass(frozen, module = "compactwire.gcf")]
-pub(crate) struct Owner(Arc<ResolvedPayload>);
+pub(crate) struct Owner {
+    core: Arc<ResolvedPayload>,
+    /// The long strings that were read, by their address, which does not change while the payload
+    /// lives. Many edges may share the name of a symbol; they share the Python string, too.
+    strings: Mutex<HashMap<(usize, usize), Py<PyString>>>,
+}
+
+/// The length in bytes from which a string is shared. A shorter one takes about as much memory as
+/// its entry.
+const LONG: usize = 64;
+
+impl Owner {
+    pub(super) fn new(py: Python<'_>, core: Arc<ResolvedPayload>) -> PyResult<Py<Self>> {
+        Py::new(py, Self { core, strings: Mutex::default() })
+    }
+
+    fn string<'py>(&self, py: Python<'py>, text: &SharedStr) -> PyResult<Bound<'py, PyString>> {
+        let address = (text.as_ptr().addr(), text.len());
+        let mut strings = self.strings.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Some(string) = strings.get(&address) {
+            return Ok(string.bind(py).clone());
+        }
+        let string = make_str(py, text)?;
+        strings.insert(address, string.clone().unbind());
+        Ok(string)
+    }
+}
 
 /// An owned value, or a reference to a part of a payload, which it keeps alive: nothing is copied.
 pub(crate) enum Held<T> {
@@ -23,6 +52,21 @@ pub(crate) enum Held<T> {
 impl<T> Held<T> {
     pub(super) fn own(value: T) -> Self {
         Self::Own(Box::new(value))
+    }
+}
+
+impl<T: Part> Held<T> {
+    /// A string of the content, as a Python string.
+    pub(super) fn string<'py>(
+        &self,
+        py: Python<'py>,
+        field: impl FnOnce(&T) -> &SharedStr,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let text = field(self);
+        match self {
+            Self::Of(owner, _) if text.len() >= LONG => owner.get().string(py, text),
+            _ => make_str(py, text),
+        }
     }
 }
 
@@ -46,14 +90,13 @@ impl Part for graph::Edge {
 /// A tuple of objects, one for each part of a payload.
 pub(super) fn parts<T: Part, C>(
     py: Python<'_>,
-    core: &Arc<ResolvedPayload>,
+    owner: &Py<Owner>,
     part: impl Fn(Held<T>) -> C,
 ) -> PyResult<Py<PyTuple>>
 where
     C: for<'py> IntoPyObject<'py>,
 {
-    let owner = Py::new(py, Owner(core.clone()))?;
-    let count = T::of(core).len();
+    let count = T::of(&owner.get().core).len();
     let parts = (0..count).map(|at| part(Held::Of(owner.clone_ref(py), at)));
     Ok(PyTuple::new(py, parts)?.unbind())
 }
@@ -64,7 +107,7 @@ impl<T: Part> Deref for Held<T> {
     fn deref(&self) -> &T {
         match self {
             Self::Own(value) => value,
-            Self::Of(owner, at) => &T::of(&owner.get().0)[*at],
+            Self::Of(owner, at) => &T::of(&owner.get().core)[*at],
         }
     }
 }

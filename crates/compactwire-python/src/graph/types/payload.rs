@@ -2,7 +2,7 @@
 
 use super::edge::Edge;
 use super::element::elements;
-use super::held::parts;
+use super::held::{Owner, parts};
 use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, restored};
 use crate::graph::arguments::{count_of, text_of};
@@ -41,6 +41,8 @@ use std::sync::Arc;
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 pub(crate) struct Payload {
     pub(crate) core: Arc<ResolvedPayload>,
+    /// Shared by the objects of all symbols and edges.
+    owner: PyOnceLock<Py<Owner>>,
     symbols: PyOnceLock<Py<PyTuple>>,
     edges: PyOnceLock<Py<PyTuple>>,
 }
@@ -53,7 +55,18 @@ impl From<graph::Payload> for Payload {
 
 impl From<ResolvedPayload> for Payload {
     fn from(core: ResolvedPayload) -> Self {
-        Self { core: Arc::new(core), symbols: PyOnceLock::new(), edges: PyOnceLock::new() }
+        Self {
+            core: Arc::new(core),
+            owner: PyOnceLock::new(),
+            symbols: PyOnceLock::new(),
+            edges: PyOnceLock::new(),
+        }
+    }
+}
+
+impl Payload {
+    fn owner(&self, py: Python<'_>) -> PyResult<&Py<Owner>> {
+        self.owner.get_or_try_init(py, || Owner::new(py, self.core.clone()))
     }
 }
 
@@ -67,7 +80,10 @@ impl Hash for Payload {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let graph::Payload { tool, tokens_used, token_budget, pack_root, symbols, edges } =
             &**self.core;
-        (tool, tokens_used, token_budget, pack_root, edges).hash(state);
+        (tool, tokens_used, token_budget, pack_root, edges.len()).hash(state);
+        for edge in self.core.edge_keys() {
+            edge.hash(state);
+        }
         for symbol in symbols {
             hash_symbol(symbol, state);
         }
@@ -136,14 +152,16 @@ impl Payload {
     /// The symbols.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let tuple = || parts(py, &self.core, Symbol);
+        let owner = self.owner(py)?;
+        let tuple = || parts(py, owner, Symbol);
         Ok(self.symbols.get_or_try_init(py, tuple)?.clone_ref(py))
     }
 
     /// The edges.
     #[getter]
     fn edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let tuple = || parts(py, &self.core, Edge);
+        let owner = self.owner(py)?;
+        let tuple = || parts(py, owner, Edge);
         Ok(self.edges.get_or_try_init(py, tuple)?.clone_ref(py))
     }
 

@@ -9,7 +9,7 @@ use crate::graph::arguments::{count_of, number, text_of, word_of};
 use crate::record::{self, Names, Record, returned_by_value};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 
 /// A symbol of a program, with its relevance to the request.
@@ -131,14 +131,14 @@ impl Symbol {
 
     /// The name, including the package.
     #[getter]
-    fn qualified_name(&self) -> &str {
-        &self.0.qualified_name
+    fn qualified_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |symbol| &symbol.qualified_name)
     }
 
     /// The kind of the symbol.
     #[getter]
-    fn kind(&self) -> &str {
-        &self.0.kind
+    fn kind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |symbol| &symbol.kind)
     }
 
     /// The relevance.
@@ -149,8 +149,8 @@ impl Symbol {
 
     /// How the symbol was found.
     #[getter]
-    fn provenance(&self) -> &str {
-        &self.0.provenance
+    fn provenance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |symbol| &symbol.provenance)
     }
 
     /// The number of edges between the symbol and the target.
@@ -161,8 +161,8 @@ impl Symbol {
 
     /// The signature; may be empty.
     #[getter]
-    fn signature(&self) -> &str {
-        &self.0.signature
+    fn signature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.0.string(py, |symbol| &symbol.signature)
     }
 
     /// The components of the score.
