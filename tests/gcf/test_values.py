@@ -219,7 +219,7 @@ BAD_TEXTS: dict[str, tuple[str | bytes, str, int, int]] = {
     "constant marker": (HEADER + "## [1]{a=^,b}\n1\n", "invalid_const_value", 2, 10),
     "constant without name": (HEADER + "## [1]{=1,b}\n1\n", "malformed_header_field", 2, 8),
     "nothing but constants": (HEADER + "## [1]{a=1}\n\n", "no_bare_column", 2, 7),
-    "list column": (HEADER + "## [1]{id,t[]}\n1|a\n", "unsupported_extension", 2, 11),
+    "list column": (HEADER + "## [1]{id,t[]}\n1|a\n", "unsupported_extension", 2, 12),
     "matrix": (HEADER + "## [1]{[2]}\n1|2\n", "unsupported_extension", 2, 8),
     "grouping without identity": (
         HEADER + "## [1]{a,b} group=a\n",
