@@ -26,7 +26,13 @@ from tests.scaling.harness import OBJECTS, TEXT, Case
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
 READERS: dict[str, Callable[..., Any]] = {"loads": gcf.loads, "to_json": gcf.to_json}
-LARGE = {"constants": 10_000, "long constant": 60_000, "long name": 60_000, "deep path": 49_000}
+LARGE = {
+    "constants": 10_000,
+    "long constant": 60_000,
+    "long name": 60_000,
+    "long group": 60_000,
+    "deep path": 49_000,
+}
 
 
 # Texts
@@ -190,3 +196,23 @@ def test_a_stream_refuses_rows_that_readers_would_refuse() -> None:
     stream.close()
     text = "".join(pieces)
     assert len(gcf.loads(text)["a"]) == count
+
+
+def unlike_group(count: int) -> Any:
+    return [{"id": n, "g": 1, f"c{n}": n} for n in range(count)]
+
+
+def test_rows_with_few_fields_in_common_are_not_grouped() -> None:
+    for group in (lambda rows: gcf.dumps_grouped(rows, "id", "g"), gcf.dumps):
+        assert gcf.loads(group(unlike_group(20))) == unlike_group(20)
+    with pytest.raises(gcf.GcfError, match="invalid_grouping: the rows have few fields in common"):
+        gcf.dumps_grouped(unlike_group(5000), "id", "g")
+    value = unlike_group(5000)
+    assert gcf.dumps(value, group_values=True) == gcf.dumps(value)
+
+
+@linux
+def test_grouping_rows_of_unlike_fields_takes_bounded_memory() -> None:
+    case = Case("unlike", lambda rows: gcf.dumps_grouped(rows, "id", "g"), unlike_group, 1, 20_000)
+    size, used = harness.peak(case)
+    assert used < harness.bound(case, size)

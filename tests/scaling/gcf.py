@@ -184,6 +184,12 @@ def long_name(count: int) -> str:
     return lines(f"## [{count}]{{{'a' * 5 * count}}}", *["1"] * count)
 
 
+def long_group(count: int) -> str:
+    return lines(
+        f"## [{count}]{{@a,b}} group=b", f"b={'x' * 5 * count} [{count}]", *map(str, range(count))
+    )
+
+
 def deep_path(count: int) -> str:
     return lines(f'## [{count}]{{"{">".join("a" * 126)}"}}', *["1"] * count)
 
@@ -203,6 +209,7 @@ IMPLIED: dict[str, Callable[[int], str]] = {
     "constants": constants,
     "long constant": long_constant,
     "long name": long_name,
+    "long group": long_group,
     "deep path": deep_path,
     "deferred constants": deferred_constants,
     "constant attachments": constant_attachments,

@@ -166,8 +166,8 @@ fn with_tree<R>(
 /// Raises
 /// ------
 /// GcfError
-///     As `dumps`; `invalid_grouping` if the rows cannot be grouped so that `loads` returns them;
-///     `path` names row and field.
+///     As `dumps`; `invalid_grouping` if the rows cannot be grouped so that `loads` returns them,
+///     or have few fields in common; `path` names row and field.
 ///
 /// Examples
 /// --------

@@ -223,7 +223,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         self.advance()?;
         let scalar = value.scalar().unwrap_or(Scalar::Null);
-        let value = (emit!(self.sink.constant(scalar)), VALUE_SIZE + scalar_size(scalar));
+        let size = VALUE_SIZE + scalar_size(scalar);
+        self.forecast(declared, columns.width, columns.expansion + size)?;
+        let value = (emit!(self.sink.constant(scalar)), size);
         Ok(Group { value, key, count: rows })
     }
 

@@ -10,7 +10,7 @@ use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::generic::columns::VALUE_SIZE;
 use crate::gcf::generic::encode::{HEADER, is_readable, write_constant, write_tree_key};
 use crate::gcf::generic::table::{self, Column, Table};
-use crate::gcf::generic::tree::{ArrayKind, Builder, Node, Object, Tree, push_path_key};
+use crate::gcf::generic::tree::{ArrayKind, Builder, Node, Object, Tree, is_sparse, push_path_key};
 use crate::gcf::limits::Limits;
 use crate::value::Value;
 use bumpalo::Bump;
@@ -152,7 +152,26 @@ fn rows_of_scalars<'t, 'a>(tree: &'t Tree<'a>) -> Result<Rows<'t, 'a>, Error> {
         let message = "at least one row with a field is needed for a grouped table".to_owned();
         return Err(invalid(message, None, None));
     }
+    if has_few_cells(tree, nodes) {
+        let message =
+            "the rows have few fields in common, so most cells would be absent; use dumps";
+        return Err(invalid(message.to_owned(), None, None));
+    }
     Ok(Rows { nodes })
+}
+
+/// Whether most cells of the table would be absent, so that its text could grow like the square of the rows.
+fn has_few_cells(tree: &Tree<'_>, nodes: &[Node<'_>]) -> bool {
+    let (mut shapes, mut names) = (HashSet::new(), HashSet::new());
+    let mut present = 0;
+    for row in table::rows(nodes) {
+        let keys = tree.shape(row.shape);
+        present += keys.len() as u64;
+        if shapes.insert(row.shape) {
+            names.extend(keys.iter().copied());
+        }
+    }
+    is_sparse((nodes.len() * names.len()) as u64, present)
 }
 
 /// An error about a row and field, or about the whole value.
