@@ -6,7 +6,7 @@
 mod common;
 
 use common::{bytes, cases, string};
-use compactwire::cad::{self, Dialect, Document, Options};
+use compactwire::cad::{self, Dialect, Document, Loss, Losses, Options};
 use serde_json::Value;
 
 fn document(case: &Value) -> Document<'static> {
@@ -55,6 +55,37 @@ fn documents_of_the_vectors_are_written_or_refused() {
             _ => cad::write_v0_2(&document),
         };
         assert_eq!(written.as_deref().ok(), case["compact"].as_str());
+    }
+}
+
+#[test]
+fn documents_of_the_vectors_are_written_for_vcad_or_refused() {
+    for case in cases("cad/target.json") {
+        let json = case["document"].to_string();
+        let mut allowed = Losses::default();
+        match &case["lossy"] {
+            Value::Bool(true) => allowed = Losses::ALL,
+            Value::Array(codes) => {
+                assert!(codes.iter().all(|code| allowed.insert_code(code.as_str().unwrap())));
+            }
+            _ => {}
+        }
+        let names = case["names"].as_bool().unwrap();
+        let written = cad::read_json_lossy(&json, allowed.contains(Loss::Unknown))
+            .and_then(|(document, _)| cad::write_for_vcad(document, names, allowed));
+        match written {
+            Ok(text) => assert_eq!(text, string(&case, "compact")),
+            Err(error) => {
+                assert_eq!(error.path, string(&case["error"], "path"));
+                assert_eq!(error.message, string(&case["error"], "message"));
+            }
+        }
+        let (document, dropped) = cad::read_json_lossy(&json, true).unwrap();
+        let losses = cad::losses_for_vcad(document, dropped).map(Losses::codes).ok();
+        let expected: Option<Vec<_>> = case["losses"]
+            .as_array()
+            .map(|codes| codes.iter().map(|code| code.as_str().unwrap()).collect());
+        assert_eq!(losses, expected, "{}", case["name"]);
     }
 }
 

@@ -49,7 +49,7 @@ D 3 4""",
         "properties": {
             "compact": {"type": "string", "description": "The compact text."},
             "dialect": {"enum": ["auto", "0.1", "0.2"], "default": "auto"},
-            "format": {"enum": ["json", "hybrid", "summary"], "default": "json"},
+            "format": {"enum": ["json", "hybrid", "summary", "vcad"], "default": "json"},
         },
         "required": ["compact"],
     },
@@ -60,7 +60,7 @@ D 3 4""",
 def create_cad_compact(
     compact: str,
     dialect: Literal["auto", "0.1", "0.2"] = "auto",
-    format: Literal["json", "hybrid", "summary"] = "json",
+    format: Literal["json", "hybrid", "summary", "vcad"] = "json",
     *,
     all_errors: bool = False,
 ) -> dict[str, Any]:
@@ -72,17 +72,19 @@ def create_cad_compact(
         The text.
     dialect : {"auto", "0.1", "0.2"}
         The grammar, as in `from_compact`.
-    format : {"json", "hybrid", "summary"}
-        The form of the answer: the document, the document as a hybrid, or counts.
+    format : {"json", "hybrid", "summary", "vcad"}
+        The form of the answer: the document, the document as a hybrid, counts, or text that the
+        public program vcad reads.
     all_errors : bool
         Whether to add `errors`, the list of all errors, with a `suggestion` for unknown opcodes.
 
     Returns
     -------
     dict
-        ``{"ok": True, "document": ...}``, ``{"ok": True, "summary": {"nodes", "roots", "ops"}}`` or
-        ``{"ok": False, "error": {"line", "column", "message", "source"}}``, where `source` is the
-        line with the error.
+        ``{"ok": True, "document": ...}``, ``{"ok": True, "summary": {"nodes", "roots", "ops"}}``,
+        ``{"ok": True, "compact": ...}`` or ``{"ok": False, "error": {"line", "column", "message",
+        "source"}}``, where `source` is the line with the error. With format "vcad", a document that
+        vcad would misread gives ``{"ok": False, "error": {"path", "message"}}``.
 
     Raises
     ------
@@ -93,8 +95,8 @@ def create_cad_compact(
     """
     if not isinstance(compact, str):
         raise TypeError(f"compact must be a str, not {type(compact).__name__}")
-    if format not in ("json", "hybrid", "summary"):
-        raise ValueError(f"format must be 'json', 'hybrid' or 'summary', not {format!r}")
+    if format not in ("json", "hybrid", "summary", "vcad"):
+        raise ValueError(f"format must be 'json', 'hybrid', 'summary' or 'vcad', not {format!r}")
     try:
         document = _core.cad.from_compact(compact, dialect)
     except CompactParseError as error:
@@ -111,6 +113,11 @@ def create_cad_compact(
         return answer
     if format == "json":
         return {"ok": True, "document": document}
+    if format == "vcad":
+        try:
+            return {"ok": True, "compact": _core.cad.to_compact(document, target="vcad")}
+        except DocumentError as error:
+            return {"ok": False, "error": {"path": error.path, "message": error.message}}
     try:
         hybrid = _core.cad.to_hybrid(document)
     except DocumentError as error:

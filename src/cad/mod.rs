@@ -65,6 +65,6 @@ pub use model::{
     Sections, Segment, V2, V3,
 };
 pub use text::{
-    Dialect, MAX_LINE, Options, Stream, check, losses, read_bytes, read_text, write_v0_1,
-    write_v0_2,
+    Dialect, Loss, Losses, MAX_LINE, Options, Stream, check, losses, losses_for_vcad, read_bytes,
+    read_text, write_for_vcad, write_v0_1, write_v0_2,
 };

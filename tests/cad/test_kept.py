@@ -16,7 +16,7 @@ def test_dialect_0_1_refuses_kept_values() -> None:
     assert caught.value.message == "unknown opcode XF"
     assert caught.value.suggestion is None
     for options in ({}, {"lossy": True, "dialect": "0.2"}):
-        with pytest.raises(ValueError, match="unknown='keep'"):
+        with pytest.raises(ValueError, match='unknown="keep"'):
             cad.to_compact({"nodes": {}}, unknown="keep", **options)  # type: ignore[arg-type]
 
 

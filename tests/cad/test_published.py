@@ -118,3 +118,18 @@ def test_binary_is_at_most_70_percent_of_the_text() -> None:
     texts = sum(len(cad.to_compact(real(entry), "0.2").encode()) for entry in INSIDE)
     binaries = sum(len(cad.to_binary(real(entry))) for entry in INSIDE)
     assert binaries <= 0.7 * texts
+
+
+def test_most_real_documents_are_written_for_vcad_if_segments_may_be_lost() -> None:
+    without, segments = 0, 0
+    for entry in INSIDE:
+        document = real(entry)
+        losses = set(cad.losses(document, target="vcad")) - {"ids"}
+        text = cad.to_compact(document, target="vcad", lossy=sorted(losses))
+        read = cad.from_compact(text)
+        assert same(cad.canonical(reference.read_as_vcad(text)), read)
+        without += losses == set()
+        segments += losses == {"segments"}
+        if not losses:
+            assert same(read, reference.renumbered(cad.canonical(document)))
+    assert (without, segments, len(INSIDE)) == (10, 33, 52)

@@ -58,3 +58,14 @@ def test_the_tool_description_is_short() -> None:
     tokenizers = pytest.importorskip("bpe_openai")
     encoding = tokenizers.get_encoding("o200k_base")
     assert len(encoding.encode_ordinary(cad.TOOL["description"])) < 600
+
+
+def test_text_for_vcad_is_an_answer_or_an_error_with_a_path() -> None:
+    assert cad.create_cad_compact("S 1 # ball", format="vcad") == {
+        "ok": True,
+        "compact": "# vcad 0.2\nS 1\nROOT 0 default",
+    }
+    assert cad.create_cad_compact("S 1 8", format="vcad") == {
+        "ok": False,
+        "error": {"path": "node 0", "message": "segments cannot be written for vcad"},
+    }

@@ -18,7 +18,7 @@ FOLDER = OWN / "cad"
 Case = dict[str, Any]
 
 READING = ("read-0.1-invalid", "read-0.1-valid", "read-0.2-invalid", "read-0.2-valid")
-FILES = (*READING, "binary", "hybrid", "numbers", "write")
+FILES = (*READING, "binary", "hybrid", "numbers", "target", "write")
 CASES: dict[str, list[Case]] = {name: load(FOLDER / f"{name}.json") for name in FILES}
 
 
@@ -95,6 +95,26 @@ def test_written_text_has_its_text_or_error(case: Case) -> None:
             cad.to_compact(document, case["dialect"], **options)
         assert fields(caught.value) == case["error"]
         assert str(caught.value) == "{path}: {message}".format(**case["error"])
+
+
+@pytest.mark.parametrize("case", cases("target"))
+def test_text_for_vcad_has_its_text_or_error(case: Case) -> None:
+    options = {key: case[key] for key in ("target", "names", "lossy")}
+    for document in (case["document"], json.dumps(case["document"])):
+        if case["error"] is None:
+            text = cad.to_compact(document, **options)
+            assert text == case["compact"]
+            for read in (cad.from_compact, reference.read, reference.read_as_vcad):
+                assert same(cad.canonical(read(text)), cad.canonical(case["read"]))
+        else:
+            with pytest.raises(cad.DocumentError) as caught:
+                cad.to_compact(document, **options)
+            assert fields(caught.value) == case["error"]
+        if case["losses"] is None:
+            with pytest.raises(cad.DocumentError):
+                cad.losses(document, "0.2", target="vcad")
+        else:
+            assert cad.losses(document, "0.2", target="vcad") == case["losses"]
 
 
 @pytest.mark.parametrize("case", cases("hybrid"))

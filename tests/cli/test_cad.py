@@ -61,6 +61,33 @@ def test_a_loss_of_shape_needs_an_option() -> None:
     assert b"(unknown)" in result.stderr
 
 
+def test_text_for_a_target_names_what_it_loses(part: Path) -> None:
+    result = run("compact", part, "--target", "vcad")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.decode() == cad.to_compact(DOCUMENT, target="vcad") + "\n"
+    assert b'"' not in run("compact", part, "--target", "vcad", "--no-names").stdout
+    sphere = {"op": {"type": "Sphere", "radius": 1, "segments": 8}}
+    document = {"nodes": {"0": sphere}, "roots": [{"root": 0, "material": "m"}], "x": 1}
+    data = json.dumps(document).encode()
+    for arguments, message in (
+        ([], b'unknown field "x"'),
+        (["--lose", "unknown"], b"node 0: segments cannot be written for vcad"),
+        (["--lose", "unknown,holes"], b'unknown loss code "holes"'),
+        (["--dialect", "0.1", "--lossy"], b'target "vcad" is written in dialect 0.2'),
+        (["--unknown", "keep"], b'unknown="keep" needs dialect 0.2 without a target'),
+    ):
+        result = run("compact", "-", "--target", "vcad", *arguments, data=data)
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert message in result.stderr, arguments
+    for arguments in (["--lossy"], ["--lose", "unknown,segments"]):
+        result = run("compact", "-", "--target", "vcad", *arguments, data=data)
+        assert (result.returncode, result.stdout) == (0, b"# vcad 0.2\nS 1\nROOT 0 m\n")
+        assert result.stderr.splitlines() == [
+            b"compactwire: not carried: the number of segments of round solids (segments)",
+            b"compactwire: not carried: fields and operations that are not in the model (unknown)",
+        ]
+
+
 def test_bytes_and_hybrids(part: Path, tmp_path: Path) -> None:
     packed = tmp_path / "part.vcadb"
     assert run("pack", part, "-o", packed).returncode == 0

@@ -1,7 +1,8 @@
-"""A slow reader of compact CAD text, written from the specification."""
+"""Slow readers of compact CAD text: one from the specification, one that reads as vcad does."""
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import re
@@ -629,3 +630,99 @@ def split(
             check(not (strict and isinstance(token, Attribute)), "has no such attribute")
             rest.append(token)
     return rest, attributes
+
+
+# What the public program does not know, or has without optional arguments.
+NOT_IN_VCAD = {"EMPTY", "TX", "STEP", "@MAT", "VER", "PMAT", "IDS", "HAVE", "XF"}
+
+
+def read_as_vcad(text: str) -> dict[str, Any]:
+    """The document that the public program vcad makes of a text: design section 16.2."""
+    reader = VcadReader(second=True)
+    for line in text.split("\n"):
+        reader.line(line)
+    return reader.document()
+
+
+class VcadReader(Reader):
+    """Reads lines as the public program does, as far as its behaviour is known."""
+
+    def line(self, line: str) -> None:
+        line = line.strip()
+        if line.startswith("#"):
+            check(self.sketch is None, "a comment in a sketch")
+            return
+        found = list(tokens_of_vcad(line))
+        if not found:
+            return
+        if self.sketch is not None:
+            self.segment(found)
+            return
+        opcode, *args = found
+        check(opcode not in NOT_IN_VCAD, f"unknown {opcode}")
+        if opcode in OPS:
+            least = sum({"3": 3, "?": 0}.get(kind, 1) for kind, _ in OPS[opcode][1])
+            name = args.pop() if args and isinstance(args[-1], Quoted) else None
+            check(len(args) == least, f"{opcode} args")
+            self.node(opcode, args if name is None else [*args, name], None)
+            return
+        check(opcode in COUNTS, f"unknown {opcode}")
+        # Only the parent of a joint may be `_`; elsewhere that is a string.
+        parent = 1 if opcode in JOINTS else None
+        args = [Quoted(arg) if arg == "_" and i != parent else arg for i, arg in enumerate(args)]
+        # Surplus arguments are ignored, and with them attributes.
+        most = max(count for count in COUNTS[opcode] if count <= max(len(args), COUNTS[opcode][0]))
+        check(opcode != "GROUND" or len(args) == 1, "GROUND args")
+        self.directive(opcode, args[:most])
+
+
+def tokens_of_vcad(line: str) -> Iterator[str]:
+    """Split a line as the public program does."""
+    check(line.rpartition('"')[0].isascii(), "positions of characters are used as those of bytes")
+    while line := line.lstrip():
+        if not line.startswith('"'):
+            word = line.split(maxsplit=1)[0]
+            check('"' not in word, "a quote inside a word")
+            yield word
+            line = line[len(word) :]
+            continue
+        # A quote after a backslash never ends a string.
+        closing = re.search(r'(?<!\\)"', line[1:])
+        raw = line[: closing.end() + 1] if closing else line
+        inside = raw[1:].removesuffix('"')
+        yield Quoted(re.sub(r'\\(["\\])', r"\1", inside))
+        line = line[len(raw) :]
+
+
+def renumbered(document: dict[str, Any]) -> dict[str, Any]:
+    """A canonical document with new ids: the positions of the nodes in writing order."""
+    nodes = document["nodes"]
+    uses = {
+        int(key): {node["op"][name] for name in REFERENCES if name in node["op"]}
+        for key, node in nodes.items()
+    }
+    new: dict[int, int] = {}
+    ready = [id_ for id_, used in uses.items() if not used]
+    heapq.heapify(ready)
+    while ready:
+        id_ = heapq.heappop(ready)
+        new[id_] = len(new)
+        for user, used in uses.items():
+            if id_ in used:
+                used.remove(id_)
+                if not used:
+                    heapq.heappush(ready, user)
+    again = json.loads(json.dumps(document))
+    again["nodes"] = {}
+    for old, id_ in new.items():
+        node = json.loads(json.dumps(nodes[str(old)]))
+        node["id"] = id_
+        for name in REFERENCES & node["op"].keys():
+            node["op"][name] = new[node["op"][name]]
+        again["nodes"][str(id_)] = node
+    for shown in (*again["roots"], *again.get("partDefs", {}).values()):
+        shown["root"] = new[shown["root"]]
+    return dict(again)
+
+
+REFERENCES = {"child", "left", "right", "sketch"}

@@ -8,11 +8,12 @@ use super::errors::{Error, Result};
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
 use crate::value::read::DocumentSource;
-use compactwire::cad::{self as core, Dialect, Document, Options};
-use pyo3::exceptions::{PyUserWarning, PyValueError};
+use compactwire::cad::{self as core, Dialect, Document, Loss, Losses, Options};
+use compactwire::excerpt::excerpt;
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
 use std::ffi::CString;
 
 /// vcad documents as compact text and bytes; import `compactwire.cad` instead.
@@ -133,20 +134,92 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py
     dict(py, &document)
 }
 
+/// What a document is written for: a dialect, or the public program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Dialect(Dialect),
+    Vcad,
+}
+
+impl Form {
+    fn new(name: Option<&str>, target: Option<&str>) -> PyResult<Self> {
+        match (target, name) {
+            (None, _) => Ok(Self::Dialect(dialect(name.unwrap_or("0.1"), false)?)),
+            (Some("vcad"), None | Some("0.2")) => Ok(Self::Vcad),
+            (Some("vcad"), Some(name)) => {
+                dialect(name, false)?;
+                Err(PyValueError::new_err("target \"vcad\" is written in dialect 0.2"))
+            }
+            (Some(target), _) => {
+                let message =
+                    format!("unknown target {}; the only one is \"vcad\"", excerpt(target));
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+}
+
+/// `lossy=`: all losses or none, or the codes of those that are allowed.
+enum Lossy {
+    All(bool),
+    Codes(Losses),
+}
+
+impl FromPyObject<'_, '_> for Lossy {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if let Ok(all) = value.cast::<PyBool>() {
+            return Ok(Self::All(all.is_true()));
+        }
+        let codes: Vec<String> = value.extract().map_err(|_| {
+            let message = "lossy must be a bool, or a list of loss codes such as [\"segments\"]";
+            PyTypeError::new_err(message)
+        })?;
+        let mut losses = Losses::default();
+        for code in codes {
+            if !losses.insert_code(&code) {
+                let known = Losses::ALL.codes().join(", ");
+                let message = format!("unknown loss code {}; known are {known}", excerpt(&code));
+                return Err(PyValueError::new_err(message));
+            }
+        }
+        Ok(Self::Codes(losses))
+    }
+}
+
+impl Lossy {
+    fn allowed(self, form: Form) -> PyResult<Losses> {
+        match self {
+            Self::All(false) => Ok(Losses::default()),
+            Self::All(true) => Ok(Losses::ALL),
+            Self::Codes(losses) if form == Form::Vcad => Ok(losses),
+            Self::Codes(_) => {
+                let message = "lossy must be a bool, unless there is a target";
+                Err(PyTypeError::new_err(message))
+            }
+        }
+    }
+}
+
 /// Encode a document as compact text.
 ///
 /// Parameters
 /// ----------
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
-/// dialect : {"0.1", "0.2"}
-///     0.1 contains only the shape; 0.2 contains everything.
+/// dialect : {"0.1", "0.2"}, optional
+///     0.1 contains only the shape; 0.2 contains everything. By default 0.1, with a target 0.2.
+/// target : {"vcad"}, optional
+///     Write text that the public program vcad reads as the same document: dialect 0.2 without
+///     extension. What vcad cannot read, or would misread, raises.
 /// names : bool
 ///     Whether 0.1 contains the names of nodes as comments. In 0.2 names are data and always
-///     written.
-/// lossy : bool
-///     Whether to drop content that the dialect or the model cannot represent, instead of raising;
-///     `losses` lists it.
+///     written; with a target, False leaves out the names of nodes.
+/// lossy : bool or list of str
+///     Whether to drop content that the dialect, the target or the model cannot represent, instead
+///     of raising; `losses` lists it. With a target, a list of the codes of `losses` allows these
+///     losses only: `lossy=["segments"]`.
 /// unknown : {"error", "keep"}
 ///     Whether fields, operations and values that the model does not define are an error, or are
 ///     kept as lines `XF pointer json`, which dialect 0.2 reads back.
@@ -159,41 +232,51 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py
 /// Raises
 /// ------
 /// DocumentError
-///     The document does not conform to the model, or the dialect cannot represent it; `path` says
-///     where.
+///     The document does not conform to the model, or the dialect or the target cannot represent
+///     it; `path` says where.
 /// ValueError
-///     `unknown="keep"` in dialect 0.1, which has no `XF` lines, or together with `lossy`.
+///     `unknown="keep"` in dialect 0.1 or with a target, which have no `XF` lines, or together with
+///     `lossy`; a target in dialect 0.1; an unknown value of an option.
 ///
-/// Source: CAD IR "Rust Implementation"; design sections 4, 7 and 12.
+/// Source: CAD IR "Rust Implementation"; design sections 4, 7, 12 and 16.
 #[pyfunction]
-#[pyo3(signature = (doc, /, dialect = "0.1", *, names = true, lossy = false, unknown = "error"))]
+#[pyo3(signature = (
+    doc, /, dialect = None, *, target = None, names = true, lossy = Lossy::All(false), unknown = "error"
+))]
+#[pyo3(
+    text_signature = "(doc, /, dialect=None, *, target=None, names=True, lossy=False, unknown='error')"
+)]
 fn to_compact<'py>(
     doc: &Bound<'py, PyAny>,
-    dialect: &str,
+    dialect: Option<&str>,
+    target: Option<&str>,
     names: bool,
-    lossy: bool,
+    lossy: Lossy,
     unknown: &str,
 ) -> Result<Bound<'py, PyString>> {
     let py = doc.py();
-    let dialect = self::dialect(dialect, false)?;
+    let form = Form::new(dialect, target)?;
+    let allowed = lossy.allowed(form)?;
     let document = match unknown {
-        "error" => read_document(doc, lossy)?.0,
-        "keep" if dialect != Dialect::V0_2 => {
-            return Err(PyValueError::new_err("unknown='keep' must be with dialect '0.2'").into());
+        "error" => read_document(doc, allowed.contains(Loss::Unknown))?.0,
+        "keep" if form != Form::Dialect(Dialect::V0_2) => {
+            let message = "unknown=\"keep\" needs dialect 0.2 without a target";
+            return Err(PyValueError::new_err(message).into());
         }
-        "keep" if lossy => {
-            let message = "unknown='keep' keeps what lossy=True drops: one of them must go";
+        "keep" if allowed != Losses::default() => {
+            let message = "unknown=\"keep\" keeps what lossy=True drops: one of them must go";
             return Err(PyValueError::new_err(message).into());
         }
         "keep" => read_kept(doc)?,
-        _ => {
-            let message = format!("unknown must be 'error' or 'keep', not {unknown:?}");
-            return Err(PyValueError::new_err(message).into());
-        }
+        _ => return Err(unknown_choice(unknown).into()),
     };
-    let text = detached(py, weight(&document), || match dialect {
-        Dialect::V0_2 => core::write_v0_2(&document),
-        Dialect::Auto | Dialect::V0_1 => core::write_v0_1(&document, Options { names, lossy }),
+    let text = detached(py, weight(&document), || match form {
+        Form::Vcad => core::write_for_vcad(document, names, allowed),
+        Form::Dialect(Dialect::V0_2) => core::write_v0_2(&document),
+        Form::Dialect(Dialect::Auto | Dialect::V0_1) => {
+            let lossy = allowed == Losses::ALL;
+            core::write_v0_1(&document, Options { names, lossy })
+        }
     });
     Ok(PyString::new(py, &text?))
 }
@@ -207,38 +290,55 @@ fn written<T: Send>(
     Ok(detached(doc.py(), weight(&document), || write(&document)))
 }
 
+#[cold]
+fn unknown_choice(unknown: &str) -> PyErr {
+    PyValueError::new_err(format!("unknown must be 'error' or 'keep', not {unknown:?}"))
+}
+
 /// An estimate of the work for a document, in bytes.
 fn weight(document: &Document<'_>) -> usize {
     document.nodes.len().saturating_mul(16)
 }
 
-/// List the kinds of content that a dialect cannot represent.
+/// List the kinds of content that a dialect or a target cannot represent.
 ///
 /// Parameters
 /// ----------
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
-/// dialect : {"0.1", "0.2"}
-///     The dialect.
+/// dialect : {"0.1", "0.2"}, optional
+///     The dialect; by default 0.1, with a target 0.2.
+/// target : {"vcad"}, optional
+///     What the text is written for, as in `to_compact`.
 ///
 /// Returns
 /// -------
 /// list of str
 ///     A sorted subset of "assembly", "ids", "materials", "names", "ops", "part_materials",
-///     "root_material", "roots", "scene", "unknown", "version", "visibility".
+///     "root_material", "roots", "scene", "segments", "unknown", "version", "visibility". Only
+///     dialect 0.1 loses "root_material", only a target "segments". With a target, "ids" says that
+///     nodes get new ids, which is never refused.
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document has a type, reference or cycle that no dialect can represent.
+///     The document has a type, reference, cycle, or with a target an identifier, that no text can
+///     represent.
 ///
-/// Source: design section 4.2.
+/// Source: design sections 4.2 and 16.
 #[pyfunction]
-#[pyo3(signature = (doc, /, dialect))]
-fn losses(doc: &Bound<'_, PyAny>, dialect: &str) -> Result<Vec<&'static str>> {
-    let dialect = self::dialect(dialect, false)?;
+#[pyo3(signature = (doc, /, dialect = None, *, target = None))]
+fn losses(
+    doc: &Bound<'_, PyAny>,
+    dialect: Option<&str>,
+    target: Option<&str>,
+) -> Result<Vec<&'static str>> {
+    let form = Form::new(dialect, target)?;
     let (document, dropped) = read_document(doc, true)?;
-    Ok(core::losses(&document, dialect, dropped)?)
+    Ok(match form {
+        Form::Vcad => core::losses_for_vcad(document, dropped)?.codes(),
+        Form::Dialect(dialect) => core::losses(&document, dialect, dropped)?,
+    })
 }
 
 /// Check a document against the model and return its canonical form.

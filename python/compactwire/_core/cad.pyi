@@ -1,6 +1,6 @@
 """vcad documents as compact text and bytes; import `compactwire.cad` instead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, BinaryIO, Literal, final
 
@@ -26,6 +26,21 @@ _Bytes = bytes | bytearray | memoryview
 _Text = str | _Bytes
 _Document = dict[str, Any] | _Text
 _Dialect = Literal["0.1", "0.2"]
+_Target = Literal["vcad"]
+_Loss = Literal[
+    "assembly",
+    "ids",
+    "materials",
+    "names",
+    "ops",
+    "part_materials",
+    "roots",
+    "scene",
+    "segments",
+    "unknown",
+    "version",
+    "visibility",
+]
 _AnyDialect = Literal["auto", "0.1", "0.2"]
 
 @final
@@ -252,28 +267,35 @@ def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
     Source: design sections 8 and 12.
     """
 
-def losses(doc: _Document, /, dialect: _Dialect) -> list[str]:
-    """List the kinds of content that a dialect cannot represent.
+def losses(
+    doc: _Document, /, dialect: _Dialect | None = None, *, target: _Target | None = None
+) -> list[str]:
+    """List the kinds of content that a dialect or a target cannot represent.
 
     Parameters
     ----------
     doc : dict, str or bytes
         The document, parsed or as JSON text.
-    dialect : {"0.1", "0.2"}
-        The dialect.
+    dialect : {"0.1", "0.2"}, optional
+        The dialect; by default 0.1, with a target 0.2.
+    target : {"vcad"}, optional
+        What the text is written for, as in `to_compact`.
 
     Returns
     -------
     list of str
         A sorted subset of "assembly", "ids", "materials", "names", "ops", "part_materials",
-        "root_material", "roots", "scene", "unknown", "version", "visibility".
+        "root_material", "roots", "scene", "segments", "unknown", "version", "visibility". Only
+        dialect 0.1 loses "root_material", only a target "segments". With a target, "ids" says that
+        nodes get new ids, which is never refused.
 
     Raises
     ------
     DocumentError
-        The document has a type, reference or cycle that no dialect can represent.
+        The document has a type, reference, cycle, or with a target an identifier, that no text can
+        represent.
 
-    Source: design section 4.2.
+    Source: design sections 4.2 and 16.
     """
 
 def to_binary(doc: _Document, /) -> bytes:
@@ -300,10 +322,11 @@ def to_binary(doc: _Document, /) -> bytes:
 def to_compact(
     doc: _Document,
     /,
-    dialect: _Dialect = "0.1",
+    dialect: _Dialect | None = None,
     *,
+    target: _Target | None = None,
     names: bool = True,
-    lossy: bool = False,
+    lossy: bool | Sequence[_Loss] = False,
     unknown: Literal["error", "keep"] = "error",
 ) -> str:
     """Encode a document as compact text.
@@ -312,14 +335,18 @@ def to_compact(
     ----------
     doc : dict, str or bytes
         The document, parsed or as JSON text.
-    dialect : {"0.1", "0.2"}
-        0.1 contains only the shape; 0.2 contains everything.
+    dialect : {"0.1", "0.2"}, optional
+        0.1 contains only the shape; 0.2 contains everything. By default 0.1, with a target 0.2.
+    target : {"vcad"}, optional
+        Write text that the public program vcad reads as the same document: dialect 0.2 without
+        extension. What vcad cannot read, or would misread, raises.
     names : bool
         Whether 0.1 contains the names of nodes as comments. In 0.2 names are data and always
-        written.
-    lossy : bool
-        Whether to drop content that the dialect or the model cannot represent, instead of raising;
-        `losses` lists it.
+        written; with a target, False leaves out the names of nodes.
+    lossy : bool or list of str
+        Whether to drop content that the dialect, the target or the model cannot represent, instead
+        of raising; `losses` lists it. With a target, a list of the codes of `losses` allows these
+        losses only: `lossy=["segments"]`.
     unknown : {"error", "keep"}
         Whether fields, operations and values that the model does not define are an error, or are
         kept as lines `XF pointer json`, which dialect 0.2 reads back.
@@ -332,12 +359,13 @@ def to_compact(
     Raises
     ------
     DocumentError
-        The document does not conform to the model, or the dialect cannot represent it; `path` says
-        where.
+        The document does not conform to the model, or the dialect or the target cannot represent
+        it; `path` says where.
     ValueError
-        `unknown="keep"` in dialect 0.1, which has no `XF` lines, or together with `lossy`.
+        `unknown="keep"` in dialect 0.1 or with a target, which have no `XF` lines, or together with
+        `lossy`; a target in dialect 0.1; an unknown value of an option.
 
-    Source: CAD IR "Rust Implementation"; design sections 4, 7 and 12.
+    Source: CAD IR "Rust Implementation"; design sections 4, 7, 12 and 16.
     """
 
 def to_hybrid(doc: _Document, /) -> dict[str, Any]:

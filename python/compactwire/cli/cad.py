@@ -39,11 +39,12 @@ _WHAT = {
     "ids": "node ids",
     "materials": "materials",
     "names": "names as data",
-    "ops": "operations that the dialect does not have",
+    "ops": "operations that the text does not have",
     "part_materials": "materials of parts",
     "root_material": "the material of the root",
     "roots": "which nodes are roots",
     "scene": "the scene",
+    "segments": "the number of segments of round solids",
     "unknown": "fields and operations that are not in the model",
     "version": "the version",
     "visibility": "visibility",
@@ -62,13 +63,24 @@ def add(commands: Commands) -> None:
     group = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compact = _one(group, "compact", _compact, "write a document as compact text", "part.vcad")
     compact.add_argument(
-        "--dialect", choices=["0.1", "0.2"], default="0.1", help="0.1: the shape; 0.2: everything"
+        "--dialect", choices=["0.1", "0.2"], help="0.1 (the default): the shape; 0.2: everything"
     )
-    compact.add_argument("--no-names", action="store_true", help="leave out names (dialect 0.1)")
     compact.add_argument(
+        "--target", choices=["vcad"], help="write text that the public program vcad reads"
+    )
+    compact.add_argument(
+        "--no-names", action="store_true", help="leave out names (dialect 0.1, or with --target)"
+    )
+    losing = compact.add_mutually_exclusive_group()
+    losing.add_argument(
         "--lossy",
         action="store_true",
-        help="write the document even if the dialect cannot hold all of it",
+        help="write the document even if the text cannot hold all of it",
+    )
+    losing.add_argument(
+        "--lose",
+        metavar="CODES",
+        help="with --target, the losses allowed, such as segments,names",
     )
     compact.add_argument(
         "--unknown",
@@ -135,16 +147,20 @@ def _compact(args: argparse.Namespace) -> int:
     data = read(args.file)
     if args.unknown == "keep":
         return _keep(args, data)
+    lossy: Any = args.lossy or ([] if args.lose is None else args.lose.split(","))
     source: Any
     try:
-        source = document = _document(data, repair=args.repair)
+        source = _document(data, repair=args.repair)
     except cad.DocumentError:
-        if not args.lossy or not _is_plain_json(data):
+        allowed = args.lossy or "unknown" in lossy
+        if not allowed or not _is_plain_json(data):
             raise
         # JSON with unknown content: `losses` needs the source to list it.
-        source, document = data, cad.canonical(data, lossy=True)
-    text = cad.to_compact(document, args.dialect, names=not args.no_names, lossy=args.lossy)
-    for code in cad.losses(source, args.dialect):
+        source = data
+    text = cad.to_compact(
+        source, args.dialect, target=args.target, names=not args.no_names, lossy=lossy or False
+    )
+    for code in cad.losses(source, args.dialect, target=args.target):
         print(f"compactwire: not carried: {_WHAT[code]} ({code})", file=sys.stderr)
     return write(text + "\n", args.output)
 
@@ -154,7 +170,9 @@ def _keep(args: argparse.Namespace, data: bytes) -> int:
         raise ValueError("--unknown keep cannot be used with --repair: choose one of them")
     # JSON is passed on unchanged; other formats are read to a document.
     document: Any = data if _is_plain_json(data) else cad.load(data)
-    text = cad.to_compact(document, args.dialect, lossy=args.lossy, unknown="keep")
+    text = cad.to_compact(
+        document, args.dialect, target=args.target, lossy=args.lossy, unknown="keep"
+    )
     return write(text + "\n", args.output)
 
 

@@ -5,7 +5,7 @@
 //! and `id_ranges` holds the ids of an `IDS` line. `stream` reads text of any size node by node.
 //! `check` finds all errors of a text, and `suggest_opcode` names the opcode that was probably
 //! meant. `write` and `write_sections` write text, and `losses` decides what dialect 0.1 cannot
-//! carry.
+//! carry. `vcad` writes text for the public program, and decides what that cannot read.
 
 pub(crate) mod arguments;
 pub(crate) mod check;
@@ -18,6 +18,7 @@ pub(crate) mod read_directives;
 pub(crate) mod read_scene;
 pub(crate) mod stream;
 pub(crate) mod suggest_opcode;
+pub(crate) mod vcad;
 pub(crate) mod write;
 pub(crate) mod write_sections;
 
@@ -25,4 +26,5 @@ pub use check::check;
 pub use losses::losses;
 pub use read::{Dialect, read_bytes, read_text};
 pub use stream::{MAX_LINE, Stream};
+pub use vcad::{Loss, Losses, losses_for_vcad, write_for_vcad};
 pub use write::{Options, write_v0_1, write_v0_2};

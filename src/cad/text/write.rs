@@ -45,18 +45,18 @@ pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, D
 /// Writes dialect 0.2, without a final newline. It can hold every document.
 pub fn write_v0_2(document: &Document<'_>) -> Result<String, DocumentError> {
     let order = order(&document.nodes, |_| false, None)?;
+    Ok(Writer::new(document.nodes.len(), &order).document(document, &order))
+}
+
+/// Writes a document that needs no extension, for a reader that knows the escapes of quote and
+/// backslash only.
+pub(crate) fn write_reduced(document: &Document<'_>) -> Result<String, DocumentError> {
+    let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer::new(document.nodes.len(), &order);
-    writer.opening(&document.sections);
-    writer.geometry(document, &order);
-    writer.roots(&document.sections, document.nodes.is_empty());
-    writer.assembly(&document.sections);
-    if let Some(scene) = &document.sections.scene {
-        writer.scene(scene);
-    }
-    for extra in &document.extra {
-        writer.extra(extra);
-    }
-    Ok(writer.finish())
+    writer.escape_controls = false;
+    let text = writer.document(document, &order);
+    debug_assert!(!text.starts_with("# vcad 0.2 x1"), "{text}");
+    Ok(text)
 }
 
 /// Writes the text of a hybrid document: header, `IDS` and geometry.
@@ -81,6 +81,8 @@ pub(crate) struct Writer {
     positions: Vec<usize>,
     /// Whether the text uses extension x1.
     pub(crate) extended: bool,
+    /// Whether line breaks and tabs in strings are escaped.
+    escape_controls: bool,
 }
 
 impl Writer {
@@ -89,7 +91,12 @@ impl Writer {
         for (place, &node) in order.iter().enumerate() {
             positions[node] = place;
         }
-        Self { out: String::with_capacity(order.len() * 16), positions, extended: false }
+        Self {
+            out: String::with_capacity(order.len() * 16),
+            positions,
+            extended: false,
+            escape_controls: true,
+        }
     }
 
     fn finish(self) -> String {
@@ -98,6 +105,21 @@ impl Writer {
             "" => header.to_owned(),
             lines => format!("{header}\n{lines}"),
         }
+    }
+
+    /// Writes all lines of dialect 0.2.
+    fn document(mut self, document: &Document<'_>, order: &[usize]) -> String {
+        self.opening(&document.sections);
+        self.geometry(document, order);
+        self.roots(&document.sections, document.nodes.is_empty());
+        self.assembly(&document.sections);
+        if let Some(scene) = &document.sections.scene {
+            self.scene(scene);
+        }
+        for extra in &document.extra {
+            self.extra(extra);
+        }
+        self.finish()
     }
 
     /// Begins a line with its opcode.
@@ -154,9 +176,9 @@ impl Writer {
             match c {
                 '\\' => self.out.push_str("\\\\"),
                 '"' => self.out.push_str("\\\""),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
+                '\n' if self.escape_controls => self.out.push_str("\\n"),
+                '\r' if self.escape_controls => self.out.push_str("\\r"),
+                '\t' if self.escape_controls => self.out.push_str("\\t"),
                 c => self.out.push(c),
             }
         }
@@ -317,7 +339,7 @@ impl Writer {
 }
 
 /// Whether an id is read back as itself without quotes, wherever ids are allowed.
-fn is_bare(id: &str) -> bool {
+pub(crate) fn is_bare(id: &str) -> bool {
     let special = |c: char| {
         c.is_whitespace() || matches!(c, '"' | '#' | '=' | '\\' | '\0'..='\u{1f}' | '\u{7f}')
     };
