@@ -7,6 +7,7 @@ use super::context::{Context, Next};
 use super::definitions::{Definition, Definitions, short_id};
 use super::keyed::Sets;
 use crate::gcf::graph::{SentSymbols, SymbolTable};
+use crate::gcf::keyed::KeyedSet;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -52,6 +53,14 @@ impl Memory {
     pub(super) fn has(&self, id: &str) -> bool {
         let mut known = self.tools.iter().chain(self.prompts.iter());
         known.any(|definition| definition.id == id)
+    }
+
+    /// The approximate size in bytes.
+    pub(super) fn size(&self) -> usize {
+        const SYMBOL: usize = 64;
+        let symbols = SYMBOL * (self.declared.len() + self.symbols.len());
+        let sets: usize = self.sets.iter().map(KeyedSet::size).sum();
+        self.tools.size() + self.prompts.size() + self.context.text().len() + symbols + sets
     }
 
     /// Forgets the content of an id. Returns whether there was one.

@@ -134,6 +134,11 @@ impl Session {
         self.received = Memory::default();
     }
 
+    /// The approximate size in bytes of the memory of both directions.
+    pub fn size(&self) -> usize {
+        self.sent.size() + self.received.size()
+    }
+
     /// The statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats

@@ -3,7 +3,8 @@
 use super::args::{self, size, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
-use super::{detached, locked};
+use super::{detached, ensure_memory, locked, make_str};
+
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -37,7 +38,8 @@ pub(super) fn encode_delta<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = old.py();
     let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
-    Ok(PyString::new(py, &detached(py, new.len(), || delta::encode(old, new))))
+    ensure_memory(8 * (old.len() + new.len()))?;
+    make_str(py, &detached(py, new.len(), || delta::encode(old, new)))
 }
 
 /// Apply a delta to a text.
@@ -80,8 +82,9 @@ pub(super) fn apply_delta<'py>(
     let data = args::Input::new(delta)?;
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;
+    ensure_memory(8 * (old.len() + delta.len()))?;
     let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))?;
-    Ok(PyString::new(py, &new))
+    Ok(make_str(py, &new)?)
 }
 
 fn options(replace: &str, max_size: usize) -> PyResult<ApplyOptions> {
@@ -133,7 +136,7 @@ impl DeltaStream {
         let py = content.py();
         let content = utf8(content, "content")?;
         let delta = locked(py, &self.core, content.len(), |core| core.push(content));
-        Ok(PyString::new(py, &delta))
+        make_str(py, &delta)
     }
 
     /// Apply a delta of the peer and return the new text; an error leaves the text unchanged.
@@ -150,7 +153,7 @@ impl DeltaStream {
         // The text is copied, so that no Python object is made under the lock.
         let content =
             locked(py, &self.core, delta.len(), |core| core.apply(delta).map(str::to_owned))?;
-        Ok(PyString::new(py, &content))
+        Ok(make_str(py, &content)?)
     }
 
     /// The current text.

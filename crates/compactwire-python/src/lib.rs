@@ -33,7 +33,7 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 use std::sync::{Mutex, PoisonError};
 
 /// The compiled core of compactwire; import `compactwire` instead.
@@ -127,13 +127,42 @@ fn ascii_str(
     }
 }
 
-/// Creates a str, faster than the interpreter if it is ASCII.
+/// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. The core requests
+/// most of its memory in a way that cannot fail without ending the process.
+fn ensure_memory(bytes: usize) -> PyResult<()> {
+    let mut probe = Vec::<u8>::new();
+    if bytes >= DETACH_FROM && probe.try_reserve_exact(bytes).is_err() {
+        let message = format!("not enough memory for a call that takes about {bytes} bytes");
+        return Err(PyMemoryError::new_err(message));
+    }
+    // Otherwise the compiler omits the request.
+    std::hint::black_box(&probe);
+    Ok(())
+}
+
+/// Creates a bytes object; `PyBytes::new` panics if there is not enough memory.
+fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |target| {
+        target.copy_from_slice(bytes);
+        Ok(())
+    })
+}
+
+/// Creates a str, faster than the interpreter if it is ASCII; `PyString::new` panics if there is not
+/// enough memory.
 fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
     // The interpreter shares the strings of one character.
-    if text.len() < 2 || !text.is_ascii() {
+    if text.len() < 2 {
         return Ok(PyString::new(py, text));
     }
     let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    if !text.is_ascii() {
+        // SAFETY: the function copies `size` bytes of UTF-8 from the pointer into a new object.
+        return unsafe {
+            let object = ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), size);
+            Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
+        };
+    }
     // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
     // other code has a reference to it before it is completely filled.
     unsafe {

@@ -1,6 +1,7 @@
 //! `compactwire.Request`: a request with all references resolved.
 
 use super::args::{self, utf8};
+use super::make_str;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::value;
 use crate::value::read;
@@ -129,14 +130,14 @@ impl Request {
 }
 
 impl Request {
-    pub(super) fn from_core(py: Python<'_>, request: session::Request) -> Self {
+    pub(super) fn from_core(py: Python<'_>, request: session::Request) -> PyResult<Self> {
         let session::Request { tools, system, args, context } = request;
-        Self {
+        Ok(Self {
             tools,
-            system: system.map(|text| PyString::new(py, &text).unbind()),
+            system: system.map(|text| make_str(py, &text).map(Bound::unbind)).transpose()?,
             args,
-            context: context.map(|text| PyString::new(py, &text).unbind()),
-        }
+            context: context.map(|text| make_str(py, &text).map(Bound::unbind)).transpose()?,
+        })
     }
 
     fn objects<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -7,10 +7,10 @@ use super::graph::arguments::options;
 use super::graph::types::{Payload, content};
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
-use super::{DETACH_FROM, locked};
+use super::{DETACH_FROM, ensure_memory, locked, make_bytes, make_str};
 use compactwire::session::{self, Limits, Outgoing, Style};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -109,14 +109,16 @@ impl Session {
         };
         let style = Style { checked: self.checked, references };
         let bytes = args.len() + request.context.map_or(0, str::len);
+        self.ensure_memory(py, bytes)?;
         if pack {
             let packed = self.work(py, bytes, |core| core.encode_packed(&request, style));
             let packed = packed?;
-            return Ok(PyString::new(py, &packed).into_any());
+            return Ok(make_str(py, &packed)?.into_any());
         }
         let frames = self.work(py, bytes, |core| core.encode_request(&request, style));
         let frames = frames?;
-        Ok(PyList::new(py, frames)?.into_any())
+        let frames = frames.iter().map(|frame| make_str(py, frame));
+        Ok(PyList::new(py, frames.collect::<PyResult<Vec<_>>>()?)?.into_any())
     }
 
     /// Decode a request of the peer.
@@ -157,6 +159,7 @@ impl Session {
         };
         let texts = data.iter().map(|data| data.text(py)).collect::<PyResult<Vec<_>>>()?;
         let bytes = texts.iter().map(|text| text.len()).sum();
+        self.ensure_memory(py, bytes)?;
         let request = match texts[..] {
             [text] if is_single && is_packed(text) => {
                 self.work(py, bytes, |core| core.decode_packed(text))
@@ -164,7 +167,7 @@ impl Session {
             _ => self.work(py, bytes, |core| core.decode_request(&texts)),
         };
         let request = request?;
-        Ok(Request::from_core(py, request))
+        Ok(Request::from_core(py, request)?)
     }
 
     /// Encode a graph payload: each symbol is declared once and referred to by id afterwards.
@@ -202,6 +205,7 @@ impl Session {
     ) -> Result<String> {
         let options = options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
+        self.ensure_memory(py, 4 * payload.size())?;
         let text =
             self.work(py, payload.size(), |core| core.encode_graph(&payload, options, now()));
         Ok(text?)
@@ -232,6 +236,7 @@ impl Session {
         let py = text.py();
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
+        self.ensure_memory(py, 4 * text.len())?;
         let decoded = self.work(py, text.len(), |core| core.decode_graph(text))?;
         Ok(content(py, decoded)?)
     }
@@ -349,10 +354,11 @@ impl Session {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
+        self.ensure_memory(py, 0)?;
         let bytes = self.work(py, DETACH_FROM, |core| core.to_bytes());
         let bytes = bytes?;
         let restore = py.import("compactwire._core")?.getattr("_restore_session")?;
-        Ok((restore, (PyBytes::new(py, &bytes), self.checked)).into_pyobject(py)?)
+        Ok((restore, (make_bytes(py, &bytes)?, self.checked)).into_pyobject(py)?)
     }
 }
 
@@ -419,6 +425,7 @@ pub(super) fn restore_session_stats(
 pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> Result<Session> {
     let py = state.py();
     let bytes = state.as_bytes();
+    ensure_memory(SESSION_FACTOR * bytes.len())?;
     let core = super::detached(py, bytes.len(), || session::Session::from_bytes(bytes));
     let core = core?;
     Ok(Session { core: Mutex::new(core), checked })
@@ -430,7 +437,17 @@ fn is_packed(text: &str) -> bool {
     text.starts_with('S') && !text.starts_with("SYS|")
 }
 
+/// How many bytes a call takes at most for each byte of the session's memory and of its input: among
+/// them the conversation as code points, as it was and as it will be.
+const SESSION_FACTOR: usize = 16;
+
 impl Session {
+    /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.
+    fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
+        let held = self.work(py, 0, |core| core.size());
+        ensure_memory(SESSION_FACTOR.saturating_mul(held.saturating_add(bytes)))
+    }
+
     /// Runs `work` under the lock of the session; `work` must not run Python code.
     pub(super) fn work<T: Send>(
         &self,
