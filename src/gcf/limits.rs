@@ -19,6 +19,9 @@ impl Limits {
     pub const EXPANSION: usize = 256 << 20;
 }
 
+/// How many bytes of expansion are free for each byte of the text.
+pub(crate) const FREE_EXPANSION: u64 = 16;
+
 impl Default for Limits {
     fn default() -> Self {
         Self { max_depth: 128, max_expansion: Self::EXPANSION }

@@ -6,7 +6,7 @@
 use super::columns::TableColumns;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
-use crate::gcf::limits::Limits;
+use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::declaration::{Count, read_count};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
@@ -128,9 +128,6 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     /// Whether the text is a keyed set, whose declaration marks the identity with `@`.
     pub keyed_set: bool,
 }
-
-/// How many bytes of expansion are free for each byte of the text.
-pub(crate) const FREE_EXPANSION: u64 = 16;
 
 /// What ended just before the next line; it decides the error code of an unexpected line.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,12 +4,11 @@
 //! other canonical encoder. GCF 3.6 sections 5 to 7.
 
 use super::columns::VALUE_SIZE;
-use super::decode::FREE_EXPANSION;
 use super::groups::write::write_shorter;
 use super::table::{self, Column, ColumnClass, Table, TableOptions, rows};
 use super::tree::{Array, ArrayKind, Builder, Key, KeyId, Node, Object, Tree};
 use crate::gcf::error::{Code, Error, Fault};
-use crate::gcf::limits::Limits;
+use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::json;

@@ -25,6 +25,7 @@ pub use respond::{Anchor, Producer, Response, Snapshots, respond, token_estimate
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
+use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::header;
 use crate::gcf::syntax::number::{EXACT, write_float, write_int};
 use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
@@ -120,7 +121,7 @@ impl KeyedSet {
     /// # Errors
     /// `invalid_keyed_set`, with row and field, for a null or duplicate identity, a row of the wrong width,
     /// a key that is not a field or not valid in a header, a duplicate field or one with `>` in its name;
-    /// `not_finite`.
+    /// `not_finite`; `limit_exceeded` for long field names in many rows.
     pub fn new(
         name: String,
         key: &str,
@@ -128,7 +129,7 @@ impl KeyedSet {
         rows: Vec<Row>,
     ) -> Result<Self, Error> {
         let mut set = Self::without_root(name, key, fields, rows)?;
-        set.root = pack_root(&set.fields, &set.rows);
+        set.root = pack_root(&set.fields, &set.rows)?;
         Ok(set)
     }
 
@@ -291,31 +292,58 @@ fn write_section(name: &str, fields: &[String], key: usize, rows: &[Row], out: &
 }
 
 /// Computes the pack root: the hash of one record per row, sorted. GCF 3.6 section 10a.3.
-fn pack_root(fields: &[String], rows: &[Row]) -> String {
+///
+/// The records of all rows have the same field names in the same places, so that they are sorted by the
+/// values alone: only those are kept in memory.
+fn pack_root(fields: &[String], rows: &[Row]) -> Result<String, Error> {
     let mut order: Vec<usize> = (0..fields.len()).collect();
     order.sort_by_key(|&field| fields[field].as_bytes());
     let mut text = String::new();
     let mut records = Vec::with_capacity(rows.len());
     for row in rows {
         let start = text.len();
-        text.push('R');
         for &field in &order {
-            text.push('\t');
-            text.push_str(&fields[field]);
-            text.push('\t');
             row[field].write_canonical(&mut text);
+            text.push('\t');
         }
+        // After the last value the record ends, which decides the order of a value and its beginning.
+        text.pop();
         text.push('\n');
         records.push(start..text.len());
     }
+    check_names(fields, rows.len() as u64, text.len() as u64)?;
     records.sort_by_key(|record| &text.as_bytes()[record.clone()]);
     let mut hash = Sha256::new();
     for record in records {
-        hash.update(&text.as_bytes()[record]);
+        hash.update(b"R");
+        // Values have no tabs and line feeds: they are escaped.
+        for (&field, value) in order.iter().zip(text[record].trim_end_matches('\n').split('\t')) {
+            hash.update(b"\t");
+            hash.update(&fields[field]);
+            hash.update(b"\t");
+            hash.update(value);
+        }
+        hash.update(b"\n");
     }
     let mut root = "sha256:".to_owned();
     hex::write(&hash.finalize(), &mut root);
-    root
+    Ok(root)
+}
+
+/// Checks that the field names, which the pack root repeats in every row, do not make it expensive:
+/// `values` is the size of all values.
+fn check_names(fields: &[String], rows: u64, values: u64) -> Result<(), Error> {
+    let names: u64 = fields.iter().map(|field| field.len() as u64).sum();
+    let size = names.saturating_mul(rows);
+    if size <= Limits::EXPANSION as u64 + FREE_EXPANSION * values {
+        return Ok(());
+    }
+    let message = format!(
+        "the pack root repeats the field names in {rows} rows, {size} bytes, more than {}; use shorter \
+         names",
+        Limits::EXPANSION
+    );
+    Err(Error::without_place(Code::LimitExceeded, message))
 }
 
 #[cfg(test)]

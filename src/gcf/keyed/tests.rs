@@ -57,7 +57,7 @@ proptest! {
     fn the_pack_root_ignores_the_order_of_rows(set in sets()) {
         let mut rows = set.rows().to_vec();
         rows.reverse();
-        prop_assert_eq!(super::pack_root(&set.fields, &rows), set.root());
+        prop_assert_eq!(super::pack_root(&set.fields, &rows).unwrap(), set.root());
     }
 
     #[test]

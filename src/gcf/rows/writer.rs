@@ -5,9 +5,8 @@
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
-use crate::gcf::generic::decode::FREE_EXPANSION;
 use crate::gcf::keyed::Scalar;
-use crate::gcf::limits::Limits;
+use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
