@@ -42,7 +42,7 @@ RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
         "limits": set(),
         "syntax": {"error"},
         "generic": {"syntax"} | GCF_LOWEST,
-        "keyed": {"syntax", "error"},
+        "keyed": {"syntax"} | GCF_LOWEST,
         "rows": {"generic", "keyed", "syntax"} | GCF_LOWEST,
         "graph": {"syntax", "error"},
     },
