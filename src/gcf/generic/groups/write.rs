@@ -436,7 +436,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gcf::{EncodeOptions, decode, encode};
+    use crate::gcf::generic::{EncodeOptions, decode, encode};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -445,7 +445,7 @@ mod tests {
         let text = prop_oneof![Just("a"), Just("some long text"), Just("x}"), Just(""), Just("é,")];
         let row = (text.clone(), text, any::<bool>(), 0_i64..3);
         vec(row, 1..12).prop_map(|mut rows| {
-            rows.sort();
+            rows.sort_unstable();
             let fields =
                 |(id, (a, b, has_c, c)): (i64, (&'static str, &'static str, bool, i64))| {
                     let mut row = vec![
