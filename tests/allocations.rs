@@ -5,6 +5,7 @@
 //! `CASES`.
 
 #![cfg(feature = "gcf")]
+#![expect(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use compactwire::gcf::{EncodeOptions, Limits, decode, from_json, to_json};
 use compactwire::json::Escape;
