@@ -138,7 +138,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     if let Ok(text) = std::str::from_utf8(data) {
         let _ = cad::read_json_lossy(text, true);
         let _ = cad::read_hybrid_text(text);
-        let _ = cad::load_repaired(data);
+        let _ = cad::load_with(data, cad::LoadOptions { repair: true, ..Default::default() });
         keep(text);
     }
     let Ok(json) = document(&mut Unstructured::new(data)) else { return };

@@ -82,7 +82,7 @@ def preview(
     if kind not in ("png", "svg"):
         raise ValueError(f"kind must be 'png' or 'svg', not {kind!r}")
     if not isinstance(document, dict):
-        document = _core.cad.load(document)
+        document = _core.cad.loads(document)
     parts, notes = solids(document)
     data = _draw(parts, kind, width, height, azimuth, elevation)
     return Preview(data, kind, notes)

@@ -101,11 +101,12 @@ def create_cad_compact(
         document = _core.cad.from_compact(compact, dialect)
     except CompactParseError as error:
         place = error.line, error.column, error.message
-        answer: dict[str, Any] = {"ok": False, "error": _explain(compact, *place)}
+        lines = _lines(compact)
+        answer: dict[str, Any] = {"ok": False, "error": _explain(lines, *place)}
         if all_errors:
             answer["errors"] = [
                 {
-                    **_explain(compact, problem.line, problem.column, problem.message),
+                    **_explain(lines, problem.line, problem.column, problem.message),
                     "suggestion": problem.suggestion,
                 }
                 for problem in _core.cad.check(compact, dialect=dialect)
@@ -122,16 +123,20 @@ def create_cad_compact(
         hybrid = _core.cad.to_hybrid(document)
     except DocumentError as error:
         # The text has `XF` lines, which set values outside the model.
-        lines = compact.split("\n")
+        lines = _lines(compact)
         line = next((i for i, line in enumerate(lines, 1) if line.split()[:1] == ["XF"]), 1)
-        return {"ok": False, "error": _explain(compact, line, 1, str(error))}
+        return {"ok": False, "error": _explain(lines, line, 1, f"{error.path}: {error.message}")}
     if format == "hybrid":
         return {"ok": True, "document": hybrid}
     return {"ok": True, "summary": _summary(document)}
 
 
-def _explain(compact: str, line: int, column: int, message: str) -> dict[str, Any]:
-    source = compact.removeprefix("\ufeff").split("\n")[line - 1].removesuffix("\r")
+def _lines(compact: str) -> list[str]:
+    return compact.removeprefix("\ufeff").split("\n")
+
+
+def _explain(lines: list[str], line: int, column: int, message: str) -> dict[str, Any]:
+    source = lines[line - 1].removesuffix("\r")
     return {"line": line, "column": column, "message": message, "source": source}
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "from_hybrid",
     "iter_compact",
     "load",
+    "loads",
     "losses",
     "preview",
     "to_binary",
@@ -49,6 +50,7 @@ from_compact = _cad.from_compact
 from_hybrid = _cad.from_hybrid
 iter_compact = _cad.iter_compact
 load = _cad.load
+loads = _cad.loads
 losses = _cad.losses
 to_binary = _cad.to_binary
 to_compact = _cad.to_compact

@@ -29,12 +29,20 @@ pub struct DocumentError {
     pub path: String,
     /// What is wrong with that part.
     pub message: String,
+    /// Whether the document is outside the model. A reader that keeps such content accepts it:
+    /// [`read_json_kept`](crate::cad::read_json_kept), [`load_with`](crate::cad::load_with).
+    pub outside_model: bool,
 }
 
 impl DocumentError {
     /// Creates an error about one part of a document.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into() }
+        Self { path: path.into(), message: message.into(), outside_model: false }
+    }
+
+    /// Marks the error as one about a document outside the model.
+    pub(super) fn outside_model(self) -> Self {
+        Self { outside_model: true, ..self }
     }
 }
 

@@ -4,7 +4,7 @@ use super::binary;
 use super::error::{DocumentError, Error, ParseError};
 use super::json::emit::{emit_sections, emit_version};
 use super::json::json_text::parse;
-use super::json::read::{read_json, read_json_kept, read_sections};
+use super::json::read::{keep_values, read_json, read_json_kept, read_sections};
 use super::json::repair::{Repair, repair};
 use super::model::ir::Document;
 use super::text::read::{BOM, Dialect, read_bytes, read_lines};
@@ -15,6 +15,14 @@ use crate::walk::{Shape, Source};
 
 /// Reads a hybrid document.
 pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Error> {
+    read_hybrid_keeping(source, false).map(|(document, _)| document)
+}
+
+/// Reads a hybrid document. With `keep`, also returns pointers to the values outside the model.
+fn read_hybrid_keeping<'a, S: Source<'a>>(
+    source: S,
+    keep: bool,
+) -> Result<(Document<'static>, Vec<String>), Error> {
     let compact = source.member("compact").map(|member| member.shape());
     let Some(Shape::Text(text)) = compact else {
         return Err(match compact {
@@ -33,8 +41,8 @@ pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Er
     }
     let roots = source.member("roots").filter(|roots| roots.shape() != Shape::Null);
     let mut document = reader.finish(nodes, roots.is_none())?;
-    read_sections(source, &document.nodes, &mut document.sections)?;
-    Ok(document.into_owned())
+    let kept = read_sections(source, &document.nodes, &mut document.sections, keep)?;
+    Ok((document.into_owned(), kept))
 }
 
 /// Emits a document as a hybrid: its nodes as compact text, all the rest as JSON.
@@ -76,45 +84,66 @@ pub fn read_hybrid_text(text: &str) -> Result<Document<'static>, Error> {
 
 /// Reads a document or a hybrid from JSON text.
 pub fn read_json_text(text: &str) -> Result<Document<'static>, Error> {
-    let value = parse(text)?;
-    read_json_value(&value)
+    read_json_value(parse(text)?, false)
 }
 
-fn read_json_value(value: &Value<'_>) -> Result<Document<'static>, Error> {
+fn read_json_value(value: Value<'static>, keep: bool) -> Result<Document<'static>, Error> {
     if value.get("compact").is_some_and(|compact| *compact != Value::Null) {
-        return read_hybrid(value);
+        let (mut document, kept) = read_hybrid_keeping(&value, keep)?;
+        document.extra = keep_values(value, &kept);
+        return Ok(document);
     }
-    let (document, _) = read_json(value, false)?;
+    if keep {
+        return Ok(read_json_kept(value)?);
+    }
+    let (document, _) = read_json(&value, false)?;
     Ok(document.into_owned())
 }
 
-/// Like [`load`], but repairs JSON first. Returns the repairs even if reading fails afterwards,
-/// because the error is about the repaired document. Other formats are not repaired.
-pub fn load_repaired(data: &[u8]) -> (Vec<Repair>, Result<Document<'_>, Error>) {
-    let mut repairs = Vec::new();
-    let document = load_json_repaired(data, &mut repairs);
-    (repairs, document)
+/// How [`load_with`] reads a file.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadOptions {
+    /// Repair common errors in JSON.
+    pub repair: bool,
+    /// Keep content of JSON outside the model as [`Document::extra`].
+    pub keep: bool,
+    /// The limit of [`read_binary_within`](super::read_binary_within).
+    pub max_expansion: usize,
 }
 
-fn load_json_repaired<'a>(
-    data: &'a [u8],
-    repairs: &mut Vec<Repair>,
-) -> Result<Document<'a>, Error> {
-    let Some(text) = json_text(data)? else { return load(data) };
-    let mut value = parse(text)?;
-    *repairs = repair(&mut value);
-    read_json_value(&value)
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { repair: false, keep: false, max_expansion: binary::MAX_EXPANSION }
+    }
 }
 
 /// Reads a document of any format (binary, JSON, hybrid or compact text), detected by its content.
 pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
+    load_with(data, LoadOptions::default()).1
+}
+
+/// Like [`load`], with options. Returns the repairs even if reading fails afterwards, because the
+/// error is about the repaired document.
+pub fn load_with(data: &[u8], options: LoadOptions) -> (Vec<Repair>, Result<Document<'_>, Error>) {
+    let mut repairs = Vec::new();
+    let document = load_into(data, options, &mut repairs);
+    (repairs, document)
+}
+
+fn load_into<'a>(
+    data: &'a [u8],
+    options: LoadOptions,
+    repairs: &mut Vec<Repair>,
+) -> Result<Document<'a>, Error> {
     if data.starts_with(&binary::MAGIC) {
-        return Ok(binary::read_binary(data)?);
+        return Ok(binary::read_binary_within(data, options.max_expansion)?);
     }
-    match json_text(data)? {
-        None => Ok(read_bytes(data, Dialect::Auto)?),
-        Some(text) => read_json_text(text),
+    let Some(text) = json_text(data)? else { return Ok(read_bytes(data, Dialect::Auto)?) };
+    let mut value = parse(text)?;
+    if options.repair {
+        *repairs = repair(&mut value);
     }
+    read_json_value(value, options.keep)
 }
 
 /// Returns the JSON text of a file, or `None` if the file is binary or compact text.

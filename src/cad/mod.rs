@@ -49,10 +49,10 @@ mod json;
 mod model;
 mod text;
 
-pub use binary::{read_binary, write_binary};
+pub use binary::{MAX_EXPANSION, read_binary, read_binary_within, write_binary};
 pub use error::{BinaryError, DocumentError, Error, ParseError};
 pub use hybrid::{
-    emit_hybrid, load, load_repaired, read_hybrid, read_hybrid_text, read_json_lossy,
+    LoadOptions, emit_hybrid, load, load_with, read_hybrid, read_hybrid_text, read_json_lossy,
     read_json_text, read_json_text_kept,
 };
 pub use json::{

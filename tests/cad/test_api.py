@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import gc
+import io
 import json
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +40,7 @@ def test_whole_numbers_are_int_and_minus_zero_is_float() -> None:
 def test_json_may_follow_a_byte_order_mark_and_white_space(before: str) -> None:
     document = cad.from_compact(BRACKET)
     for text in (before + cad.dumps(document), (before + cad.dumps(document)).encode()):
-        assert cad.canonical(text) == cad.load(text) == document
+        assert cad.canonical(text) == cad.loads(text) == document
         assert cad.to_binary(text) == cad.to_binary(document)
         assert cad.to_compact(text, "0.2", unknown="keep") == cad.to_compact(document, "0.2")
     assert cad.from_hybrid(before + json.dumps(cad.to_hybrid(document))) == document
@@ -76,7 +78,37 @@ def test_load_detects_the_form_by_content() -> None:
     ):
         data = source if isinstance(source, bytes) else source.encode()
         for form in (data, bytearray(data), memoryview(data)):
-            assert cad.load(form)["nodes"].keys() == document["nodes"].keys()
+            assert cad.loads(form)["nodes"].keys() == document["nodes"].keys()
+
+
+def test_load_reads_a_path_or_an_open_file(tmp_path: Path) -> None:
+    document = cad.from_compact(BRACKET)
+    path = tmp_path / "part"
+    for content in (BRACKET.encode(), cad.dumps(document).encode(), cad.to_binary(document)):
+        path.write_bytes(content)
+        with path.open("rb") as file:
+            assert cad.load(file) == document
+        for form in (path, str(path), io.BytesIO(content)):
+            assert cad.load(form) == document
+    assert cad.load(io.StringIO(BRACKET)) == document
+    path.write_text('{"nodes":{},"units":"mm"}', encoding="utf-8")
+    assert cad.load(path, unknown="keep")["units"] == "mm"
+
+
+@pytest.mark.parametrize(
+    "content", [BRACKET, "S 1", '{"nodes":{}}', "S 1 #" + "x" * 5000, "S 1 #\0"]
+)
+def test_load_of_content_names_loads(content: str) -> None:
+    with pytest.raises(ValueError, match="`loads`"):
+        cad.load(content)
+    with pytest.raises(TypeError, match="`loads`"):
+        cad.load(content.encode())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", ["", "missing.vcad", "C 1 1", "missing/part 1.vcad"])
+def test_load_of_a_missing_file_is_an_os_error(path: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        cad.load(path)
 
 
 @pytest.mark.parametrize("name", ["0.3", "", "AUTO", "auto "])
@@ -96,7 +128,7 @@ def test_an_unknown_option_value_is_a_value_error(name: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, [], object()])
 def test_an_argument_of_another_type_is_a_type_error(wrong: Any) -> None:
-    for call in (cad.from_compact, cad.from_binary, cad.load, cad.check):
+    for call in (cad.from_compact, cad.from_binary, cad.load, cad.loads, cad.check):
         with pytest.raises(TypeError):
             call(wrong)
     with pytest.raises(TypeError):

@@ -158,6 +158,21 @@ def test_an_error_in_a_document_has_a_path(document: Any, path: str, message: st
         assert (caught.value.path, caught.value.message) == (path, message)
 
 
+@pytest.mark.parametrize("document", [document for document, *_ in FAULTS])
+def test_an_error_that_keep_avoids_names_it(document: Any) -> None:
+    try:
+        cad.to_compact(document, "0.2", unknown="keep")
+    except cad.DocumentError as error:
+        assert "keep" not in str(error)  # noqa: PT017
+        return
+    for write in (
+        cad.canonical, cad.to_compact, cad.to_binary, cad.to_hybrid, cad.dumps,
+        lambda document: cad.to_compact(document, target="vcad"),
+    ):  # fmt: skip
+        with pytest.raises(cad.DocumentError, match='unknown="keep" keeps it'):
+            write(document)
+
+
 @pytest.mark.parametrize("text", ["", "{", "nothing", '{"nodes":{}} 1', '{"a":1e999}', b"\xff"])
 def test_invalid_json_is_a_document_error(text: Any) -> None:
     with pytest.raises(cad.DocumentError, match="document: invalid JSON: "):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -93,3 +94,35 @@ def test_a_hybrid_has_no_xf_lines() -> None:
     hybrid = {"compact": "# vcad 0.2\nXF /a 1"}
     with pytest.raises(cad.CompactParseError, match="line 2, column 4: XF is not allowed in a hyb"):
         cad.from_hybrid(hybrid)
+
+
+def test_loads_keeps_content_of_json_and_hybrids() -> None:
+    document = {"nodes": {"0": {"op": {"type": "Torus"}}}, "units": "mm", "joints": 7}
+    with pytest.raises(cad.DocumentError, match='unknown="keep"'):
+        cad.loads(json.dumps(document))
+    kept = cad.loads(json.dumps(document), unknown="keep")
+    assert survives(document, kept)
+    hybrid = {"compact": "S 1", "units": "mm", "roots": 5, "scene": {"fog": 1}}
+    with pytest.raises(cad.DocumentError, match='unknown="keep"'):
+        cad.loads(json.dumps(hybrid))
+    kept = cad.loads(json.dumps(hybrid), unknown="keep")
+    assert (kept["units"], kept["roots"], kept["scene"]) == ("mm", 5, {"fog": 1})
+    assert kept["nodes"]["0"]["op"]["type"] == "Sphere"
+    repaired = '{"nodes": {"a": {"op": {"type": "Torus"}}}}'
+    with pytest.warns(UserWarning, match="assigned id 0"):
+        assert (
+            cad.loads(repaired, unknown="keep", repair=True)["nodes"]["0"]["op"]["type"] == "Torus"
+        )
+    with pytest.raises(ValueError, match="unknown must be 'error' or 'keep'"):
+        cad.loads("S 1", unknown="x")  # type: ignore[arg-type]
+
+
+def test_many_unknown_fields_below_a_long_key_are_kept_whole() -> None:
+    material = {"name": "m", "color": [0, 0, 0], "metallic": 0, "roughness": 0}
+    fields = {f"x{i}": i for i in range(500)}
+    for section in ("materials", "partDefs"):
+        key = "k" * 5000
+        document = {"nodes": {}, section: {key: {**material, **fields}}}
+        text = cad.to_compact(document, "0.2", unknown="keep")
+        assert len(text) < 3 * len(json.dumps(document))
+        assert survives(document, cad.from_compact(text))

@@ -43,7 +43,7 @@ def test_every_document_round_trips_in_every_form(document: Any) -> None:
     assert exact(cad.from_compact(cad.to_compact(document, "0.2"))) == expected
     assert exact(cad.from_binary(cad.to_binary(document))) == expected
     assert exact(cad.from_hybrid(cad.to_hybrid(document))) == expected
-    assert exact(cad.load(cad.dumps(document))) == expected
+    assert exact(cad.loads(cad.dumps(document))) == expected
     assert exact(cad.canonical(json.loads(cad.dumps(document)))) == expected
     assert cad.losses(document, "0.2") == []
 
@@ -53,7 +53,7 @@ def test_json_text_and_dict_give_the_same_document(document: Any) -> None:
     text = json.dumps(document)
     assert exact(cad.canonical(text)) == exact(cad.canonical(document))
     assert cad.to_binary(text.encode()) == cad.to_binary(document)
-    assert exact(cad.load(text)) == exact(cad.canonical(document))
+    assert exact(cad.loads(text)) == exact(cad.canonical(document))
 
 
 @given(documents())
@@ -92,15 +92,15 @@ def test_repair_restores_a_damaged_document(document: Any, data: st.DataObject) 
     broken = break_it(copy.deepcopy(expected), data.draw(st.randoms(use_true_random=False)))
     with warnings.catch_warnings(record=True) as mended:
         warnings.simplefilter("always")
-        assert exact(cad.load(json.dumps(broken), repair=True)) == exact(expected)
+        assert exact(cad.loads(json.dumps(broken), repair=True)) == exact(expected)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert cad.load(json.dumps(expected), repair=True) == expected
+        assert cad.loads(json.dumps(expected), repair=True) == expected
         if not mended:
             assert exact(broken) == exact(expected)
         else:
             with pytest.raises(UserWarning, match=re.escape(str(mended[0].message))):
-                cad.load(json.dumps(broken), repair=True)
+                cad.loads(json.dumps(broken), repair=True)
 
 
 def break_it(document: Any, random: Any) -> Any:
@@ -198,7 +198,7 @@ def test_text_is_accepted_or_refused_like_the_reference(text: str, dialect: Any)
 @given(st.binary(max_size=60), st.booleans())
 def test_any_bytes_are_a_document_or_an_error(data: bytes, magic: bool) -> None:
     data = b"\x89VCB\x01" * magic + data
-    for read in (cad.load, cad.from_binary, cad.from_compact, cad.canonical, cad.from_hybrid):
+    for read in (cad.loads, cad.from_binary, cad.from_compact, cad.canonical, cad.from_hybrid):
         assert outcome(lambda read=read: read(data))
     assert isinstance(cad.check(data), list)
 

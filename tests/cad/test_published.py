@@ -40,7 +40,7 @@ def test_a_real_document_round_trips_in_every_form(entry: Case) -> None:
     assert same(cad.canonical(reference.read(text)), canonical)
     assert same(cad.from_binary(binary), canonical)
     assert same(cad.from_hybrid(cad.to_hybrid(document)), canonical)
-    assert same(cad.load(cad.dumps(document)), canonical)
+    assert same(cad.loads(cad.dumps(document)), canonical)
     assert same(assembled(cad.iter_compact([text])), canonical)
     assert len(binary) < len(text.encode())
     assert cad.losses(document, "0.2") == []

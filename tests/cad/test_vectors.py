@@ -17,6 +17,8 @@ FOLDER = OWN / "cad"
 
 Case = dict[str, Any]
 
+HINT = ' (unknown="keep" keeps it, in load, loads, and to_compact with dialect 0.2)'
+
 READING = ("read-0.1-invalid", "read-0.1-valid", "read-0.2-invalid", "read-0.2-valid")
 FILES = (*READING, "binary", "hybrid", "numbers", "target", "write")
 CASES: dict[str, list[Case]] = {name: load(FOLDER / f"{name}.json") for name in FILES}
@@ -45,7 +47,7 @@ def test_read_text_has_its_document_or_error(case: Case) -> None:
     text, dialect = case["compact"], case["dialect"]
     if case["error"] is None:
         assert same(cad.from_compact(text, dialect), cad.canonical(case["document"]))
-        assert same(cad.canonical(cad.from_compact(text.encode(), dialect)), cad.load(
+        assert same(cad.canonical(cad.from_compact(text.encode(), dialect)), cad.loads(
             json.dumps(case["document"])
         ))  # fmt: skip
         assert cad.check(text, dialect=dialect) == []
@@ -94,7 +96,8 @@ def test_written_text_has_its_text_or_error(case: Case) -> None:
         with pytest.raises(cad.DocumentError) as caught:
             cad.to_compact(document, case["dialect"], **options)
         assert fields(caught.value) == case["error"]
-        assert str(caught.value) == "{path}: {message}".format(**case["error"])
+        text = str(caught.value).removesuffix(HINT)
+        assert text == "{path}: {message}".format(**case["error"])
 
 
 @pytest.mark.parametrize("case", cases("target"))
@@ -122,7 +125,7 @@ def test_a_hybrid_has_its_document_or_error(case: Case) -> None:
     for read, hybrid in (
         (cad.from_hybrid, case["hybrid"]),
         (cad.from_hybrid, json.dumps(case["hybrid"])),
-        (cad.load, json.dumps(case["hybrid"], indent=1).encode()),
+        (cad.loads, json.dumps(case["hybrid"], indent=1).encode()),
     ):
         if case["error"] is None:
             assert same(read(hybrid), cad.canonical(case["document"]))
@@ -142,7 +145,7 @@ def test_binary_round_trips_exactly(case: Case) -> None:
         return
     assert cad.to_binary(case["document"]) == data
     assert same(cad.from_binary(data), cad.canonical(case["document"]))
-    assert same(cad.load(data), cad.canonical(case["document"]))
+    assert same(cad.loads(data), cad.canonical(case["document"]))
 
 
 @pytest.mark.parametrize("case", cases("numbers"))

@@ -359,6 +359,14 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
         gcf.load(tmp_path / "absent")
 
 
+def test_load_of_a_text_names_loads() -> None:
+    text = gcf.dumps(ORDERS)
+    with pytest.raises(ValueError, match="`loads`"):
+        gcf.load(text)
+    with pytest.raises(TypeError, match="`loads`"):
+        gcf.load(text.encode())  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("wrong", [None, 1, ["GCF"]])
 def test_loads_wrong_type_raises_type_error(wrong: object) -> None:
     with pytest.raises(TypeError, match="expected str, bytes, bytearray or memoryview"):

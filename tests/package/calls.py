@@ -231,7 +231,8 @@ CALLS: dict[Any, dict[str, list[Call]]] = {
         "from_compact": both(cad.from_compact, "C 1 2 3", BAD),
         "from_hybrid": both(cad.from_hybrid, cad.to_hybrid(PART), {"nodes": 1}),
         "iter_compact": both(lambda text: list(cad.iter_compact([text])), "C 1 2 3", BAD),
-        "load": both(cad.load, cad.dumps(PART), BAD),
+        "load": both(lambda text: cad.load(io.StringIO(text)), cad.dumps(PART), BAD),
+        "loads": both(cad.loads, cad.dumps(PART), BAD),
         "losses": both(lambda part: cad.losses(part, "0.1"), PART, {"nodes": 1}),
         # Drawing needs an optional package, and is Python code.
         "preview": [],

@@ -129,7 +129,7 @@ CASES: dict[str, Callable[[], object]] = {
     "cad binary": lambda: cad.from_binary(cad.to_binary(PART)),
     "cad binary bad": lambda: cad.from_binary(PART_BYTES[:-1]),
     "cad hybrid": lambda: cad.from_hybrid(cad.to_hybrid(PART)),
-    "cad load": lambda: cad.load(PART_BYTES),
+    "cad load": lambda: cad.loads(PART_BYTES),
     "cad check": lambda: cad.check("cube 1 2\nT 9 0 0 0\nQ"),
     "cad stream": lambda: list(cad.iter_compact(iter([PART_TEXT]))),
     "cad stream bad": lambda: list(cad.iter_compact(iter([PART_TEXT, "\n", TEXT]))),

@@ -1,14 +1,16 @@
 //! Converts arguments from Python to the values that the core accepts.
 
-use super::errors::{invalid_field, invalid_format};
+use super::errors::{invalid_field, invalid_format, os_error};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
+use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 /// Text or bytes to read: borrowed from a `str` or `bytes`, copied from a buffer that can change.
 pub(super) enum Input<'py> {
@@ -114,6 +116,51 @@ impl<'py> Input<'py> {
             Self::Copy(bytes) => Ok(bytes.into()),
         }
     }
+}
+
+/// The content of a file to read.
+pub(super) enum File<'py> {
+    /// What the `read` of an open file returned.
+    Object(Bound<'py, PyAny>),
+    /// The bytes of a file at a path.
+    Bytes(Vec<u8>),
+}
+
+impl<'py> File<'py> {
+    /// Reads a path or an open file. If the argument is not a file, but is content that `parses`,
+    /// the error names `loads`.
+    pub(super) fn read(
+        file: &Bound<'py, PyAny>,
+        parses: impl FnOnce(&[u8]) -> bool,
+    ) -> PyResult<Self> {
+        if file.hasattr("read")? {
+            return Ok(Self::Object(file.call_method0("read")?));
+        }
+        if Input::is_bytes(file) {
+            let message = "expected a path or an open file, not bytes: `loads` takes the content";
+            return Err(PyTypeError::new_err(message));
+        }
+        let path = path_of(file)?;
+        file.py().detach(|| std::fs::read(&path)).map(Self::Bytes).map_err(|error| {
+            let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+            match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
+                Some(text) => PyValueError::new_err(format!(
+                    "{} is not a file, but content: use `loads`, which takes the content",
+                    excerpt(text)
+                )),
+                None => os_error(&error, path.clone()),
+            }
+        })
+    }
+}
+
+/// The argument as a path.
+pub(super) fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    object.extract().or_else(|_| {
+        let found = object.get_type().name()?;
+        let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
+        Err(PyTypeError::new_err(message))
+    })
 }
 
 /// The UTF-8 of a `str`, in which lone surrogates are encoded like other characters.

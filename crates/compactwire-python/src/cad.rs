@@ -2,13 +2,13 @@
 
 mod stream;
 
-use super::args::{Input, size};
+use super::args::{File, Input, size};
 use super::detached;
 use super::errors::{Error, Result};
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
 use crate::value::read::DocumentSource;
-use compactwire::cad::{self as core, Dialect, Document, Loss, Losses, Options};
+use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losses, Options};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -30,8 +30,8 @@ pub(super) mod cad {
     use super::stream::{CompactIterator, iter_compact};
     #[pymodule_export]
     use super::{
-        canonical, check, dumps, from_binary, from_compact, from_hybrid, load, losses, to_binary,
-        to_compact, to_hybrid,
+        canonical, check, dumps, from_binary, from_compact, from_hybrid, load, loads, losses,
+        to_binary, to_compact, to_hybrid,
     };
 }
 
@@ -496,6 +496,9 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 /// ----------
 /// data : bytes, bytearray or memoryview
 ///     The output of `to_binary`, or any other valid encoding.
+/// max_expansion : int
+///     The maximum size in bytes of all strings, each counted as often as it is used, because bytes
+///     hold each string once; 256 MiB by default.
 ///
 /// Returns
 /// -------
@@ -509,12 +512,15 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 ///
 /// Source: CAD IR "Future Enhancements"; design section 9.
 #[pyfunction]
-#[pyo3(signature = (data, /))]
-fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+#[pyo3(signature = (data, /, *, max_expansion = 268_435_456))]
+fn from_binary<'py>(
+    data: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
     let data = Input::new(data)?;
     let bytes = data.bytes()?;
-    let document = detached(py, bytes.len(), || core::read_binary(bytes))?;
+    let document = detached(py, bytes.len(), || core::read_binary_within(bytes, max_expansion))?;
     dict(py, &document)
 }
 
@@ -528,6 +534,12 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 ///     Whether to repair common errors in JSON: ids or references that are quoted numbers, ids that
 ///     differ from their keys or are names, an operation in place of a reference, and snake case in
 ///     assemblies.
+/// unknown : {"error", "keep"}
+///     Whether JSON content that the model does not define is an error, or is kept unchanged, so
+///     that `to_compact(..., "0.2", unknown="keep")` can write it. Text keeps its `XF` lines.
+/// max_expansion : int
+///     The maximum size in bytes of the strings of a binary document, each counted as often as it
+///     is used; 256 MiB by default.
 ///
 /// Returns
 /// -------
@@ -548,14 +560,79 @@ fn from_binary<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 ///
 /// Source: design sections 8 and 12.
 #[pyfunction]
-#[pyo3(signature = (src, /, *, repair = false))]
-fn load<'py>(src: &Bound<'py, PyAny>, repair: bool) -> Result<Bound<'py, PyAny>> {
-    let py = src.py();
+#[pyo3(signature = (src, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
+fn loads<'py>(
+    src: &Bound<'py, PyAny>,
+    repair: bool,
+    unknown: &str,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Bound<'py, PyAny>> {
+    let options = load_options(repair, unknown, max_expansion)?;
     let data = Input::new(src)?;
-    let bytes = data.bytes_or_utf8()?;
-    let (repairs, document) = detached(py, bytes.len(), || {
-        if repair { core::load_repaired(&bytes) } else { (Vec::new(), core::load(&bytes)) }
-    });
+    read_content(src.py(), &data.bytes_or_utf8()?, options)
+}
+
+/// Read a file and decode it as a document of any kind.
+///
+/// Parameters
+/// ----------
+/// file : path-like, or a file open for reading
+///     A path, or an object whose `read()` returns str or bytes.
+/// repair, unknown, max_expansion
+///     As in `loads`.
+///
+/// Returns
+/// -------
+/// dict
+///     The document in canonical form.
+///
+/// Raises
+/// ------
+/// CompactParseError, DocumentError, BinaryError
+///     As `loads`.
+/// OSError
+///     The file cannot be read.
+/// ValueError
+///     The argument is not a path, but the content of a document: use `loads`.
+///
+/// Warns
+/// -----
+/// UserWarning
+///     As `loads`.
+///
+/// Source: design sections 8 and 12.
+#[pyfunction]
+#[pyo3(signature = (file, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
+fn load<'py>(
+    file: &Bound<'py, PyAny>,
+    repair: bool,
+    unknown: &str,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+) -> Result<Bound<'py, PyAny>> {
+    let options = load_options(repair, unknown, max_expansion)?;
+    match File::read(file, |content| core::load_with(content, options).1.is_ok())? {
+        File::Object(content) => {
+            read_content(file.py(), &Input::new(&content)?.bytes_or_utf8()?, options)
+        }
+        File::Bytes(bytes) => read_content(file.py(), &bytes, options),
+    }
+}
+
+fn load_options(repair: bool, unknown: &str, max_expansion: usize) -> PyResult<LoadOptions> {
+    let keep = match unknown {
+        "error" => false,
+        "keep" => true,
+        _ => return Err(unknown_choice(unknown)),
+    };
+    Ok(LoadOptions { repair, keep, max_expansion })
+}
+
+fn read_content<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    options: LoadOptions,
+) -> Result<Bound<'py, PyAny>> {
+    let (repairs, document) = detached(py, bytes.len(), || core::load_with(bytes, options));
     for repair in repairs {
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;

@@ -242,7 +242,13 @@ fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
 /// The exception of an error in a CAD document.
 #[cold]
 fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
-    let text = error.to_string();
+    // Everything outside the model can be kept, but only on request.
+    let hint = if error.outside_model {
+        " (unknown=\"keep\" keeps it, in load, loads, and to_compact with dialect 0.2)"
+    } else {
+        ""
+    };
+    let text = format!("{error}{hint}");
     exception!(py, DocumentError, text, path = &error.path, message = &error.message)
 }
 

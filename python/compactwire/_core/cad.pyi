@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any, BinaryIO, Literal, final
+from typing import Any, BinaryIO, Literal, Protocol, final, type_check_only
 
 from ..errors import CompactParseError
 
@@ -16,11 +16,16 @@ __all__ = [
     "from_hybrid",
     "iter_compact",
     "load",
+    "loads",
     "losses",
     "to_binary",
     "to_compact",
     "to_hybrid",
 ]
+
+@type_check_only
+class _SupportsRead(Protocol):
+    def read(self) -> str | bytes: ...
 
 _Bytes = bytes | bytearray | memoryview
 _Text = str | _Bytes
@@ -127,13 +132,16 @@ def dumps(doc: _Document, /) -> str:
     Source: design sections 2 and 4.3.
     """
 
-def from_binary(data: _Bytes, /) -> dict[str, Any]:
+def from_binary(data: _Bytes, /, *, max_expansion: int = 268435456) -> dict[str, Any]:
     """Decode the binary form.
 
     Parameters
     ----------
     data : bytes, bytearray or memoryview
         The output of `to_binary`, or any other valid encoding.
+    max_expansion : int
+        The maximum size in bytes of all strings, each counted as often as it is used, because bytes
+        hold each string once; 256 MiB by default.
 
     Returns
     -------
@@ -235,7 +243,53 @@ def iter_compact(
     Source: CAD IR "Future Enhancements"; design section 10.
     """
 
-def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
+def load(
+    file: str | PathLike[str] | _SupportsRead,
+    /,
+    *,
+    repair: bool = False,
+    unknown: Literal["error", "keep"] = "error",
+    max_expansion: int = 268435456,
+) -> dict[str, Any]:
+    """Read a file and decode it as a document of any kind.
+
+    Parameters
+    ----------
+    file : path-like, or a file open for reading
+        A path, or an object whose `read()` returns str or bytes.
+    repair, unknown, max_expansion
+        As in `loads`.
+
+    Returns
+    -------
+    dict
+        The document in canonical form.
+
+    Raises
+    ------
+    CompactParseError, DocumentError, BinaryError
+        As `loads`.
+    OSError
+        The file cannot be read.
+    ValueError
+        The argument is not a path, but the content of a document: use `loads`.
+
+    Warns
+    -----
+    UserWarning
+        As `loads`.
+
+    Source: design sections 8 and 12.
+    """
+
+def loads(
+    src: _Text,
+    /,
+    *,
+    repair: bool = False,
+    unknown: Literal["error", "keep"] = "error",
+    max_expansion: int = 268435456,
+) -> dict[str, Any]:
     """Decode a document of any kind, detected by its first bytes: binary, JSON, hybrid or compact.
 
     Parameters
@@ -246,6 +300,12 @@ def load(src: _Text, /, *, repair: bool = False) -> dict[str, Any]:
         Whether to repair common errors in JSON: ids or references that are quoted numbers, ids that
         differ from their keys or are names, an operation in place of a reference, and snake case in
         assemblies.
+    unknown : {"error", "keep"}
+        Whether JSON content that the model does not define is an error, or is kept unchanged, so
+        that `to_compact(..., "0.2", unknown="keep")` can write it. Text keeps its `XF` lines.
+    max_expansion : int
+        The maximum size in bytes of the strings of a binary document, each counted as often as it
+        is used; 256 MiB by default.
 
     Returns
     -------

@@ -241,6 +241,8 @@ def load(
         As `loads`.
     OSError
         The file cannot be read.
+    ValueError
+        The argument is not a path, but GCF text: use `loads`.
 
     Source: GCF 3.6 sections 2 to 8 and 16.
     """

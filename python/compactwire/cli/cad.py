@@ -136,7 +136,7 @@ def _document(data: bytes, *, repair: bool = False) -> Any:
     with warnings.catch_warnings(record=True) as repairs:
         warnings.simplefilter("always")
         try:
-            return cad.load(data, repair=repair)
+            return cad.loads(data, repair=repair)
         finally:
             # Report repairs also before an error, which is about the repaired document.
             for repair_ in repairs:
@@ -169,7 +169,7 @@ def _keep(args: argparse.Namespace, data: bytes) -> int:
     if args.repair:
         raise ValueError("--unknown keep cannot be used with --repair: choose one of them")
     # JSON is passed on unchanged; other formats are read to a document.
-    document: Any = data if _is_plain_json(data) else cad.load(data)
+    document: Any = data if _is_plain_json(data) else cad.loads(data)
     text = cad.to_compact(
         document, args.dialect, target=args.target, lossy=args.lossy, unknown="keep"
     )
@@ -237,7 +237,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _errors(data: bytes) -> list[tuple[str, str]]:
     try:
-        cad.load(data)
+        cad.loads(data)
     except cad.CompactParseError as error:
         # A hybrid reports its first error, with a line of the text inside.
         errors = cad.check(data, limit=_MAX_ERRORS + 1) if _is_text(data) else [error]

@@ -18,7 +18,13 @@ type Result<T> = std::result::Result<T, BinaryError>;
 
 /// Reads a document.
 pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
-    let mut reader = Reader { data, at: 0, strings: Vec::new() };
+    read_binary_within(data, super::MAX_EXPANSION)
+}
+
+/// Reads a document whose strings, each counted as often as it is used, have at most
+/// `max_expansion` bytes.
+pub fn read_binary_within(data: &[u8], max_expansion: usize) -> Result<Document<'_>> {
+    let mut reader = Reader { data, at: 0, strings: Vec::new(), expanded: 0, max_expansion };
     if reader.take(4)? != MAGIC {
         return Err(error_at(0, "expected the bytes 89 56 43 42 of a binary document"));
     }
@@ -47,6 +53,9 @@ struct Reader<'a> {
     data: &'a [u8],
     at: usize,
     strings: Vec<&'a str>,
+    /// The length of all strings used so far.
+    expanded: usize,
+    max_expansion: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -115,14 +124,22 @@ impl<'a> Reader<'a> {
         if n <= most { Ok(n) } else { Err(error_at(start, format!("unknown {what} {n}"))) }
     }
 
-    fn string(&self, index: u64, at: usize) -> Result<&'a str> {
+    fn string(&mut self, index: u64, at: usize) -> Result<&'a str> {
         let found = usize::try_from(index).ok().and_then(|index| self.strings.get(index));
-        found.copied().ok_or_else(|| {
-            error_at(
-                at,
-                format!("string {index} does not exist, the table has {}", self.strings.len()),
-            )
-        })
+        let Some(&text) = found else {
+            let strings = self.strings.len();
+            let message = format!("string {index} does not exist, the table has {strings}");
+            return Err(error_at(at, message));
+        };
+        self.expanded = self.expanded.saturating_add(text.len());
+        if self.expanded > self.max_expansion {
+            let (expanded, limit) = (self.expanded, self.max_expansion);
+            let message = format!(
+                "too large: the strings up to here have {expanded} bytes, more than max_expansion, {limit}"
+            );
+            return Err(error_at(at, message));
+        }
+        Ok(text)
     }
 
     fn text(&mut self) -> Result<&'a str> {

@@ -1,6 +1,6 @@
 //! Writes a document in the binary form. Each document has exactly one encoding.
 
-use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, NAMED, RIGHT, SPECIAL};
+use super::{ARC, CCW, CENTER, CHAINED, LAYOUT, MAGIC, MAX_EXPANSION, NAMED, RIGHT, SPECIAL};
 use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Align, Document, Instance, Joint, Material, Node, Sections, Segment};
 use crate::cad::model::kinds::JOINTS;
@@ -21,6 +21,13 @@ pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     }
     writer.nodes(document, &order);
     writer.sections(&document.sections);
+    if writer.expanded > MAX_EXPANSION {
+        let message = format!(
+            "too large for binary: the strings have {} bytes, more than {MAX_EXPANSION}, which readers accept",
+            writer.expanded
+        );
+        return Err(DocumentError::new("document", message));
+    }
     let mut bytes = Vec::with_capacity(writer.body.len() + writer.table.len() + 16);
     bytes.extend(MAGIC);
     bytes.push(LAYOUT);
@@ -40,6 +47,8 @@ struct Writer {
     body: Vec<u8>,
     table: Vec<u8>,
     strings: HashMap<String, u64>,
+    /// The length of all strings, each counted as often as it is used.
+    expanded: usize,
     /// The position of each node in writing order.
     positions: Vec<usize>,
 }
@@ -50,6 +59,7 @@ impl Writer {
     }
 
     fn intern(&mut self, text: &str) -> u64 {
+        self.expanded = self.expanded.saturating_add(text.len());
         if let Some(&index) = self.strings.get(text) {
             return index;
         }

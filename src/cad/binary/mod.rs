@@ -12,7 +12,7 @@
 mod decode;
 mod encode;
 
-pub use decode::read_binary;
+pub use decode::{read_binary, read_binary_within};
 pub use encode::write_binary;
 
 /// The first bytes of every binary document.
@@ -20,6 +20,10 @@ pub const MAGIC: [u8; 4] = [0x89, b'V', b'C', b'B'];
 
 /// The only version of the layout.
 const LAYOUT: u8 = 1;
+
+/// The default limit on the strings of a document, each counted as often as it is used (256 MiB). A
+/// string of the table is written once, and may be used by every node.
+pub const MAX_EXPANSION: usize = 256 << 20;
 
 /// A bit of a node's first byte, above the op code: the node has a name.
 const NAMED: u8 = 1 << 5;

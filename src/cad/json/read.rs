@@ -8,7 +8,7 @@ use super::extra_values;
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::ir::{
-    Align, Arc, Document, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
+    Align, Arc, Document, Extra, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
     Segment, V2, V3,
 };
 use crate::cad::model::kinds::ALIGNMENTS;
@@ -23,7 +23,10 @@ use std::collections::{BTreeMap, HashSet};
 /// Reads a document. The flag is true if unknown content was dropped.
 pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
     let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
-    let document = reader.document(source)?;
+    if !source.is_object() {
+        return Err(Path::Top("document").expected("an object"));
+    }
+    let document = reader.document(source).map_err(DocumentError::outside_model)?;
     Ok((document, reader.dropped))
 }
 
@@ -37,22 +40,29 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     } else {
         document = reader.document(&value)?.into_owned();
     }
-    let kept: HashSet<_> = reader.kept.iter().map(String::as_str).collect();
-    let within =
-        |pointer: &str| pointer.match_indices('/').any(|(at, _)| kept.contains(&pointer[..at]));
-    let pointers = reader.kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
-    document.extra = extra_values::take_values(value, pointers);
+    document.extra = keep_values(value, &reader.kept);
     Ok(document)
 }
 
+/// Takes the values at these pointers. One pointer may be inside another.
+pub(crate) fn keep_values(value: Value<'static>, kept: &[String]) -> Vec<Extra> {
+    let all: HashSet<_> = kept.iter().map(String::as_str).collect();
+    let within =
+        |pointer: &str| pointer.match_indices('/').any(|(at, _)| all.contains(&pointer[..at]));
+    let pointers = kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
+    extra_values::take_values(value, pointers)
+}
+
 /// Reads the sections of a hybrid document into `sections`, replacing those of its text. `nodes`
-/// are the nodes of its member `compact`, which is read before.
+/// are the nodes of its member `compact`, which is read before. Returns the pointers of the values
+/// outside the model, if these are kept.
 pub(crate) fn read_sections<'a, S: Source<'a>>(
     source: S,
     nodes: &[Node<'_>],
     sections: &mut Sections,
-) -> Result<()> {
-    let mut reader = Reader::new(Unknown::Refuse);
+    keep: bool,
+) -> Result<Vec<String>> {
+    let mut reader = Reader::new(if keep { Unknown::Keep } else { Unknown::Refuse });
     let path = Path::Top("document");
     let mut object = Object::new(source, &path)?;
     object.get("compact");
@@ -63,10 +73,11 @@ pub(crate) fn read_sections<'a, S: Source<'a>>(
         }
     }
     let index = Index::new(nodes.iter().map(|node| node.id));
-    let present = reader.sections(&mut object, &index)?;
-    reader.check_unknown_fields(&object)?;
+    let outside = DocumentError::outside_model;
+    let present = reader.sections(&mut object, &index).map_err(outside)?;
+    reader.check_unknown_fields(&object).map_err(outside)?;
     present.replace_in(sections);
-    Ok(())
+    Ok(reader.kept)
 }
 
 /// The indexes of nodes by id.
@@ -128,6 +139,9 @@ impl PresentSections {
         put(&mut sections.scene, self.scene.map(Some));
     }
 }
+
+/// The largest total length of pointers into one object; beyond it the whole object is kept.
+const MOST_POINTERS: usize = 1 << 14;
 
 /// How content outside the model is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,6 +251,13 @@ impl Reader {
         self.dropped = true;
         if self.unknown == Unknown::Drop {
             return Ok(());
+        }
+        let unknown = object.source.size() - object.found;
+        if self.unknown == Unknown::Keep
+            && unknown.saturating_mul(object.path.pointer().len()) > MOST_POINTERS
+        {
+            // A pointer to each would repeat a long key; the caller keeps the whole value.
+            return Err(object.path.error("too many unknown fields"));
         }
         object.source.members(|name, _| match name {
             None => Err(object.path.error("member names must be strings")),

@@ -138,7 +138,7 @@ impl Document<'_> {
         let Some(extra) = self.extra.first() else { return Ok(()) };
         let pointer = Truncated(&extra.pointer);
         let message = format!("\"{pointer}\" is not in the model, and cannot be written in {form}");
-        Err(DocumentError::new("document", message))
+        Err(DocumentError::new("document", message).outside_model())
     }
 
     /// Copies borrowed strings, so that the document no longer borrows its input.

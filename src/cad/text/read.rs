@@ -52,8 +52,9 @@ pub(crate) fn read_lines(
         Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""), true),
     };
     let mut reader = Reader::new(dialect, memchr::memchr(b'$', bytes).is_some());
-    // Few geometry lines are shorter than 24 bytes.
-    let mut nodes = Vec::with_capacity(text.len() / 24);
+    let mut nodes = Vec::new();
+    // Few geometry lines are shorter than 24 bytes. Without that much memory, the list grows.
+    let _ = nodes.try_reserve(text.len() / 24);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
         nodes.extend(reader.line(&text[start..end])?);

@@ -5,17 +5,16 @@ mod rows;
 mod stream;
 mod tree;
 
-use super::args::{Input, size};
+use super::args::{File, Input, path_of, size};
 use super::{detached, make_str};
 use crate::errors::{Result, os_error};
 use crate::value::build::ObjectBuilder;
 use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
-use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use std::path::PathBuf;
 use tree::TreeTarget;
 
 pub(super) use keyed::KeyedSet;
@@ -243,15 +242,6 @@ fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py,
     Ok(objects.finish())
 }
 
-/// An argument as a path, after it was found not to be an open file.
-fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    object.extract().or_else(|_| {
-        let found = object.get_type().name()?;
-        let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
-        Err(PyTypeError::new_err(message))
-    })
-}
-
 /// Writes text to a file that is open.
 fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
@@ -342,6 +332,8 @@ pub(super) fn dump(
 ///     As `loads`.
 /// OSError
 ///     The file cannot be read.
+/// ValueError
+///     The argument is not a path, but GCF text: use `loads`.
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
@@ -352,14 +344,13 @@ pub(super) fn load<'py>(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
-    if file.hasattr("read")? {
-        return loads(&file.call_method0("read")?, max_depth, max_expansion);
-    }
     let limits = limits(max_depth, max_expansion)?;
-    let path = path_of(file)?;
-    let bytes = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
-    let text = gcf::utf8(&bytes)?;
-    decode(py, text, limits)
+    let parses =
+        |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, limits).is_ok());
+    match File::read(file, parses)? {
+        File::Object(content) => loads(&content, max_depth, max_expansion),
+        File::Bytes(bytes) => decode(py, gcf::utf8(&bytes)?, limits),
+    }
 }
 
 /// Convert JSON text to GCF text, without creating Python objects.

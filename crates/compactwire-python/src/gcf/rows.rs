@@ -1,7 +1,7 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
-use super::{limits, path_of};
-use crate::args::{size, utf8_with_surrogates};
+use super::limits;
+use crate::args::{path_of, size, utf8_with_surrogates};
 use crate::errors::{Result, os_error};
 use crate::value::build::ObjectBuilder;
 use compactwire::excerpt::excerpt;
