@@ -20,7 +20,7 @@ use std::fmt::Display;
 
 /// Writes a response as compact JSON.
 pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<String, EncodeError> {
-    let mut json = json::Writer::new(Escape::Needed);
+    let mut json = json::Writer::new(Escape::Needed, json::write_float);
     let Ok(()) = emit(response, response.verbose_model()?, protocol, &mut json);
     Ok(json.finish())
 }

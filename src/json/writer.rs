@@ -1,6 +1,5 @@
 //! A sink that writes JSON as it receives events, without building a tree.
 
-use super::write::write_float;
 use crate::text::quoted::{self, Escape};
 use crate::walk::{Columns, Scalar, Sink};
 use std::convert::Infallible;
@@ -9,16 +8,16 @@ use std::convert::Infallible;
 const USUAL_SIZE: usize = 128;
 
 /// Writes JSON without white space. Members keep the order in which they arrive.
-#[derive(Debug)]
-pub struct Writer {
+pub struct Writer<F> {
     out: String,
     escape: Escape,
+    write_float: F,
 }
 
-impl Writer {
-    /// An empty writer.
-    pub fn new(escape: Escape) -> Self {
-        Self { out: String::with_capacity(USUAL_SIZE), escape }
+impl<F: Fn(f64, &mut String)> Writer<F> {
+    /// An empty writer. `write_float` appends a double, as [`write_float`](super::write_float) does.
+    pub fn new(escape: Escape, write_float: F) -> Self {
+        Self { out: String::with_capacity(USUAL_SIZE), escape, write_float }
     }
 
     /// The text written so far; complete once the value's last event has arrived.
@@ -39,7 +38,7 @@ impl Writer {
     }
 }
 
-impl Sink for Writer {
+impl<F: Fn(f64, &mut String)> Sink for Writer<F> {
     type Error = Infallible;
 
     fn null(&mut self) -> Result<(), Infallible> {
@@ -64,7 +63,7 @@ impl Sink for Writer {
 
     fn float(&mut self, value: f64) -> Result<(), Infallible> {
         self.next();
-        write_float(value, &mut self.out);
+        (self.write_float)(value, &mut self.out);
         Ok(())
     }
 
@@ -102,7 +101,7 @@ impl Sink for Writer {
 }
 
 /// A prepared key is the quoted string with its colon, a prepared scalar its JSON.
-impl Columns for Writer {
+impl<F: Fn(f64, &mut String) + Copy> Columns for Writer<F> {
     type Prepared = String;
 
     fn name(&mut self, key: &str) -> Result<String, Infallible> {
@@ -118,7 +117,7 @@ impl Columns for Writer {
     }
 
     fn constant(&mut self, scalar: Scalar<'_>) -> Result<String, Infallible> {
-        let mut json = Self::new(self.escape);
+        let mut json = Self::new(self.escape, self.write_float);
         scalar.emit(&mut json)?;
         Ok(json.finish())
     }
@@ -137,7 +136,7 @@ mod tests {
     #[test]
     fn writer_reproduces_the_text_that_was_read() {
         let text = r#"{"b":[],"a":[null,true,-1,1.5,"x,\"[",{}],"":{"c":[[1],{"d":18446744073709551616}]}}"#;
-        let mut writer = Writer::new(Escape::Needed);
+        let mut writer = Writer::new(Escape::Needed, json::write_float);
         json::read(text, json::Limits::default(), &mut writer).unwrap();
         assert_eq!(writer.finish(), text);
     }

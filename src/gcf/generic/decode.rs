@@ -13,7 +13,7 @@ use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
-use crate::json::{Escape, Writer};
+use crate::json::{Escape, Writer, write_float};
 use crate::value::{self, Value};
 use crate::walk::{Columns, Discard};
 use std::borrow::Cow;
@@ -63,7 +63,7 @@ pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
 /// # Errors
 /// As [`read`].
 pub fn to_json(text: &str, limits: Limits, escape: Escape) -> Result<String, Error> {
-    let mut writer = Writer::new(escape);
+    let mut writer = Writer::new(escape, write_float);
     match read(text, limits, &mut writer) {
         Ok(()) => Ok(writer.finish()),
         Err(ReadError::Text(error)) => Err(error),
