@@ -234,6 +234,20 @@ impl Reader {
         Ok(())
     }
 
+    /// Reads an object, and checks that it has no members that were not read.
+    #[inline]
+    pub(crate) fn object<'a, S: Source<'a>, T>(
+        &mut self,
+        source: S,
+        path: &Path<'_>,
+        read: impl FnOnce(&mut Self, &mut Object<'_, S>) -> Result<T>,
+    ) -> Result<T> {
+        let mut object = Object::new(source, path)?;
+        let value = read(self, &mut object)?;
+        self.check_unknown_fields(&object)?;
+        Ok(value)
+    }
+
     /// Checks that the object has no members that were not read.
     #[inline]
     pub(crate) fn check_unknown_fields<'a, S: Source<'a>>(

@@ -12,17 +12,16 @@ use crate::walk::Source;
 impl Reader {
     pub(crate) fn material<'a, S: Source<'a>>(&mut self, source: S, key: &str) -> Result<Material> {
         let path = Path::Key("material", key);
-        let mut object = Object::new(source, &path)?;
-        let material = Material {
-            name: object.string("name")?,
-            color: numbers(&object.need("color")?, &path.field("color"))?,
-            metallic: object.number("metallic")?,
-            roughness: object.number("roughness")?,
-            density: object.optional_number("density")?,
-            friction: object.optional_number("friction")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(material)
+        self.object(source, &path, |_, object| {
+            Ok(Material {
+                name: object.string("name")?,
+                color: numbers(&object.need("color")?, &path.field("color"))?,
+                metallic: object.number("metallic")?,
+                roughness: object.number("roughness")?,
+                density: object.optional_number("density")?,
+                friction: object.optional_number("friction")?,
+            })
+        })
     }
 
     pub(crate) fn root<'a, S: Source<'a>>(
@@ -32,14 +31,13 @@ impl Reader {
         index: &Index,
     ) -> Result<Root> {
         let path = Path::Item("roots", i);
-        let mut object = Object::new(source, &path)?;
-        let root = Root {
-            node: shown_node(&mut object, index)?,
-            material: object.string("material")?,
-            visible: object.optional_bool("visible")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(root)
+        self.object(source, &path, |_, object| {
+            Ok(Root {
+                node: shown_node(object, index)?,
+                material: object.string("material")?,
+                visible: object.optional_bool("visible")?,
+            })
+        })
     }
 
     pub(crate) fn part<'a, S: Source<'a>>(
@@ -49,62 +47,60 @@ impl Reader {
         index: &Index,
     ) -> Result<Part> {
         let path = Path::Key("partDefs", key);
-        let mut object = Object::new(source, &path)?;
-        let part = Part {
-            id: object.string("id")?,
-            name: object.optional_string("name")?,
-            node: shown_node(&mut object, index)?,
-            material: object.optional_string("defaultMaterial")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(part)
+        self.object(source, &path, |_, object| {
+            Ok(Part {
+                id: object.string("id")?,
+                name: object.optional_string("name")?,
+                node: shown_node(object, index)?,
+                material: object.optional_string("defaultMaterial")?,
+            })
+        })
     }
 
     pub(crate) fn instance<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Instance> {
         let path = Path::Item("instances", i);
-        let mut object = Object::new(source, &path)?;
-        let transform = match object.get("transform") {
-            None => None,
-            Some(source) => {
-                let path = path.field("transform");
-                let mut object = Object::new(source, &path)?;
-                let names = ["translation", "rotation", "scale"];
-                let mut transform = [[0.0; 3]; 3];
-                for (slot, name) in transform.iter_mut().zip(names) {
-                    *slot = self.v3(&mut object, name)?;
-                }
-                self.check_unknown_fields(&object)?;
-                Some(transform)
-            }
-        };
-        let instance = Instance {
-            id: object.string("id")?,
-            part: object.string("partDefId")?,
-            name: object.optional_string("name")?,
-            transform,
-            material: object.optional_string("material")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(instance)
+        self.object(source, &path, |reader, object| {
+            let transform = object.get("transform");
+            let transform = transform
+                .map(|source| reader.transform(source, &path.field("transform")))
+                .transpose()?;
+            Ok(Instance {
+                id: object.string("id")?,
+                part: object.string("partDefId")?,
+                name: object.optional_string("name")?,
+                transform,
+                material: object.optional_string("material")?,
+            })
+        })
+    }
+
+    fn transform<'a, S: Source<'a>>(&mut self, source: S, path: &Path<'_>) -> Result<[V3; 3]> {
+        self.object(source, path, |reader, object| {
+            Ok([
+                reader.v3(object, "translation")?,
+                reader.v3(object, "rotation")?,
+                reader.v3(object, "scale")?,
+            ])
+        })
     }
 
     pub(crate) fn joint<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Joint> {
         let path = Path::Item("joints", i);
-        let mut object = Object::new(source, &path)?;
-        let (kind, axis, limits) = self.joint_kind(object.need("kind")?, &path.field("kind"))?;
-        let joint = Joint {
-            id: object.string("id")?,
-            name: object.optional_string("name")?,
-            parent: object.optional_string("parentInstanceId")?,
-            child: object.string("childInstanceId")?,
-            anchors: [self.v3(&mut object, "parentAnchor")?, self.v3(&mut object, "childAnchor")?],
-            kind,
-            axis,
-            limits,
-            state: object.number("state")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(joint)
+        self.object(source, &path, |reader, object| {
+            let (kind, axis, limits) =
+                reader.joint_kind(object.need("kind")?, &path.field("kind"))?;
+            Ok(Joint {
+                id: object.string("id")?,
+                name: object.optional_string("name")?,
+                parent: object.optional_string("parentInstanceId")?,
+                child: object.string("childInstanceId")?,
+                anchors: [reader.v3(object, "parentAnchor")?, reader.v3(object, "childAnchor")?],
+                kind,
+                axis,
+                limits,
+                state: object.number("state")?,
+            })
+        })
     }
 
     fn joint_kind<'a, S: Source<'a>>(
@@ -182,21 +178,20 @@ impl Reader {
         let scene = Path::Top("scene");
         let lights = scene.field("lights");
         let path = Path::Index(&lights, i);
-        let mut object = Object::new(source, &path)?;
-        let (kind, vectors, numbers) =
-            self.light_kind(object.need("kind")?, &path.field("kind"))?;
-        let light = Light {
-            id: object.string("id")?,
-            kind,
-            vectors,
-            numbers,
-            color: self::numbers(&object.need("color")?, &path.field("color"))?,
-            intensity: object.number("intensity")?,
-            enabled: object.optional_bool("enabled")?,
-            shadow: object.optional_bool("castShadow")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(light)
+        self.object(source, &path, |reader, object| {
+            let (kind, vectors, numbers) =
+                reader.light_kind(object.need("kind")?, &path.field("kind"))?;
+            Ok(Light {
+                id: object.string("id")?,
+                kind,
+                vectors,
+                numbers,
+                color: self::numbers(&object.need("color")?, &path.field("color"))?,
+                intensity: object.number("intensity")?,
+                enabled: object.optional_bool("enabled")?,
+                shadow: object.optional_bool("castShadow")?,
+            })
+        })
     }
 
     fn light_kind<'a, S: Source<'a>>(
@@ -246,16 +241,15 @@ impl Reader {
         let scene = Path::Top("scene");
         let cameras = scene.field("cameraPresets");
         let path = Path::Index(&cameras, i);
-        let mut object = Object::new(source, &path)?;
-        let camera = Camera {
-            id: object.string("id")?,
-            name: object.optional_string("name")?,
-            position: self.v3(&mut object, "position")?,
-            target: self.v3(&mut object, "target")?,
-            fov: object.optional_number("fov")?,
-        };
-        self.check_unknown_fields(&object)?;
-        Ok(camera)
+        self.object(source, &path, |reader, object| {
+            Ok(Camera {
+                id: object.string("id")?,
+                name: object.optional_string("name")?,
+                position: reader.v3(object, "position")?,
+                target: reader.v3(object, "target")?,
+                fov: object.optional_number("fov")?,
+            })
+        })
     }
 }
 
