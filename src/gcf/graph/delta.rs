@@ -16,6 +16,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::syntax::header::{write_count, write_field};
 use hashbrown::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// Encodes a delta as text.
 ///
@@ -250,13 +251,25 @@ pub fn apply(base: &Payload, delta: &DeltaPayload, max_expansion: usize) -> Resu
             format!("the delta applies to {}, but the base is {found}", excerpt(&delta.base_root));
         return Err(Error::without_place(Code::BaseMismatch, message));
     }
+    let symbols = Change {
+        kind: "symbol",
+        members: ["removed", "added"],
+        removed: &delta.removed,
+        added: &delta.added,
+    };
+    let edges = Change {
+        kind: "edge",
+        members: ["removed_edges", "added_edges"],
+        removed: &delta.removed_edges,
+        added: &delta.added_edges,
+    };
     let result = Payload {
         tool: if delta.tool.is_empty() { base.tool.clone() } else { delta.tool.clone() },
         tokens_used: base.tokens_used,
         token_budget: base.token_budget,
         pack_root: delta.new_root.clone(),
-        symbols: changed_symbols(&base.symbols, delta)?,
-        edges: changed_edges(&base.edges, delta)?,
+        symbols: symbols.apply(&base.symbols, identity, |symbol| &symbol.qualified_name)?,
+        edges: edges.apply(&base.edges, key, |edge| &edge.source)?,
     };
     let root = pack_root(&result, max_expansion).map_err(|error| match error.code {
         Code::DanglingEdge | Code::DuplicateSymbol => Error { code: Code::DeltaInvalid, ..error },
@@ -275,48 +288,44 @@ fn invalid<T>(path: String, what: &str, why: &str) -> Result<T, Error> {
     Err(Error { code: Code::DeltaInvalid, message, place: Place::Value(path) })
 }
 
-fn changed_symbols(base: &[Symbol], delta: &DeltaPayload) -> Result<Vec<Symbol>, Error> {
-    let mut present: HashSet<_> = base.iter().map(identity).collect();
-    let mut removed = HashSet::with_capacity(delta.removed.len());
-    for (i, symbol) in delta.removed.iter().enumerate() {
-        if !present.remove(&identity(symbol)) {
-            let path = format!("$.removed[{i}]");
-            return invalid(
-                path,
-                &symbol.qualified_name,
-                "the symbol to remove is not in the base",
-            );
-        }
-        removed.insert(identity(symbol));
-    }
-    for (i, symbol) in delta.added.iter().enumerate() {
-        if !present.insert(identity(symbol)) {
-            let path = format!("$.added[{i}]");
-            return invalid(path, &symbol.qualified_name, "the symbol to add exists already");
-        }
-    }
-    let kept = base.iter().filter(|symbol| !removed.contains(&identity(symbol)));
-    Ok(kept.chain(&delta.added).cloned().collect())
+/// The parts of a payload that a delta changes: its symbols or its edges.
+struct Change<'d, T> {
+    /// The name of the part in errors: `symbol`.
+    kind: &'static str,
+    /// The members of the delta in paths: `removed`, `added`.
+    members: [&'static str; 2],
+    removed: &'d [T],
+    added: &'d [T],
 }
 
-fn changed_edges(base: &[Edge], delta: &DeltaPayload) -> Result<Vec<Edge>, Error> {
-    let mut present: HashSet<_> = base.iter().map(key).collect();
-    let mut removed = HashSet::with_capacity(delta.removed_edges.len());
-    for (i, edge) in delta.removed_edges.iter().enumerate() {
-        if !present.remove(&key(edge)) {
-            let path = format!("$.removed_edges[{i}]");
-            return invalid(path, &edge.source, "the edge to remove is not in the base");
+impl<'d, T: Clone> Change<'d, T> {
+    /// Returns the changed parts. `key` identifies a part, `name` shows it in errors.
+    fn apply<K: Eq + Hash>(
+        &self,
+        base: &'d [T],
+        key: impl Fn(&'d T) -> K,
+        name: impl Fn(&T) -> &str,
+    ) -> Result<Vec<T>, Error> {
+        let Self { kind, members, removed, added } = self;
+        let invalid = |member, i, part, why| {
+            invalid(format!("$.{member}[{i}]"), name(part), &format!("the {kind} to {why}"))
+        };
+        let mut present: HashSet<_> = base.iter().map(&key).collect();
+        let mut gone = HashSet::with_capacity(removed.len());
+        for (i, part) in removed.iter().enumerate() {
+            if !present.remove(&key(part)) {
+                return invalid(members[0], i, part, "remove is not in the base");
+            }
+            gone.insert(key(part));
         }
-        removed.insert(key(edge));
-    }
-    for (i, edge) in delta.added_edges.iter().enumerate() {
-        if !present.insert(key(edge)) {
-            let path = format!("$.added_edges[{i}]");
-            return invalid(path, &edge.source, "the edge to add exists already");
+        for (i, part) in added.iter().enumerate() {
+            if !present.insert(key(part)) {
+                return invalid(members[1], i, part, "add exists already");
+            }
         }
+        let kept = base.iter().filter(|part| !gone.contains(&key(part)));
+        Ok(kept.chain(*added).cloned().collect())
     }
-    let kept = base.iter().filter(|edge| !removed.contains(&key(edge)));
-    Ok(kept.chain(&delta.added_edges).cloned().collect())
 }
 
 #[cfg(test)]
