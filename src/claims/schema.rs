@@ -379,35 +379,23 @@ mod tests {
     #[test]
     fn integer_must_be_written_as_integer() {
         let integer = r#"{"type":"integer","minimum":0,"maximum":9007199254740991}"#;
-        for (text, whole) in [
-            ("0", true),
-            ("-0", true),
-            ("9007199254740991", true),
-            ("9007199254740992", false),
-            ("18446744073709551615", false),
-            ("18446744073709551616", false),
-            (&"9".repeat(4300), false),
-            (&format!("-{}", "9".repeat(4300)), false),
-            ("-1", false),
-            ("1.0", false),
-            ("1e1", false),
-            ("true", false),
-        ] {
-            assert_eq!(checked(integer, text), whole, "{text}");
+        for text in ["0", "-0", "9007199254740991"] {
+            assert!(checked(integer, text), "{text}");
+        }
+        let long = "9".repeat(4300);
+        let negative = format!("-{long}");
+        for text in ["9007199254740992", "18446744073709551615", "18446744073709551616", &long] {
+            assert!(!checked(integer, text), "{text}");
+        }
+        for text in ["-1", "1.0", "1e1", "true", &negative] {
+            assert!(!checked(integer, text), "{text}");
         }
         let ratio = r#"{"type":"number","exclusiveMinimum":0,"maximum":1}"#;
-        for (text, good) in [
-            ("1", true),
-            ("1.0", true),
-            ("5e-324", true),
-            ("0", false),
-            ("0.0", false),
-            ("-0.0", false),
-            ("1.0000000000000002", false),
-            (&"9".repeat(400), false),
-            ("null", false),
-        ] {
-            assert_eq!(checked(ratio, text), good, "{text}");
+        for text in ["1", "1.0", "5e-324"] {
+            assert!(checked(ratio, text), "{text}");
+        }
+        for text in ["0", "0.0", "-0.0", "1.0000000000000002", &long[..400], "null"] {
+            assert!(!checked(ratio, text), "{text}");
         }
     }
 
