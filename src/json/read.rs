@@ -3,10 +3,9 @@
 use crate::excerpt::excerpt;
 use crate::text::quoted;
 use crate::value::{Builder, Value};
-use crate::walk::Sink;
+use crate::walk::{Discard, Sink};
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::convert::Infallible;
 
 /// Up to this many members the keys of an object are kept in a list, then in a hash set.
 const FEW_MEMBERS: usize = 16;
@@ -160,47 +159,6 @@ pub fn read<S: Sink>(
     let mut reader = Reader::new(text, 0, limits);
     reader.value(sink)?;
     Ok(reader.at)
-}
-
-/// A sink that discards all events.
-struct Discard;
-
-impl Sink for Discard {
-    type Error = Infallible;
-
-    fn null(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn bool(&mut self, _: bool) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn int(&mut self, _: i64) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn big_int(&mut self, _: &str) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn float(&mut self, _: f64) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn string(&mut self, _: &str) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn begin_array(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn end_array(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn begin_object(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn key(&mut self, _: &str) -> Result<(), Infallible> {
-        Ok(())
-    }
-    fn end_object(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
 }
 
 /// An open container.
