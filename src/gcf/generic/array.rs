@@ -44,11 +44,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> DecodeResult<S, Option<SharedColumns<S::Prepared>>> {
         match self.head(at, end)? {
             ArrayHead::List { count, start } => self.list(count, start, end)?,
-            ArrayHead::Keyed { count, table } => self.keyed_rows(count, &table, depth)?,
+            ArrayHead::Keyed { count, table } => self.rows(count, &table, depth, true)?,
             ArrayHead::Grouped { count, columns } => self.grouped_rows(count, &columns, depth)?,
             ArrayHead::CountOnly { count } => self.counted_body(count, depth, declared)?,
             ArrayHead::Table { count, table } => {
-                self.rows(count, &table, depth)?;
+                self.rows(count, &table, depth, false)?;
                 return Ok(Some(table));
             }
         }
@@ -158,7 +158,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> DecodeResult<S> {
         match declared {
             Some(table) if count.value != Some(0) && !self.is_element(depth) => {
-                self.rows(count, &table, depth)
+                self.rows(count, &table, depth, false)
             }
             _ => self.elements(count, depth),
         }
@@ -176,15 +176,27 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     fn elements(&mut self, count: Count, depth: usize) -> DecodeResult<S> {
+        self.counted_container(count, |decoder| {
+            emit!(decoder.sink.begin_array());
+            let mut found = 0;
+            while let Some((line, value)) = decoder.next_element(count, found, depth)? {
+                decoder.element(line, value, depth + 2)?;
+                found += 1;
+            }
+            emit!(decoder.sink.end_array());
+            Ok(found)
+        })
+    }
+
+    /// Reads the body of a container with `read`, and checks the number of elements that it returns.
+    pub(crate) fn counted_container(
+        &mut self,
+        count: Count,
+        read: impl FnOnce(&mut Self) -> DecodeResult<S, u64>,
+    ) -> DecodeResult<S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
-        emit!(self.sink.begin_array());
-        let mut found = 0;
-        while let Some((line, value)) = self.next_element(count, found, depth)? {
-            self.element(line, value, depth + 2)?;
-            found += 1;
-        }
-        emit!(self.sink.end_array());
+        let found = read(self)?;
         self.leave();
         self.check_count(count, deferred, found)?;
         self.preceding = Preceding::CountedBody;
@@ -246,45 +258,22 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         count: Count,
         table: &SharedColumns<S::Prepared>,
         depth: usize,
+        keyed: bool,
     ) -> DecodeResult<S> {
-        self.enter(count.at)?;
-        self.forecast(count, table.width, table.expansion + table.path_expansion)?;
-        let deferred = self.defer(count);
-        emit!(self.sink.begin_array());
-        let mut found = 0;
-        let mut state = TableState::new();
-        while let Some(line) = self.next_row(count, found, depth)? {
-            self.row(line, table, &mut state, found, None)?;
-            found += 1;
-        }
-        emit!(self.sink.end_array());
-        self.leave();
-        self.check_count(count, deferred, found)?;
-        self.preceding = Preceding::CountedBody;
-        Ok(())
-    }
-
-    fn keyed_rows(
-        &mut self,
-        count: Count,
-        table: &SharedColumns<S::Prepared>,
-        depth: usize,
-    ) -> DecodeResult<S> {
-        self.enter(count.at)?;
-        self.forecast(count, table.width, table.expansion + table.path_expansion)?;
-        let deferred = self.defer(count);
-        emit!(self.sink.begin_object());
-        let mut found = 0;
-        let mut state = TableState::new();
-        let mut names = NameIndex::new();
-        while let Some(line) = self.next_row(count, found, depth)? {
-            self.row(line, table, &mut state, found, Some(&mut |key| names.add(key)))?;
-            found += 1;
-        }
-        emit!(self.sink.end_object());
-        self.leave();
-        self.check_count(count, deferred, found)?;
-        self.preceding = Preceding::CountedBody;
-        Ok(())
+        self.counted_container(count, |decoder| {
+            decoder.forecast(count, table.width, table.expansion + table.path_expansion)?;
+            emit!(if keyed { decoder.sink.begin_object() } else { decoder.sink.begin_array() });
+            let mut found = 0;
+            let mut state = TableState::new();
+            let mut names = NameIndex::new();
+            while let Some(line) = decoder.next_row(count, found, depth)? {
+                let mut add_key = |key| names.add(key);
+                let add_key = keyed.then_some(&mut add_key as &mut dyn FnMut(_) -> _);
+                decoder.row(line, table, &mut state, found, add_key)?;
+                found += 1;
+            }
+            emit!(if keyed { decoder.sink.end_object() } else { decoder.sink.end_array() });
+            Ok(found)
+        })
     }
 }

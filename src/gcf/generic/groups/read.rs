@@ -9,7 +9,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::generic::array::ArrayHead;
 use crate::gcf::generic::columns::{VALUE_SIZE, scalar_size};
-use crate::gcf::generic::decode::{DecodeResult, Decoder, Failure, Preceding, emit};
+use crate::gcf::generic::decode::{DecodeResult, Decoder, Failure, emit};
 use crate::gcf::generic::row::emit_scalar;
 use crate::gcf::syntax::declaration::{Count, Field, read_constant, read_count};
 use crate::gcf::syntax::line::{Line, is_blank};
@@ -172,26 +172,24 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         columns: &GroupedColumns<S::Prepared>,
         depth: usize,
     ) -> DecodeResult<S> {
-        self.enter(count.at)?;
-        self.forecast(count, columns.width, columns.expansion + VALUE_SIZE)?;
-        emit!(self.sink.begin_array());
-        let mut found = 0;
-        let mut state = GroupState::new();
-        while let Some(line) = self.next_row(count, found, depth)? {
-            if state.needs_group() {
-                let group = self.group_line(line, columns, &state, count, found)?;
-                state.open(group);
-            } else {
-                let identity = self.grouped_row(line, columns, &state)?;
-                state.add_row(identity);
-                found += 1;
+        self.counted_container(count, |decoder| {
+            decoder.forecast(count, columns.width, columns.expansion + VALUE_SIZE)?;
+            emit!(decoder.sink.begin_array());
+            let mut found = 0;
+            let mut state = GroupState::new();
+            while let Some(line) = decoder.next_row(count, found, depth)? {
+                if state.needs_group() {
+                    let group = decoder.group_line(line, columns, &state, count, found)?;
+                    state.open(group);
+                } else {
+                    let identity = decoder.grouped_row(line, columns, &state)?;
+                    state.add_row(identity);
+                    found += 1;
+                }
             }
-        }
-        emit!(self.sink.end_array());
-        self.leave();
-        self.check_count(count, None, found)?;
-        self.preceding = Preceding::CountedBody;
-        Ok(())
+            emit!(decoder.sink.end_array());
+            Ok(found)
+        })
     }
 
     /// Parses the line above a group. The table declares `count` rows; `found` are already read.
