@@ -49,17 +49,16 @@ impl Payload {
     /// # Errors
     /// The bytes are not a valid state.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
-        let mut reader = Reader::new(state, PAYLOAD)?;
-        let payload = Self {
-            tool: reader.string()?,
-            tokens_used: reader.signed()?,
-            token_budget: reader.signed()?,
-            pack_root: reader.string()?,
-            symbols: reader.list(MIN_SYMBOL, Reader::symbol)?,
-            edges: reader.list(MIN_EDGE, Reader::edge)?,
-        };
-        reader.finish()?;
-        Ok(payload)
+        Reader::read(state, PAYLOAD, |reader| {
+            Ok(Self {
+                tool: reader.string()?,
+                tokens_used: reader.signed()?,
+                token_budget: reader.signed()?,
+                pack_root: reader.string()?,
+                symbols: reader.list(MIN_SYMBOL, Reader::symbol)?,
+                edges: reader.list(MIN_EDGE, Reader::edge)?,
+            })
+        })
     }
 }
 
@@ -84,20 +83,19 @@ impl DeltaPayload {
     /// # Errors
     /// The bytes are not a valid state.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
-        let mut reader = Reader::new(state, DELTA)?;
-        let delta = Self {
-            tool: reader.string()?,
-            base_root: reader.string()?,
-            new_root: reader.string()?,
-            removed: reader.list(MIN_SYMBOL, Reader::symbol)?,
-            added: reader.list(MIN_SYMBOL, Reader::symbol)?,
-            removed_edges: reader.list(MIN_EDGE, Reader::edge)?,
-            added_edges: reader.list(MIN_EDGE, Reader::edge)?,
-            delta_tokens: reader.signed()?,
-            full_tokens: reader.signed()?,
-        };
-        reader.finish()?;
-        Ok(delta)
+        Reader::read(state, DELTA, |reader| {
+            Ok(Self {
+                tool: reader.string()?,
+                base_root: reader.string()?,
+                new_root: reader.string()?,
+                removed: reader.list(MIN_SYMBOL, Reader::symbol)?,
+                added: reader.list(MIN_SYMBOL, Reader::symbol)?,
+                removed_edges: reader.list(MIN_EDGE, Reader::edge)?,
+                added_edges: reader.list(MIN_EDGE, Reader::edge)?,
+                delta_tokens: reader.signed()?,
+                full_tokens: reader.signed()?,
+            })
+        })
     }
 }
 
@@ -209,6 +207,18 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
+    /// Reads a whole state of the given form: nothing may follow what `read` reads.
+    fn read<T>(
+        state: &'s [u8],
+        form: &[u8],
+        read: impl FnOnce(&mut Self) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        let mut reader = Self::new(state, form)?;
+        let value = read(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+
     fn new(state: &'s [u8], form: &[u8]) -> Result<Self, StateError> {
         let mut reader = Self { state, at: 0, strings: Vec::new() };
         if !state.starts_with(form) {
