@@ -45,6 +45,17 @@ impl Args<'_, '_> {
         self.line.content(token).into_owned()
     }
 
+    /// Takes a name, and returns it with the key and the place of the key. The key is the attribute
+    /// `key=`; without it, it is the name.
+    fn word_and_key(&mut self, [key, _]: Attributes<'_>) -> (String, String, usize) {
+        let at = self.rest.first().map_or(0, |token| token.start);
+        let word = self.word();
+        match key {
+            Some(key) => (word, key.value.into_owned(), key.at),
+            None => (word.clone(), word, at),
+        }
+    }
+
     /// Takes the next argument if it is a bare `_`, and returns whether it was.
     pub(crate) fn take_underscore(&mut self) -> bool {
         let is_underscore = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
@@ -225,11 +236,7 @@ impl Reader {
         mut args: Args<'_, '_>,
         attributes: Attributes<'_>,
     ) -> Result<(), LineError> {
-        let at = args.rest.first().map_or(0, |token| token.start);
-        let name = args.word();
-        let [key, _] = attributes;
-        let (key, at) =
-            key.map_or_else(|| (name.clone(), at), |key| (key.value.into_owned(), key.at));
+        let (name, key, at) = args.word_and_key(attributes);
         if self.sections.materials.contains_key(&key) {
             return Err(LineError::new(
                 at,
@@ -284,11 +291,7 @@ impl Reader {
         mut args: Args<'_, '_>,
         attributes: Attributes<'_>,
     ) -> Result<(), LineError> {
-        let at = args.rest.first().map_or(0, |token| token.start);
-        let id = args.word();
-        let [key, _] = attributes;
-        let (key, at) =
-            key.map_or_else(|| (id.clone(), at), |key| (key.value.into_owned(), key.at));
+        let (id, key, at) = args.word_and_key(attributes);
         if self.sections.parts.as_ref().is_some_and(|parts| parts.contains_key(&key)) {
             return Err(part_defined(&key, at));
         }

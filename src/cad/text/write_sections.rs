@@ -76,33 +76,30 @@ impl Writer {
     }
 
     pub(crate) fn assembly(&mut self, sections: &Sections) {
-        if let Some(parts) = &sections.parts {
-            for (key, part) in parts {
-                self.part(key, part);
-            }
-            if parts.is_empty() {
-                self.have("parts");
-            }
-        }
-        if let Some(instances) = &sections.instances {
-            for instance in instances {
-                self.instance(instance);
-            }
-            if instances.is_empty() {
-                self.have("instances");
-            }
-        }
-        if let Some(joints) = &sections.joints {
-            for joint in joints {
-                self.joint(joint);
-            }
-            if joints.is_empty() {
-                self.have("joints");
-            }
-        }
+        self.list("parts", sections.parts.as_ref(), |writer, (key, part)| writer.part(key, part));
+        self.list("instances", sections.instances.as_ref(), Self::instance);
+        self.list("joints", sections.joints.as_ref(), Self::joint);
         if let Some(ground) = &sections.ground {
             self.line("GROUND");
             self.id(ground);
+        }
+    }
+
+    /// Writes the items of a list. An empty list differs from an absent one, and is written as `HAVE`.
+    fn list<T>(
+        &mut self,
+        name: &str,
+        list: Option<impl IntoIterator<Item = T>>,
+        write: impl Fn(&mut Self, T),
+    ) {
+        let Some(items) = list else { return };
+        let mut empty = true;
+        for item in items {
+            write(self, item);
+            empty = false;
+        }
+        if empty {
+            self.have(name);
         }
     }
 
@@ -166,14 +163,7 @@ impl Writer {
         if let Some(background) = &scene.background {
             self.background(background);
         }
-        if let Some(lights) = &scene.lights {
-            for light in lights {
-                self.light(light);
-            }
-            if lights.is_empty() {
-                self.have("lights");
-            }
-        }
+        self.list("lights", scene.lights.as_ref(), Self::light);
         if let Some(post) = &scene.post {
             for (spec, effect) in EFFECTS.iter().zip(&post.effects) {
                 if let Some(effect) = effect {
@@ -192,12 +182,7 @@ impl Writer {
                 self.have("post");
             }
         }
-        for camera in scene.cameras.iter().flatten() {
-            self.camera(camera);
-        }
-        if scene.cameras.as_ref().is_some_and(Vec::is_empty) {
-            self.have("cameras");
-        }
+        self.list("cameras", scene.cameras.as_ref(), Self::camera);
     }
 
     fn environment(&mut self, environment: &Environment) {
