@@ -212,26 +212,12 @@ fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A temporary file, removed at the end.
-    struct Scratch(std::path::PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let name = format!("compactwire-key-{}-{name}", std::process::id());
-            Self(std::env::temp_dir().join(name))
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _gone = fs::remove_file(&self.0);
-        }
-    }
+    use crate::claims::scratch::Scratch;
 
     #[test]
     fn key_file_says_what_it_is_and_is_never_replaced() {
-        let Scratch(path) = &Scratch::new("save");
+        let scratch = Scratch::new("key-save");
+        let path = &scratch.0.join("key");
         let key = SigningKey::from_seed(&[0xa9; 32]);
         key.save(path).unwrap();
         let line = format!("{TAG} {} {}\n", "a9".repeat(32), key.public_key());
@@ -249,7 +235,8 @@ mod tests {
 
     #[test]
     fn only_a_key_file_is_loaded() {
-        let Scratch(path) = &Scratch::new("load");
+        let scratch = Scratch::new("key-load");
+        let path = &scratch.0.join("key");
         let key = SigningKey::from_seed(&[0xa9; 32]);
         let (seed, public) = ("a9".repeat(32), key.public_key());
         let long = "9".repeat(1 << 20);
@@ -280,7 +267,8 @@ mod tests {
 
     #[test]
     fn bare_digits_are_read_only_on_request() {
-        let Scratch(path) = &Scratch::new("hex");
+        let scratch = Scratch::new("key-hex");
+        let path = &scratch.0.join("key");
         for text in ["a9".repeat(32), format!(" {}\r\n", "A9".repeat(32))] {
             fs::write(path, &text).unwrap();
             assert_eq!(*SigningKey::load_hex(path).unwrap().seed(), [0xa9; 32]);

@@ -49,6 +49,8 @@ mod receipt;
 mod report;
 mod report_json;
 mod schema;
+#[cfg(test)]
+mod scratch;
 mod signed;
 mod signer;
 mod steps;

@@ -379,22 +379,29 @@ impl<'v> Member<'v> {
         Member { value: self.value.and_then(|value| value.get(name)), path }
     }
 
-    fn text(&self, name: &'static str) -> Result<SharedStr, Error> {
+    /// Reads a member. One that is missing or null has the default.
+    fn read<T: Default>(
+        &self,
+        name: &'static str,
+        expected: &str,
+        read: impl FnOnce(&'v Value<'v>) -> Option<T>,
+    ) -> Result<T, Error> {
         let member = self.get(name);
         match member.value {
-            None | Some(Value::Null) => Ok(SharedStr::default()),
-            Some(Value::String(text)) => Ok((&**text).into()),
-            _ => Err(member.expected("a string")),
+            None | Some(Value::Null) => Ok(T::default()),
+            Some(value) => read(value).ok_or_else(|| member.expected(expected)),
         }
     }
 
+    fn text(&self, name: &'static str) -> Result<SharedStr, Error> {
+        self.read(name, "a string", |value| value.as_str().map(Into::into))
+    }
+
     fn int(&self, name: &'static str) -> Result<i64, Error> {
-        let member = self.get(name);
-        match member.value {
-            None | Some(Value::Null) => Ok(0),
-            Some(Value::Int(value)) => Ok(*value),
-            _ => Err(member.expected("an integer of 64 bits")),
-        }
+        self.read(name, "an integer of 64 bits", |value| match value {
+            Value::Int(value) => Some(*value),
+            _ => None,
+        })
     }
 
     fn number(&self, name: &'static str) -> Result<f64, Error> {

@@ -128,30 +128,19 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::scratch::Scratch;
     use std::fs;
 
-    /// A temporary folder, removed at the end.
-    struct Scratch(std::path::PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir()
-                .join(format!("compactwire-files-{}-{name}", std::process::id()));
-            fs::create_dir_all(path.join("inside/deeper")).unwrap();
-            fs::write(path.join("inside/deeper/file"), "content").unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).unwrap();
-        }
+    fn with_a_file(name: &str) -> Scratch {
+        let scratch = Scratch::new(name);
+        fs::create_dir_all(scratch.0.join("inside/deeper")).unwrap();
+        fs::write(scratch.0.join("inside/deeper/file"), "content").unwrap();
+        scratch
     }
 
     #[test]
     fn file_is_read_up_to_its_limit() {
-        let scratch = Scratch::new("bound");
+        let scratch = with_a_file("bound");
         let folder = Folder::open(&scratch.0).unwrap();
         let open = || folder.open_file(&["inside", "deeper", "file"]).unwrap();
         assert_eq!(open().read(7).unwrap(), b"content");
@@ -166,7 +155,7 @@ mod tests {
 
     #[test]
     fn file_that_grew_after_opening_is_refused() {
-        let scratch = Scratch::new("grew");
+        let scratch = with_a_file("grew");
         let folder = Folder::open(&scratch.0).unwrap();
         let open = || folder.open_file(&["inside", "deeper", "file"]).unwrap();
         let (whole, pieces) = (open(), open());
@@ -177,7 +166,7 @@ mod tests {
 
     #[test]
     fn only_regular_files_are_opened() {
-        let scratch = Scratch::new("kinds");
+        let scratch = with_a_file("kinds");
         let folder = Folder::open(&scratch.0).unwrap();
         for missing in
             [&["nothing"][..], &["inside"], &["inside", "no"], &["inside", "deeper", "file", "x"]]
@@ -198,7 +187,7 @@ mod tests {
     #[test]
     fn links_are_refused_wherever_they_point() {
         use std::os::unix::fs::symlink;
-        let scratch = Scratch::new("links");
+        let scratch = with_a_file("links");
         symlink("deeper", scratch.0.join("inside/link")).unwrap();
         symlink("file", scratch.0.join("inside/deeper/link")).unwrap();
         symlink("nowhere", scratch.0.join("dangling")).unwrap();

@@ -120,38 +120,11 @@ fn fresh_name() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::env::temp_dir;
-    use std::path::PathBuf;
-
-    /// A temporary folder, removed at the end.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = temp_dir().join(format!("compactwire-output-{}-{name}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = self.0.read_dir().unwrap();
-            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-            let mut names: Vec<_> =
-                entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).unwrap();
-        }
-    }
+    use crate::claims::scratch::Scratch;
 
     #[test]
     fn file_is_replaced_atomically_without_leftovers() {
-        let scratch = Scratch::new("replace");
+        let scratch = Scratch::new("output-replace");
         let path = scratch.0.join("file");
         for text in ["first", "second"] {
             replace(&path, text).unwrap();
@@ -162,7 +135,7 @@ mod tests {
 
     #[test]
     fn only_regular_files_are_replaced() {
-        let scratch = Scratch::new("occupied");
+        let scratch = Scratch::new("output-occupied");
         fs::create_dir(scratch.0.join("folder")).unwrap();
         let refused = |name: &str| {
             matches!(replace(&scratch.0.join(name), "text"), Err(ProduceError::Occupied { .. }))
@@ -178,7 +151,7 @@ mod tests {
 
     #[test]
     fn folder_is_filled_completely_or_not_at_all() {
-        let scratch = Scratch::new("fill");
+        let scratch = Scratch::new("output-fill");
         let good = [("inner/a".to_owned(), "a".to_owned())];
         fill(&scratch.0.join("new/deep"), "inner", &good, ("last", "z")).unwrap();
         assert!(scratch.0.join("new/deep/inner/a").is_file());
