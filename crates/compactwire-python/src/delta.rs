@@ -82,7 +82,7 @@ pub(super) fn apply_delta<'py>(
     let data = args::Input::new(delta)?;
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;
-    ensure_memory(8 * (old.len() + delta.len()))?;
+    ensure_memory(old.len() + delta.len())?;
     let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))?;
     Ok(make_str(py, &new)?)
 }
