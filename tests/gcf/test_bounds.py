@@ -177,7 +177,7 @@ def test_nothing_is_flattened_that_readers_would_refuse() -> None:
     deep: Any = 1
     for _ in range(10):
         deep = {"a": deep}
-    for count, flattened in ((1000, True), (190_000, False)):
+    for count, flattened in ((1000, True), (300_000, False)):
         text = gcf.dumps([deep] * count)
         assert ("a>a" in text) == flattened
         assert gcf.to_json(text) == json.dumps([deep] * count, separators=(",", ":"))
