@@ -22,6 +22,12 @@ impl Limits {
 /// How many bytes of expansion are free for each byte of the text.
 pub(crate) const FREE_EXPANSION: u64 = 16;
 
+/// Whether a reader with the default [`Limits::max_expansion`] accepts a text of `size` bytes that implies
+/// `expansion` bytes without spelling them out.
+pub(crate) fn is_readable(expansion: u64, size: usize) -> bool {
+    expansion <= Limits::EXPANSION as u64 + FREE_EXPANSION * size as u64
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { max_depth: 128, max_expansion: Self::EXPANSION }

@@ -88,7 +88,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let rest = skip_blanks(&self.text.as_bytes()[..end], after);
         if rest < end {
             if self.text[rest..end].starts_with(CLAUSE) {
-                return self.grouped_head(count, fields, rest, end);
+                let columns = self.grouped_head(count, fields, rest, end)?;
+                return Ok(ArrayHead::Grouped { count, columns });
             }
             let message = "unexpected characters after the field declaration";
             return Err(Fault::new(Code::TrailingCharacters, rest, message).into());

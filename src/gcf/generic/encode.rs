@@ -6,10 +6,10 @@
 use super::columns::VALUE_SIZE;
 use super::groups::write::write_shorter;
 use super::table::{self, Column, ColumnClass, Table, TableOptions, rows};
-use super::tree::{Array, ArrayKind, Builder, Key, KeyId, Node, Object, Tree};
+use super::tree::{Array, ArrayKind, Builder, KeyId, Node, Object, Tree};
 use crate::gcf::error::{Code, Error, Fault};
-use crate::gcf::limits::{FREE_EXPANSION, Limits};
-use crate::gcf::syntax::append::push_short;
+use crate::gcf::limits::{Limits, is_readable};
+use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::json;
 use crate::value::Value;
@@ -97,9 +97,6 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
     Fault { code, message, at }.locate(text)
 }
 
-/// The first line of every text.
-pub(super) const HEADER: &str = "GCF profile=generic\n";
-
 /// Encodes a tree.
 ///
 /// A reader with the default [`Limits::max_expansion`] accepts the text: if it would not, nothing is
@@ -108,36 +105,13 @@ pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
     let plain = EncodeOptions { flatten: false, constant_columns: false, ..*options };
     let with = |options, tables| {
         let writer = Writer::written(tree, options, tables);
-        is_readable(writer.expansion, &writer.out).then_some(writer.out)
+        is_readable(writer.expansion, writer.out.len()).then_some(writer.out)
     };
     let text = with(options, true)
         .or_else(|| with(&plain, true))
         .unwrap_or_else(|| Writer::written(tree, &plain, false).out);
     let grouped = options.group_values.then(|| write_shorter(tree, text.len())).flatten();
     grouped.unwrap_or(text)
-}
-
-/// Whether a reader with the default [`Limits::max_expansion`] accepts a text that implies so much without
-/// spelling it out.
-pub(super) fn is_readable(expansion: u64, text: &str) -> bool {
-    expansion <= Limits::EXPANSION as u64 + FREE_EXPANSION * text.len() as u64
-}
-
-/// Appends the value of a constant column. It is followed by `,` or `}`.
-pub(super) fn write_constant(value: Node<'_>, out: &mut String) {
-    match value {
-        Node::String(text) if text.contains('}') => write_quoted(text, out),
-        scalar => scalar.write(out),
-    }
-}
-
-/// Appends a key, in quotes unless it is a bare key.
-pub(super) fn write_tree_key(key: Key<'_>, out: &mut String) {
-    if key.bare {
-        push_short(key.text, out);
-    } else {
-        write_quoted(key.text, out);
-    }
 }
 
 struct Writer<'t, 'a> {
@@ -175,7 +149,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn written(tree: &'t Tree<'a>, options: &'t EncodeOptions, tables: bool) -> Self {
         let out = String::with_capacity(1024);
         let mut writer = Writer { tree, options, tables, out, expansion: 0 };
-        writer.out.push_str(HEADER);
+        writer.out.push_str(GENERIC);
         writer.root();
         writer
     }
@@ -194,7 +168,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     }
 
     fn key(&mut self, key: KeyId) {
-        write_tree_key(self.tree.key(key), &mut self.out);
+        self.tree.key(key).write(&mut self.out);
     }
 
     fn root(&mut self) {
@@ -433,7 +407,7 @@ impl<'t, 'a> Writer<'t, 'a> {
         let first = rows(nodes).next().and_then(|row| table.cell(self.tree, (0, row), column));
         if let Some(value) = first {
             self.out.push('=');
-            write_constant(value, &mut self.out);
+            value.write_constant(&mut self.out);
         }
     }
 

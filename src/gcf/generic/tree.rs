@@ -11,6 +11,7 @@
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::limits::Limits;
+use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::{number, string};
 use crate::walk::Sink;
 use bumpalo::Bump;
@@ -80,6 +81,14 @@ impl Node<'_> {
         !matches!(self, Self::Array(_) | Self::Object(_))
     }
 
+    /// Appends the value of a constant column. It is followed by `,` or `}`.
+    pub(crate) fn write_constant(self, out: &mut String) {
+        match self {
+            Self::String(text) if text.contains('}') => string::write_quoted(text, out),
+            scalar => scalar.write(out),
+        }
+    }
+
     /// Appends the text of a scalar.
     pub(crate) fn write(self, out: &mut String) {
         match self {
@@ -115,6 +124,17 @@ pub(crate) struct Key<'a> {
     pub bare: bool,
     /// Whether it contains `>`, so that it cannot be a column.
     pub path: bool,
+}
+
+impl Key<'_> {
+    /// Appends the key, in quotes unless it is a bare key.
+    pub(crate) fn write(self, out: &mut String) {
+        if self.bare {
+            push_short(self.text, out);
+        } else {
+            string::write_quoted(self.text, out);
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::keyed::Scalar;
 use crate::gcf::limits::{FREE_EXPANSION, Limits};
+use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::string::write_key;
 use hashbrown::HashSet;
@@ -60,7 +61,7 @@ impl StreamEncoder {
     /// Starts a text; its header is already in the buffer.
     pub fn new() -> Self {
         Self {
-            out: "GCF profile=generic\n".to_owned(),
+            out: GENERIC.to_owned(),
             names: NameIndex::new(),
             counts: Vec::new(),
             open: None,

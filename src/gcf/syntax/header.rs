@@ -5,6 +5,9 @@ use super::line::Lines;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Read, fault};
 
+/// The first line of every text of the generic profile.
+pub(crate) const GENERIC: &str = "GCF profile=generic\n";
+
 /// The profile of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {

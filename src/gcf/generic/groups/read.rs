@@ -7,7 +7,6 @@
 use super::ScalarKey;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::generic::array::ArrayHead;
 use crate::gcf::generic::columns::{VALUE_SIZE, scalar_size};
 use crate::gcf::generic::decode::{DecodeResult, Decoder, Failure, emit};
 use crate::gcf::generic::row::emit_scalar;
@@ -94,7 +93,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         fields: Vec<Field<'t>>,
         at: usize,
         end: usize,
-    ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
+    ) -> DecodeResult<S, GroupedColumns<S::Prepared>> {
         let invalid = |at, message: &str| -> Failure<S::Error> {
             Fault::new(Code::InvalidGroupHeader, at, message).into()
         };
@@ -127,8 +126,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 return Err(invalid(start, message));
             }
         }
-        let columns = self.grouped_columns(fields, &name)?;
-        Ok(ArrayHead::Grouped { count, columns })
+        self.grouped_columns(fields, &name)
     }
 
     fn grouped_columns(

@@ -8,10 +8,10 @@ use super::read::CLAUSE;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::generic::columns::VALUE_SIZE;
-use crate::gcf::generic::encode::{HEADER, is_readable, write_constant, write_tree_key};
 use crate::gcf::generic::table::{self, Column, Table};
 use crate::gcf::generic::tree::{ArrayKind, Builder, Node, Object, Tree, is_sparse, push_path_key};
-use crate::gcf::limits::Limits;
+use crate::gcf::limits::{Limits, is_readable};
+use crate::gcf::syntax::header::GENERIC;
 use crate::value::Value;
 use bumpalo::Bump;
 use hashbrown::{HashMap, HashSet};
@@ -72,7 +72,7 @@ pub fn write_grouped(tree: &Tree<'_>, grouping: Grouping<'_>) -> Result<String, 
     let constants = source.constants(|column| column != key && column != group);
     let columns = Columns { identity: key, group, constants: &constants };
     let text = source.write(columns, &groups);
-    if is_readable(source.expansion(columns), &text) {
+    if is_readable(source.expansion(columns), text.len()) {
         return Ok(text);
     }
     let message = format!(
@@ -110,7 +110,7 @@ pub(crate) fn write_shorter(tree: &Tree<'_>, limit: usize) -> Option<String> {
     let groups = source.groups(group).ok()?;
     let columns = Columns { identity, group, constants: &constants };
     let text = source.write(columns, &groups);
-    is_readable(source.expansion(columns), &text).then_some(text)
+    is_readable(source.expansion(columns), text.len()).then_some(text)
 }
 
 /// The rows of a table.
@@ -317,7 +317,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
 
     fn write(&self, columns: Columns<'_>, groups: &Groups) -> String {
         let mut out = String::with_capacity(1024);
-        out.push_str(HEADER);
+        out.push_str(GENERIC);
         self.declaration(columns.identity, columns.constants, &mut out);
         self.clause(columns.group, &mut out);
         for (range, &first) in groups.ranges.iter().zip(&groups.first_rows) {
@@ -353,10 +353,10 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
             if i == identity {
                 out.push('@');
             }
-            write_tree_key(self.tree.key(column.key), out);
+            self.tree.key(column.key).write(out);
             if let Some(value) = self.cell(0, i).filter(|_| constants[i]) {
                 out.push('=');
-                write_constant(value, out);
+                value.write_constant(out);
             }
         }
         out.push('}');
@@ -370,7 +370,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
     }
 
     fn name(&self, column: usize, out: &mut String) {
-        write_tree_key(self.tree.key(self.table.columns[column].key), out);
+        self.tree.key(self.table.columns[column].key).write(out);
     }
 
     fn group_line(&self, group: usize, row: usize, count: usize, out: &mut String) {
@@ -418,7 +418,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
                 (0..rows).map(|row| size(row, column)).sum()
             })
             .collect();
-        let all = HEADER.len() + declaration + columns.iter().sum::<usize>();
+        let all = GENERIC.len() + declaration + columns.iter().sum::<usize>();
         Sizes { all, columns }
     }
 
