@@ -103,7 +103,7 @@ impl SigningKey {
 
     /// The content of the key's file.
     fn line(&self) -> Zeroizing<String> {
-        // Enough room from the start: a string that grows leaves copies in memory.
+        // The whole capacity from the start: a string that grows leaves copies of the secret in memory.
         let mut line = Zeroizing::new(String::with_capacity(MAX_FILE));
         line.push_str(TAG);
         line.push(' ');

@@ -1,5 +1,7 @@
 //! Limits that a caller sets for encoding and decoding.
 
+use crate::limits::DEFAULT_MAX_EXPANSION;
+
 /// Limits for a value to encode or a text to decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -16,7 +18,7 @@ impl Limits {
     /// The greatest `max_depth` for which recursion cannot overflow the native stack.
     pub const DEEPEST: usize = 256;
     /// The default of `max_expansion`, 256 MiB: 16 million repeated numbers.
-    pub const EXPANSION: usize = 256 << 20;
+    pub const EXPANSION: usize = DEFAULT_MAX_EXPANSION;
 }
 
 /// How many bytes of expansion are free for each byte of the text.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ CODES: Any = [
     "assembly", "ids", "materials", "names", "ops", "part_materials", "roots", "scene",
     "segments", "unknown", "version", "visibility",
 ]  # fmt: skip
+
+
+CALLS: list[Callable[..., Any]] = [cad.to_compact, cad.losses]
 
 
 def read_by_both(text: str) -> Any:
@@ -86,9 +90,9 @@ def test_options_of_a_target_are_checked() -> None:
         ({"target": "vcad", "dialect": "0.1"}, 'target "vcad" is written in dialect 0.2'),
         ({"target": "vcad", "dialect": "0.3"}, "dialect must be"),
     ):
-        for call in (cad.to_compact, cad.losses):
+        for call in CALLS:
             with pytest.raises(ValueError, match=message):
-                call(document, **options)  # type: ignore[operator]
+                call(document, **options)
     for options, message in (
         (
             {"target": "vcad", "unknown": "keep"},

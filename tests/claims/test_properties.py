@@ -29,11 +29,11 @@ from tests.strategies.claims import (
     OTHER_KEY,
     SEED,
     Made,
+    both,
     code,
     entry,
     load,
     make,
-    summary,
 )
 
 SIGNED = ["receipts", "bundle", "claim.json"]
@@ -56,16 +56,6 @@ def made(true_claim: Made, tmp_path: Path) -> Made:
     return Made(
         folder, copy.deepcopy(true_claim.manifest), copy.deepcopy(true_claim.receipts), moved
     )
-
-
-def both(made: Made, **options: Any) -> cw.ClaimReport:
-    """The report, compared with that of the reference verifier."""
-    report = made.verify(**options)
-    plain = reference.verify(
-        made.bundle, made.folder / "receipts", made.claim, **{**made.options, **options}
-    )
-    assert summary(plain) == summary(report.to_dict())
-    return report
 
 
 def positions(size: int) -> list[int]:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import compactwire as cw
 from compactwire import claims
-from tests.reference import claims as reference
-from tests.strategies.claims import ITEMS, Made, code, free, load, make, summary
+from tests.strategies.claims import ITEMS, Made, both, code, free, load, make
 
 STRONG = {
     "require_attestation",
@@ -23,16 +22,6 @@ STRONG = {
     "require_canonical",
     "require_symbol_refs",
 }
-
-
-def both(made: Made, **options: Any) -> cw.ClaimReport:
-    """The report, compared with that of the reference verifier."""
-    report = made.verify(**options)
-    plain = reference.verify(
-        made.bundle, made.folder / "receipts", made.claim, **{**made.options, **options}
-    )
-    assert summary(plain) == summary(report.to_dict())
-    return report
 
 
 def test_a_claim_of_free_artifacts_is_counted_and_refused_on_request(tmp_path: Path) -> None:

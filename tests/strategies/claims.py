@@ -187,3 +187,13 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
         checks = "".join(check["status"][0] for check in checks)
     error = error and (error["code"], error["check"])
     return {**report, "error": error, "checks": checks}
+
+
+def both(made: Made, **options: Any) -> cw.ClaimReport:
+    """The report, compared with that of the reference verifier."""
+    report = made.verify(**options)
+    plain = reference.verify(
+        made.bundle, made.folder / "receipts", made.claim, **{**made.options, **options}
+    )
+    assert summary(plain) == summary(report.to_dict())
+    return report

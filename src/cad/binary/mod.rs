@@ -23,7 +23,7 @@ const LAYOUT: u8 = 1;
 
 /// The default limit on the strings of a document, each counted as often as it is used (256 MiB). A
 /// string of the table is written once, and may be used by every node.
-pub const MAX_EXPANSION: usize = 256 << 20;
+pub const MAX_EXPANSION: usize = crate::limits::DEFAULT_MAX_EXPANSION;
 
 /// A bit of a node's first byte, above the op code: the node has a name.
 const NAMED: u8 = 1 << 5;

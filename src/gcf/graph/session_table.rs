@@ -207,7 +207,7 @@ impl SentSymbols {
         Some((id, false))
     }
 
-    /// Ends a stream of these symbols. If the table has no room for all, the session starts over.
+    /// Ends a stream of these symbols. If the table cannot hold all of them, the session starts over.
     pub(crate) fn end_stream<'s>(
         &mut self,
         symbols: impl Iterator<Item = (&'s SharedStr, &'s SharedStr)>,

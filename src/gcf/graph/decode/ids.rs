@@ -22,7 +22,7 @@ impl Ids {
         }
     }
 
-    /// Makes room for one more id; returns whether there is enough memory.
+    /// Reserves memory for one more id; returns whether there is enough memory.
     #[inline]
     pub(super) fn try_reserve(&mut self) -> bool {
         self.others.try_reserve(1).is_ok()

@@ -99,7 +99,7 @@ fn out_of_memory<T>(size: usize, at: usize) -> Read<T> {
     fault(Code::OutOfMemory, at, format!("cannot allocate {size} bytes"))
 }
 
-/// Makes room for one more item; fails instead of aborting if there is not enough memory.
+/// Reserves memory for one more item; fails instead of aborting if there is not enough memory.
 fn reserve<T>(items: &mut Vec<T>, at: usize) -> Read<()> {
     match items.try_reserve(1) {
         Ok(()) => Ok(()),
