@@ -226,6 +226,7 @@ class _Reader:
         memory: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         while self.more(size, len(found), depth):
             first, *cells = split(ROW_ID.sub("", self.next(), count=1), "|")
+            first = first.strip(" \t")
             name = json.loads(first) if first.startswith('"') else first
             assert name not in found
             found[name] = self.row(cells, depth, declared, memory)
