@@ -12,8 +12,9 @@ from pathlib import Path
 
 import compactwire as cw
 
-from . import core, corpus, report, sessions, sizes, speed, systems
+from . import core, corpus, report, sessions, sizes, systems
 from .measure import FULL, QUICK, Effort
+from .speed import Rows, name
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
@@ -48,18 +49,19 @@ def _version(package: str) -> str:
 def measure(*, quick: bool) -> report.Record:
     """Measure everything."""
     effort: Effort = QUICK if quick else FULL
+    speed = {name: systems.measure(name, effort, quick=quick) for name in systems.SYSTEMS}
     return {
         "machine": machine(),
-        "speed": [row.record() for row in speed.run(effort)],
+        "speed": speed.pop("messages"),
         "core": [
-            {"work": work, "size": speed.name(size), "bytes": size, "seconds": times}
+            {"work": work, "size": name(size), "bytes": size, "seconds": times}
             for (work, size), times in core.base85().items()
         ],
         "sizes": [
             {"label": label, "bytes": size, "ratios": ratios}
             for label, size, ratios in sizes.by_format()
         ],
-        "systems": systems.speed(effort, quick=quick),
+        "systems": {systems.SYSTEMS[key][0]: rows for key, rows in speed.items()},
         "tokens": systems.tokens(),
         "stream": systems.stream(quick=quick),
         "sessions": sessions.record(effort),
@@ -70,27 +72,44 @@ def measure(*, quick: bool) -> report.Record:
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
+    only = "measure only this system, print its table and write nothing"
+    parser.add_argument("system", nargs="?", choices=systems.SYSTEMS, help=only)
+    words = "only rows that contain one of these words, divided by commas; given twice: one of each"
+    parser.add_argument("--rows", metavar="WORDS", action="append", default=[], help=words)
     parser.add_argument("--quick", action="store_true", help="measure briefly, write nothing")
     parser.add_argument("--corpus", metavar="DIR", help="measure a folder of yours, and no more")
     given = parser.parse_args()
+    if given.rows and not given.system:
+        parser.error("--rows needs a system")
+    effort = QUICK if given.quick else FULL
+    if given.system:
+        rows = Rows.parse(given.rows)
+        found = systems.measure(given.system, effort, quick=given.quick, rows=rows)
+        print(report.speed({"speed": found}))
+        return 0
     if given.corpus:
         try:
             print(corpus.page(given.corpus, quick=given.quick), end="")
         except (OSError, ValueError) as error:
             sys.exit(f"{parser.prog}: {error}")
         return 0
-    quick = given.quick
+    everything(quick=given.quick)
+    return 0
+
+
+def everything(*, quick: bool) -> None:
+    """Measure all and print the page; unless it must be quick, write what is made from it."""
     record = measure(quick=quick)
     page = report.results(record)
     print(page)
-    if not quick:
-        (HERE / "results").mkdir(exist_ok=True)
-        latest = HERE / "results" / "latest.json"
-        latest.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
-        text = report.update_readme(README.read_text(encoding="utf-8"), record)
-        README.write_text(text, encoding="utf-8")
-    return 0
+    if quick:
+        return
+    (HERE / "results").mkdir(exist_ok=True)
+    latest = HERE / "results" / "latest.json"
+    latest.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
+    text = report.update_readme(README.read_text(encoding="utf-8"), record)
+    README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,32 +3,31 @@
 Documents are the bracket of the specification, real ones where they are at hand, and one of 10^5
 nodes made by a seeded generator.
 
-    python -m benches.cad [--quick]
+    python -m benches cad
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import marshal
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from compactwire import cad
 
-from . import report
 from .cad_peer import parse, write
-from .measure import FULL, QUICK, compare
-from .speed import Case, Row, same
+from .measure import Call
+from .speed import Case, given, ready, same
 
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = Path(os.environ.get("COMPACTWIRE_VECTORS", ROOT.parent / "shared" / "vectors"))
-PYTHON, JSON = "a Python parser", "json.loads of the document"
-# What CPython itself needs to make the same objects, with nothing to parse: the floor.
-FLOOR = "marshal.loads of the document"
+PYTHON = "a Python parser"
+JSON, JSON_DUMPS = "json.loads of the document", "json.dumps of the document"
+# What CPython itself needs to make or walk the same objects, with next to nothing to parse.
+LOADS, DUMPS = "marshal.loads of the document", "marshal.dumps of the document"
 BRACKET = "C 50 30 5\nY 3 10\nT 1 10 15 0\nD 0 2\nY 3 10\nT 4 40 15 0\nD 3 5"
 
 
@@ -68,6 +67,7 @@ def large(nodes: int) -> str:
 def cases(nodes: int = 100_000) -> Iterator[Case]:
     """Every comparison."""
     yield from _cases("7 nodes", BRACKET)
+    yield from _cases("400 nodes", large(400))
     documents = real("ok")
     if documents:
         texts = [cad.to_compact(document, names=False) for document in documents]
@@ -89,42 +89,28 @@ def _many(size: str, texts: list[str]) -> Iterator[Case]:
         same(write(document), text)
         same(cad.to_compact(document), text)
 
-    def each(work: Any, inputs: list[Any]) -> Any:
-        def run() -> None:
-            for item in inputs:
-                work(item)
+    def case(work: str, peer: str, target: float | None, mine: Call, theirs: Call) -> Case:
+        return Case(work, size, peer, target, ready(mine, theirs))
 
-        return run
+    def whole(work: str, peer: str, target: float, mine: Call, theirs: Call) -> Case:
+        return Case(work, size, peer, target, ready(mine, theirs), collectors=(False, True))
 
-    read = each(cad.from_compact, texts)
-    yield Case("cad.from_compact", size, PYTHON, 50, read, each(parse, texts))
-    yield Case("cad.from_compact", size, JSON, 1, read, each(json.loads, minified))
     made = [marshal.dumps(document) for document in documents]
-    yield Case("cad.from_compact", size, FLOOR, None, read, each(marshal.loads, made))
-    put = each(cad.to_compact, documents)
-    yield Case("cad.to_compact", size, PYTHON, 50, put, each(write, documents))
-    dumped = each(json.dumps, documents)
-    yield Case("cad.to_compact", size, "json.dumps of the document", 1, put, dumped)
-    yield Case("cad.from_compact 0.2", size, JSON, 1,
-               each(cad.from_compact, seconds), each(json.loads, minified))  # fmt: skip
-    yield Case("cad.from_binary", size, JSON, 1,
-               each(cad.from_binary, packed), each(json.loads, minified))  # fmt: skip
-    yield Case("cad.to_binary", size, "json.dumps of the document", 1,
-               each(cad.to_binary, documents), dumped)  # fmt: skip
-    yield Case("cad.check", size, PYTHON, None, each(cad.check, texts), each(parse, texts))
+    read, parsed = each(cad.from_compact, texts), each(parse, texts)
+    put, written = each(cad.to_compact, documents), each(write, documents)
+    loaded, dumped = each(json.loads, minified), each(json.dumps, documents)
+    yield whole("cad.from_compact", LOADS, 1.1, read, each(marshal.loads, made))
+    yield whole("cad.to_compact", DUMPS, 0.9, put, each(marshal.dumps, documents))
+    yield case("cad.from_compact", PYTHON, None, read, parsed)
+    yield case("cad.from_compact", JSON, 1, read, loaded)
+    yield case("cad.to_compact", PYTHON, None, put, written)
+    yield case("cad.to_compact", JSON_DUMPS, 1, put, dumped)
+    yield case("cad.from_compact 0.2", JSON, 1, each(cad.from_compact, seconds), loaded)
+    yield case("cad.from_binary", JSON, 1, each(cad.from_binary, packed), loaded)
+    yield case("cad.to_binary", JSON_DUMPS, 1, each(cad.to_binary, documents), dumped)
+    yield case("cad.check", PYTHON, None, each(cad.check, texts), parsed)
 
 
-def main() -> None:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m benches.cad", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less exact, and a smaller document")
-    quick = parser.parse_args().quick
-    rows = []
-    for case in cases(2_000 if quick else 100_000):
-        ours, theirs = compare([case.ours, case.theirs], QUICK if quick else FULL)
-        rows.append(Row(case, ours, theirs).record())
-    print(report.speed({"speed": rows}))
-
-
-if __name__ == "__main__":
-    main()
+def each(work: Callable[[Any], object], inputs: list[Any]) -> Call:
+    """Do a work for each of some inputs, and keep all results."""
+    return Call(lambda inputs: [work(item) for item in inputs], given(inputs), kept=True)

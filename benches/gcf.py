@@ -1,18 +1,19 @@
 """GCF: speed against orjson, gcf-python and toons, and tokens against JSON.
 
-    python -m benches.gcf [--quick]
+    python -m benches gcf [--rows loads,dumps] [--rows flat,orders]
 
-Every peer writes and reads the same values in the same run; orjson writes bytes, all others str.
-Tokens are those of o200k_base, counted by bpe-openai.
+Every peer writes and reads the same values in the same run. orjson makes bytes: `dumps` to str is
+compared with `orjson.dumps(...).decode()`, and to bytes with `orjson.dumps`. Each call reads a new
+str or bytes, or writes a copy with new texts. Tokens are those of o200k_base, counted by
+bpe-openai.
 """
 
 from __future__ import annotations
 
-import argparse
+import datetime
 import json
-import random
-import sys
 from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from typing import Any
 
 import orjson
@@ -22,121 +23,170 @@ import gcf as gcf_python
 from compactwire import gcf
 from compactwire.cli._shell import token_counter
 
-from . import report
-from .measure import FULL, QUICK, compare
-from .speed import Case, Row, same
+from .measure import Call
+from .shapes import Shape, shapes
+from .speed import Case, same
 
 ORJSON, GCF_PYTHON, TOONS = "orjson", "gcf-python", "toons"
-WORDS = ["alpha", "bravo", "delta", "Köln", "north", "order", "shipped", "express"]
-WORDS += ["2024-02-29", "Ünïcode", "no-reply", "a|b"]
+
+# The most of orjson's time that each may take.
+DUMPS = {
+    "500 flat rows": 1.2,
+    "10,000 flat rows": 1.35,
+    "500 x 10 ints": 1.3,
+    "500 x 10 doubles of 16 digits": 1.5,
+    "500 x 5 unique texts": 1.3,
+    "500 x 30 mixed columns": 1.3,
+    "500 nested orders": 1.35,
+    "keyed map of 1,000": 1.15,
+    "deep JSON, 100 levels": 2.0,
+    "100 long texts": 2.0,
+    "500 rows with datetimes": 1.3,
+    "500 flat rows, an OrderedDict last": 1.3,
+}
+DUMPS_BYTES = {**DUMPS, "100 long texts": 1.2}
+LOADS = {
+    "500 flat rows": 0.75,
+    "10,000 flat rows": 0.75,
+    "500 x 10 ints": 0.75,
+    "500 x 10 doubles of 16 digits": 1.0,
+    "500 x 5 unique texts": 0.9,
+    "500 x 30 mixed columns": 0.75,
+    "500 nested orders": 0.85,
+    "keyed map of 1,000": 0.9,
+    "deep JSON, 100 levels": 1.1,
+    "100 long texts": 0.6,
+}
+LOADS_COLLECTED = {**LOADS, "500 nested orders": 0.6}
+# Where the older peers are measured too.
+OLDER = {
+    "500 flat rows",
+    "10,000 flat rows",
+    "500 nested orders",
+    "keyed map of 1,000",
+    "deep JSON, 100 levels",
+    "100 long texts",
+}
+
+to_bytes: Callable[..., bytes] | None = getattr(gcf, "dumps_bytes", None)
 
 
-def flat(rows: int) -> list[dict[str, Any]]:
-    """Rows of a table, as from a database."""
-    pick = random.Random(rows)
-    return [
-        {
-            "id": i,
-            "customer": f"{pick.choice(WORDS)} {pick.choice(WORDS)}",
-            "email": f"user{i}@example.com",
-            "total": round(pick.uniform(1, 500), 2),
-            "currency": "EUR",
-            "paid": pick.random() < 0.7,
-            "note": pick.choice([None, "gift", "call before delivery"]),
-        }
-        for i in range(rows)
-    ]
+def plain(found: object) -> str:
+    """Give what JSON has for an object, as one would write `default=`."""
+    if isinstance(found, datetime.datetime):
+        return found.isoformat()
+    raise TypeError(type(found).__name__)
 
 
-def orders(count: int) -> dict[str, Any]:
-    """Orders with a customer, an address within, and items."""
-    pick = random.Random(count)
-    return {
-        "orders": [
-            {
-                "id": f"o-{i}",
-                "customer": {
-                    "name": pick.choice(WORDS),
-                    "address": {"city": pick.choice(WORDS), "zip": str(pick.randint(10000, 99999))},
-                },
-                "items": [
-                    {"sku": f"A{pick.randint(1, 999)}", "n": pick.randint(1, 5), "price": 9.5}
-                    for _ in range(pick.randint(1, 4))
-                ],
-                "tags": [pick.choice(WORDS) for _ in range(pick.randint(0, 3))],
-                "status": pick.choice(WORDS),
-            }
-            for i in range(count)
-        ],
-        "page": 1,
-    }
+class Texts:
+    """A value as text in each format, made when it is needed."""
 
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.dates = shape.size == "500 rows with datetimes"
 
-def keyed(count: int) -> dict[str, Any]:
-    """Objects under their names."""
-    pick = random.Random(count)
-    return {
-        f"web-{i:04}": {"cpu": round(pick.random(), 3), "memory": pick.randint(1, 64), "up": True}
-        for i in range(count)
-    }
+    def function(self, work: Callable[..., Any]) -> Callable[[Any], Any]:
+        """Give a writer the option that the value needs."""
+        return partial(work, default=plain) if self.dates else work
 
+    @cached_property
+    def orjson(self) -> Callable[[Any], bytes]:
+        """Write bytes with orjson; it calls `default` for times only if it is told to."""
+        if self.dates:
+            return partial(orjson.dumps, default=plain, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        return orjson.dumps
 
-def deep(levels: int) -> dict[str, Any]:
-    """Objects within objects, each with a few members."""
-    value: dict[str, Any] = {"leaf": [1, 2, 3]}
-    for level in range(levels):
-        value = {"level": level, "name": f"node {level}", "kinds": ["a", "b"], "child": value}
-    return value
+    @cached_property
+    def gcf(self) -> bytes:
+        """The text of ours; what reads it back, and what JSON makes of it, is equal."""
+        value = self.shape.value
+        text: str = self.function(gcf.dumps)(value)
+        read = orjson.loads(self.json)
+        same(gcf.loads(text), read)
+        same(gcf.from_json(self.json.decode()), text)
+        same(orjson.loads(gcf.to_json(text)), read)
+        if to_bytes:
+            same(self.function(to_bytes)(value), text.encode())
+        return text.encode()
 
-
-def long_texts(count: int) -> list[dict[str, Any]]:
-    """Rows with a text of two kilobytes each, half of them with line ends."""
-    pick = random.Random(count)
-    texts = [" ".join(pick.choices(WORDS, k=280)) for _ in range(count)]
-    return [
-        {"id": i, "text": text.replace(" no-reply ", "\n") if i % 2 else text}
-        for i, text in enumerate(texts)
-    ]
-
-
-def values(scale: int = 1) -> dict[str, Any]:
-    """What is measured; at a scale of 10, a tenth of it."""
-    return {
-        "500 flat rows": flat(500 // scale),
-        "10,000 flat rows": flat(10_000 // scale),
-        "500 nested orders": orders(500 // scale),
-        "keyed map of 1,000": keyed(1_000 // scale),
-        "deep JSON, 100 levels": deep(100 // scale),
-        "100 long texts": long_texts(100 // scale),
-    }
+    @cached_property
+    def json(self) -> bytes:
+        """The text of orjson."""
+        return self.orjson(self.shape.value)
 
 
 def cases(scale: int = 1) -> Iterator[Case]:
     """Every comparison."""
-    for size, value in values(scale).items():
-        text, dumped = gcf.dumps(value), orjson.dumps(value).decode()
-        same(gcf.loads(text), value)
-        same(gcf.from_json(dumped), text)
-        same(orjson.loads(gcf.to_json(text)), value)
-        for peer, target, write in (
-            (ORJSON, 0.5, orjson.dumps),
-            (GCF_PYTHON, 40, gcf_python.encode_generic),
-            (TOONS, 1, toons.dumps),
-        ):
-            yield Case("gcf.dumps", size, peer, target, bind(gcf.dumps, value), bind(write, value))
-        peers: list[tuple[str, float, Callable[[str], Any], str]] = [
-            (ORJSON, 0.5, orjson.loads, dumped),
-            (GCF_PYTHON, 20, gcf_python.decode_generic, gcf_python.encode_generic(value)),
-            (TOONS, 1, toons.loads, toons.dumps(value)),
-        ]
-        for peer, target, read, theirs in peers:
-            same(read(theirs), value)
-            yield Case("gcf.loads", size, peer, target, bind(gcf.loads, text), bind(read, theirs))
+    for shape in shapes(scale):
+        texts = Texts(shape)
+        yield from writing(texts)
+        if not shape.foreign:
+            yield from reading(texts)
+        if shape.size in OLDER:
+            yield from older(texts)
 
 
-def bind(work: Callable[[Any], object], value: object) -> Callable[[], object]:
-    """Give a work without arguments."""
-    return lambda: work(value)
+def writing(texts: Texts) -> Iterator[Case]:
+    """Write to str and to bytes, each against its like."""
+    size, fresh = texts.shape.size, texts.shape.fresh
+
+    def calls(ours: Callable[..., Any], theirs: Callable[[Any], Any]) -> tuple[Call, Call]:
+        same(bool(texts.gcf), expected=True)
+        return Call(texts.function(ours), fresh), Call(theirs, fresh)
+
+    def decoded(value: Any) -> str:
+        return orjson_dumps(value).decode()
+
+    orjson_dumps = texts.orjson
+    yield Case("gcf.dumps", size, f"{ORJSON}, decoded", DUMPS[size],
+               lambda: calls(gcf.dumps, decoded), collectors=(False, True))  # fmt: skip
+    if work := to_bytes:
+        yield Case("gcf.dumps_bytes", size, ORJSON, DUMPS_BYTES[size],
+                   lambda: calls(work, orjson_dumps), collectors=(False, True))  # fmt: skip
+
+
+def reading(texts: Texts) -> Iterator[Case]:
+    """Read from str and from bytes."""
+    size = texts.shape.size
+    for name, fresh in (("str", bytes.decode), ("bytes", renewed)):
+        for collector, targets in ((False, LOADS), (True, LOADS_COLLECTED)):
+            yield Case(
+                f"gcf.loads of {name}", size, ORJSON, targets[size],
+                lambda fresh=fresh: (
+                    Call(gcf.loads, partial(fresh, texts.gcf), kept=True),
+                    Call(orjson.loads, partial(fresh, texts.json), kept=True),
+                ),
+                collectors=(collector,),
+            )  # fmt: skip
+
+
+def renewed(data: bytes) -> bytes:
+    """Copy bytes."""
+    return bytes(bytearray(data))
+
+
+def older(texts: Texts) -> Iterator[Case]:
+    """Write and read with the other packages: one of the same format, and one of TOON."""
+    size, fresh = texts.shape.size, texts.shape.fresh
+    peers: list[tuple[str, float, float, Callable[[Any], str], Callable[[str], Any]]] = [
+        (GCF_PYTHON, 1 / 40, 1 / 20, gcf_python.encode_generic, gcf_python.decode_generic),
+        (TOONS, 1, 1, toons.dumps, toons.loads),
+    ]
+    for peer, most_writing, most_reading, write, read in peers:
+
+        def read_calls(
+            write: Callable[[Any], str] = write, read: Callable[[str], Any] = read
+        ) -> tuple[Call, Call]:
+            theirs = write(texts.shape.value).encode()
+            same(read(theirs.decode()), texts.shape.value)
+            return (
+                Call(gcf.loads, partial(bytes.decode, texts.gcf), kept=True),
+                Call(read, partial(bytes.decode, theirs), kept=True),
+            )
+
+        yield Case("gcf.dumps", size, peer, most_writing,
+                   lambda w=write: (Call(gcf.dumps, fresh), Call(w, fresh)))  # fmt: skip
+        yield Case("gcf.loads of str", size, peer, most_reading, read_calls)
 
 
 def tokens() -> list[list[str]]:
@@ -145,7 +195,10 @@ def tokens() -> list[list[str]]:
     if count is None:
         return []
     rows = []
-    for size, value in values().items():
+    for shape in shapes():
+        if shape.size not in OLDER:
+            continue
+        value = shape.value
         compact = orjson.dumps(value).decode()
         forms = [
             json.dumps(value, indent=2, ensure_ascii=False),
@@ -154,28 +207,8 @@ def tokens() -> list[list[str]]:
             toons.dumps(value),
         ]
         base = count(compact)
-        row = [size, f"{len(compact.encode()):,}", f"{len(forms[1].encode()):,}", f"{base:,}"]
+        row = [
+            shape.size, f"{len(compact.encode()):,}", f"{len(forms[1].encode()):,}", f"{base:,}",
+        ]  # fmt: skip
         rows.append([*row, *(f"{found:,} ({found / base:.0%})" for found in map(count, forms))])
     return rows
-
-
-def main() -> None:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m benches.gcf", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less exact, and a tenth of the data")
-    quick = parser.parse_args().quick
-    rows = []
-    for case in cases(10 if quick else 1):
-        ours, theirs = compare([case.ours, case.theirs], QUICK if quick else FULL)
-        rows.append(Row(case, ours, theirs).record())
-    print(report.speed({"speed": rows}))
-    counted = tokens()
-    if not counted:
-        sys.exit("no tokens: pip install bpe-openai")
-    header = ["value", "JSON B", "GCF B", "JSON tokens", "indented", "GCF", "constants", "TOON"]
-    print("\nTokens; in brackets what they are of those of compact JSON.\n")
-    print(report.table(header, counted))
-
-
-if __name__ == "__main__":
-    main()

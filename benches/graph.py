@@ -1,13 +1,11 @@
 """The speed of graph payloads, next to the published Python package.
 
-python -m benches.graph [--quick]
+python -m benches graph
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat, starmap
@@ -15,9 +13,10 @@ from typing import Any
 
 from compactwire import gcf, wire
 
-from . import report, speed
-from .measure import FULL, QUICK, compare
+from . import speed
+from .measure import Call
 
+PEER = "gcf-python"
 SYMBOLS = 500
 KINDS = ["function", "type", "method", "interface", "class"]
 
@@ -91,82 +90,36 @@ def cases() -> Iterator[speed.Case]:
     text = gcf.encode(ours)
     theirs_text = package.encode(peer)
     speed.same(text, theirs_text)
-    size = f"{SYMBOLS} symbols"
-    yield speed.Case(
-        "graph encode",
-        size,
-        "gcf-python",
-        40,
-        lambda: gcf.encode(ours),
-        lambda: package.encode(peer),
-    )
-    yield speed.Case(
-        "graph decode",
-        size,
-        "gcf-python",
-        40,
-        lambda: gcf.decode(text),
-        lambda: package.decode(theirs_text),
-    )
-    yield speed.Case(
-        "graph decode, with objects",
-        size,
-        "gcf-python",
-        40,
-        lambda: everything(text),
-        lambda: package.decode(theirs_text),
-    )
-    yield speed.Case(
-        "graph decode, with objects",
-        size,
-        "1,000 bare objects",
-        None,
-        lambda: everything(text),
-        lambda: tuple(starmap(object, repeat((), 2 * SYMBOLS))),
-    )
     speed.same(gcf.encode(parts.make(gcf)), text)
-    yield speed.Case(
-        "graph made and encoded",
-        size,
-        "gcf-python",
-        None,
-        lambda: gcf.encode(parts.make(gcf)),
-        lambda: package.encode(parts.make(package)),
-    )
     speed.same(gcf.encode(parts.of_dicts()), text)
-    yield speed.Case(
-        "graph made of dicts and encoded",
-        size,
-        "gcf-python",
-        None,
-        lambda: gcf.encode(parts.of_dicts()),
-        lambda: package.encode(parts.make(package)),
-    )
     data = wire.encode_gcb(ours)
     speed.same(wire.decode_gcb(data), ours)
     document = wire.encode_json(ours, compact=True)
-    yield speed.Case(
-        "GCB decode",
-        size,
-        "our JSON codec",
-        None,
-        lambda: wire.decode_gcb(data),
-        lambda: wire.decode_json(document),
+    bare = Call(lambda _: tuple(starmap(object, repeat((), 2 * SYMBOLS))), kept=True)
+    objects = Call(everything, speed.given(text), kept=True)
+    package_makes = Call(lambda _: package.encode(parts.make(package)))
+    package_reads = Call(package.decode, speed.given(theirs_text), kept=True)
+
+    def case(
+        work: str, name: str, target: float | None, mine: Call, theirs: Call, *, whole: bool = False
+    ) -> speed.Case:
+        collectors = (False, True) if whole else (False,)
+        ready = speed.ready(mine, theirs)
+        return speed.Case(work, f"{SYMBOLS} symbols", name, target, ready, collectors)
+
+    yield case("graph made of dicts and encoded", PEER, 1 / 10,
+               Call(lambda _: gcf.encode(parts.of_dicts())), package_makes, whole=True)  # fmt: skip
+    yield case("graph decode, with objects", PEER, 1 / 30,
+               objects, package_reads, whole=True)  # fmt: skip
+    yield case("graph decode, with objects", "1,000 bare objects", None, objects, bare)
+    yield case("graph made and encoded", PEER, None,
+               Call(lambda _: gcf.encode(parts.make(gcf))), package_makes)  # fmt: skip
+    yield case("graph encode", PEER, None,
+               Call(gcf.encode, speed.given(ours)),
+               Call(package.encode, speed.given(peer)))  # fmt: skip
+    yield case(
+        "graph decode", PEER, None, Call(gcf.decode, speed.given(text), kept=True), package_reads
     )
-
-
-def main() -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m benches.graph", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="measure briefly")
-    effort = QUICK if parser.parse_args().quick else FULL
-    rows = []
-    for case in cases():
-        ours, peer = compare([case.ours, case.theirs], effort)
-        rows.append(speed.Row(case, ours, peer).record())
-    print(report.speed({"speed": rows}))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    yield case("GCB decode", "our JSON codec", None,
+               Call(wire.decode_gcb, speed.given(data), kept=True),
+               Call(wire.decode_json, speed.given(document), kept=True))  # fmt: skip

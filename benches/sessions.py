@@ -20,7 +20,7 @@ from compactwire.analysis import count_tokens
 
 from . import conversations, data, report
 from .conversations import Conversation, Turn, compact
-from .measure import FULL, QUICK, Effort, Prepare, Work, compare_fresh
+from .measure import FULL, QUICK, Call, Effort, compare, once_each
 from .speed import KIB, name, same
 
 TOKENIZER = "o200k_base"
@@ -28,6 +28,8 @@ TOKENIZER = "o200k_base"
 # The conversations that are timed, in KiB, and the bytes that are new in their last turn.
 SHORT, LONG, NEW = 20, 200, 2 * KIB
 
+Work = Callable[[], object]
+Prepare = Callable[[], Work]
 Scale = Callable[[list[str]], Prepare]
 
 
@@ -226,20 +228,28 @@ def cost(effort: Effort) -> Iterator[dict[str, Any]]:
     short, long = growing(SHORT), growing(LONG)
     check_growth(short)
     check_growth(long)
-    timings = compare_fresh(
-        [scale(turns) for scale in works.values() for turns in (short, long)], effort
-    )
+    timings = [
+        timing
+        for scale in works.values()
+        for timing in compare(
+            [Call(_run, scale(turns)) for turns in (short, long)], once_each(effort)
+        )
+    ]
     for work, at_short, at_long in zip(works, timings[::2], timings[1::2], strict=True):
         yield {
             "work": work,
             "new": name(NEW),
             "short": name(SHORT * KIB),
             "long": name(LONG * KIB),
-            "short_seconds": at_short.median,
-            "short_quartiles": [at_short.low, at_short.high],
-            "long_seconds": at_long.median,
-            "long_quartiles": [at_long.low, at_long.high],
+            "short_seconds": at_short.least["wall"],
+            "short_fifth": at_short.fifth["wall"],
+            "long_seconds": at_long.least["wall"],
+            "long_fifth": at_long.fifth["wall"],
         }
+
+
+def _run(work: Work) -> object:
+    return work()
 
 
 def check_growth(contexts: list[str]) -> None:

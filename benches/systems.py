@@ -7,29 +7,29 @@ from typing import Any
 
 from compactwire.analysis import count_tokens
 
-from . import cad, cad_tokens, claims, gcf, gcf_stream, graph
-from .measure import Effort, compare
-from .speed import Case, Row
+from . import cad, cad_tokens, claims, gcf, gcf_stream, graph, speed
+from .measure import Effort
 
 ROWS, FEW_ROWS = 10_000_000, 100_000
 
-# By the heading on the page: all cases, and the cases when it must be quick.
-SYSTEMS: dict[str, tuple[Callable[[], Iterator[Case]], Callable[[], Iterator[Case]]]] = {
-    "GCF": (gcf.cases, lambda: gcf.cases(10)),
-    "Graphs": (graph.cases, graph.cases),
-    "CAD": (cad.cases, lambda: cad.cases(2_000)),
-    "Claims": (claims.cases, claims.cases),
+Cases = Callable[[], Iterator[speed.Case]]
+
+# By the word of the command line: the heading, all cases, and the cases when it must be quick.
+SYSTEMS: dict[str, tuple[str, Cases, Cases]] = {
+    "messages": ("From Python", speed.cases, speed.cases),
+    "gcf": ("GCF", gcf.cases, lambda: gcf.cases(10)),
+    "graph": ("Graphs", graph.cases, graph.cases),
+    "cad": ("CAD", cad.cases, lambda: cad.cases(2_000)),
+    "claims": ("Claims", claims.cases, claims.cases),
 }
 
 
-def speed(effort: Effort, *, quick: bool) -> dict[str, list[dict[str, object]]]:
-    """Measure every case, ours and the peer in turn."""
-    found: dict[str, list[dict[str, object]]] = {}
-    for name, (everything, little) in SYSTEMS.items():
-        rows = found.setdefault(name, [])
-        for case in (little if quick else everything)():
-            rows.append(Row(case, *compare([case.ours, case.theirs], effort)).record())
-    return found
+def measure(
+    name: str, effort: Effort, *, quick: bool, rows: speed.Rows = speed.EVERY
+) -> list[dict[str, object]]:
+    """Measure the cases of a system, ours and the peer in turn."""
+    _, everything, little = SYSTEMS[name]
+    return speed.measure_all((little if quick else everything)(), effort, rows)
 
 
 def tokens() -> dict[str, Any]:

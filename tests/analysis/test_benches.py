@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from benches import report
+from benches.measure import QUICK, Call, _lengths, _Turns, compare
+from benches.speed import Rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +31,13 @@ def test_benches_run_and_give_right_answers() -> None:
     assert "wrong answer" not in result.stdout
     assert result.stdout.count("| encode zstd") >= 8
     assert result.stdout.count("| append ") >= 8
-    for work in ("gcf.dumps", "gcf.loads", "graph encode", "cad.to_compact", "verify_claim"):
+    for work in (
+        "gcf.dumps",
+        "gcf.loads",
+        "graph decode, with objects",
+        "cad.to_compact",
+        "verify_claim",
+    ):
         assert result.stdout.count(f"| {work}") >= 2, "in the table of targets, and in its own"
     assert result.stdout.count("constant memory") == 2
 
@@ -59,11 +71,73 @@ def test_a_missing_folder_is_an_error_in_one_line(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
+def rows(ratios: dict[str, float], target: float | None) -> list[report.Record]:
+    return [
+        {"work": "w", "size": size, "peer": "p", "target": target, "ratio": ratio}
+        for size, ratio in ratios.items()
+    ]
+
+
 def test_targets_are_computed_from_the_rows() -> None:
-    row = {"work": "w", "size": "1 B", "peer": "p", "target": 10.0, "ratio": 12.0}
-    worse = {**row, "size": "2 B", "ratio": 6.0}
-    record = {"speed": [row], "core": [], "systems": {"S": [worse, {**row, "target": None}]}}
+    systems = {"S": [*rows({"2 B": 1.5, "3 B": 1.0}, 1.0), *rows({"4 B": 9.0}, None)]}
+    record = {"speed": rows({"1 B": 0.5}, 0.4), "core": [], "systems": systems}
     line = report.targets(record).splitlines()[2]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
-        "w", "p", "2 B", "10x", "6x to 12x", "1 of 2", "missed: 40% short",
+        "w", "p", "1 of 3", "2 B", "1.50", "1.00", "missed by 50%",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"), [(1.234, "1.23"), (0.2, "0.20"), (1 / 7.6, "1/7.6"), (1 / 1200, "1/1,200")]
+)
+def test_a_share_of_time_is_a_fraction_where_it_is_small(ratio: float, shown: str) -> None:
+    assert report.share(ratio) == shown
+
+
+def test_rows_are_chosen_by_words() -> None:
+    rows = Rows.parse(["loads", "flat,orders"])
+    assert rows.include("gcf.loads of str", "500 flat rows", "orjson")
+    assert rows.include("gcf.loads of bytes", "500 nested orders", "orjson")
+    assert not rows.include("gcf.dumps", "500 flat rows", "orjson")
+    assert Rows().include("anything")
+
+
+def test_a_slice_uses_each_argument_once() -> None:
+    made = iter(range(10**9))
+    used: list[int] = []
+    compare([Call(used.append, lambda: next(made))], QUICK)
+    compare([Call(used.append, lambda: next(made))], QUICK, collector=True)
+    assert sorted(used) == list(range(len(used)))
+    assert len(used) > 2 * QUICK.least
+
+
+@pytest.mark.parametrize("collector", [False, True])
+def test_the_collector_is_as_it_was_after_a_comparison(collector: bool) -> None:
+    seen = []
+    compare([Call(lambda _: seen.append(gc.isenabled()))], QUICK, collector=collector)
+    assert seen[-1] is collector
+    assert gc.isenabled()
+
+
+def test_a_call_that_fails_leaves_the_collector_on() -> None:
+    def fail(_: object) -> None:
+        raise ValueError("wrong answer")
+
+    with pytest.raises(ValueError, match="wrong answer"):
+        compare([Call(fail)], QUICK, collector=True)
+    assert gc.isenabled()
+
+
+def test_a_turn_with_the_collector_on_lasts_until_a_full_collection() -> None:
+    lists = Call(lambda _: [[] for _ in range(5_000)], kept=True)
+    effort = replace(QUICK, slice_seconds=1e-6)
+    assert _lengths(lists, effort, collector=True)[1] > 1
+    assert _lengths(lists, effort, collector=False)[1] == 1
+    assert _lengths(Call(id), effort, collector=True)[1] == 1
+
+
+def test_the_result_is_the_mean_of_the_minima_of_each_place() -> None:
+    turns = _Turns(Call(id), calls=2, slices=2)
+    for first, second in ((4.0, 8.0), (2.0, 10.0)):
+        turns.taken.append([{"wall": seconds, "processor": 1.0} for seconds in (first, second)])
+    assert turns.timing().least == {"wall": (2 + 8) / 2 / 2, "processor": 0.5}
