@@ -13,7 +13,7 @@ fuzz_target!(|data: &str| bounded::run(data.len(), || {
     // NUL separates the content from the delta, or from the new content.
     let (old, new) = data.split_once('\0').unwrap_or((data, ""));
     for replace in [Replace::Overwrite, Replace::Truncate] {
-        let options = ApplyOptions { replace, max_size: 1 << 20 };
+        let options = ApplyOptions { replace, max_size: 1 << 17 };
         let _ = apply(old, new, &options);
         let delta = encode(old, new);
         assert_eq!(apply(old, &delta, &options).as_deref(), Ok(new), "{delta:?}");

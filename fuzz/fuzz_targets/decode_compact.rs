@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 mod bounded;
 
 fuzz_target!(|wire: &str| bounded::run(wire.len(), || {
-    let options = DecodeOptions { max_size: 1 << 20, ..DecodeOptions::default() };
+    let options = DecodeOptions { max_size: 1 << 17, ..DecodeOptions::default() };
     let Ok(decoded) = decode(wire, &options) else { return };
     // Base85 carries every response, but none of the fields that only a verbose message has.
     let options = EncodeOptions { format: Choice::Format(Format::Base85), ..Default::default() };

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 mod bounded;
 
 fuzz_target!(|wire: &str| bounded::run(wire.len(), || {
-    let options = DecodeOptions { max_size: 1 << 20, dictionaries: &[] };
+    let options = DecodeOptions { max_size: 1 << 17, dictionaries: &[] };
     let Ok(opened) = open(wire, &options) else { return };
     let Ok(call) = read_tool_call(&opened) else { return };
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };

@@ -10,7 +10,7 @@ mod bounded;
 
 fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let mut session = Session::new(Limits { max_size: 1 << 20 });
+    let mut session = Session::new(Limits { max_size: 1 << 17 });
     // NUL separates frames, two NULs separate requests.
     for batch in text.split("\0\0") {
         let before = session.to_bytes();

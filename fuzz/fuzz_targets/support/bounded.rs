@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Bytes of heap per byte of input.
 const FACTOR: usize = 256;
-/// Bytes of heap for an input of any size: the limits of decompression and expansion in the targets.
-const ROOM: usize = 16 << 20;
+/// Bytes of heap for an input of any size: the tables of the compressors, and the limits of decompression and
+/// expansion in the targets. An input has a few KiB, so that a greater room would hide quadratic growth.
+const ROOM: usize = 2 << 20;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
