@@ -7,13 +7,16 @@ An existing corpus is kept: files are named after their content, as the fuzzer n
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+
 VECTORS = ROOT / "tests" / "vectors"
 CORPUS = ROOT / "fuzz" / "corpus"
 
@@ -22,6 +25,17 @@ MAX_SIZE = 4096
 
 # The files that the target `verify_claim` replaces, in the order of its constant `FILES`.
 CLAIM_FILES = ("claim.json", "bundle.json", "run_", "policy.json", "merkle.json", ".txt")
+
+
+# The formats of the target `decode_payload`, in the order of their prefixes there.
+FORMATS = ["A", "Z", "S", "D"]
+
+# The sections of a graph's text, by the distance of the symbols.
+SECTIONS = ["targets", "related", "extended"]
+
+# From the digits of our Base85 to those of Python's.
+ALNUM = string.digits + string.ascii_uppercase + string.ascii_lowercase
+DIGITS = str.maketrans(ALNUM + ".-:+=^!/*?&<>()[]{}@%$#", ALNUM + "!#$%&()*+-;<=>?@^_`{|}~")
 
 
 def main() -> None:
@@ -72,6 +86,37 @@ def gcf_texts(profile: str) -> Iterator[bytes]:
             yield from (text.encode() for text in strings(case) if text.startswith(start))
 
 
+def implied() -> Iterator[bytes]:
+    """Yield texts that imply far more than they spell out: what a bound of memory must count."""
+    rows = "1\n" * 600
+    for constants in (
+        ",".join(f"c{n}=1" for n in range(300)),
+        f"c={'a' * 2000}",
+        f"{'a' * 2000}=1",
+    ):
+        yield f"## [600]{{{constants},x}}\n{rows}".encode()
+    path = ">".join(f"n{n}" for n in range(126))
+    yield f'## [600]{{"{path}"}}\n{rows}'.encode()
+    columns = ",".join(f'"a>c{n}"' for n in range(300))
+    yield f"## [1]{{{columns}}}\n{'|'.join('1' * 300)}\n".encode()
+    items = "".join(f"@{n} {{}}\n  k{n}={n}\n" for n in range(200))
+    yield f"## [200]\n{items}".encode()
+
+
+def gcf_values() -> Iterator[bytes]:
+    """Yield the texts of the generic profile, with and without their header."""
+    yield from without_header(gcf_texts("generic"))
+    yield from implied()
+
+
+def graphs() -> Iterator[bytes]:
+    """Yield the texts of the graph profile, and a graph whose edges repeat long names."""
+    yield from without_header(gcf_texts("graph"))
+    symbols = "".join(f"@{n} fn {'a' * 800}{n} 0.50 lsp\n" for n in range(2))
+    edges = "@0<@1 calls\n" * 180
+    yield f"## targets\n{symbols}## edges [?]\n{edges}".encode()
+
+
 def without_header(texts: Iterator[bytes]) -> Iterator[bytes]:
     """Yield each text and its body: the targets add a header themselves."""
     for text in texts:
@@ -92,12 +137,10 @@ def tool_calls() -> Iterator[bytes]:
 
 def payloads() -> Iterator[bytes]:
     """Yield the number of a format and the bytes that the format encodes as Base85."""
-    yield from (bytes([i % 4]) + bytes.fromhex(one) for i, one in enumerate(base85()))
-
-
-def base85() -> Iterator[str]:
-    """Yield bytes as hexadecimal digits."""
-    yield from (case["bytes"] for case in cases("compact/base85.json"))
+    recordings = strings([recorded("responses"), recorded("compressed")])
+    for wire in [case["wire"] for case in cases("compact/responses.json")] + list(recordings):
+        if wire[:1] in FORMATS:
+            yield bytes([FORMATS.index(wire[0])]) + base64.b85decode(wire[1:].translate(DIGITS))
 
 
 def deltas() -> Iterator[bytes]:
@@ -109,17 +152,54 @@ def deltas() -> Iterator[bytes]:
 
 def frames() -> Iterator[bytes]:
     """Yield the frames of a session, separated by NUL, and the requests, separated by two."""
-    turns = [text for text in strings(recorded("session frames")) if not text.startswith("sha256:")]
-    yield "\0".join(turns).encode()
-    yield from (turn.encode() for turn in turns)
+    tool, prompt = '{"name":"search"}', "You are helpful."
+    tool_id, prompt_id = (f"{letter}_{digest(one)}" for letter, one in (("t", tool), ("s", prompt)))
+    first = f"TOOL|def|{tool}\0SYS|full|{prompt}\0REQ|1|{tool_id}|{prompt_id}|null|D|F|User: Hi"
+    for delta in ("D|+|\nAgent: Hello.", "D|R|6|you", "D|F|x|D|+|y|D|R|1|z", "D|F|"):
+        yield f"{first}\0\0REQ|1|{tool_id}|{prompt_id}|{{}}|{delta}".encode()
+        yield f"{first}\0\0TOOL|ref|{tool_id}\0SYS|ref|{prompt_id}\0REQ|1|||[1]|{delta}".encode()
+    # With a check, as the documentation of the core has it.
+    checked = 'REQ|1|t_6fe51985||{"query":"hello"}|D|=|c_a8963d04|D|F|User: Hi'
+    yield f"TOOL|def|{tool}\0{checked}".encode()
+    # Many edits of a text, each of which must cost its own length only.
+    edits = "|".join(["D|R|990|xy"] * 200)
+    yield f"REQ|1|||null|D|F|{'a' * 1000}\0\0REQ|1|||null|{edits}".encode()
+    for packed in strings([recorded("compressed"), recorded("session frames")]):
+        if packed.startswith("SD77-"):
+            yield packed.encode()
+
+
+def digest(content: str) -> str:
+    """Return the digits that identify a tool or a prompt."""
+    return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
 def graph_deltas() -> Iterator[bytes]:
     """Yield a base, a new graph and a delta, separated by NUL; the graphs without their header."""
-    bodies = [text.partition(b"\n")[2] for text in gcf_texts("graph")]
-    for case in cases("graph/delta/*.json"):
+    deltas = list(cases("graph/delta/*.json"))
+    graphs = [graph(case["base_canonical_bytes"]).encode() for case in deltas]
+    for case, base in zip(deltas, graphs, strict=True):
         delta = case["expected"].partition("\n")[2].encode()
-        yield from (b"\0".join((body, bodies[0], delta)) for body in bodies[:8])
+        yield from (b"\0".join((base, new, delta)) for new in [*graphs, b""])
+
+
+def graph(canonical: str) -> str:
+    """Return the text of a graph, without its header, from the lines that its root hashes."""
+    lines = [line.split("\t") for line in canonical.splitlines()]
+    symbols = [fields for mark, *fields in lines if mark == "S"]
+    edges = [fields for mark, *fields in lines if mark == "E"]
+    symbols.sort(key=lambda symbol: (int(symbol[4]), -float(symbol[2])))
+    number = {(kind, name): n for n, (kind, name, *_) in enumerate(symbols)}
+    text, section = "", ""
+    for n, (kind, name, score, provenance, distance) in enumerate(symbols):
+        found = dict(enumerate(SECTIONS)).get(int(distance), f"distance_{distance}")
+        text += f"## {found}\n" if found != section else ""
+        text += f"@{n} {kind} {name} {float(score):.2f} {provenance}\n"
+        section = found
+    text += f"## edges [{len(edges)}]\n"
+    for *ends, edge in edges:
+        text += f"@{number[ends[2], ends[3]]}<@{number[ends[0], ends[1]]} {edge}\n"
+    return text
 
 
 def gcb() -> Iterator[bytes]:
@@ -191,13 +271,13 @@ TARGETS: dict[str, Callable[[], Iterator[bytes]]] = {
     "read_cad": cad_texts,
     "read_cad_binary": cad_bytes,
     "read_gcb": gcb,
-    "read_gcf": lambda: without_header(gcf_texts("generic")),
-    "read_gcf_rows": lambda: (b"\x06" + text for text in without_header(gcf_texts("generic"))),
-    "read_graph": lambda: without_header(gcf_texts("graph")),
+    "read_gcf": gcf_values,
+    "read_gcf_rows": lambda: (b"\x06" + text for text in gcf_values()),
+    "read_graph": graphs,
     "read_graph_delta": graph_deltas,
     "roundtrip_cad": cad_documents,
     "roundtrip_compact": wires,
-    "roundtrip_gcf": lambda: without_header(gcf_texts("generic")),
+    "roundtrip_gcf": gcf_values,
     "session": frames,
     "verify_claim": claim_inputs,
 }
