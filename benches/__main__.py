@@ -12,7 +12,7 @@ from pathlib import Path
 
 import compactwire as cw
 
-from . import core, corpus, report, sessions, sizes, systems
+from . import core, corpus, gcf_memory, report, sessions, sizes, systems
 from .measure import FULL, QUICK, Effort
 from .speed import Rows, name
 
@@ -36,6 +36,7 @@ def machine() -> dict[str, str]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "compactwire": cw.__version__,
         **{peer: _version(peer) for peer in PEERS},
+        core.CRATE: core.crate_version(),
     }
 
 
@@ -57,6 +58,8 @@ def measure(*, quick: bool) -> report.Record:
             {"work": work, "size": name(size), "bytes": size, "seconds": times}
             for (work, size), times in core.base85().items()
         ],
+        "core_gcf": core.gcf(),
+        "memory": gcf_memory.record(20_000 if quick else 400_000),
         "sizes": [
             {"label": label, "bytes": size, "ratios": ratios}
             for label, size, ratios in sizes.by_format()
@@ -77,6 +80,8 @@ def main() -> int:
     words = "only rows that contain one of these words, divided by commas; given twice: one of each"
     parser.add_argument("--rows", metavar="WORDS", action="append", default=[], help=words)
     parser.add_argument("--quick", action="store_true", help="measure briefly, write nothing")
+    cargo = "run the benches of the core first, which needs Rust"
+    parser.add_argument("--cargo", action="store_true", help=cargo)
     parser.add_argument("--corpus", metavar="DIR", help="measure a folder of yours, and no more")
     given = parser.parse_args()
     if given.rows and not given.system:
@@ -93,6 +98,8 @@ def main() -> int:
         except (OSError, ValueError) as error:
             sys.exit(f"{parser.prog}: {error}")
         return 0
+    if given.cargo:
+        core.run()
     everything(quick=given.quick)
     return 0
 

@@ -25,6 +25,8 @@ README_WORK = [
     ("decode_base85", "20 KiB", "base64"),
     ("encode_base85", "20 KiB", "base64"),
 ]
+# What the memory of a writer is compared with.
+TEXT = "the bytes of its text"
 README_SIZES = ["small", "medium", "xlarge"]
 MEANING = {
     "verbose": "`{` a JSON object: for eyes and logs",
@@ -35,6 +37,7 @@ MEANING = {
     "zstd": "`S` Base85 of zstd: from 256 bytes",
     "dictionary": "`D` Base85 of zstd with a dictionary: the smallest between programs",
 }
+NOT_MEASURED = "Not measured: run `python -m benches --cargo`."
 # What is left of each part of a conversation, and the most that may be (the v2 overview).
 PARTS: dict[str, tuple[str, float | None]] = {
     "tools": ("a repeated tool definition", 0.02),
@@ -90,13 +93,35 @@ def _verdict(ratio: float, target: float) -> str:
 def with_targets(record: Record) -> list[Record]:
     """Give every row of the tables that has a target."""
     rows = [*record["speed"], *(row for _, rows in systems(record) for row in rows)]
+    rows += record.get("core_gcf", [])
+    for row in record.get("memory", []):
+        size = f"{row['rows']:,} flat rows"
+        rows.append({**row, "size": size, "peer": TEXT, "ratio": row["memory"] / row["bytes"]})
     for row in record["core"]:
-        medians = row["seconds"]
-        if {"compactwire", "z85"} <= medians.keys():
-            ratio = medians["compactwire"] / medians["z85"]
+        least = row["seconds"]
+        if {"compactwire", "z85"} <= least.keys():
+            ratio = least["compactwire"] / least["z85"]
             work = f"{row['work']} Base85, core"
             rows.append({**row, "work": work, "peer": "z85", "ratio": ratio, "target": 1 / 3})
     return [row for row in rows if row["target"] is not None]
+
+
+def memory(record: Record) -> str:
+    """What `dumps` takes beyond the value, the text included."""
+    rows = [
+        [
+            row["work"],
+            f"{row['rows']:,}",
+            f"{row['bytes']:,}",
+            f"{row['memory'] / (1 << 20):.1f} MiB",
+            f"{row['memory'] / row['bytes']:.2f}",
+            verdict(row["memory"] / row["bytes"], row["target"]),
+        ]
+        for row in record.get("memory", [])
+    ]
+    if not rows:
+        return "Not measured: `/proc/self/clear_refs` is needed."
+    return table(["work", "flat rows", "bytes", "most memory", "of the bytes", "target"], rows)
 
 
 def targets(record: Record) -> str:
@@ -112,7 +137,7 @@ def targets(record: Record) -> str:
         where = worst["size"] + (", collector on" if worst.get("collector") else "")
         rows.append([work, peer, f"{met} of {len(found)}", where, share(ratio), share(target),
                      _verdict(ratio, target)])  # fmt: skip
-    header = ["work", "peer", "met", "worst at", "of the peer's time", "wanted", "verdict"]
+    header = ["work", "peer", "met", "worst at", "measured", "wanted", "verdict"]
     return table(header, rows, text_columns=2)
 
 
@@ -157,7 +182,7 @@ def _met(reached: bool) -> str:
 def others(record: Record) -> str:
     """Render the systems beside the protocol, or say that they were not measured."""
     if not record.get("systems"):
-        return "## Other systems\n\nNot measured: run `python -m benches` first."
+        return f"## Other systems\n\n{NOT_MEASURED}"
     parts = [f"## {name}\n\n{speed({'speed': rows})}" for name, rows in systems(record)]
     gcf_header = ["value", "JSON B", "GCF B", "JSON tokens", "indented", "GCF", "constants", "TOON"]
     cad_header = ["text", "documents", "% fewer than indented: q1 / median / q3", "above 80%",
@@ -170,6 +195,8 @@ def others(record: Record) -> str:
         + (
             table(cad_header, tokens["cad"]) if tokens["cad"] else "Real documents are not at hand."
         ),
+        "## Memory of gcf.dumps\n\nThe most memory beyond the value, the text included, each in a"
+        f" process of its own.\n\n{memory(record)}",
         "## Rows streamed out and in\n\n`gcf.StreamEncoder` and `gcf.iter_rows`, in processes of"
         f" their own.\n\n{stream(record)}",
     ]
@@ -183,7 +210,7 @@ def speed(record: Record) -> str:
             _work(row),
             row["size"],
             row["peer"],
-            "on" if row["collector"] else "off",
+            {True: "on", False: "off", None: ""}[row["collector"]],
             *(seconds(row[name]) for name in ("seconds", "fifth", "peer_seconds", "peer_fifth")),
             share(row["ratio"]),
             share(row["fifth"] / row["peer_fifth"]),
@@ -201,22 +228,30 @@ def core(record: Record) -> str:
     engines = ["scalar", "avx2", "avx512", "checked"]
     rows = []
     for row in record["core"]:
-        medians, size = row["seconds"], row["bytes"]
-        if not {"compactwire", "z85", "base64-simd"} <= medians.keys():
+        least, size = row["seconds"], row["bytes"]
+        if not {"compactwire", "z85", "base64-simd"} <= least.keys():
             continue
         rates = [
-            f"{size / medians[name] / 2**30:.2f}" if name in medians else ""
+            f"{size / least[name] / 2**30:.2f}" if name in least else ""
             for name in ("compactwire", *engines, "z85", "base64-simd")
         ]
-        ratio = medians["compactwire"] / medians["z85"]
-        near = medians["base64-simd"] / medians["compactwire"]
+        ratio = least["compactwire"] / least["z85"]
+        near = least["base64-simd"] / least["compactwire"]
         rows.append(
             [row["work"], row["size"], *rates, share(ratio), verdict(ratio, 1 / 3), f"{near:.2f}x"]
         )
     if not rows:
-        return "Not measured: run `cargo bench --bench base85` first."
+        return NOT_MEASURED
     header = ["work", "size", "compactwire", *engines, "z85", "base64-simd", "of z85", "target"]
     return table([*header, "to base64-simd"], rows, text_columns=2)
+
+
+def core_gcf(record: Record) -> str:
+    """What GCF takes in Rust."""
+    rows = record.get("core_gcf")
+    if not rows:
+        return NOT_MEASURED
+    return speed({"speed": rows})
 
 
 def sizes(record: Record) -> str:
@@ -241,7 +276,7 @@ def levels(record: Record) -> str:
 def sessions(record: Record) -> str:
     """Render what sessions save and cost."""
     if not record:
-        return "Not measured: run `python -m benches` first."
+        return NOT_MEASURED
     counted = (
         f"Tokens are those of {record['tokenizer']}."
         if record["tokenizer"]
@@ -359,7 +394,7 @@ def results(record: Record) -> str:
     facts = "\n".join(f"- {key}: {value}" for key, value in record["machine"].items())
     return f"""# Results
 
-Written by `cargo bench --bench base85 && python -m benches` (extra `bench`); do not edit.
+Written by `python -m benches --cargo` (extra `bench`); do not edit.
 {_outdated(record)}
 Ours and the peer run in turn, in slices of about 0.2 ms. A time is the minimum over many slices;
 "20%" is the 20th percentile. "Of its time" is our time divided by the peer's: **below 1 is faster
@@ -392,6 +427,14 @@ GiB of binary data per second. compactwire takes the fastest engine the processo
 the same with the safe way to make a string at its end.
 
 {core(record)}
+
+## GCF in the core
+
+Against the public crate `gcf` and `serde_json`, from and to values (`serde_json::Value` for the
+peers) and JSON text. The rows against `serde_json` compare with the JSON of the same data:
+`from_json` with reading a value, `to_json` with writing one.
+
+{core_gcf(record)}
 
 ## Size
 
