@@ -14,7 +14,7 @@
 //!
 //! Each of these modules is a Cargo feature of the same name; all are enabled by default.
 //!
-//! Underneath, each knowing only those before it: [`limits`] and `excerpt`; [`base85`],
+//! Underneath, each knowing only those before it: [`limits`], [`interrupt`] and `excerpt`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -31,6 +31,7 @@ mod compression;
 pub mod excerpt;
 #[cfg(feature = "gcf")]
 pub mod gcf;
+pub mod interrupt;
 pub mod json;
 pub mod limits;
 #[cfg(feature = "compact")]

@@ -4,6 +4,7 @@
 //! to a double would lose digits. Doubles are finite. The producer of a value, such
 //! as the JSON reader or the Python binding, bounds its depth.
 
+use crate::interrupt::Steps;
 use crate::walk::{Columns, Scalar, Shape, Sink, Source};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -184,6 +185,7 @@ pub struct Builder<'a> {
     elements: Vec<Value<'a>>,
     members: Vec<(Cow<'a, str>, Value<'a>)>,
     done: Option<Value<'a>>,
+    steps: Steps,
 }
 
 /// An open container, and the index on its stack where its entries begin.
@@ -227,6 +229,7 @@ impl<'a> Builder<'a> {
     }
 
     fn put(&mut self, value: Value<'a>) {
+        self.steps.step();
         match self.open.last_mut() {
             None => self.done = Some(value),
             Some(Open::Array { .. }) => self.elements.push(value),

@@ -28,6 +28,7 @@ impl<'a> Members<'a> {
     /// # Errors
     /// [`Error`]: invalid JSON, a duplicate key, or something after the object.
     pub fn next_key(&mut self) -> Result<Option<Cow<'a, str>>, Error> {
+        self.reader.steps.step();
         let first = std::mem::replace(&mut self.first, false);
         let ends = if first {
             self.reader.eat_after_blank(b'}')

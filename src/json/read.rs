@@ -1,6 +1,7 @@
 //! The strict reader: a state machine over bytes with an explicit stack.
 
 use crate::excerpt::excerpt;
+use crate::interrupt::Steps;
 use crate::text::quoted;
 use crate::value::{Builder, Value};
 use crate::walk::{Discard, Sink};
@@ -202,11 +203,12 @@ pub(super) struct Reader<'a> {
     /// Duplicate keys, lone surrogates and numbers of any size are accepted, and scalars and keys are not
     /// emitted.
     grammar_only: bool,
+    pub(super) steps: Steps,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, at: usize, limits: Limits) -> Self {
-        Self { text, at, limits, grammar_only: false }
+        Self { text, at, limits, grammar_only: false, steps: Steps::default() }
     }
 
     /// Reads a value and emits its events.
@@ -214,6 +216,7 @@ impl<'a> Reader<'a> {
         let mut open: Vec<Open<'_>> = Vec::new();
         loop {
             // A value is next; after an opening bracket it can also be the closing one.
+            self.steps.step();
             self.skip_blank();
             let start = self.at;
             match self.peek() {

@@ -1,5 +1,6 @@
 //! The canonical text of a value: members sorted, no white space, one form for every number.
 
+use crate::interrupt::Steps;
 use crate::text::decimal::{Decimal, Exponent};
 use crate::text::quoted::{self, Escape};
 use crate::value::Value;
@@ -53,7 +54,9 @@ impl<'v, 'a> Rest<'v, 'a> {
 /// Uses an explicit stack, because nothing bounds the depth of a value.
 fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
     let mut open = Vec::new();
+    let mut steps = Steps::default();
     loop {
+        steps.step();
         let mut first = false;
         match value {
             Value::Null => out.push_str("null"),

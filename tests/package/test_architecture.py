@@ -15,10 +15,11 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGE = ROOT / "python" / "compactwire"
 
-LOWEST = {"limits", "excerpt", "text"}
+LOWEST = {"limits", "interrupt", "excerpt", "text"}
 VALUES = {"walk", "value", "json"}
 RUST_ARROWS: dict[str, set[str]] = {
     "limits": set(),
+    "interrupt": set(),
     "excerpt": set(),
     "text": {"limits", "excerpt"},
     "base85": LOWEST,

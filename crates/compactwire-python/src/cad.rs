@@ -5,6 +5,7 @@ mod stream;
 use super::args::{File, Input, size};
 use super::detached;
 use super::errors::{Error, Result};
+use crate::interrupt::attached;
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
 use crate::value::read::DocumentSource;
@@ -52,9 +53,9 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
         let text = text.json_text()?;
-        detached(py, text.len(), || core::read_json_lossy(text, lossy))
+        detached(py, text.len(), || core::read_json_lossy(text, lossy))?
     } else {
-        core::read_json(source(doc), lossy)
+        attached(|| core::read_json(source(doc), lossy))?
     };
     Ok(read?)
 }
@@ -64,12 +65,12 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
         let text = text.json_text()?;
-        detached(py, text.len(), || core::read_json_text_kept(text))
+        detached(py, text.len(), || core::read_json_text_kept(text))?
     } else {
         let value = read::value_or(doc, "document", |path, message, _| {
             core::DocumentError::new(path, message).into()
         })?;
-        core::read_json_kept(value)
+        attached(|| core::read_json_kept(value))?
     };
     Ok(read?)
 }
@@ -96,9 +97,9 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
     let mut builder = builder(py);
     // A node is two or three dicts. No Python code runs while they are built.
     let pause = CollectorPause::new(py, document.nodes.len().saturating_mul(2));
-    let built = core::emit_document(document, &mut builder);
+    let built = attached(|| core::emit_document(document, &mut builder));
     drop(pause);
-    built?;
+    built??;
     Ok(builder.finish())
 }
 
@@ -130,7 +131,7 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py
     let dialect = self::dialect(dialect, true)?;
     let data = Input::new(src)?;
     let bytes = data.bytes_or_utf8()?;
-    let document = detached(py, bytes.len(), || core::read_bytes(&bytes, dialect))?;
+    let document = detached(py, bytes.len(), || core::read_bytes(&bytes, dialect))??;
     dict(py, &document)
 }
 
@@ -278,7 +279,7 @@ fn to_compact<'py>(
             core::write_v0_1(&document, Options { names, lossy })
         }
     });
-    Ok(PyString::new(py, &text?))
+    Ok(PyString::new(py, &text??))
 }
 
 /// The result of `write` for a document from a dict or JSON text.
@@ -287,7 +288,7 @@ fn written<T: Send>(
     write: impl Send + FnOnce(&Document<'_>) -> T,
 ) -> Result<T> {
     let (document, _) = read_document(doc, false)?;
-    Ok(detached(doc.py(), weight(&document), || write(&document)))
+    Ok(detached(doc.py(), weight(&document), || write(&document))?)
 }
 
 #[cold]
@@ -399,7 +400,7 @@ fn check<'py>(
     let dialect = self::dialect(dialect, true)?;
     let data = Input::new(src)?;
     let bytes = data.bytes_or_utf8()?;
-    let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit));
+    let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit))?;
     let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
     PyList::new(py, errors.collect::<Vec<_>>())
 }
@@ -429,7 +430,7 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
     let mut objects = builder(py);
-    core::emit_hybrid(&document, &mut objects)??;
+    attached(|| core::emit_hybrid(&document, &mut objects))???;
     Ok(objects.finish())
 }
 
@@ -459,9 +460,9 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
     let read = if let Some(text) = Input::if_text(obj)? {
         let text = text.json_text()?;
-        detached(py, text.len(), || core::read_hybrid_text(text))
+        detached(py, text.len(), || core::read_hybrid_text(text))?
     } else {
-        core::read_hybrid(source(obj))
+        attached(|| core::read_hybrid(source(obj)))?
     };
     dict(py, &read?)
 }
@@ -520,7 +521,7 @@ fn from_binary<'py>(
     let py = data.py();
     let data = Input::new(data)?;
     let bytes = data.bytes()?;
-    let document = detached(py, bytes.len(), || core::read_binary_within(bytes, max_expansion))?;
+    let document = detached(py, bytes.len(), || core::read_binary_within(bytes, max_expansion))??;
     dict(py, &document)
 }
 
@@ -632,7 +633,7 @@ fn read_content<'py>(
     bytes: &[u8],
     options: LoadOptions,
 ) -> Result<Bound<'py, PyAny>> {
-    let (repairs, document) = detached(py, bytes.len(), || core::load_with(bytes, options));
+    let (repairs, document) = detached(py, bytes.len(), || core::load_with(bytes, options))?;
     for repair in repairs {
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;

@@ -3,7 +3,7 @@
 use super::args::{self, size, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
-use super::{detached, ensure_memory, locked, make_str};
+use super::{detached, ensure_memory, locked, locked_long, make_str};
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
@@ -39,7 +39,7 @@ pub(super) fn encode_delta<'py>(
     let py = old.py();
     let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
     ensure_memory(8 * (old.len() + new.len()))?;
-    make_str(py, &detached(py, new.len(), || delta::encode(old, new)))
+    make_str(py, &detached(py, new.len(), || delta::encode(old, new))?)
 }
 
 /// Apply a delta to a text.
@@ -83,7 +83,7 @@ pub(super) fn apply_delta<'py>(
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;
     ensure_memory(old.len() + delta.len())?;
-    let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))?;
+    let new = detached(py, old.len() + delta.len(), || delta::apply(old, delta, &options))??;
     Ok(make_str(py, &new)?)
 }
 
@@ -135,7 +135,7 @@ impl DeltaStream {
     fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         let py = content.py();
         let content = utf8(content, "content")?;
-        let delta = locked(py, &self.core, content.len(), |core| core.push(content));
+        let delta = locked_long(py, &self.core, content.len(), |core| core.push(content))?;
         make_str(py, &delta)
     }
 
@@ -152,19 +152,19 @@ impl DeltaStream {
         let delta = data.text(py)?;
         // The text is copied, so that no Python object is made under the lock.
         let content =
-            locked(py, &self.core, delta.len(), |core| core.apply(delta).map(str::to_owned))?;
+            locked_long(py, &self.core, delta.len(), |core| core.apply(delta).map(str::to_owned))??;
         Ok(make_str(py, &content)?)
     }
 
     /// The current text.
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        let content = locked(py, &self.core, 0, |core| core.content().to_owned());
+        let content = locked(py, &self.core, |core| core.content().to_owned());
         PyString::new(py, &content)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let bytes = locked(py, &self.core, 0, |core| core.content().len());
+        let bytes = locked(py, &self.core, |core| core.content().len());
         let replace = match self.options.replace {
             Replace::Overwrite => "overwrite",
             Replace::Truncate => "truncate",

@@ -20,6 +20,7 @@ mod errors;
 mod gcf;
 mod graph;
 mod inspect;
+mod interrupt;
 mod message;
 mod record;
 mod request;
@@ -29,6 +30,7 @@ mod tool_call;
 mod value;
 mod wire;
 
+use interrupt::{DETACH_FROM, detached, undone_detached};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -81,36 +83,31 @@ fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.py().import("sys")?.getattr("modules")?.set_item(name, module)
 }
 
-/// The interpreter lock is released to compress or decompress at least this many bytes. For fewer
-/// bytes, reacquiring the lock can cost more than the work.
-const DETACH_FROM: usize = 32 << 10;
-
-/// Runs `work`, without the interpreter lock if there are many bytes to process.
-fn detached<T: Send>(py: Python<'_>, bytes: usize, work: impl Send + FnOnce() -> T) -> T {
-    if bytes < DETACH_FROM { work() } else { py.detach(work) }
+/// Runs `work` under a lock for a short time. `work` must not run Python code, and must leave the content
+/// valid even if it panics: a poisoned lock is used like any other.
+fn locked<L, T>(py: Python<'_>, lock: &Mutex<L>, work: impl FnOnce(&mut L) -> T) -> T {
+    work(&mut lock.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Runs `work` under a lock, without the interpreter lock if there are many bytes to process. `work`
-/// must not run Python code, and must leave the content valid even if it panics: a poisoned lock is
-/// used like any other.
-fn locked<L: Send, T: Send>(
+/// Like [`locked`], without the interpreter lock if there are many bytes to process. Ctrl-C stops it:
+/// until the last poll, `work` must change nothing.
+fn locked_long<L: Send, T: Send>(
     py: Python<'_>,
     lock: &Mutex<L>,
     bytes: usize,
-    work: impl Send + FnOnce(&mut L) -> T,
-) -> T {
+    mut work: impl Send + FnMut(&mut L) -> T,
+) -> PyResult<T> {
     if bytes < DETACH_FROM {
-        let content = lock.lock_py_attached(py);
-        return work(&mut content.unwrap_or_else(PoisonError::into_inner));
+        return Ok(locked(py, lock, work));
     }
-    py.detach(|| work(&mut lock.lock().unwrap_or_else(PoisonError::into_inner)))
+    undone_detached(py, || work(&mut lock.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Creates a `str` of `len` ASCII characters that `fill` writes in place.
 fn ascii_str(
     py: Python<'_>,
     len: usize,
-    fill: impl FnOnce(&mut [u8]),
+    fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
 ) -> PyResult<Bound<'_, PyString>> {
     let size = ffi::Py_ssize_t::try_from(len).map_err(|_| PyMemoryError::new_err(()))?;
     // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
@@ -122,7 +119,7 @@ fn ascii_str(
         let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
         let start = ffi::PyUnicode_DATA(text.as_ptr()).cast::<u8>();
         std::ptr::write_bytes(start, 0, len);
-        fill(std::slice::from_raw_parts_mut(start, len));
+        fill(std::slice::from_raw_parts_mut(start, len))?;
         Ok(text.cast_into_unchecked())
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn encode<'py>(
         Choice::Format(_) | Choice::Auto => 1,
     };
     let bytes = response.result.len().saturating_mul(effort);
-    let wire = detached(py, bytes, || compact::encode(&response, &options))?;
+    let wire = detached(py, bytes, || compact::encode(&response, &options))??;
     Ok(PyString::new(py, &wire))
 }
 
@@ -117,7 +117,7 @@ pub(super) fn open<'w, 'py>(
 ) -> Result<Opened<'w>> {
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size, dictionaries: &given.named() };
-    Ok(detached(py, compact::expected_size(wire), || compact::open(wire, &options))?)
+    Ok(detached(py, compact::expected_size(wire), || compact::open(wire, &options))??)
 }
 
 /// Decode a message in any format of either protocol.
@@ -175,13 +175,14 @@ pub(super) fn decode<'py>(
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size, dictionaries: &given.named() };
     let bytes = if wire.len() < NEVER_LARGE { 0 } else { compact::expected_size(wire) };
-    let decoded = detached(py, bytes, || compact::open(wire, &options)).and_then(|opened| {
-        let decoded = detached(py, bytes, || opened.read())?;
-        Ok(Response::from_core(py, &decoded))
-    });
+    let opened = detached(py, bytes, || compact::open(wire, &options))?;
+    let decoded = match &opened {
+        Ok(opened) => detached(py, bytes, || opened.read())?,
+        Err(error) => Err(error.clone()),
+    };
     match decoded {
         Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(wire))),
-        decoded => Ok(decoded?),
+        decoded => Ok(Response::from_core(py, &decoded?)),
     }
 }
 
@@ -239,7 +240,7 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let bytes = data.bytes()?;
     let weight = bytes.len() / BASE85_SPEEDUP;
     ascii_str(py, base85::encoded_len(bytes.len()), |text| {
-        detached(py, weight, || base85::encode_into(bytes, text));
+        detached(py, weight, || base85::encode_into(bytes, text))
     })
 }
 
@@ -270,6 +271,6 @@ pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, 
     let text = data.text(py)?;
     let weight = text.len() / BASE85_SPEEDUP;
     Ok(PyBytes::new_with(py, base85::decoded_len(text.len()), |data| {
-        Ok(detached(py, weight, || base85::decode_into(text, data)).map_err(Error::from)?)
+        Ok(detached(py, weight, || base85::decode_into(text, data))?.map_err(Error::from)?)
     })?)
 }

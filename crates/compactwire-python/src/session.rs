@@ -7,7 +7,7 @@ use super::graph::arguments::options;
 use super::graph::types::{Payload, content};
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
-use super::{DETACH_FROM, ensure_memory, locked, make_bytes, make_str};
+use super::{DETACH_FROM, ensure_memory, locked, locked_long, make_bytes, make_str};
 use compactwire::session::{self, Limits, Outgoing, Style};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -111,11 +111,11 @@ impl Session {
         let bytes = args.len() + request.context.map_or(0, str::len);
         self.ensure_memory(py, bytes)?;
         if pack {
-            let packed = self.work(py, bytes, |core| core.encode_packed(&request, style));
+            let packed = self.work_long(py, bytes, |core| core.encode_packed(&request, style))?;
             let packed = packed?;
             return Ok(make_str(py, &packed)?.into_any());
         }
-        let frames = self.work(py, bytes, |core| core.encode_request(&request, style));
+        let frames = self.work_long(py, bytes, |core| core.encode_request(&request, style))?;
         let frames = frames?;
         let frames = frames.iter().map(|frame| make_str(py, frame));
         Ok(PyList::new(py, frames.collect::<PyResult<Vec<_>>>()?)?.into_any())
@@ -162,9 +162,9 @@ impl Session {
         self.ensure_memory(py, bytes)?;
         let request = match texts[..] {
             [text] if is_single && is_packed(text) => {
-                self.work(py, bytes, |core| core.decode_packed(text))
+                self.work_long(py, bytes, |core| core.decode_packed(text))?
             }
-            _ => self.work(py, bytes, |core| core.decode_request(&texts)),
+            _ => self.work_long(py, bytes, |core| core.decode_request(&texts))?,
         };
         let request = request?;
         Ok(Request::from_core(py, request)?)
@@ -207,7 +207,7 @@ impl Session {
         let payload = payload.core.clone();
         self.ensure_memory(py, 4 * payload.size())?;
         let text =
-            self.work(py, payload.size(), |core| core.encode_graph(&payload, options, now()));
+            self.work_long(py, payload.size(), |core| core.encode_graph(&payload, options, now()))?;
         Ok(text?)
     }
 
@@ -237,13 +237,13 @@ impl Session {
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
         self.ensure_memory(py, 4 * text.len())?;
-        let decoded = self.work(py, text.len(), |core| core.decode_graph(text))?;
+        let decoded = self.work_long(py, text.len(), |core| core.decode_graph(text))??;
         Ok(content(py, decoded)?)
     }
 
     /// Treat the last graph as lost: its symbols will be declared again under their ids.
     fn forget_graph(&self, py: Python<'_>) {
-        self.work(py, 0, session::Session::forget_graph);
+        self.work(py, session::Session::forget_graph);
     }
 
     /// Encode a keyed set: completely the first time, then as deltas.
@@ -272,7 +272,8 @@ impl Session {
     #[pyo3(signature = (set, /, *, tool = ""))]
     fn encode_keyed(&self, py: Python<'_>, set: &KeyedSet, tool: &str) -> Result<String> {
         let set = Arc::clone(&set.0);
-        let text = self.work(py, set.size(), |core| core.encode_keyed(set, tool));
+        let text =
+            self.work_long(py, set.size(), |core| core.encode_keyed(Arc::clone(&set), tool))?;
         Ok(text?)
     }
 
@@ -300,13 +301,13 @@ impl Session {
         let py = text.py();
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
-        let set = self.work(py, text.len(), |core| core.decode_keyed(text));
+        let set = self.work_long(py, text.len(), |core| core.decode_keyed(text))?;
         Ok(set.map(KeyedSet)?)
     }
 
     /// Treat the sent keyed sets as lost: the next set of each name is sent in full.
     fn forget_keyed(&self, py: Python<'_>) {
-        self.work(py, 0, session::Session::forget_keyed);
+        self.work(py, session::Session::forget_keyed);
     }
 
     /// Forget that the peer has these references, so that the next request has their content.
@@ -328,24 +329,24 @@ impl Session {
             utf8(&id, "id").map(str::to_owned)
         });
         let ids = ids.collect::<PyResult<Vec<_>>>()?;
-        Ok(self.work(py, 0, |core| ids.iter().filter(|id| core.forget(id)).count()))
+        Ok(self.work(py, |core| ids.iter().filter(|id| core.forget(id)).count()))
     }
 
     /// Forget everything in both directions; the counts of `stats` continue.
     fn reset(&self, py: Python<'_>) {
-        self.work(py, 0, session::Session::reset);
+        self.work(py, session::Session::reset);
     }
 
     /// Counts of the messages exchanged so far and the bytes saved.
     #[getter]
     fn stats(&self, py: Python<'_>) -> SessionStats {
-        let stats = self.work(py, 0, |core| core.stats());
+        let stats = self.work(py, |core| core.stats());
         let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
         SessionStats { messages, bytes_out, bytes_in, plain_bytes }
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let stats = self.work(py, 0, |core| core.stats());
+        let stats = self.work(py, |core| core.stats());
         let session::Stats { messages, bytes_out, bytes_in, .. } = stats;
         let saved = stats.savings() * 100.0;
         format!(
@@ -355,7 +356,7 @@ impl Session {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
         self.ensure_memory(py, 0)?;
-        let bytes = self.work(py, DETACH_FROM, |core| core.to_bytes());
+        let bytes = self.work_long(py, DETACH_FROM, |core| core.to_bytes())?;
         let bytes = bytes?;
         let restore = py.import("compactwire._core")?.getattr("_restore_session")?;
         Ok((restore, (make_bytes(py, &bytes)?, self.checked)).into_pyobject(py)?)
@@ -426,7 +427,7 @@ pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> Resu
     let py = state.py();
     let bytes = state.as_bytes();
     ensure_memory(SESSION_FACTOR * bytes.len())?;
-    let core = super::detached(py, bytes.len(), || session::Session::from_bytes(bytes));
+    let core = super::detached(py, bytes.len(), || session::Session::from_bytes(bytes))?;
     let core = core?;
     Ok(Session { core: Mutex::new(core), checked })
 }
@@ -444,19 +445,28 @@ const SESSION_FACTOR: usize = 16;
 impl Session {
     /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.
     fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
-        let held = self.work(py, 0, |core| core.size());
+        let held = self.work(py, |core| core.size());
         ensure_memory(SESSION_FACTOR.saturating_mul(held.saturating_add(bytes)))
     }
 
-    /// Runs `work` under the lock of the session; `work` must not run Python code.
-    pub(super) fn work<T: Send>(
+    /// Runs `work` under the lock of the session for a short time; `work` must not run Python code.
+    pub(super) fn work<T>(
         &self,
         py: Python<'_>,
-        bytes: usize,
-        work: impl Send + FnOnce(&mut session::Session) -> T,
+        work: impl FnOnce(&mut session::Session) -> T,
     ) -> T {
         // Each change is committed completely or not at all: the session is valid even in a
         // poisoned lock.
-        locked(py, &self.core, bytes, work)
+        locked(py, &self.core, work)
+    }
+
+    /// Like `work`, for an input of so many bytes; Ctrl-C ends it. A session commits after the last poll.
+    fn work_long<T: Send>(
+        &self,
+        py: Python<'_>,
+        bytes: usize,
+        work: impl Send + FnMut(&mut session::Session) -> T,
+    ) -> PyResult<T> {
+        locked_long(py, &self.core, bytes, work)
     }
 }

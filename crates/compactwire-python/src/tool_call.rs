@@ -222,7 +222,7 @@ pub(super) fn encode_tool_call<'py>(
         context: context.map(Cow::Borrowed),
     };
     let bytes = context.map_or(0, str::len);
-    let wire = detached(py, bytes, || compact::encode_tool_call(&call, &options))?;
+    let wire = detached(py, bytes, || compact::encode_tool_call(&call, &options))??;
     Ok(PyString::new(py, &wire))
 }
 

@@ -83,7 +83,7 @@ pub(super) fn encode_gcb<'py>(
 ) -> Result<Bound<'py, PyBytes>> {
     let lossy = self::lossy(lossy)?;
     let core = payload.core.clone();
-    let bytes = super::detached(py, core.size(), || gcb::encode(&core, lossy));
+    let bytes = super::detached(py, core.size(), || gcb::encode(&core, lossy))?;
     Ok(PyBytes::new(py, &bytes?))
 }
 
@@ -124,7 +124,7 @@ pub(super) fn decode_gcb(
         gcb::DecodeOptions { raw_float32, unknown_ids: lossy.ids, duplicates: lossy.duplicates };
     let data = Input::new(data)?;
     let bytes = data.bytes()?;
-    let read = super::detached(py, bytes.len(), || gcb::decode(bytes, options));
+    let read = super::detached(py, bytes.len(), || gcb::decode(bytes, options))?;
     Ok(read.map(Into::into)?)
 }
 
@@ -171,7 +171,7 @@ pub(super) fn encode_json<'py>(
     let style = json::Style { compact, html_escape, max_expansion };
     // An estimate: JSON also contains the names of all fields, and of both ends of each edge.
     let bytes = 4 * core.size();
-    let text = super::detached(py, bytes, || json::encode(&core, style));
+    let text = super::detached(py, bytes, || json::encode(&core, style))?;
     Ok(super::make_str(py, &text?)?)
 }
 
@@ -202,11 +202,11 @@ pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
     let read = match &data {
         Input::Str(text) => {
             let text = super::args::utf8(text, "text")?;
-            super::detached(py, text.len(), || json::decode(text))
+            super::detached(py, text.len(), || json::decode(text))?
         }
         Input::Bytes(_) | Input::Copy(_) => {
             let bytes = data.bytes()?;
-            super::detached(py, bytes.len(), || json::decode_utf8(bytes))
+            super::detached(py, bytes.len(), || json::decode_utf8(bytes))?
         }
     };
     Ok(read.map(Into::into)?)

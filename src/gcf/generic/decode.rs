@@ -13,6 +13,7 @@ use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
+use crate::interrupt::Steps;
 use crate::json::{Escape, Writer, write_float};
 use crate::value::{self, Value};
 use crate::walk::{Columns, Discard};
@@ -498,7 +499,9 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         let empty = skip_blanks(bytes, start) == end;
         if !(empty && count.value.is_none_or(|count| count == 0)) {
             let mut at = start;
+            let mut steps = Steps::default();
             loop {
+                steps.step();
                 let (token, stop) = scalar::read(self.text, at, end, b',')?;
                 self.emit_token(&token, at)?;
                 found += 1;

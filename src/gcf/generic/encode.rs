@@ -11,6 +11,7 @@ use crate::gcf::error::{Code, Error, Fault};
 use crate::gcf::limits::{Limits, is_readable};
 use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::string::{write_quoted, write_value};
+use crate::interrupt::{Steps, polled};
 use crate::json;
 use crate::value::Value;
 use bumpalo::Bump;
@@ -122,6 +123,7 @@ struct Writer<'t, 'a> {
     out: String,
     /// What the text implies without spelling it out; see [`Limits::max_expansion`].
     expansion: u64,
+    steps: Steps,
 }
 
 /// The syntax in front of an array or object, which decides how its columns may be declared.
@@ -148,7 +150,8 @@ const SPACES: &str = "                                                          
 impl<'t, 'a> Writer<'t, 'a> {
     fn written(tree: &'t Tree<'a>, options: &'t EncodeOptions, tables: bool) -> Self {
         let out = String::with_capacity(1024);
-        let mut writer = Writer { tree, options, tables, out, expansion: 0 };
+        let steps = Steps::default();
+        let mut writer = Writer { tree, options, tables, out, expansion: 0, steps };
         writer.out.push_str(GENERIC);
         writer.root();
         writer
@@ -159,7 +162,9 @@ impl<'t, 'a> Writer<'t, 'a> {
         object.keyed && self.tables
     }
 
+    /// Begins a line.
     fn indent(&mut self, mut depth: usize) {
+        self.steps.step();
         while depth > 0 {
             let step = depth.min(SPACES.len());
             self.out.push_str(&SPACES[..step]);
@@ -286,7 +291,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn list(&mut self, array: Array) {
         let elements = self.tree.elements(array);
         self.count(elements.len(), "]: ");
-        for (index, &element) in elements.iter().enumerate() {
+        for (index, &element) in polled(elements).enumerate() {
             if index > 0 {
                 self.out.push(',');
             }

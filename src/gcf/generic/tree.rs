@@ -13,6 +13,7 @@ use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::limits::Limits;
 use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::{number, string};
+use crate::interrupt::Steps;
 use crate::walk::Sink;
 use bumpalo::Bump;
 use hashbrown::{HashMap, HashSet};
@@ -206,6 +207,7 @@ pub struct Builder<'a> {
     /// For each key, the last new shape that has it, to find duplicate keys.
     last_shape_with_key: Vec<ShapeId>,
     limits: Limits,
+    steps: Steps,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -241,6 +243,7 @@ impl<'a> Builder<'a> {
             shape_at_depth: Vec::new(),
             last_shape_with_key: Vec::new(),
             limits,
+            steps: Steps::default(),
         }
     }
 
@@ -306,6 +309,7 @@ impl<'a> Builder<'a> {
         if let Some(&id) = self.key_ids.get(key) {
             return id;
         }
+        self.steps.step();
         #[expect(clippy::cast_possible_truncation, reason = "fewer than the nodes, checked there")]
         let id = self.tree.keys.len() as KeyId;
         let path = key.contains('>');
@@ -369,6 +373,7 @@ impl<'a> Builder<'a> {
                 self.error(Code::LimitExceeded, "the value has more than 2^32 nodes".into())
             );
         }
+        self.steps.add(self.stack.len() - first);
         self.open.pop();
         self.tree.nodes.extend_from_slice(&self.stack[first..]);
         self.stack.truncate(first);

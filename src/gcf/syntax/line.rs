@@ -4,6 +4,7 @@
 //! is checked. GCF 3.6 section 3.
 
 use crate::gcf::error::{Code, Read, fault};
+use crate::interrupt::Steps;
 use memchr::memchr;
 
 /// A line that is neither blank nor a comment. Its content is `text[start..end]`.
@@ -29,12 +30,14 @@ pub(crate) struct Lines<'t> {
     /// The offset after the last line that was consumed.
     consumed: usize,
     saw_end: bool,
+    steps: Steps,
 }
 
 impl<'t> Lines<'t> {
     /// Starts before the first line, the header.
     pub(crate) fn new(text: &'t str) -> Self {
-        Self { text, next: 0, lookahead: None, consumed: 0, saw_end: false }
+        let steps = Steps::default();
+        Self { text, next: 0, lookahead: None, consumed: 0, saw_end: false, steps }
     }
 
     /// The whole text.
@@ -56,6 +59,7 @@ impl<'t> Lines<'t> {
 
     /// Consumes the lookahead line and finds the next.
     pub(crate) fn advance(&mut self) -> Read<()> {
+        self.steps.step();
         self.consumed = self.next;
         self.lookahead = self.find(self.next)?;
         match self.lookahead {
@@ -113,7 +117,9 @@ impl<'t> Lines<'t> {
     /// Finds the first line from `from` on that is neither blank nor a comment.
     fn find(&self, mut from: usize) -> Read<Option<Line>> {
         let bytes = self.text.as_bytes();
+        let mut steps = Steps::default();
         while from < bytes.len() {
+            steps.step();
             let (end, next) = self.bounds(from);
             let indent = bytes[from..end].iter().take_while(|&&byte| byte == b' ').count();
             let start = from + indent;

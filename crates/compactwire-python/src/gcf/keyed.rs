@@ -137,8 +137,9 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.2.
     #[pyo3(signature = (new, /))]
-    fn delta(&self, py: Python<'_>, new: &Self) -> Option<KeyedDelta> {
-        py.detach(|| Delta::between(&self.0, &new.0)).map(KeyedDelta)
+    fn delta(&self, py: Python<'_>, new: &Self) -> PyResult<Option<KeyedDelta>> {
+        let bytes = self.0.size() + new.0.size();
+        Ok(detached(py, bytes, || Delta::between(&self.0, &new.0))?.map(KeyedDelta))
     }
 
     /// Apply all changes of a delta and return the new set.
@@ -162,7 +163,7 @@ impl KeyedSet {
     /// Source: GCF 3.6 section 10a.5.
     #[pyo3(signature = (delta, /))]
     fn apply(&self, py: Python<'_>, delta: &KeyedDelta) -> Result<Self> {
-        let made = py.detach(|| self.0.apply(&delta.0));
+        let made = detached(py, self.0.size(), || self.0.apply(&delta.0))?;
         Ok(Self(Arc::new(made?)))
     }
 
@@ -359,7 +360,7 @@ pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
     let py = text.py();
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
-    let made = detached(py, text.len(), || keyed::KeyedSet::read(text));
+    let made = detached(py, text.len(), || keyed::KeyedSet::read(text))?;
     Ok(KeyedSet(Arc::new(made?)))
 }
 
@@ -387,7 +388,7 @@ pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
     let py = text.py();
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
-    let made = detached(py, text.len(), || Delta::read(text));
+    let made = detached(py, text.len(), || Delta::read(text))?;
     Ok(KeyedDelta(made?))
 }
 
@@ -422,7 +423,7 @@ pub(crate) fn receive_keyed(
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
     let base = base.map(|base| &*base.get().0);
-    let made = detached(py, text.len(), || keyed::receive(base, text));
+    let made = detached(py, text.len(), || keyed::receive(base, text))?;
     Ok(KeyedSet(Arc::new(made?)))
 }
 

@@ -8,6 +8,7 @@ mod tree;
 use super::args::{File, Input, path_of, size};
 use super::{detached, make_str};
 use crate::errors::{Result, os_error};
+use crate::interrupt::{attached, undone};
 use crate::value::build::ObjectBuilder;
 use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Grouping, Limits, Tree};
@@ -119,21 +120,27 @@ fn with_tree<R>(
     obj: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
     limits: Limits,
-    write: impl FnOnce(&Tree<'_>) -> R,
+    write: impl Fn(&Tree<'_>) -> R,
 ) -> PyResult<R> {
-    if read_fast::LOCKED {
+    let fast = || -> Result<Option<R>> {
         let bump = Bump::new();
         let mut builder = Builder::new(&bump, limits);
         // SAFETY: until the text is written, nothing below calls Python or drops a reference; an
         // incomplete builder is dropped, and owns no objects.
-        if unsafe { read_fast::read(obj, &mut builder) }? {
-            return Ok(write(&builder.finish()));
-        }
+        let complete = unsafe { read_fast::read(obj, &mut builder) }?;
+        Ok(complete.then(|| write(&builder.finish())))
+    };
+    if read_fast::LOCKED
+        && let Some(written) = undone(obj.py(), fast)??
+    {
+        return Ok(written);
     }
-    let bump = Bump::new();
-    let mut builder = Builder::new(&bump, limits);
-    read::emit(obj, default, &mut TreeTarget(&mut builder))?;
-    Ok(write(&builder.finish()))
+    attached(|| {
+        let bump = Bump::new();
+        let mut builder = Builder::new(&bump, limits);
+        read::emit(obj, default, &mut TreeTarget(&mut builder))?;
+        Ok(write(&builder.finish()))
+    })?
 }
 
 /// Encode rows as GCF text, in groups with the same value of one column.
@@ -238,7 +245,7 @@ pub(super) fn loads<'py>(
 
 fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py, PyAny>> {
     let mut objects = ObjectBuilder::new(py);
-    gcf::read(text, limits, &mut objects)?;
+    attached(|| gcf::read(text, limits, &mut objects))??;
     Ok(objects.finish())
 }
 
@@ -391,7 +398,7 @@ pub(super) fn from_json<'py>(
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
-    let made = detached(py, text.len(), || gcf::from_json(text, &options));
+    let made = detached(py, text.len(), || gcf::from_json(text, &options))?;
     Ok(make_str(py, &made?)?)
 }
 
@@ -430,6 +437,6 @@ pub(super) fn to_json<'py>(
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
-    let made = detached(py, text.len(), || gcf::to_json(text, limits, escape));
+    let made = detached(py, text.len(), || gcf::to_json(text, limits, escape))?;
     Ok(make_str(py, &made?)?)
 }

@@ -6,8 +6,10 @@ pub(super) mod types;
 
 use super::args::{self, Input, size};
 use super::errors::{Error, Result};
+use crate::interrupt::attached;
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
+use compactwire::interrupt::unchecked;
 use compactwire::limits::DEFAULT_MAX_EXPANSION;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -76,7 +78,7 @@ pub(super) fn encode<'py>(
 ) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
     let core = payload.core.clone();
-    let text = super::detached(py, core.size(), || core.encode(options));
+    let text = super::detached(py, core.size(), || core.encode(options))?;
     Ok(super::make_str(py, &text?)?)
 }
 
@@ -108,7 +110,7 @@ pub(super) fn encode<'py>(
 pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let (py, text) = (text.py(), Input::new(text)?);
     let text = text.gcf_text()?;
-    let decoded = super::detached(py, text.len(), || graph::decode(text))?;
+    let decoded = super::detached(py, text.len(), || graph::decode(text))??;
     Ok(content(py, decoded)?)
 }
 
@@ -144,7 +146,7 @@ pub(super) fn pack_root(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<String> {
     let core = payload.core.clone();
-    Ok(super::detached(py, core.size(), || graph::pack_root(&core, max_expansion))?)
+    Ok(super::detached(py, core.size(), || graph::pack_root(&core, max_expansion))??)
 }
 
 /// Normalize a payload to the form on which deltas are based.
@@ -177,7 +179,7 @@ pub(super) fn snapshot(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Payload> {
     let core = payload.core.clone();
-    let snapshot = super::detached(py, core.size(), || graph::snapshot(&core, max_expansion))?;
+    let snapshot = super::detached(py, core.size(), || graph::snapshot(&core, max_expansion))??;
     Ok(snapshot.into())
 }
 
@@ -212,7 +214,7 @@ pub(super) fn diff(
 ) -> Result<DeltaPayload> {
     let (base, new) = (base.core.clone(), new.core.clone());
     let bytes = base.size() + new.size();
-    let delta = super::detached(py, bytes, || graph::diff(&base, &new, max_expansion))?;
+    let delta = super::detached(py, bytes, || graph::diff(&base, &new, max_expansion))??;
     Ok(DeltaPayload(delta))
 }
 
@@ -246,6 +248,7 @@ pub(super) fn diff(
 #[pyo3(text_signature = "(delta, /, *, allow_unicode=False, locations=True, \
                          max_expansion=268435456)")]
 pub(super) fn encode_delta(
+    py: Python<'_>,
     delta: &DeltaPayload,
     allow_unicode: bool,
     locations: bool,
@@ -253,7 +256,12 @@ pub(super) fn encode_delta(
 ) -> Result<String> {
     let dangling = Dangling::default();
     let options = EncodeOptions { dangling, allow_unicode, locations, max_expansion };
-    Ok(graph::encode_delta(&delta.0, options)?)
+    let bytes = 16
+        * (delta.0.added.len()
+            + delta.0.added_edges.len()
+            + delta.0.removed.len()
+            + delta.0.removed_edges.len());
+    Ok(super::detached(py, bytes, || graph::encode_delta(&delta.0, options))??)
 }
 
 /// Apply a delta to a snapshot and return the new snapshot.
@@ -291,20 +299,23 @@ pub(super) fn apply_delta(
     let py = delta.py();
     let core = base.core.clone();
     let apply = |delta: &graph::DeltaPayload| {
-        super::detached(py, core.size(), || graph::apply(&core, delta, max_expansion))
+        let apply = || graph::apply(&core, delta, max_expansion);
+        Ok(super::detached(py, core.size(), apply)??.into())
     };
-    let applied = match delta.cast::<DeltaPayload>() {
-        Ok(delta) => apply(&delta.get().0),
-        Err(_) => match graph::decode(Input::new(delta)?.gcf_text()?)?.content {
-            Content::Delta(delta) => apply(&delta),
-            Content::Payload(_) | Content::Unchanged(_) => Err(compactwire::gcf::Error {
-                code: compactwire::gcf::Code::MalformedDelta,
-                message: "expected a delta, found another kind of message".into(),
-                place: compactwire::gcf::Place::Text { line: 1, column: 1 },
-            }),
-        },
-    };
-    Ok(applied.map(Into::into)?)
+    if let Ok(delta) = delta.cast::<DeltaPayload>() {
+        return apply(&delta.get().0);
+    }
+    let text = Input::new(delta)?;
+    let text = text.gcf_text()?;
+    match super::detached(py, text.len(), || graph::decode(text))??.content {
+        Content::Delta(delta) => apply(&delta),
+        Content::Payload(_) | Content::Unchanged(_) => Err(compactwire::gcf::Error {
+            code: compactwire::gcf::Code::MalformedDelta,
+            message: "expected a delta, found another kind of message".into(),
+            place: compactwire::gcf::Place::Text { line: 1, column: 1 },
+        }
+        .into()),
+    }
 }
 
 /// Encode the message that the peer's snapshot is still current.
@@ -396,10 +407,10 @@ pub(super) fn respond<'py>(
         },
     };
     let count = |text: &str| match count_tokens {
-        Some(count) => Ok::<_, Error>(count.call1((text,))?.extract()?),
+        Some(count) => Ok::<_, Error>(unchecked(|| count.call1((text,)))?.extract()?),
         None => Ok(graph::count_tokens(text)),
     };
-    let answer = graph::respond(&payload.core, peer_root, base, options, count)?;
+    let answer = attached(|| graph::respond(&payload.core, peer_root, base, options, count))??;
     (answer.kind.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
 }
 

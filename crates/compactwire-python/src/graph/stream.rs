@@ -87,9 +87,9 @@ impl GraphStreamEncoder {
         let mut out = String::new();
         let encoder = match &session {
             None => StreamEncoder::new(&header, options, &mut out),
-            Some(session) => session
-                .get()
-                .work(py, 0, |core| core.stream_graph(&header, options, now(), &mut out)),
+            Some(session) => {
+                session.get().work(py, |core| core.stream_graph(&header, options, now(), &mut out))
+            }
         };
         let encoder = Mutex::new(encoder?);
         write.call1((out,))?;
@@ -146,7 +146,7 @@ impl GraphStreamEncoder {
         if let Some(session) = self.session.as_ref().filter(|_| is_last) {
             // Only now: a text that could not be written is not delivered.
             let encoder = self.lock(py);
-            session.get().work(py, 0, |core| encoder.deliver(core.sent_symbols(), now()));
+            session.get().work(py, |core| encoder.deliver(core.sent_symbols(), now()));
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl GraphStreamEncoder {
                 None => change(encoder, None, &mut out),
                 Some(session) => session
                     .get()
-                    .work(py, 0, |core| change(encoder, Some(core.sent_symbols()), &mut out)),
+                    .work(py, |core| change(encoder, Some(core.sent_symbols()), &mut out)),
             }
         };
         changed?;

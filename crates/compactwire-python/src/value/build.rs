@@ -14,6 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// How many keys are remembered: more than the tables of one document have.
@@ -393,13 +394,34 @@ impl Columns for ObjectBuilder<'_> {
 /// All objects that are being built are alive: collections would free none of them, but take half
 /// of the total time for a large document.
 ///
-/// No other thread can notice: the thread stays attached to the interpreter, and no Python code runs
-/// before the drop. The lifetime `'py` keeps the pause from outliving the attachment, and a pause
-/// cannot be sent into `detach`. From 3.12 on a collection waits for Python code to run anyway, and
+/// No other code can notice: the thread stays attached to the interpreter, and no Python code runs
+/// before the drop, except signal handlers, [`with_collector`]. The lifetime `'py` keeps the pause from
+/// outliving the attachment, and a pause cannot be sent into `detach`. From 3.12 on a collection waits for Python code to run anyway, and
 /// without a global lock other threads do run: there the collector stays on.
 pub(crate) struct CollectorPause<'py> {
-    enabled: bool,
     _attached: PhantomData<Python<'py>>,
+}
+
+thread_local! {
+    /// Whether a pause of this thread has switched the collector off.
+    static PAUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`, which may run Python code, with the collector as it was before a pause. The thread is
+/// attached to the interpreter.
+pub(crate) fn with_collector<T>(work: impl FnOnce() -> T) -> T {
+    let paused = PAUSED.replace(false);
+    if paused {
+        // SAFETY: the thread is attached to the interpreter.
+        unsafe { ffi::PyGC_Enable() };
+    }
+    let result = work();
+    if paused {
+        // If `work` itself switched the collector off, it stays off after the pause.
+        // SAFETY: the thread is attached to the interpreter.
+        PAUSED.set(unsafe { ffi::PyGC_Disable() } == 1);
+    }
+    result
 }
 
 /// A collection starts after some 700 new containers; fewer are built without a pause.
@@ -407,18 +429,20 @@ const MANY_CONTAINERS: usize = 1000;
 
 impl<'py> CollectorPause<'py> {
     /// Switches the collector off if it is on and many containers are to be built. The caller runs
-    /// no Python code until the drop.
+    /// no Python code until the drop, except within [`with_collector`].
     pub(crate) fn new(py: Python<'py>, containers: usize) -> Self {
         let useful = containers >= MANY_CONTAINERS && LOCKED && py.version_info() < (3, 12);
         // SAFETY: the thread is attached to the interpreter.
-        let enabled = useful && unsafe { ffi::PyGC_Disable() } == 1;
-        Self { enabled, _attached: PhantomData }
+        if useful && unsafe { ffi::PyGC_Disable() } == 1 {
+            PAUSED.set(true);
+        }
+        Self { _attached: PhantomData }
     }
 }
 
 impl Drop for CollectorPause<'_> {
     fn drop(&mut self) {
-        if self.enabled {
+        if PAUSED.replace(false) {
             // SAFETY: the thread is attached to the interpreter for the lifetime `'py`.
             unsafe { ffi::PyGC_Enable() };
         }

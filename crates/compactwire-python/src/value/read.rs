@@ -8,7 +8,9 @@
 use super::build::Vocabulary;
 use crate::args::lone_surrogate;
 use crate::errors::{Error, Result, invalid_path};
+use crate::interrupt::attached;
 use compactwire::excerpt::excerpt;
+use compactwire::interrupt::unchecked;
 use compactwire::json;
 use compactwire::value::{Builder, Value};
 use compactwire::walk::{Shape, Sink, Source};
@@ -171,12 +173,13 @@ fn emit_converted<'py>(
     target: &mut impl Target,
 ) -> Result<()> {
     let Some(default) = default else { return Err(target.invalid(Invalid::Class(object))) };
-    let mut object = default.call1((object,))?;
+    let call = |object: &Bound<'py, PyAny>| unchecked(|| default.call1((object,)));
+    let mut object = call(object)?;
     for _ in 0..MAX_DEFAULTS {
         if !matches!(kind(&object), Kind::Other) {
             return emit(&object, Some(default), target);
         }
-        object = default.call1((&object,))?;
+        object = call(&object)?;
     }
     Err(target.invalid(Invalid::Default))
 }
@@ -205,7 +208,7 @@ pub(crate) fn value_or(
 ) -> Result<Value<'static>> {
     let builder = Builder::default();
     let mut target = ValueTarget { builder, root, path: Vec::new(), invalid };
-    emit(object, None, &mut target)?;
+    attached(|| emit(object, None, &mut target))??;
     Ok(target.builder.finish().unwrap_or(Value::Null))
 }
 

@@ -1,0 +1,116 @@
+//! Signals during long calls. Without this, Python would handle Ctrl-C only after the call.
+//!
+//! There are two ways to run a call of the core, which polls while it works:
+//!
+//! - [`attached`] and [`detached`] run the handlers of all signals during the call. If one raises, the
+//!   call ends with its exception; otherwise it continues.
+//! - [`undone`] is for calls during which no Python code may run, because they hold a lock or borrow
+//!   from Python objects. It notices Ctrl-C only. It then drops what the call has made, runs the handler
+//!   of Ctrl-C, and, if that did not raise, starts the call again.
+
+use crate::value::build::with_collector;
+use compactwire::interrupt::{Stopped, run};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// The interval between two checks. To check, a thread waits for the interpreter lock, for 5 ms if
+/// another thread runs Python code.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// How often a call starts again. Signals that come faster than the call ends must not keep it from
+/// ending.
+const RESTARTS: usize = 3;
+
+/// The interpreter lock is released for calls that process at least this many bytes. For fewer bytes,
+/// reacquiring the lock can cost more than the work.
+pub(crate) const DETACH_FROM: usize = 32 << 10;
+
+thread_local! {
+    static CHECKED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The exception of a signal handler that stopped a call.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Runs `work`, attached to the interpreter. Signal handlers may run at each poll: `work` must not
+/// borrow from Python objects that they can change.
+pub(crate) fn attached<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    run(handle_signals, work).map_err(raised)
+}
+
+/// Runs `work`, without the interpreter lock if there are many bytes to process.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl Send + FnOnce() -> T,
+) -> PyResult<T> {
+    if bytes < DETACH_FROM { Ok(work()) } else { py.detach(|| attached(work)) }
+}
+
+/// Runs `work`, during which no Python code runs. `work` must be such that a call which was stopped has
+/// changed nothing.
+pub(crate) fn undone<T>(py: Python<'_>, mut work: impl FnMut() -> T) -> PyResult<T> {
+    for _ in 0..RESTARTS {
+        if let Ok(result) = run(notice_ctrl_c, &mut work) {
+            return Ok(result);
+        }
+        handle_ctrl_c(py)?;
+    }
+    Ok(work())
+}
+
+/// [`undone`] without the interpreter lock.
+pub(crate) fn undone_detached<T: Send>(
+    py: Python<'_>,
+    mut work: impl Send + FnMut() -> T,
+) -> PyResult<T> {
+    undone(py, || py.detach(&mut work))
+}
+
+fn handle_signals() -> bool {
+    let handle = |py: Python<'_>| with_collector(|| py.check_signals());
+    match is_due().then(|| Python::try_attach(handle)).flatten() {
+        None | Some(Ok(())) => false,
+        Some(Err(error)) => {
+            RAISED.set(Some(error));
+            true
+        }
+    }
+}
+
+/// Whether Ctrl-C was pressed. Python then regards it as handled.
+fn notice_ctrl_c() -> bool {
+    // SAFETY: the thread is attached to the interpreter; no Python code runs.
+    let noticed = |_: Python<'_>| unsafe { ffi::PyOS_InterruptOccurred() } != 0;
+    is_due() && Python::try_attach(noticed) == Some(true)
+}
+
+/// Whether the last check of this thread was long ago.
+fn is_due() -> bool {
+    let now = Instant::now();
+    let due = CHECKED.get().is_none_or(|last| now - last >= INTERVAL);
+    if due {
+        CHECKED.set(Some(now));
+    }
+    due
+}
+
+#[cold]
+fn raised(Stopped: Stopped) -> PyErr {
+    RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("the call was stopped"))
+}
+
+/// Calls the handler of Ctrl-C as the interpreter would.
+#[cold]
+fn handle_ctrl_c(py: Python<'_>) -> PyResult<()> {
+    let signal = py.import("signal")?;
+    let number = signal.getattr("SIGINT")?;
+    let handler = signal.call_method1("getsignal", (&number,))?;
+    if handler.is_callable() {
+        let frame = py.import("sys")?.call_method0("_getframe").ok();
+        handler.call1((number, frame))?;
+    }
+    Ok(())
+}

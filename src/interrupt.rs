@@ -1,0 +1,153 @@
+//! Ends a long call early, as after Ctrl-C.
+//!
+//! A caller runs a call under [`run`] with a check that decides whether to stop; the loops of the core
+//! [`poll`] it. To stop, a poll unwinds the stack up to `run`, as a panic does but without a message,
+//! because most loops are in functions that cannot fail. Unwinding drops what the call has made so far.
+//! Therefore no loop that polls may leave a session or another object that outlives the call half changed.
+//!
+//! Outside of `run`, and in a program that is compiled to abort on a panic, a poll does nothing.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// A call was stopped by its check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Returns whether to stop. It is called about once per millisecond of work, often more.
+pub type Check = fn() -> bool;
+
+thread_local! {
+    static CHECK: Cell<Option<Check>> = const { Cell::new(None) };
+}
+
+/// Runs `work` until it ends or `check` returns true. Other threads that `work` starts are not stopped.
+///
+/// # Errors
+/// [`Stopped`] if `check` returned true.
+pub fn run<T>(check: Check, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    let result = catch_unwind(AssertUnwindSafe(|| with_check(Some(check), work)));
+    result
+        .or_else(|reason| if reason.is::<Stopped>() { Err(Stopped) } else { resume_unwind(reason) })
+}
+
+/// Runs `work`, code of the caller such as a callback, which the check of [`run`] does not stop.
+pub fn unchecked<T>(work: impl FnOnce() -> T) -> T {
+    with_check(None, work)
+}
+
+#[inline]
+fn with_check<T>(check: Option<Check>, work: impl FnOnce() -> T) -> T {
+    /// Restores the outer check, also when `work` panics.
+    struct Outer(Option<Check>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            CHECK.set(self.0);
+        }
+    }
+    let _outer = Outer(CHECK.replace(check));
+    work()
+}
+
+/// Asks the check of the innermost [`run`] whether to stop.
+pub fn poll() {
+    let Some(check) = CHECK.get() else { return };
+    // A destructor must not unwind while the stack is unwound.
+    if cfg!(panic = "abort") || std::thread::panicking() {
+        return;
+    }
+    if unchecked(check) {
+        resume_unwind(Box::new(Stopped));
+    }
+}
+
+/// Polls once per [`Self::PER_POLL`] steps of a loop.
+#[derive(Debug, Clone, Default)]
+pub struct Steps(u32);
+
+impl Steps {
+    /// Of steps that take 20 to 1000 ns each, a poll takes less than a thousandth of the time.
+    const PER_POLL: u32 = 1 << 12;
+
+    /// Counts a step.
+    #[inline]
+    pub fn step(&mut self) {
+        self.add(1);
+    }
+
+    /// Counts several steps.
+    #[inline]
+    pub fn add(&mut self, steps: usize) {
+        self.0 = self.0.saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
+        if self.0 >= Self::PER_POLL {
+            self.end();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end(&mut self) {
+        self.0 = 0;
+        poll();
+    }
+}
+
+/// The same items; each is a step.
+pub fn polled<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
+    let mut steps = Steps::default();
+    items.into_iter().inspect(move |_| steps.step())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    thread_local! {
+        static POLLS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// Stops at the third poll.
+    fn third() -> bool {
+        POLLS.set(POLLS.get() + 1);
+        POLLS.get() == 3
+    }
+
+    #[test]
+    fn a_loop_stops_when_the_check_says_so() {
+        let mut steps = 0;
+        assert_eq!(run(third, || polled(0..u64::MAX).for_each(|_| steps += 1)), Err(Stopped));
+        assert_eq!((POLLS.get(), steps), (3, 3 * Steps::PER_POLL - 1));
+        assert_eq!(run(third, || polled(0..9).count()), Ok(9));
+    }
+
+    #[test]
+    fn a_poll_outside_of_a_run_does_nothing() {
+        poll();
+        assert_eq!(run(|| false, poll), Ok(()));
+        let inner = || run(|| true, poll);
+        assert_eq!(run(|| false, inner), Ok(Err(Stopped)));
+        poll();
+    }
+
+    #[test]
+    fn a_destructor_finishes_while_the_stack_is_unwound() {
+        struct Polls;
+        impl Drop for Polls {
+            fn drop(&mut self) {
+                poll();
+            }
+        }
+        let work = || {
+            let _polls = Polls;
+            poll();
+        };
+        assert_eq!(run(|| true, work), Err(Stopped));
+    }
+
+    #[test]
+    fn another_panic_is_passed_on() {
+        let panic = || -> Result<(), Stopped> { run(|| true, || resume_unwind(Box::new("other"))) };
+        let reason = catch_unwind(panic).unwrap_err();
+        assert_eq!(reason.downcast_ref(), Some(&"other"));
+    }
+}
