@@ -36,7 +36,7 @@ def machine() -> dict[str, str]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "compactwire": cw.__version__,
         **{peer: _version(peer) for peer in PEERS},
-        core.CRATE: core.crate_version(),
+        **core.versions(),
     }
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-CRATE = "crate gcf"
+# The most of their time that we may take.
+PEERS = {"crate gcf": 1 / 10, "etoon, which writes TOON": 1.0}
 BASE85 = ["cargo", "bench", "--bench", "base85", "--", "--warm-up-time=0.5", "--measurement-time=1"]
 GCF = ["cargo", "bench", "--locked", "--manifest-path=benches/gcf_crate/Cargo.toml"]
 GCF += ["--target-dir", str(TARGET)]
@@ -54,17 +55,18 @@ def gcf() -> list[dict[str, Any]]:
             "collector": None,
             "clock": "wall",
             "ratio": row["seconds"] / row["peer_seconds"],
-            "target": 1 / 10 if row["peer"] == CRATE else None,
+            "target": PEERS.get(row["peer"]),
         }
         for row in json.loads(path.read_text(encoding="utf-8"))
     ]
 
 
-def crate_version() -> str:
-    """Give the version of the peer, which its lock file fixes."""
+def versions() -> dict[str, str]:
+    """Give the versions of the peers, which their lock file fixes."""
     lock = tomllib.loads((ROOT / "benches" / "gcf_crate" / "Cargo.lock").read_text("utf-8"))
-    (version,) = (one["version"] for one in lock["package"] if one["name"] == "gcf")
-    return str(version)
+    peers = ("etoon", "gcf", "serde_json")
+    found = {one["name"]: str(one["version"]) for one in lock["package"]}
+    return {f"crate {name}": found[name] for name in peers}
 
 
 def recent(path: Path) -> bool:

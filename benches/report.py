@@ -432,7 +432,7 @@ the same with the safe way to make a string at its end.
 
 Against the public crate `gcf` and `serde_json`, from and to values (`serde_json::Value` for the
 peers) and JSON text. The rows against `serde_json` compare with the JSON of the same data:
-`from_json` with reading a value, `to_json` with writing one.
+`from_json` with reading a value, `to_json` with writing one. `etoon` writes TOON from JSON text.
 
 {core_gcf(record)}
 

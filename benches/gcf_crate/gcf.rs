@@ -1,4 +1,4 @@
-//! GCF in the core against the public crate `gcf` and `serde_json`, on the same data.
+//! GCF in the core against the public crates `gcf`, `etoon` and `serde_json`, on the same data.
 //!
 //! Slices of about 0.2 ms in turn, and the minimum and the 20th percentile of each, as in
 //! `benches/measure.py`; dropping the result is not timed.
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 const CRATE: &str = "crate gcf";
+const TOON: &str = "etoon, which writes TOON";
 const JSON: &str = "serde_json";
 
 const SLICE: Duration = Duration::from_micros(200);
@@ -120,6 +121,7 @@ impl<'a> Forms<'a> {
             assert!(&serde_json::from_str::<Value>(&read).unwrap() == peer, "our reader");
             assert!(&decode_generic(text).unwrap() == peer, "the peer's reader");
         }
+        assert!(_etoon::toon::encode(json.as_bytes()).is_ok());
         Self { peer, ours, json, text, peer_text }
     }
 
@@ -143,6 +145,7 @@ impl<'a> Forms<'a> {
                     work(CRATE, || {
                         serde_json::from_str(&self.json).map(|value| encode_generic(&value))
                     }),
+                    work(TOON, || _etoon::toon::encode(self.json.as_bytes())),
                     work(JSON, || serde_json::from_str::<Value>(&self.json)),
                 ],
             ),
