@@ -202,6 +202,14 @@ def graph(canonical: str) -> str:
     return text
 
 
+def keyed() -> Iterator[bytes]:
+    """Yield a key, a base, a new set and a delta, separated by NUL, without their headers."""
+    for case in cases("gcf/generic-delta/*.json"):
+        texts = [case[name].partition("\n")[2] for name in ("base_full", "new_full", "expected")]
+        yield "\0".join((case["base"]["key"], *texts)).encode()
+        yield case["base_full"].encode()
+
+
 def gcb() -> Iterator[bytes]:
     """Yield graphs as GCB, with and without the magic."""
     for case in cases("wire/**/*.json"):
@@ -275,6 +283,7 @@ TARGETS: dict[str, Callable[[], Iterator[bytes]]] = {
     "read_gcf_rows": lambda: (b"\x06" + text for text in gcf_values()),
     "read_graph": graphs,
     "read_graph_delta": graph_deltas,
+    "read_keyed": keyed,
     "roundtrip_cad": cad_documents,
     "roundtrip_compact": wires,
     "roundtrip_gcf": gcf_values,

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use compactwire::cad::{self, Dialect, Document, MAX_LINE, ParseError, Stream};
+use compactwire::cad::{self, Dialect, Document, Losses, MAX_LINE, ParseError, Stream};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "support/bounded.rs"]
@@ -42,6 +42,17 @@ fn assert_round_trips(document: &Document<'_>) {
     assert_eq!(cad::write_binary(&again).unwrap(), bytes);
 }
 
+/// Asserts that text for vcad is a document with as many nodes, and that its losses are those reported.
+fn assert_written_for_vcad(document: &Document<'_>) {
+    let losses = cad::losses_for_vcad(document.clone(), false);
+    let text = cad::write_for_vcad(document.clone(), true, Losses::ALL);
+    assert!(losses.is_ok() || text.is_err());
+    let (Ok(losses), Ok(text)) = (losses, text) else { return };
+    let again = cad::read_text(&text, Dialect::Auto).unwrap();
+    assert_eq!(again.nodes.len(), document.nodes.len(), "{text}");
+    assert_eq!(cad::write_for_vcad(document.clone(), true, losses).as_ref(), Ok(&text));
+}
+
 fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     for dialect in [Dialect::Auto, Dialect::V0_1, Dialect::V0_2] {
         let errors = cad::check(data, dialect, 100);
@@ -60,6 +71,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
                 assert_eq!(ids, document.nodes.iter().map(|node| node.id).collect::<Vec<_>>());
                 assert_eq!(sections, document.sections);
                 assert_round_trips(&document);
+                assert_written_for_vcad(&document);
             }
         }
     }

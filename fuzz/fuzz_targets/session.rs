@@ -1,5 +1,5 @@
 //! Any frames decode to a request or an error; an error leaves the session unchanged, and a decoded
-//! request round-trips.
+//! request round-trips. The state of a session with any changes gives a session that works, or an error.
 #![no_main]
 
 use compactwire::session::{Limits, Outgoing, Session, Style};
@@ -7,6 +7,23 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "support/bounded.rs"]
 mod bounded;
+
+/// Restores the state of a session with some bytes replaced.
+fn restore(session: &Session, changes: &[u8]) {
+    let mut state = session.to_bytes().unwrap();
+    for change in changes.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % state.len();
+        state[at] = change[2];
+    }
+    let Ok(mut session) = Session::from_bytes(&state) else { return };
+    let bytes = session.to_bytes().unwrap();
+    assert_eq!(Session::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+    let turn = Outgoing { args: "null", context: Some("User: Hi"), ..Outgoing::default() };
+    if let Ok(frames) = session.encode_request(&turn, Style::default()) {
+        let _ = session.decode_request(&frames);
+    }
+    let _ = session.size();
+}
 
 fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -32,4 +49,6 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
             }
         }
     }
+    restore(&session, data);
+    restore(&session, &data[data.len().saturating_sub(9)..]);
 }));
