@@ -30,6 +30,7 @@ __all__ = [
     "InvalidMsgpack",
     "InvalidPrefix",
     "MissingField",
+    "OptionError",
     "OutputTooLarge",
     "UnknownCodec",
     "UnknownReference",
@@ -47,6 +48,13 @@ class CompactWireError(ValueError):
         super().__init__(message)
         self.message = message
         self.__dict__.update(facts)
+
+
+class OptionError(CompactWireError):
+    """An option has a value that is not allowed; the message lists the values that are."""
+
+    option: str
+    """The name of the option."""
 
 
 class EncodeError(CompactWireError):

@@ -203,6 +203,11 @@ REASONS: dict[str, Reason] = {
             "exit_code": 2,
         },
     ),
+    "unknown format": (
+        lambda: cw.encode(cw.Response("x"), format="gzip"),  # type: ignore[call-overload]
+        cw.OptionError,
+        {"option": "format"},
+    ),
     "negative number of tokens": (
         lambda: cw.Response("x", tokens=-1),
         cw.EncodeError,
@@ -248,12 +253,58 @@ def test_the_binding_imports_exactly_these_classes() -> None:
 def test_all_classes_derive_from_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    first = {"ClaimRejected", "DecodeError", "DocumentError", "EncodeError", "GcfError"} | REGISTRY
+    first = REGISTRY | {
+        "ClaimRejected",
+        "DecodeError",
+        "DocumentError",
+        "EncodeError",
+        "GcfError",
+        "OptionError",
+    }
     for name in first:
         assert classes[name].__bases__ == (cw.CompactWireError,)
     assert cw.WireError.__bases__ == (cw.GcfError,)
     for name in set(classes) - {"CompactWireError", "WireError"} - first:
         assert classes[name].__bases__ == (cw.DecodeError,)
+
+
+OPTIONS: dict[str, list[Callable[[Any], object]]] = {
+    "format": [lambda value: cw.encode(cw.Response("x"), format=value)],
+    "protocol": [
+        lambda _: cw.encode(cw.Response("x"), protocol=3),  # type: ignore[call-overload]
+    ],
+    "msgpack_version": [lambda value: cw.encode(cw.Response("x"), msgpack_version=value)],
+    "max_size": [
+        lambda _: cw.decode("x", max_size=-1),
+        lambda _: cw.inspect("x", max_size=-1),
+        lambda _: cw.shrink("x", max_size=-1),
+    ],
+    "max_expansion": [lambda _: cw.gcf.loads("x", max_expansion=-1)],
+    "max_depth": [
+        lambda _: cw.gcf.dumps(1, max_depth=0),
+        lambda _: cw.gcf.loads("x", max_depth=257),
+        lambda _: cw.shrink("x", max_depth=257),
+    ],
+    "replace": [lambda value: cw.DeltaStream("a", replace=value)],
+    "dialect": [lambda value: cw.cad.to_compact({}, dialect=value)],
+    "target": [lambda value: cw.cad.to_compact({}, target=value)],
+    "lossy": [lambda value: cw.cad.to_compact({}, lossy=[value])],
+    "unknown": [lambda value: cw.cad.to_compact({}, unknown=value)],
+    "limits": [lambda value: cw.verify_claim("b", None, "c", limits={value: 1})],
+    "receipt_quorum": [lambda _: cw.verify_claim("b", None, "c", receipt_quorum=0)],
+    "tokenizer": [lambda value: cw.shrink("x", tokenizer=value)],
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "call"), [(option, call) for option, calls in OPTIONS.items() for call in calls]
+)
+def test_an_option_with_a_value_that_is_not_allowed_is_one_error(
+    option: str, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(cw.OptionError) as raised:
+        call("other")
+    assert option in raised.value.option
 
 
 @pytest.mark.parametrize("name", REASONS)

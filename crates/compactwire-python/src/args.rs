@@ -1,6 +1,6 @@
 //! Converts arguments from Python to the values that the core accepts.
 
-use super::errors::{invalid_field, invalid_format, os_error};
+use super::errors::{invalid_field, invalid_format, invalid_option, os_error};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
@@ -253,7 +253,7 @@ pub(super) fn size(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     // The message names the arguments, because PyO3 names them only in a note on the exception.
     let negative = || {
         let names = "max_size (or size, limit, max_line, max_expansion)";
-        PyValueError::new_err(format!("{names} must be 0 or more"))
+        invalid_option(names, &format!("{names} must be 0 or more"))
     };
     match value.extract::<i64>() {
         Ok(size) if size < 0 => Err(negative()),
@@ -269,7 +269,7 @@ pub(super) fn protocol(value: &Bound<'_, PyInt>) -> PyResult<Protocol> {
     match value.extract::<i64>() {
         Ok(2) => Ok(Protocol::V2),
         Ok(4) => Ok(Protocol::V4),
-        _ => Err(PyValueError::new_err(format!("protocol must be 2 or 4, not {value}"))),
+        _ => Err(invalid_option("protocol", &format!("protocol must be 2 or 4, not {value}"))),
     }
 }
 
@@ -283,9 +283,9 @@ pub(super) fn choice(name: &str) -> PyResult<Choice> {
     let format = Format::ALL.into_iter().find(|format| format.name() == name);
     format.map(Choice::Format).ok_or_else(|| {
         let names = Format::ALL.map(Format::name).join(", ");
-        PyValueError::new_err(format!(
-            "format must be one of {names}, auto, smallest, not {name:?}"
-        ))
+        let message =
+            format!("format must be one of {names}, auto, smallest, not {}", excerpt(name));
+        invalid_option("format", &message)
     })
 }
 
@@ -303,8 +303,8 @@ pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
     } else if value.eq("map")? {
         return Ok(Layout::Map);
     }
-    let found = value.repr()?;
-    Err(PyValueError::new_err(format!("msgpack_version must be 1, 2, 3 or 'map', not {found}")))
+    let message = format!("msgpack_version must be 1, 2, 3 or 'map', not {}", value.repr()?);
+    Err(invalid_option("msgpack_version", &message))
 }
 
 /// `replace=`: `overwrite` or `truncate`.
@@ -312,12 +312,24 @@ pub(super) fn replace(name: &str) -> PyResult<Replace> {
     one_of("replace", name, [("overwrite", Replace::Overwrite), ("truncate", Replace::Truncate)])
 }
 
-/// The one of two choices that has this name; `ValueError` on `argument` if none has.
-pub(super) fn one_of<T>(argument: &str, name: &str, choices: [(&str, T); 2]) -> PyResult<T> {
-    let [(first, _), (second, _)] = choices;
+/// The choice that has this name; `OptionError` on `option` if none has.
+pub(super) fn one_of<T, const N: usize>(
+    option: &str,
+    name: &str,
+    choices: [(&str, T); N],
+) -> PyResult<T> {
+    let names = choices.each_ref().map(|(choice, _)| format!("'{choice}'"));
     let chosen = choices.into_iter().find(|(choice, _)| *choice == name);
     chosen.map(|(_, choice)| choice).ok_or_else(|| {
-        let message = format!("{argument} must be '{first}' or '{second}', not {name:?}");
-        PyValueError::new_err(message)
+        let names = alternatives(&names);
+        invalid_option(option, &format!("{option} must be {names}, not {}", excerpt(name)))
     })
+}
+
+/// `a, b or c`.
+fn alternatives(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
 }

@@ -4,14 +4,14 @@ mod stream;
 
 use super::args::{File, Input, size};
 use super::detached;
-use super::errors::{Error, Result};
+use super::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
 use crate::value::read::DocumentSource;
 use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losses, Options};
 use compactwire::excerpt::excerpt;
-use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
@@ -43,7 +43,10 @@ fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
         "0.2" => Ok(Dialect::V0_2),
         _ => {
             let known = if auto { "'auto', '0.1' or '0.2'" } else { "'0.1' or '0.2'" };
-            Err(PyValueError::new_err(format!("dialect must be {known}, not {name:?}")))
+            Err(invalid_option(
+                "dialect",
+                &format!("dialect must be {known}, not {}", excerpt(name)),
+            ))
         }
     }
 }
@@ -149,12 +152,12 @@ impl Form {
             (Some("vcad"), None | Some("0.2")) => Ok(Self::Vcad),
             (Some("vcad"), Some(name)) => {
                 dialect(name, false)?;
-                Err(PyValueError::new_err("target \"vcad\" is written in dialect 0.2"))
+                Err(invalid_option("target", "target \"vcad\" is written in dialect 0.2"))
             }
             (Some(target), _) => {
                 let message =
                     format!("unknown target {}; the only one is \"vcad\"", excerpt(target));
-                Err(PyValueError::new_err(message))
+                Err(invalid_option("target", &message))
             }
         }
     }
@@ -182,7 +185,7 @@ impl FromPyObject<'_, '_> for Lossy {
             if !losses.insert_code(&code) {
                 let known = Losses::ALL.codes().join(", ");
                 let message = format!("unknown loss code {}; known are {known}", excerpt(&code));
-                return Err(PyValueError::new_err(message));
+                return Err(invalid_option("lossy", &message));
             }
         }
         Ok(Self::Codes(losses))
@@ -262,11 +265,11 @@ fn to_compact<'py>(
         "error" => read_document(doc, allowed.contains(Loss::Unknown))?.0,
         "keep" if form != Form::Dialect(Dialect::V0_2) => {
             let message = "unknown=\"keep\" needs dialect 0.2 without a target";
-            return Err(PyValueError::new_err(message).into());
+            return Err(invalid_option("unknown", message).into());
         }
         "keep" if allowed != Losses::default() => {
             let message = "unknown=\"keep\" keeps what lossy=True drops: one of them must go";
-            return Err(PyValueError::new_err(message).into());
+            return Err(invalid_option("unknown", message).into());
         }
         "keep" => read_kept(doc)?,
         _ => return Err(unknown_choice(unknown).into()),
@@ -293,7 +296,10 @@ fn written<T: Send>(
 
 #[cold]
 fn unknown_choice(unknown: &str) -> PyErr {
-    PyValueError::new_err(format!("unknown must be 'error' or 'keep', not {unknown:?}"))
+    invalid_option(
+        "unknown",
+        &format!("unknown must be 'error' or 'keep', not {}", excerpt(unknown)),
+    )
 }
 
 /// An estimate of the work for a document, in bytes.

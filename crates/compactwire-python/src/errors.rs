@@ -93,7 +93,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OutputTooLarge, UnknownReference, WireError,
+        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OptionError, OutputTooLarge, UnknownReference, WireError,
     }
 }
 
@@ -215,6 +215,12 @@ pub(super) fn invalid_field(py: Python<'_>, field: &str, message: &str) -> PyErr
 #[cold]
 pub(super) fn invalid_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
     exception!(py, EncodeError, format!("{path}: {message}"), field = path)
+}
+
+/// An `OptionError` about an argument.
+#[cold]
+pub(super) fn invalid_option(option: &str, message: &str) -> PyErr {
+    Python::attach(|py| exception!(py, OptionError, message, option = option))
 }
 
 /// An `InvalidFormat` about a Python value.

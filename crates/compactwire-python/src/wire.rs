@@ -1,10 +1,11 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
 use super::args::{Input, size};
-use super::errors::Result;
+use super::errors::{Result, invalid_option};
 use super::graph::{MAX_EXPANSION, Payload};
+use compactwire::excerpt::excerpt;
 use compactwire::wire::{gcb, json};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -40,10 +41,12 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
             "dangling" => lossy.dangling = gcb::Dangling::Drop,
             "dangling_zero" => lossy.dangling = gcb::Dangling::Zero,
             other => {
-                return Err(PyValueError::new_err(format!(
-                    "lossy names ids, pack_root, location, distance, precision, duplicates, \
-                     dangling or dangling_zero, not {other:?}"
-                )));
+                let message = format!(
+                    "lossy names ids, pack_root, location, distance, precision, duplicates, dangling \
+                     or dangling_zero, not {}",
+                    excerpt(other)
+                );
+                return Err(invalid_option("lossy", &message));
             }
         }
     }

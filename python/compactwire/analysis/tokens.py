@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
+from ..errors import OptionError
 from .extra import need
 
 Counter = Callable[[str], int]
@@ -76,7 +77,10 @@ def _encoder(encoding: str) -> Any:
     library = need("bpe_openai", "bpe-openai")
     known = library.list_encoding_names()
     if encoding not in known:
-        raise ValueError(f"no tokenizer is called {encoding!r}; there are {', '.join(known)}")
+        names = ", ".join(known)
+        raise OptionError(
+            f"no tokenizer is called {encoding!r}; there are {names}", option="tokenizer"
+        )
     try:
         return library.get_encoding(encoding)
     except RuntimeError as error:  # Some encodings also need tiktoken.

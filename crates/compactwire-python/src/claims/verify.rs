@@ -2,7 +2,9 @@
 
 use super::arguments;
 use super::report::ClaimReport;
+use crate::errors::invalid_option;
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
+use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
@@ -121,7 +123,7 @@ pub(super) fn verify_claim(
     if strict && !(require_verify_chain && bind_receipts) {
         let message = "strict=True requires the chain of receipts and its bundle: leave \
                        require_verify_chain and bind_receipts on";
-        return Err(PyValueError::new_err(message));
+        return Err(invalid_option("strict", message));
     }
     let all = if strict { Options::strict() } else { Options::default() };
     let options = Options {
@@ -189,7 +191,7 @@ impl Heart {
 /// `receipt_quorum=`: 1 or more.
 fn quorum(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     match whole(value, "receipt_quorum")? {
-        0 => Err(PyValueError::new_err("receipt_quorum must be 1 or more")),
+        0 => Err(invalid_option("receipt_quorum", "receipt_quorum must be 1 or more")),
         quorum => Ok(quorum),
     }
 }
@@ -208,7 +210,8 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
         let name = name.to_string_lossy();
         let Some(limit) = limits.by_name(&name) else {
             let names = Limits::NAMES.join(", ");
-            return Err(PyValueError::new_err(format!("no limit is called {name:?}: {names}")));
+            let message = format!("no limit is called {}: {names}", excerpt(&name));
+            return Err(invalid_option("limits", &message));
         };
         *limit = whole(&value, &name)?;
     }
@@ -217,7 +220,7 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
 
 /// A natural number but not a `bool`; numbers beyond 64 bits are clamped.
 fn whole(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
-    let negative = || PyValueError::new_err(format!("{name} must not be negative"));
+    let negative = || invalid_option(name, &format!("{name} must not be negative"));
     if value.is_instance_of::<PyBool>() || !value.is_instance_of::<PyInt>() {
         let found = value.get_type().name()?;
         return Err(PyTypeError::new_err(format!("{name} must be an int, not {found}")));

@@ -7,7 +7,7 @@ use crate::value::read::{Kind, class_name, kind};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
@@ -61,7 +61,7 @@ impl KeyedSet {
             (None, Some(first)) => names(first)?,
             (None, None) => {
                 let message = "fields= says the fields of a set without rows";
-                return Err(PyValueError::new_err(message).into());
+                return Err(errors::invalid_option("fields", message).into());
             }
         };
         let rows = read_rows(&given, &fields)?;
@@ -536,7 +536,8 @@ impl KeyedProducer {
     fn new(base: &KeyedSet, tool: &str, fixed_n: Option<i64>, size_guard: bool) -> Result<Self> {
         let anchor = match (fixed_n, size_guard) {
             (Some(_), true) => {
-                return Err(PyValueError::new_err("either fixed_n or size_guard, not both").into());
+                let message = "either fixed_n or size_guard, not both";
+                return Err(errors::invalid_option("fixed_n", message).into());
             }
             (None, true) => Anchor::Size,
             (count, false) => Anchor::Every(count.map_or(0, |n| n.max(0).unsigned_abs())),

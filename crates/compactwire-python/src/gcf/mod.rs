@@ -7,13 +7,13 @@ mod tree;
 
 use super::args::{File, Input, path_of, size};
 use super::{detached, make_str};
-use crate::errors::{Result, os_error};
+use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
 use crate::value::build::ObjectBuilder;
 use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
-use pyo3::exceptions::{PyBlockingIOError, PyValueError};
+use pyo3::exceptions::PyBlockingIOError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tree::TreeTarget;
@@ -43,12 +43,12 @@ pub(super) mod module {
 }
 
 /// `max_depth=`, up to a depth for which the native stack is always large enough, and `max_expansion=`.
-fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits> {
+pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits> {
     if (1..=Limits::DEEPEST).contains(&max_depth) {
         return Ok(Limits { max_depth, max_expansion });
     }
     let deepest = Limits::DEEPEST;
-    Err(PyValueError::new_err(format!("max_depth must be 1 to {deepest}, not {max_depth}")))
+    Err(invalid_option("max_depth", &format!("max_depth must be 1 to {deepest}, not {max_depth}")))
 }
 
 /// Encode a value as GCF text.
