@@ -11,6 +11,7 @@
 //! | compression claims: bundles, receipts, signatures | [`claims`] |
 //! | GCF: values and graphs as text for language models | [`gcf`] |
 //! | Wire codecs: graphs as GCB and JSON | [`wire`] |
+//! | the form of a JSON text with the fewest tokens | [`shrink`] |
 //!
 //! Each of these modules is a Cargo feature of the same name; all are enabled by default.
 //!
@@ -38,6 +39,8 @@ pub mod limits;
 mod msgpack;
 #[cfg(feature = "session")]
 pub mod session;
+#[cfg(feature = "shrink")]
+pub mod shrink;
 pub mod text;
 pub mod value;
 pub mod walk;

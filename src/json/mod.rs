@@ -21,7 +21,8 @@ mod writer;
 pub use crate::text::quoted::{Escape, write as write_string};
 pub use members::Members;
 pub use read::{
-    Error, Limits, Problem, ReadError, parse, parse_borrowed, parse_prefix, read, skip, validate,
+    Error, Limits, Problem, ReadError, parse, parse_borrowed, parse_prefix, read, read_all, skip,
+    validate,
 };
 pub use write::{write, write_float, write_in_order};
 pub use writer::Writer;

@@ -113,6 +113,20 @@ pub fn validate(text: &str, limits: Limits) -> Result<(), Error> {
     Reader::new(text, skip(text, limits)?, limits).expect_end()
 }
 
+/// Parses a text that is one JSON value and emits its value to `sink`.
+///
+/// # Errors
+/// [`ReadError`]: the text is not valid JSON, or has something after the value, or the sink failed. The
+/// sink has received the events before the error.
+pub fn read_all<S: Sink>(
+    text: &str,
+    limits: Limits,
+    sink: &mut S,
+) -> Result<(), ReadError<S::Error>> {
+    let end = read(text, limits, sink)?;
+    Ok(Reader::new(text, end, limits).expect_end()?)
+}
+
 /// Parses the value at the start of `text`. Returns it and the offset of the first byte after it.
 ///
 /// # Errors

@@ -34,6 +34,7 @@ RUST_ARROWS: dict[str, set[str]] = {
     "gcf": VALUES | LOWEST,
     "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
     "wire": {"gcf"} | VALUES | LOWEST,
+    "shrink": {"gcf"} | VALUES | LOWEST,
 }
 # Within a system: the neighbouring folders and files that each one may import.
 GCF_LOWEST = {"error", "limits"}
@@ -60,6 +61,7 @@ RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
+    "_types": set(),
     "__init__": {"_core", "_core.claims", "_format", "cad", "claims", "errors", "gcf", "wire"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_core"},
@@ -88,7 +90,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "analysis.measure": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
     "analysis.progress": set(),
     "analysis.timing": set(),
-    "analysis.tokens": {"analysis.extra"},
+    "analysis.tokens": {"analysis.extra", "errors"},
     "analysis.turns": {""}
     | {
         f"analysis.{name}"

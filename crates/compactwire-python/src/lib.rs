@@ -26,6 +26,7 @@ mod record;
 mod request;
 mod response;
 mod session;
+mod shrink;
 mod tool_call;
 mod value;
 mod wire;
@@ -65,6 +66,8 @@ mod _core {
     use super::response::{Response, restore_response};
     #[pymodule_export]
     use super::session::{Session, SessionStats, restore_session, restore_session_stats};
+    #[pymodule_export]
+    use super::shrink::{Shrunk, estimate_tokens_of, expand_text, shrink_object};
     #[pymodule_export]
     use super::tool_call::{ToolCall, decode_tool_call, encode_tool_call, restore_tool_call};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 """The compiled core of compactwire; import `compactwire` instead."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final, Literal, Self, final, overload
 
@@ -23,6 +23,7 @@ __all__ = [
     "Response",
     "Session",
     "SessionStats",
+    "Shrunk",
     "ToolCall",
     "_Frozen",
     "_Record",
@@ -42,9 +43,12 @@ __all__ = [
     "encode_base85",
     "encode_delta",
     "encode_tool_call",
+    "estimate_tokens",
+    "expand",
     "gcf",
     "graph",
     "inspect",
+    "shrink",
     "wire",
 ]
 
@@ -911,6 +915,151 @@ class SessionStats(_Record):
         """
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class Shrunk(_Record):
+    """What `shrink` returns: the text to send to a language model, and what it saves.
+
+    Immutable.
+    """
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        format: Literal["text", "json", "gcf"],
+        tokens_before: int,
+        tokens_after: int,
+        exact: bool = False,
+        reason: Literal["", "size", "not-json", "depth", "number", "verify", "no-gain"] = "",
+    ) -> Shrunk: ...
+    @property
+    def text(self) -> str:
+        """The text to send."""
+    @property
+    def format(self) -> Literal["text", "json", "gcf"]:
+        """The form of `text`: "text" if it is the text that was passed, "json", or "gcf"."""
+    @property
+    def tokens_before(self) -> int:
+        """The tokens of the text that was passed, or of a value as compact JSON."""
+    @property
+    def tokens_after(self) -> int:
+        """The tokens of `text`, at most `tokens_before`."""
+    @property
+    def exact(self) -> bool:
+        """Whether a tokenizer counted the tokens; otherwise they are estimated."""
+    @property
+    def reason(self) -> Literal["", "size", "not-json", "depth", "number", "verify", "no-gain"]:
+        """Why nothing was saved, or "".
+
+        "size", "not-json", "depth", "number", "verify" or "no-gain".
+        """
+    @property
+    def saved(self) -> int:
+        """The number of tokens saved, 0 or more."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+def estimate_tokens(text: str) -> int:
+    """Estimate how many tokens a language model counts for a text, without a tokenizer.
+
+    The estimate follows the tokenizer o200k_base. The same text gives the same number on every
+    machine.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    int
+        The number of tokens.
+    """
+
+def expand(text: Shrunk | _Wire) -> Any:
+    """Return the value of a text that `shrink` returned.
+
+    Parameters
+    ----------
+    text : Shrunk or str
+        A result of `shrink`; or a text in GCF or JSON, which are told apart.
+
+    Returns
+    -------
+    object
+        The value, equal to the value of the text that was passed to `shrink`: 1.0 may come back as
+        1, and the keys of an object in another order. A `Shrunk` with the format "text" gives the
+        text itself.
+
+    Raises
+    ------
+    GcfError
+        The text begins as GCF, but is invalid.
+    InvalidFormat
+        The text is neither GCF nor JSON.
+    """
+
+def shrink(
+    value: object,
+    /,
+    *,
+    formats: Iterable[Literal["json", "gcf"]] = ("json", "gcf"),
+    tokenizer: str | Callable[[str], int] = "estimate",
+    min_saving: float = 0.1,
+    min_tokens: int = 16,
+    max_size: int = 4_194_304,
+    max_depth: int = 128,
+    types: Literal["common", "json"] = "common",
+    default: Callable[[Any], Any] | None = None,
+) -> Shrunk:
+    r"""Write a tool result, or any value, in the form that costs a model the fewest tokens.
+
+    Nothing is lost, and the result is never longer: a text that is not JSON, or cannot be made
+    shorter, is returned as it is. The same arguments give the same result on every machine.
+
+    Parameters
+    ----------
+    value : str or object
+        A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON.
+    formats : iterable of {"json", "gcf"}
+        The forms to choose from: JSON without white space, and GCF.
+    tokenizer : str or callable
+        Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
+        needs the extra `analysis`; a function takes a str and returns an int.
+    min_saving : float
+        GCF is chosen if it saves at least this part of the tokens of JSON, from 0 to 1.
+    min_tokens : int
+        GCF is chosen if it saves at least this many tokens.
+    max_size : int
+        A longer text, in bytes of UTF-8, is returned as it is.
+    max_depth : int
+        A text that is nested deeper is returned as it is; at most 256.
+    types : {"common", "json"}
+        Which objects a value may contain: "common" also writes dates, UUIDs, enums, dataclasses and
+        other objects as the table in the documentation says; "json" only what JSON has.
+    default : callable, optional
+        Converts other objects, as in `json.dumps`.
+
+    Returns
+    -------
+    Shrunk
+        The text, its form, and the tokens before and after.
+
+    Raises
+    ------
+    EncodeError
+        A value cannot be written as JSON; `field` is its path. A text raises no error.
+    OptionError
+        An option has a value that is not allowed.
+
+    Examples
+    --------
+    >>> import compactwire as cw
+    >>> rows = [{"id": i, "state": "open", "kind": "task"} for i in range(20)]
+    >>> cw.shrink(rows).text[:60]
+    'GCF profile=generic\n## [20]{id,state=open,kind=task}\n0\n1\n2\n3'
+    """
 
 def _restore_session(state: bytes, checked: bool) -> Session: ...
 def _restore_session_stats(

@@ -15,11 +15,29 @@ pub(super) mod build;
 pub(super) mod read;
 pub(super) mod read_fast;
 
+use crate::args::one_of;
 use crate::errors::invalid_format;
 use build::ObjectBuilder;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
 use pyo3::prelude::*;
+
+/// The function that converts objects which are not JSON types: `default=`, after the conversions
+/// that `types=` names.
+pub(super) fn converter<'py>(
+    py: Python<'py>,
+    types: &str,
+    default: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !one_of("types", types, [("common", true), ("json", false)])? {
+        return Ok(default.cloned());
+    }
+    let module = py.import("compactwire._types")?;
+    match default {
+        None => module.getattr("common").map(Some),
+        Some(default) => module.call_method1("common_or", (default,)).map(Some),
+    }
+}
 
 /// The Python object of a value.
 pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {

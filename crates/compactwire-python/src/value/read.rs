@@ -174,7 +174,11 @@ fn emit_converted<'py>(
 ) -> Result<()> {
     let Some(default) = default else { return Err(target.invalid(Invalid::Class(object))) };
     let call = |object: &Bound<'py, PyAny>| unchecked(|| default.call1((object,)));
-    let mut object = call(object)?;
+    let converted = call(object)?;
+    if converted.is(object.py().NotImplemented()) {
+        return Err(target.invalid(Invalid::Class(object)));
+    }
+    let mut object = converted;
     for _ in 0..MAX_DEFAULTS {
         if !matches!(kind(&object), Kind::Other) {
             return emit(&object, Some(default), target);
@@ -206,9 +210,33 @@ pub(crate) fn value_or(
     root: &str,
     invalid: impl Fn(&str, &str, bool) -> Error,
 ) -> Result<Value<'static>> {
+    read(object, root, None, json::Limits::default().max_depth, invalid)
+}
+
+/// The value of a Python object in which `default` converts objects that are not JSON types.
+///
+/// Fails with `EncodeError` (with the path as its field) for any invalid content.
+pub(crate) fn value_with<'py>(
+    object: &Bound<'py, PyAny>,
+    root: &str,
+    default: Option<&Bound<'py, PyAny>>,
+    max_depth: usize,
+) -> Result<Value<'static>> {
+    read(object, root, default, max_depth, |path, message, _| {
+        Python::attach(|py| invalid_path(py, path, message)).into()
+    })
+}
+
+fn read<'py>(
+    object: &Bound<'py, PyAny>,
+    root: &str,
+    default: Option<&Bound<'py, PyAny>>,
+    max_depth: usize,
+    invalid: impl Fn(&str, &str, bool) -> Error,
+) -> Result<Value<'static>> {
     let builder = Builder::default();
-    let mut target = ValueTarget { builder, root, path: Vec::new(), invalid };
-    attached(|| emit(object, None, &mut target))??;
+    let mut target = ValueTarget { builder, root, path: Vec::new(), max_depth, invalid };
+    attached(|| emit(object, default, &mut target))??;
     Ok(target.builder.finish().unwrap_or(Value::Null))
 }
 
@@ -218,6 +246,7 @@ struct ValueTarget<'r, F> {
     root: &'r str,
     /// One step per open container: to its current or next value.
     path: Vec<Step>,
+    max_depth: usize,
     invalid: F,
 }
 
@@ -249,7 +278,7 @@ impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
     }
 
     fn begin(&mut self, step: Step) -> Result<()> {
-        let limit = json::Limits::default().max_depth;
+        let limit = self.max_depth;
         if self.path.len() >= limit {
             let message = format!("nested more than {limit} levels deep, or within itself");
             return Err((self.invalid)(self.root, &message, false));

@@ -1,0 +1,380 @@
+//! `shrink` and `expand`: the form of a text or value with the fewest tokens.
+
+use super::args::{Input, one_of, size};
+use super::errors::{Result, invalid_field, invalid_format, invalid_option};
+use super::gcf::limits;
+use super::record::{Names, Record, hash_of, returned_by_value};
+use super::value::build::ObjectBuilder;
+use super::value::converter;
+use super::value::read::value_with;
+use super::{detached, make_str};
+use crate::interrupt::attached;
+use compactwire::gcf::Limits;
+use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
+use compactwire::value::drop_iteratively;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::convert::Infallible;
+
+/// What `shrink` returns: the text to send to a language model, and what it saves.
+///
+/// Immutable.
+#[pyclass(frozen, extends = Record, get_all, module = "compactwire")]
+pub(super) struct Shrunk {
+    /// The text to send.
+    text: Py<PyString>,
+    /// The form of `text`: "text" if it is the text that was passed, "json", or "gcf".
+    format: &'static str,
+    /// The tokens of the text that was passed, or of a value as compact JSON.
+    tokens_before: u64,
+    /// The tokens of `text`, at most `tokens_before`.
+    tokens_after: u64,
+    /// Whether a tokenizer counted the tokens; otherwise they are estimated.
+    exact: bool,
+    /// Why nothing was saved, or "".
+    ///
+    /// "size", "not-json", "depth", "number", "verify" or "no-gain".
+    reason: &'static str,
+}
+
+returned_by_value!(Shrunk, Record);
+
+const FORMATS: [(&str, Format); 3] =
+    [("text", Format::Text), ("json", Format::Json), ("gcf", Format::Gcf)];
+
+const REASONS: [(&str, Option<Reason>); 7] = [
+    ("", None),
+    ("size", Some(Reason::Size)),
+    ("not-json", Some(Reason::NotJson)),
+    ("depth", Some(Reason::Depth)),
+    ("number", Some(Reason::Number)),
+    ("verify", Some(Reason::Verify)),
+    ("no-gain", Some(Reason::NoGain)),
+];
+
+/// The name of a value in a table.
+fn name_in<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
+    table.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
+}
+
+#[pymethods]
+impl Shrunk {
+    #[classattr]
+    #[pyo3(name = "_fields")]
+    const FIELDS: Names =
+        Names(&["text", "format", "tokens_before", "tokens_after", "exact", "reason"]);
+
+    #[new]
+    #[pyo3(signature = (text, *, format, tokens_before, tokens_after, exact = false, reason = ""))]
+    fn new(
+        text: Bound<'_, PyString>,
+        format: &str,
+        tokens_before: u64,
+        tokens_after: u64,
+        exact: bool,
+        reason: &str,
+    ) -> PyResult<Self> {
+        let py = text.py();
+        let format = one_of("format", format, FORMATS)?;
+        let reason = one_of("reason", reason, REASONS)?;
+        if tokens_after > tokens_before {
+            return Err(invalid_field(py, "tokens_after", "more than tokens_before"));
+        }
+        Ok(Self {
+            text: text.unbind(),
+            format: name_in(&FORMATS, &format),
+            tokens_before,
+            tokens_after,
+            exact,
+            reason: name_in(&REASONS, &reason),
+        })
+    }
+
+    /// The number of tokens saved, 0 or more.
+    #[getter]
+    fn saved(&self) -> u64 {
+        self.tokens_before - self.tokens_after
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        Ok(self.numbers() == other.numbers() && self.text.bind(py).as_any().eq(&other.text)?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(hash_of(&(self.numbers(), self.text.bind(py).hash()?)))
+    }
+
+    fn __str__(&self, py: Python<'_>) -> Py<PyString> {
+        self.text.clone_ref(py)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> String {
+        let Self { format, tokens_before, tokens_after, exact, reason, .. } = slf.get();
+        let about = if *exact { "" } else { "about " };
+        let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+        format!("<Shrunk {format}: {about}{tokens_before} to {tokens_after} tokens{reason}>")
+    }
+}
+
+impl Shrunk {
+    fn numbers(&self) -> (&str, u64, u64, bool, &str) {
+        (self.format, self.tokens_before, self.tokens_after, self.exact, self.reason)
+    }
+}
+
+/// Write a tool result, or any value, in the form that costs a model the fewest tokens.
+///
+/// Nothing is lost, and the result is never longer: a text that is not JSON, or cannot be made
+/// shorter, is returned as it is. The same arguments give the same result on every machine.
+///
+/// Parameters
+/// ----------
+/// value : str or object
+///     A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON.
+/// formats : iterable of {"json", "gcf"}
+///     The forms to choose from: JSON without white space, and GCF.
+/// tokenizer : str or callable
+///     Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
+///     needs the extra `analysis`; a function takes a str and returns an int.
+/// min_saving : float
+///     GCF is chosen if it saves at least this part of the tokens of JSON, from 0 to 1.
+/// min_tokens : int
+///     GCF is chosen if it saves at least this many tokens.
+/// max_size : int
+///     A longer text, in bytes of UTF-8, is returned as it is.
+/// max_depth : int
+///     A text that is nested deeper is returned as it is; at most 256.
+/// types : {"common", "json"}
+///     Which objects a value may contain: "common" also writes dates, UUIDs, enums, dataclasses and
+///     other objects as the table in the documentation says; "json" only what JSON has.
+/// default : callable, optional
+///     Converts other objects, as in `json.dumps`.
+///
+/// Returns
+/// -------
+/// Shrunk
+///     The text, its form, and the tokens before and after.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     A value cannot be written as JSON; `field` is its path. A text raises no error.
+/// OptionError
+///     An option has a value that is not allowed.
+///
+/// Examples
+/// --------
+/// >>> import compactwire as cw
+/// >>> rows = [{"id": i, "state": "open", "kind": "task"} for i in range(20)]
+/// >>> cw.shrink(rows).text[:60]
+/// 'GCF profile=generic\n## [20]{id,state=open,kind=task}\n0\n1\n2\n3'
+#[pyfunction(name = "shrink")]
+#[pyo3(signature = (
+    value, /, *, formats = None, tokenizer = None, min_saving = 0.10, min_tokens = 16,
+    max_size = 4 << 20, max_depth = 128, types = "common", default = None,
+))]
+#[pyo3(
+    text_signature = "(value, /, *, formats=('json', 'gcf'), tokenizer='estimate', min_saving=0.1, \
+                         min_tokens=16, max_size=4194304, max_depth=128, types='common', \
+                         default=None)"
+)]
+#[expect(clippy::too_many_arguments, reason = "the options of the function")]
+pub(super) fn shrink_object<'py>(
+    value: &Bound<'py, PyAny>,
+    formats: Option<&Bound<'py, PyAny>>,
+    tokenizer: Option<&Bound<'py, PyAny>>,
+    min_saving: f64,
+    min_tokens: u64,
+    #[pyo3(from_py_with = size)] max_size: usize,
+    max_depth: usize,
+    types: &str,
+    default: Option<&Bound<'py, PyAny>>,
+) -> Result<Shrunk> {
+    let py = value.py();
+    let (json, gcf) = formats.map_or(Ok((true, true)), chosen_formats)?;
+    if !(0.0..=1.0).contains(&min_saving) {
+        return Err(invalid_option("min_saving", "min_saving must be from 0 to 1").into());
+    }
+    let max_depth = limits(max_depth, Limits::EXPANSION)?.max_depth;
+    let options = Options { json, gcf, min_saving, min_tokens, max_size, max_depth };
+    let counter = Counter::new(py, tokenizer)?;
+    if let Ok(text) = value.cast::<PyString>() {
+        return shrink_text(text, &options, &counter);
+    }
+    let default = converter(py, types, default)?;
+    let value = value_with(value, "$", default.as_ref(), max_depth)?;
+    let shrunk = match &counter {
+        Counter::Estimate => py
+            .detach(|| attached(|| shrink::shrink_value(&value, &options, estimate)))
+            .map(|Ok(shrunk)| shrunk),
+        Counter::Callable(call) => shrink::shrink_value(&value, &options, |text| count(call, text)),
+    };
+    drop_iteratively(value);
+    let shrunk = shrunk?;
+    let text = make_str(py, &shrunk.text)?.unbind();
+    Ok(Shrunk::of(&shrunk, text, &counter))
+}
+
+fn shrink_text(
+    text: &Bound<'_, PyString>,
+    options: &Options,
+    counter: &Counter<'_>,
+) -> Result<Shrunk> {
+    let py = text.py();
+    let Ok(content) = text.to_str() else {
+        // Text with a lone surrogate is not JSON, and no tokenizer takes it.
+        let tokens = estimate_tokens(&text.to_string_lossy());
+        let reason = name_in(&REASONS, &Some(Reason::NotJson));
+        return Ok(Shrunk {
+            text: text.clone().unbind(),
+            format: "text",
+            tokens_before: tokens,
+            tokens_after: tokens,
+            exact: false,
+            reason,
+        });
+    };
+    let shrunk = match counter {
+        Counter::Estimate => {
+            let Ok(shrunk) = detached(py, content.len(), || shrink(content, options, estimate))?;
+            shrunk
+        }
+        Counter::Callable(call) => shrink(content, options, |text| count(call, text))?,
+    };
+    let result = match shrunk.format {
+        Format::Text => text.clone(),
+        _ => make_str(py, &shrunk.text)?,
+    };
+    Ok(Shrunk::of(&shrunk, result.unbind(), counter))
+}
+
+/// Which of the formats are named: JSON, GCF.
+fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
+    if formats.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("formats must be a sequence of str, not a str"));
+    }
+    let (mut json, mut gcf) = (false, false);
+    for name in formats.try_iter()? {
+        let name = name?;
+        let chosen = [("json", &mut json), ("gcf", &mut gcf)];
+        *one_of("formats", &name.extract::<String>()?, chosen)? = true;
+    }
+    Ok((json, gcf))
+}
+
+/// How tokens are counted.
+enum Counter<'py> {
+    Estimate,
+    /// A function of a str.
+    Callable(Bound<'py, PyAny>),
+}
+
+impl<'py> Counter<'py> {
+    fn new(py: Python<'py>, tokenizer: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        let Some(tokenizer) = tokenizer else { return Ok(Self::Estimate) };
+        if tokenizer.eq("estimate")? {
+            return Ok(Self::Estimate);
+        }
+        if tokenizer.is_callable() {
+            return Ok(Self::Callable(tokenizer.clone()));
+        }
+        let name = tokenizer
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err("tokenizer must be a str or a function of a str"))?;
+        let counter = py.import("compactwire.analysis.tokens")?.getattr("counter")?;
+        Ok(Self::Callable(counter.call1((name,))?))
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of a counter")]
+fn estimate(text: &str) -> std::result::Result<u64, Infallible> {
+    Ok(estimate_tokens(text))
+}
+
+fn count(call: &Bound<'_, PyAny>, text: &str) -> PyResult<u64> {
+    let tokens = call.call1((make_str(call.py(), text)?,))?;
+    tokens.extract().map_err(|_| PyTypeError::new_err("tokenizer must return an int of 0 or more"))
+}
+
+impl Shrunk {
+    fn of(
+        shrunk: &compactwire::shrink::Shrunk<'_>,
+        text: Py<PyString>,
+        counter: &Counter<'_>,
+    ) -> Self {
+        Self {
+            text,
+            format: name_in(&FORMATS, &shrunk.format),
+            tokens_before: shrunk.tokens_before,
+            tokens_after: shrunk.tokens_after,
+            exact: matches!(counter, Counter::Callable(_)),
+            reason: name_in(&REASONS, &shrunk.reason),
+        }
+    }
+}
+
+/// Return the value of a text that `shrink` returned.
+///
+/// Parameters
+/// ----------
+/// text : Shrunk or str
+///     A result of `shrink`; or a text in GCF or JSON, which are told apart.
+///
+/// Returns
+/// -------
+/// object
+///     The value, equal to the value of the text that was passed to `shrink`: 1.0 may come back as
+///     1, and the keys of an object in another order. A `Shrunk` with the format "text" gives the
+///     text itself.
+///
+/// Raises
+/// ------
+/// GcfError
+///     The text begins as GCF, but is invalid.
+/// InvalidFormat
+///     The text is neither GCF nor JSON.
+#[pyfunction(name = "expand")]
+pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    let py = text.py();
+    let held = match text.cast::<Shrunk>() {
+        Ok(shrunk) if shrunk.get().format == "text" => {
+            return Ok(shrunk.get().text.bind(py).clone().into_any());
+        }
+        Ok(shrunk) => shrunk.get().text.bind(py).clone().into_any(),
+        Err(_) => text.clone(),
+    };
+    let input = Input::new(&held)?;
+    let limits = Limits { max_depth: Limits::DEEPEST, ..Limits::default() };
+    let mut builder = ObjectBuilder::new(py);
+    let text = input.text(py)?;
+    match attached(|| shrink::expand(text, limits, &mut builder))? {
+        Ok(()) => Ok(builder.finish()),
+        Err(ExpandError::Gcf(error)) => Err(error.into()),
+        Err(ExpandError::Json(error)) => {
+            let message = format!("neither GCF nor JSON: {error}");
+            Err(invalid_format(py, &message).into())
+        }
+        Err(ExpandError::Sink(error)) => Err(error.into()),
+    }
+}
+
+/// Estimate how many tokens a language model counts for a text, without a tokenizer.
+///
+/// The estimate follows the tokenizer o200k_base. The same text gives the same number on every
+/// machine.
+///
+/// Parameters
+/// ----------
+/// text : str
+///     The text.
+///
+/// Returns
+/// -------
+/// int
+///     The number of tokens.
+#[pyfunction(name = "estimate_tokens")]
+pub(super) fn estimate_tokens_of(text: &Bound<'_, PyString>) -> PyResult<u64> {
+    let content = text.to_string_lossy();
+    detached(text.py(), content.len(), || estimate_tokens(&content))
+}

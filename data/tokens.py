@@ -1,0 +1,282 @@
+"""The prices of the token estimate: measure what the pieces of texts cost, write the table.
+
+    python -m data.tokens            measure again, print how far the estimate is off
+    python -m data.tokens --write    measure, write src/shrink/prices.rs; then rebuild the package
+
+A tokenizer like o200k_base cuts a text into pieces (a word with the character before it, up to
+three digits, punctuation, white space) and turns each into tokens by itself. The estimate cuts the
+same pieces and adds up the mean cost of pieces of the same class and length. `cut` here is the
+reference for `src/shrink/estimate.rs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import compactwire as cw
+
+from .samples import load
+from .shapes import values
+
+TABLE = Path(__file__).parent.parent / "src" / "shrink" / "prices.rs"
+
+# Prices are in this part of a token.
+UNIT = 64
+
+# The longest piece that has a price of its own; each further byte costs the mean of those beyond.
+LONGEST = 24
+
+# The pieces of ASCII text, as o200k_base cuts them; runs of characters beyond ASCII are cut apart.
+PIECE = re.compile(
+    r"(?P<word>(?P<before>[\t\x0b\x0c\x00-\x08\x0e-/:-@\[-`{-\x7f]?)(?P<letters>[A-Z]*[a-z]+|[A-Z]+))"
+    r"|(?P<number>[0-9]{1,3})"
+    r"|(?P<marks> ?[\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f]+[\r\n/]*)"
+    r"|(?P<lines>[\t\x0b\x0c \r\n]*[\r\n]+)"
+    r"|(?P<other> ?[\x80-\U0010ffff]+)"
+    r"|(?P<blank>[\t\x0b\x0c ]+(?![^\t\x0b\x0c \r\n])|[\t\x0b\x0c ]+)"
+)
+
+# Punctuation that occurs often has a price of its own: this many pieces, of at most so many bytes.
+COMMON_MARKS, COMMON_LENGTH = 128, 8
+
+# The classes of pieces whose price depends on their length.
+CLASSES = ("word", "spaced word", "marked word", "capitals", "marks", "blank")
+# The classes of characters beyond ASCII, whose price is that of a character.
+LATIN, TWO_BYTES, HAN, THREE_BYTES, FOUR_BYTES = range(5)
+
+
+def cut(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each piece with its class; "lines", "number" and "other" have no lengths."""
+    for match in PIECE.finditer(text):
+        kind = match.lastgroup or ""
+        if match["word"] is not None:
+            letters, before = match["letters"], match["before"]
+            if letters[:2].isupper() and len(letters) > 1:
+                kind = "capitals"
+            else:
+                kind = {"": "word", " ": "spaced word"}.get(before, "marked word")
+        yield kind, match[0]
+
+
+def character_class(character: str) -> int:
+    """Return the class of a character beyond ASCII, by its first bytes in UTF-8."""
+    first = character.encode()[0]
+    if first <= 0xC9:
+        return LATIN
+    if first < 0xE0:
+        return TWO_BYTES
+    if first >= 0xF0:
+        return FOUR_BYTES
+    return HAN if 0xE3 <= first <= 0xED else THREE_BYTES
+
+
+class Prices:
+    """Prices in 1/UNIT of a token."""
+
+    by_length: dict[str, list[int]]
+    beyond: dict[str, int]
+    marks: dict[str, int]
+    characters: list[int]
+
+    @classmethod
+    def of_table(cls) -> Prices:
+        """Read the table that was written last."""
+        text, prices = TABLE.read_text(), cls()
+        prices.by_length, prices.beyond, prices.marks = {}, {}, {}
+        for kind in CLASSES:
+            row = re.search(rf"const {constant(kind)}: ByLength = \[(.*)\]", text)[1]  # type: ignore[index]
+            *prices.by_length[kind], prices.beyond[kind] = map(int, row.split(","))
+        for key, price in re.findall(r"\(0x([0-9A-F_]{19}), (\d+)\)", text):
+            marks = bytes.fromhex(key.replace("_", ""))[::-1].rstrip(b"\0")
+            prices.marks[marks.decode()] = int(price)
+        row = re.search(r"CHARACTERS: .* = \[(.*)\]", text)[1]  # type: ignore[index]
+        prices.characters = [int(price) for price in row.split(",")]
+        return prices
+
+    def measure(self, texts: list[str], encoder: Any) -> None:
+        """Measure what pieces of texts cost."""
+        sums: dict[str, list[list[int]]] = {
+            kind: [[] for _ in range(LONGEST + 1)] for kind in CLASSES
+        }
+        beyond: dict[str, list[float]] = {kind: [] for kind in CLASSES}
+        costs: dict[str, int] = {}
+        pieces = Counter(piece for text in texts for piece in cut(text))
+        common = [piece for (kind, piece), _ in pieces.most_common() if kind == "marks"]
+        common = [piece for piece in common if len(piece) <= COMMON_LENGTH][:COMMON_MARKS]
+        self.marks = {piece: UNIT * len(encoder.encode_ordinary(piece)) for piece in common}
+        for text in texts:
+            for kind, piece in cut(text):
+                if kind not in CLASSES or piece in self.marks:
+                    continue
+                cost = costs.get(piece)
+                if cost is None:
+                    cost = costs[piece] = len(encoder.encode_ordinary(piece))
+                if len(piece) <= LONGEST:
+                    sums[kind][len(piece)].append(cost)
+                else:
+                    beyond[kind].append(cost / len(piece))
+        self.by_length = {kind: smoothed(found) for kind, found in sums.items()}
+        self.beyond = {
+            kind: round(UNIT * sum(found) / len(found)) if found else UNIT // 4
+            for kind, found in beyond.items()
+        }
+        self.characters = [0] * 5
+        self.characters = fitted(self, texts, encoder)
+
+    def estimate(self, text: str) -> int:
+        """Return the estimate of a text."""
+        return -(-self.total(text) // UNIT)
+
+    def total(self, text: str) -> int:
+        """Return the price of a text."""
+        total = 0
+        for kind, piece in cut(text):
+            if kind == "other":
+                total += sum(self.characters[character_class(one)] for one in piece.strip(" "))
+            elif kind == "marks" and piece in self.marks:
+                total += self.marks[piece]
+            elif kind in CLASSES:
+                total += self.by_length[kind][min(len(piece), LONGEST)]
+                total += self.beyond[kind] * max(0, len(piece) - LONGEST)
+            else:
+                total += UNIT
+        return total
+
+
+def smoothed(found: list[list[int]]) -> list[int]:
+    """Return the mean cost of each length; of a rare length that of the lengths around it."""
+    prices = [0]
+    for length in range(1, len(found)):
+        reach = 0
+        costs = found[length]
+        while len(costs) < 30 and reach < len(found):
+            reach += 1
+            costs = [
+                cost for near in found[max(1, length - reach) : length + reach + 1] for cost in near
+            ]
+        prices.append(round(UNIT * sum(costs) / len(costs)) if costs else UNIT)
+    return prices
+
+
+def fitted(prices: Prices, texts: list[str], encoder: Any) -> list[int]:
+    """Fit the prices of characters beyond ASCII, by least squares over lines."""
+    import numpy as np
+
+    counts, rest = [], []
+    for line in dict.fromkeys(line for text in texts for line in text.splitlines()):
+        if line.isascii():
+            continue
+        found = [0] * 5
+        for character in line:
+            if not character.isascii():
+                found[character_class(character)] += 1
+        counts.append(found)
+        rest.append(len(encoder.encode_ordinary(line)) - prices.total(line) / UNIT)
+    solution, *_ = np.linalg.lstsq(np.array(counts, float), np.array(rest), rcond=None)
+    return [max(8, round(UNIT * float(price))) for price in solution]
+
+
+def forms(value: Any) -> list[str]:
+    """Return the forms that a value comes in, or can be given."""
+    return [
+        json.dumps(value),
+        json.dumps(value, indent=2, ensure_ascii=False),
+        json.dumps(value, separators=(",", ":"), ensure_ascii=False),
+        cw.gcf.dumps(value),
+        cw.gcf.dumps(value, constant_columns=True),
+    ]
+
+
+def training(seed: int) -> list[str]:
+    """Return the texts to measure: values of the shapes that are not held out, and the corpus."""
+    texts = [text for _, value in values(1500, seed=seed, held_out=False) for text in forms(value)]
+    samples = [sample for sample in load() if not sample.held_out]
+    return texts + [sample.text for sample in samples[::4]]
+
+
+def constant(kind: str) -> str:
+    """Return the name of the row of a class."""
+    return kind.upper().replace(" ", "_")
+
+
+def rendered(prices: Prices) -> str:
+    """Return the source of the table."""
+    out = [
+        "//! Prices of pieces of text, written by `python -m data.tokens --write`: do not edit.",
+        "",
+        "/// Prices are in this part of a token.",
+        f"pub(super) const UNIT: u64 = {UNIT};",
+        "",
+        "/// Prices by length in bytes; the last entry is that of each byte beyond.",
+        f"pub(super) type ByLength = [u16; {LONGEST + 2}];",
+        "",
+    ]
+    for kind in CLASSES:
+        row = ", ".join(str(price) for price in [*prices.by_length[kind], prices.beyond[kind]])
+        out.append("#[rustfmt::skip]")
+        out.append(f"pub(super) const {constant(kind)}: ByLength = [{row}];")
+    packed = sorted(
+        (int.from_bytes(piece.encode(), "little"), price) for piece, price in prices.marks.items()
+    )
+    out += [
+        "",
+        "/// Prices of common punctuation, by its bytes as a little-endian number.",
+        "#[rustfmt::skip]",
+        f"pub(super) static COMMON_MARKS: [(u64, u16); {len(packed)}] = [",
+        *(f"    (0x{key:019_X}, {price})," for key, price in packed),
+        "];",
+    ]
+    out += [
+        "",
+        "/// Prices of characters beyond ASCII: Latin, others of two bytes, Han and Hangul,",
+        "/// others of three bytes, four bytes.",
+    ]
+    out.append(f"pub(super) const CHARACTERS: [u16; 5] = {prices.characters};")
+    return "\n".join(out) + "\n"
+
+
+def main() -> int:
+    """Measure, print how far the estimate is off for held-out shapes, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--write", action="store_true", help="write the table")
+    arguments = parser.parse_args()
+    import bpe_openai
+
+    encoder = bpe_openai.get_encoding("o200k_base")
+    prices = Prices()
+    prices.measure(training(0), encoder)
+    for encoding in ("o200k_base", "cl100k_base"):
+        judge = bpe_openai.get_encoding(encoding)
+        for held_out in (False, True):
+            ratios = defaultdict(list)
+            for shape, value in values(1500, seed=1, held_out=held_out):
+                for text in forms(value)[2:4]:
+                    ratios[shape].append(
+                        prices.total(text) / UNIT / len(judge.encode_ordinary(text))
+                    )
+            every = sorted(ratio for found in ratios.values() for ratio in found)
+            at = [every[int(part * (len(every) - 1))] for part in (0.01, 0.05, 0.5, 0.95, 0.99)]
+            name = "held out" if held_out else "trained on"
+            print(f"{encoding}, shapes {name}:", *(f"{ratio:.2f}" for ratio in at))
+            for shape, found in ratios.items():
+                found.sort()
+                print(
+                    f"    {shape:16}",
+                    *(f"{found[int(p * (len(found) - 1))]:.2f}" for p in (0.05, 0.5, 0.95)),
+                )
+    text = rendered(prices)
+    if arguments.write:
+        TABLE.write_text(text)
+        return 0
+    return 0 if TABLE.exists() and TABLE.read_text() == text else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

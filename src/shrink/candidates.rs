@@ -1,0 +1,61 @@
+//! The candidates in GCF: the same value with more and more options.
+
+use super::same::same;
+use crate::gcf::{self, Builder, Bump, EncodeOptions, Limits};
+use crate::value::Value;
+
+/// The best candidate.
+pub(super) enum Found {
+    /// It reads back as the value.
+    Candidate { text: String, tokens: u64 },
+    /// A candidate would save enough, but none reads back as the value.
+    Unverified,
+    /// No candidate saves enough.
+    Nothing,
+}
+
+/// Options of the candidates, of which an earlier one is preferred.
+fn choices(max_depth: usize) -> [EncodeOptions; 3] {
+    let limits = Limits { max_depth, ..Limits::default() };
+    let plain = EncodeOptions { limits, ..EncodeOptions::default() };
+    let constants = EncodeOptions { constant_columns: true, ..plain };
+    [plain, constants, EncodeOptions { group_values: true, ..constants }]
+}
+
+/// The candidate with the fewest tokens, `most` of them at most; `None` stands for none.
+pub(super) fn best<E>(
+    value: &Value<'_>,
+    max_depth: usize,
+    most: Option<u64>,
+    count: &mut impl FnMut(&str) -> Result<u64, E>,
+) -> Result<Found, E> {
+    let Some(most) = most else { return Ok(Found::Nothing) };
+    let bump = Bump::new();
+    let mut candidates: Vec<(u64, String)> = Vec::new();
+    let choices = choices(max_depth);
+    let mut builder = Builder::new(&bump, choices[0].limits);
+    if value.emit(&mut builder).is_err() {
+        return Ok(Found::Nothing);
+    }
+    let tree = builder.finish();
+    for options in &choices {
+        let text = gcf::write(&tree, options);
+        if candidates.iter().any(|(_, other)| *other == text) {
+            continue;
+        }
+        let tokens = count(&text)?;
+        candidates.push((tokens, text));
+    }
+    candidates.retain(|(tokens, _)| *tokens <= most);
+    candidates.sort_by_key(|(tokens, _)| *tokens);
+    let mut found = Found::Nothing;
+    for (tokens, text) in candidates {
+        let read = gcf::decode(&text, Limits { max_depth, ..Limits::default() });
+        if read.is_ok_and(|read| same(&read, value)) {
+            return Ok(Found::Candidate { text, tokens });
+        }
+        debug_assert!(false, "a candidate must read back as the value: {text}");
+        found = Found::Unverified;
+    }
+    Ok(found)
+}

@@ -1,0 +1,206 @@
+//! Estimates how many tokens a language model counts for a text, without a tokenizer.
+//!
+//! Tokenizers like `o200k_base` cut a text into pieces (a word with the character before it, up to three
+//! digits, punctuation, white space) and turn each piece into tokens by itself. The estimate cuts the
+//! same pieces, and adds up the mean cost of pieces of the same class and length.
+//!
+//! Invariant: the estimate depends only on the text, so that every machine makes the same choices. The
+//! independent reference is `data/tokens.py`, which also writes the prices.
+
+use super::prices::{
+    BLANK, ByLength, CAPITALS, CHARACTERS, COMMON_MARKS, MARKED_WORD, MARKS, SPACED_WORD, UNIT,
+    WORD,
+};
+use crate::interrupt::Steps;
+
+/// The estimated number of tokens of a text, in the order of those of `o200k_base`. The time is linear in
+/// the length.
+pub fn estimate_tokens(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let (mut at, mut total) = (0, 0);
+    let mut steps = Steps::default();
+    while at < bytes.len() {
+        let (end, price) = piece(bytes, at);
+        steps.step();
+        total += price;
+        at = end;
+    }
+    total.div_ceil(UNIT)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Digit,
+    Space,
+    /// White space that is neither a space nor a line break.
+    Blank,
+    LineBreak,
+    /// Punctuation and control characters.
+    Mark,
+    /// A byte of a character beyond ASCII.
+    Other,
+}
+
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Mark; 256];
+    let mut byte = 0_u8;
+    loop {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            b' ' => Class::Space,
+            b'\t' | 0x0B | 0x0C => Class::Blank,
+            b'\r' | b'\n' => Class::LineBreak,
+            0x80.. => Class::Other,
+            _ => Class::Mark,
+        };
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
+
+#[inline]
+fn class(bytes: &[u8], at: usize) -> Option<Class> {
+    bytes.get(at).map(|&byte| CLASSES[usize::from(byte)])
+}
+
+/// The first position from `at` on whose class is not accepted.
+#[inline]
+fn run(bytes: &[u8], mut at: usize, accepted: impl Fn(Class) -> bool) -> usize {
+    while class(bytes, at).is_some_and(&accepted) {
+        at += 1;
+    }
+    at
+}
+
+/// The end and the price of the piece that starts at `at`.
+#[inline]
+fn piece(bytes: &[u8], at: usize) -> (usize, u64) {
+    let next = class(bytes, at + 1);
+    match CLASSES[usize::from(bytes[at])] {
+        Class::Lower | Class::Upper => word(bytes, at, at, &WORD),
+        Class::Digit => {
+            let end = run(bytes, at, |class| class == Class::Digit);
+            (end.min(at + 3), UNIT)
+        }
+        Class::Space if is_letter(next) => word(bytes, at, at + 1, &SPACED_WORD),
+        Class::Blank | Class::Mark if is_letter(next) => word(bytes, at, at + 1, &MARKED_WORD),
+        Class::Space if next == Some(Class::Mark) => marks(bytes, at),
+        Class::Space if next == Some(Class::Other) => characters(bytes, at + 1),
+        Class::Mark => marks(bytes, at),
+        Class::Other => characters(bytes, at),
+        Class::Space | Class::Blank | Class::LineBreak => white_space(bytes, at),
+    }
+}
+
+fn is_letter(class: Option<Class>) -> bool {
+    matches!(class, Some(Class::Lower | Class::Upper))
+}
+
+/// A word: capital letters, then small ones, after the character at `start` if there is one.
+#[inline]
+fn word(bytes: &[u8], start: usize, letters: usize, prices: &ByLength) -> (usize, u64) {
+    let capitals = run(bytes, letters, |class| class == Class::Upper);
+    let end = run(bytes, capitals, |class| class == Class::Lower);
+    let prices = if capitals > letters + 1 { &CAPITALS } else { prices };
+    (end, price(prices, end - start))
+}
+
+/// Punctuation, after a space if there is one, with the line breaks and slashes behind it.
+#[inline]
+fn marks(bytes: &[u8], at: usize) -> (usize, u64) {
+    let mut end = run(bytes, at + 1, |class| class == Class::Mark);
+    while let Some(b'\r' | b'\n' | b'/') = bytes.get(end) {
+        end += 1;
+    }
+    (end, common_price(&bytes[at..end]).unwrap_or_else(|| price(&MARKS, end - at)))
+}
+
+/// The price of common punctuation.
+#[inline]
+fn common_price(marks: &[u8]) -> Option<u64> {
+    let mut key = [0; 8];
+    key.get_mut(..marks.len())?.copy_from_slice(marks);
+    let key = u64::from_le_bytes(key);
+    let found = COMMON_MARKS.binary_search_by_key(&key, |&(key, _)| key).ok()?;
+    Some(u64::from(COMMON_MARKS[found].1))
+}
+
+/// White space: up to its last line break; else without the last character, which belongs to the next
+/// piece.
+fn white_space(bytes: &[u8], at: usize) -> (usize, u64) {
+    let end =
+        run(bytes, at, |class| matches!(class, Class::Space | Class::Blank | Class::LineBreak));
+    if let Some(last) = bytes[at..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
+        return (at + last + 1, UNIT);
+    }
+    let end = if end < bytes.len() && end > at + 1 { end - 1 } else { end };
+    (end, price(&BLANK, end - at))
+}
+
+/// Characters beyond ASCII.
+fn characters(bytes: &[u8], at: usize) -> (usize, u64) {
+    let end = run(bytes, at, |class| class == Class::Other);
+    let price = |byte: &u8| match byte {
+        0xC0..=0xC9 => CHARACTERS[0],
+        0xCA..=0xDF => CHARACTERS[1],
+        0xE3..=0xED => CHARACTERS[2],
+        0xE0..=0xEF => CHARACTERS[3],
+        0xF0.. => CHARACTERS[4],
+        // Not the first byte of its character.
+        _ => 0,
+    };
+    (end, bytes[at..end].iter().map(|byte| u64::from(price(byte))).sum())
+}
+
+#[inline]
+fn price(prices: &ByLength, length: usize) -> u64 {
+    let longest = prices.len() - 2;
+    let beyond = length.saturating_sub(longest) as u64;
+    u64::from(prices[length.min(longest)]) + beyond * u64::from(prices[longest + 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let (end, _) = piece(text.as_bytes(), at);
+            found.push(&text[at..end]);
+            at = end;
+        }
+        found
+    }
+
+    #[test]
+    fn text_is_cut_where_tokenizers_cut() {
+        for (text, expected) in [
+            (r#"{"name": "Ana"}"#, vec![r#"{""#, "name", r#"":"#, r#" ""#, "Ana", r#""}"#]),
+            ("HTTPServer isOK", vec!["HTTPServer", " is", "OK"]),
+            ("12345|x", vec!["123", "45", "|x"]),
+            ("a   b", vec!["a", "  ", " b"]),
+            ("a  \n\n  b", vec!["a", "  \n\n", " ", " b"]),
+            ("},\n  {", vec!["},\n", " ", " {"]),
+            ("a  ", vec!["a", "  "]),
+            (" größe", vec![" gr", "öß", "e"]),
+            ("a 中文b", vec!["a", " 中文", "b"]),
+        ] {
+            assert_eq!(pieces(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn empty_text_has_no_tokens_and_each_piece_costs() {
+        assert_eq!(estimate_tokens(""), 0);
+        assert_eq!(estimate_tokens("a"), 1);
+        assert_eq!(estimate_tokens("123456"), 2);
+    }
+}

@@ -1,0 +1,39 @@
+//! Reads what [`super::shrink`] wrote: GCF or JSON, told apart by the first characters.
+
+use crate::gcf::{self, Limits};
+use crate::json;
+use crate::walk::Columns;
+
+/// Why a text cannot be expanded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpandError<E> {
+    /// The text begins as GCF, but is not valid.
+    Gcf(gcf::Error),
+    /// The text is neither GCF nor JSON.
+    Json(json::Error),
+    /// The sink returned an error.
+    Sink(E),
+}
+
+/// Parses a text that is GCF or JSON and emits its value to `sink`.
+///
+/// # Errors
+/// [`ExpandError`].
+pub fn expand<S: Columns>(
+    text: &str,
+    limits: Limits,
+    sink: &mut S,
+) -> Result<(), ExpandError<S::Error>> {
+    if text.starts_with("GCF ") {
+        return gcf::read(text, limits, sink).map_err(|error| match error {
+            gcf::ReadError::Text(error) => ExpandError::Gcf(error),
+            gcf::ReadError::Sink(error) => ExpandError::Sink(error),
+        });
+    }
+    let json_limits = json::Limits { max_depth: limits.max_depth, ..json::Limits::default() };
+    match json::read_all(text, json_limits, sink) {
+        Ok(()) => Ok(()),
+        Err(json::ReadError::Json(error)) => Err(ExpandError::Json(error)),
+        Err(json::ReadError::Sink(error)) => Err(ExpandError::Sink(error)),
+    }
+}

@@ -1,0 +1,284 @@
+//! Rewrites a JSON text in the form that costs a language model the fewest tokens.
+//!
+//! The candidates are the text without white space, and GCF with some of its options. A candidate is
+//! taken if it saves enough and reads back as the same value; any other text stays as it is.
+//!
+//! Invariant: the result has at most as many tokens as the text, by the counter that the caller passes,
+//! and depends only on the text, the options and the counter.
+//!
+//! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares values, `estimate`
+//! counts tokens without a tokenizer.
+
+mod candidates;
+mod estimate;
+mod expand;
+mod minify;
+mod prices;
+mod same;
+
+pub use estimate::estimate_tokens;
+pub use expand::{ExpandError, expand};
+
+use crate::gcf::Limits;
+use crate::json::{self, Escape};
+use crate::value::Value;
+use minify::minify;
+use std::borrow::Cow;
+
+/// What [`shrink`] may do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Whether JSON without white space is a candidate.
+    pub json: bool,
+    /// Whether GCF is a candidate.
+    pub gcf: bool,
+    /// GCF is taken if it saves at least this part of the tokens of the best other form.
+    pub min_saving: f64,
+    /// GCF is taken if it saves at least this many tokens.
+    pub min_tokens: u64,
+    /// Longer texts, in bytes, stay as they are.
+    pub max_size: usize,
+    /// Texts that are nested deeper stay as they are. At most [`Limits::DEEPEST`].
+    pub max_depth: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            json: true,
+            gcf: true,
+            min_saving: 0.10,
+            min_tokens: 16,
+            max_size: 4 << 20,
+            max_depth: 128,
+        }
+    }
+}
+
+/// The form of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The text that was passed.
+    Text,
+    /// JSON without white space between tokens.
+    Json,
+    /// The generic profile of GCF.
+    Gcf,
+}
+
+/// Why a text stayed as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It is longer than `max_size`.
+    Size,
+    /// It is not a JSON array or object, or has a key twice in one object.
+    NotJson,
+    /// It is nested deeper than `max_depth`.
+    Depth,
+    /// A number would lose digits, and the JSON candidate saves nothing.
+    Number,
+    /// A candidate did not read back as the same value: a defect of this library.
+    Verify,
+    /// No candidate saves enough.
+    NoGain,
+}
+
+/// What [`shrink`] returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shrunk<'a> {
+    /// The text to send.
+    pub text: Cow<'a, str>,
+    /// Its form.
+    pub format: Format,
+    /// The tokens of the text that was passed.
+    pub tokens_before: u64,
+    /// The tokens of the result, at most `tokens_before`.
+    pub tokens_after: u64,
+    /// Why the text stayed as it was; `None` if it did not.
+    pub reason: Option<Reason>,
+}
+
+/// Shrinks a text that may be JSON. `count` counts the tokens of a text; [`estimate_tokens`] needs no
+/// tokenizer.
+///
+/// # Errors
+/// Those of `count`.
+pub fn shrink<'a, E>(
+    text: &'a str,
+    options: &Options,
+    mut count: impl FnMut(&str) -> Result<u64, E>,
+) -> Result<Shrunk<'a>, E> {
+    let tokens_before = count(text)?;
+    let mut best = Shrunk {
+        text: Cow::Borrowed(text),
+        format: Format::Text,
+        tokens_before,
+        tokens_after: tokens_before,
+        reason: None,
+    };
+    let value = match parse(text, options) {
+        Ok(value) => value,
+        Err(reason) => return Ok(Shrunk { reason: Some(reason), ..best }),
+    };
+    let minified = minify(text);
+    if options.json
+        && let Cow::Owned(_) = minified.text
+    {
+        let tokens = count(&minified.text)?;
+        if tokens < best.tokens_after {
+            best.text = minified.text;
+            best.format = Format::Json;
+            best.tokens_after = tokens;
+        }
+    }
+    let mut reason = Reason::NoGain;
+    if options.gcf && minified.exact {
+        let most = enough(best.tokens_after, options);
+        match candidates::best(&value, options.max_depth, most, &mut count)? {
+            candidates::Found::Candidate { text, tokens } => {
+                best.text = Cow::Owned(text);
+                best.format = Format::Gcf;
+                best.tokens_after = tokens;
+            }
+            candidates::Found::Unverified => reason = Reason::Verify,
+            candidates::Found::Nothing => {}
+        }
+    } else if options.gcf {
+        reason = Reason::Number;
+    }
+    if best.format == Format::Text {
+        best.reason = Some(reason);
+    }
+    Ok(best)
+}
+
+/// Shrinks a value, of which the text is compact JSON: [`Format::Text`] does not occur.
+///
+/// # Errors
+/// Those of `count`.
+pub fn shrink_value<E>(
+    value: &Value<'_>,
+    options: &Options,
+    count: impl FnMut(&str) -> Result<u64, E>,
+) -> Result<Shrunk<'static>, E> {
+    let mut text = String::new();
+    json::write_in_order(value, Escape::Needed, &mut text);
+    let shrunk = shrink(&text, options, count)?;
+    let format = if shrunk.format == Format::Text { Format::Json } else { shrunk.format };
+    Ok(Shrunk { text: Cow::Owned(shrunk.text.into_owned()), format, ..shrunk })
+}
+
+/// Reads a text that is to be shrunk, or says why it stays as it is.
+fn parse<'a>(text: &'a str, options: &Options) -> Result<Value<'a>, Reason> {
+    if text.len() > options.max_size {
+        return Err(Reason::Size);
+    }
+    if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['[', '{']) {
+        return Err(Reason::NotJson);
+    }
+    let max_depth = options.max_depth.min(Limits::DEEPEST);
+    let limits = json::Limits { max_depth, max_digits: usize::MAX };
+    json::parse_borrowed(text, limits).map_err(|error| match error.problem {
+        json::Problem::Depth(_) => Reason::Depth,
+        json::Problem::Overflow => Reason::Number,
+        _ => Reason::NotJson,
+    })
+}
+
+/// The most tokens with which GCF saves enough, where the best other form has `tokens`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a part of a count of tokens"
+)]
+fn enough(tokens: u64, options: &Options) -> Option<u64> {
+    let part = (tokens as f64 * options.min_saving).ceil() as u64;
+    tokens.checked_sub(part.max(options.min_tokens).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    #[expect(clippy::unnecessary_wraps, reason = "the type of a counter")]
+    fn estimate(text: &str) -> Result<u64, Infallible> {
+        Ok(estimate_tokens(text))
+    }
+
+    fn shrunk(text: &str) -> Shrunk<'_> {
+        let Ok(found) = shrink(text, &Options::default(), estimate);
+        assert!(found.tokens_after <= found.tokens_before);
+        assert_eq!(found.reason.is_some(), found.format == Format::Text);
+        found
+    }
+
+    fn rows(count: usize) -> String {
+        let row = |i| format!(r#"{{"id": {i}, "state": "open", "kind": "task"}}"#);
+        format!("[{}]", (0..count).map(row).collect::<Vec<_>>().join(", "))
+    }
+
+    #[test]
+    fn rows_become_a_table_with_constants() {
+        let text = rows(20);
+        let found = shrunk(&text);
+        assert_eq!(found.format, Format::Gcf);
+        assert!(found.text.contains("state=open"), "{}", found.text);
+        assert!(found.tokens_after * 3 < found.tokens_before);
+    }
+
+    #[test]
+    fn small_gains_of_gcf_are_not_taken() {
+        let found = shrunk(r#"{"id": 1, "state": "open"}"#);
+        assert_eq!(found.format, Format::Json);
+        assert_eq!(found.text, r#"{"id":1,"state":"open"}"#);
+    }
+
+    #[test]
+    fn texts_stay_as_they_are_for_a_reason() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        let long = format!("[{}1]", " ".repeat(4 << 20));
+        for (text, reason) in [
+            ("hello", Reason::NotJson),
+            ("1", Reason::NotJson),
+            ("", Reason::NotJson),
+            ("[1,]", Reason::NotJson),
+            ("[1]\n[2]", Reason::NotJson),
+            (r#"{"a":1,"a":1}"#, Reason::NotJson),
+            (r#"["\ud800"]"#, Reason::NotJson),
+            ("[NaN]", Reason::NotJson),
+            ("[1e999]", Reason::Number),
+            ("[1]", Reason::NoGain),
+            (&deep, Reason::Depth),
+            (&long, Reason::Size),
+        ] {
+            let found = shrunk(text);
+            assert_eq!(found.reason, Some(reason), "{}", &text[..text.len().min(40)]);
+            assert_eq!(found.text, text);
+        }
+    }
+
+    #[test]
+    fn numbers_that_gcf_would_change_stay_json() {
+        let text = rows(20).replacen('0', "0.10000000000000000555", 1);
+        let found = shrunk(&text);
+        assert_eq!(found.format, Format::Json);
+        assert!(found.text.contains("0.10000000000000000555"));
+        let compact = found.text.into_owned();
+        assert_eq!(shrunk(&compact).reason, Some(Reason::Number));
+    }
+
+    #[test]
+    fn shrinking_is_stable() {
+        for text in [rows(20), r#"{ "a": [1, 2] }"#.to_owned()] {
+            let once = shrunk(&text).text.into_owned();
+            assert_eq!(shrunk(&once).text, once);
+        }
+    }
+
+    #[test]
+    fn errors_of_the_counter_are_returned() {
+        assert_eq!(shrink("[1]", &Options::default(), |_| Err("no")), Err("no"));
+    }
+}

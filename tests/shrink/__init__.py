@@ -1,0 +1,1 @@
+"""`shrink`, `expand` and the token estimate."""

@@ -1,0 +1,201 @@
+"""What `shrink` chooses, and that it loses nothing."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from data.shapes import values
+from tests.strategies.gcf import values as gcf_values
+
+ROWS = [{"id": i, "state": "open", "kind": "task"} for i in range(20)]
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def test_rows_become_a_table() -> None:
+    shrunk = cw.shrink(json.dumps(ROWS, indent=2))
+    assert shrunk.format == "gcf"
+    assert shrunk.text == cw.gcf.dumps(ROWS, constant_columns=True)
+    assert shrunk.tokens_before == cw.estimate_tokens(json.dumps(ROWS, indent=2))
+    assert shrunk.tokens_after == cw.estimate_tokens(shrunk.text)
+    assert shrunk.saved == shrunk.tokens_before - shrunk.tokens_after
+    assert not shrunk.exact
+    assert shrunk.reason == ""
+    assert cw.expand(shrunk) == cw.expand(shrunk.text) == ROWS
+
+
+def test_a_value_is_compared_with_its_compact_json() -> None:
+    shrunk = cw.shrink({"a": "é", "b": [1.5, None, True]})
+    assert (shrunk.text, shrunk.format) == ('{"a":"é","b":[1.5,null,true]}', "json")
+    assert shrunk.reason == "no-gain"
+    assert cw.shrink(ROWS).text == cw.gcf.dumps(ROWS, constant_columns=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello", "not-json"),
+        ("", "not-json"),
+        ("  12", "not-json"),
+        ('"text"', "not-json"),
+        ("[1,]", "not-json"),
+        ('{"a":1}\n{"a":2}', "not-json"),
+        ('{"a":1,"a":1}', "not-json"),
+        ('["\\ud800"]', "not-json"),
+        ('["\ud800"]', "not-json"),
+        ("\ufeff[1]", "not-json"),
+        ("[NaN]", "not-json"),
+        (cw.gcf.dumps(ROWS), "not-json"),
+        ("[" * 200 + "]" * 200, "depth"),
+        ("[" * 100_000, "depth"),
+        ("[1" + " " * (4 << 20) + "]", "size"),
+        ("[1e999]", "number"),
+        ("[0.10000000000000000555]", "number"),
+        ("[9223372036854775808]", "number"),
+        ("[1]", "no-gain"),
+    ],
+)
+def test_a_text_that_cannot_be_shortened_is_returned_itself(text: str, reason: str) -> None:
+    shrunk = cw.shrink(text)
+    assert shrunk.text is text
+    assert (shrunk.format, shrunk.reason, shrunk.saved) == ("text", reason, 0)
+    assert cw.expand(shrunk) is text
+
+
+def test_numbers_keep_their_spelling_in_json() -> None:
+    text = '{ "a": [ 1.10, 1E2, -0, 0.10000000000000000555, 12345678901234567890 ] }'
+    assert cw.shrink(text).text == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("spelling", ["1.10", "1e2", "-0.0", "1.50E+1"])
+def test_numbers_with_the_same_decimal_value_may_become_gcf(spelling: str) -> None:
+    text = compact(ROWS).replace('"id":7', f'"id":{spelling}')
+    shrunk = cw.shrink(text)
+    assert shrunk.format == "gcf"
+    assert cw.expand(shrunk) == json.loads(text)
+
+
+def test_formats_are_chosen_by_name() -> None:
+    text = json.dumps(ROWS)
+    assert cw.shrink(text, formats=["json"]).text == compact(ROWS)
+    assert cw.shrink(text, formats=("gcf",)).format == "gcf"
+    assert cw.shrink(text, formats=()).text is text
+
+
+def test_margins_apply_to_gcf_only() -> None:
+    text = compact(ROWS)
+    saved = cw.shrink(text).saved
+    assert cw.shrink(text, min_tokens=saved).format == "gcf"
+    assert cw.shrink(text, min_tokens=saved + 1).format == "text"
+    assert cw.shrink(text, min_saving=1.0).format == "text"
+    assert cw.shrink(json.dumps(ROWS), min_tokens=10**6, min_saving=1).text == text
+
+
+def test_a_tokenizer_counts_exactly() -> None:
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding("o200k_base")
+    named = cw.shrink(ROWS, tokenizer="o200k_base")
+    assert named.exact
+    assert named.tokens_after == len(tokenizer.encode_ordinary(named.text))
+    assert cw.shrink(ROWS, tokenizer=lambda text: len(tokenizer.encode_ordinary(text))) == named
+
+
+def test_errors_of_a_tokenizer_are_raised() -> None:
+    def broken(text: str) -> int:
+        raise RuntimeError(text[:3])
+
+    with pytest.raises(RuntimeError, match="hel"):
+        cw.shrink("hello", tokenizer=broken)
+    for result in (-1, 1.5, None):
+        with pytest.raises(TypeError, match="tokenizer must return an int"):
+            cw.shrink("hello", tokenizer=lambda _text, result=result: result)
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        ({"formats": ["xml"]}, "formats"),
+        ({"tokenizer": "none"}, "tokenizer"),
+        ({"min_saving": 1.5}, "min_saving"),
+        ({"min_saving": float("nan")}, "min_saving"),
+        ({"max_depth": 0}, "max_depth"),
+        ({"types": "all"}, "types"),
+    ],
+)
+def test_an_unknown_option_names_what_is_allowed(options: Any, option: str) -> None:
+    with pytest.raises(cw.OptionError, match=option) as raised:
+        cw.shrink([1], **options)
+    assert raised.value.option == option
+
+
+@pytest.mark.parametrize("options", [{"formats": "json"}, {"tokenizer": 3}, {"formats": [1]}])
+def test_an_option_of_the_wrong_type_is_a_type_error(options: Any) -> None:
+    with pytest.raises(TypeError):
+        cw.shrink([1], **options)
+
+
+def test_a_result_is_a_value() -> None:
+    shrunk = cw.shrink(ROWS)
+    assert pickle.loads(pickle.dumps(shrunk)) == copy.deepcopy(shrunk) == shrunk
+    assert hash(shrunk) == hash(cw.shrink(ROWS))
+    assert shrunk != cw.shrink(ROWS[1:])
+    assert str(shrunk) == shrunk.text
+    assert repr(shrunk).startswith("<Shrunk gcf: about ")
+
+
+@pytest.mark.parametrize("text", ["hello", "", "[1,]", "[1] 2"])
+def test_text_that_is_neither_gcf_nor_json_is_not_expanded(text: str) -> None:
+    with pytest.raises(cw.InvalidFormat, match="neither GCF nor JSON"):
+        cw.expand(text)
+
+
+def test_an_invalid_gcf_text_is_an_error_with_its_place() -> None:
+    with pytest.raises(cw.GcfError, match="line 2"):
+        cw.expand("GCF profile=generic\n## [2]{a}\n1\n")
+
+
+@given(gcf_values, st.sampled_from([None, 2]), st.booleans())
+def test_any_value_comes_back(value: Any, indent: int | None, ensure_ascii: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
+    shrunk = cw.shrink(text, min_tokens=0, min_saving=0)
+    assert shrunk.tokens_after <= shrunk.tokens_before
+    found = json.loads(text) if shrunk.format == "text" else cw.expand(shrunk)
+    assert same(found, value)
+    assert cw.shrink(shrunk.text, min_tokens=0, min_saving=0).text == shrunk.text
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are equal, `1` and `1.0` but not `1` and `True`."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_results_are_never_longer_for_a_tokenizer(encoding: str) -> None:
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding(encoding)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode_ordinary(text))
+
+    for held_out in (False, True):
+        for shape, value in values(200, seed=5, held_out=held_out):
+            text = compact(value)
+            exact = cw.shrink(text, tokenizer=count)
+            assert exact.tokens_after == count(exact.text) <= count(text), shape
+            estimated = cw.shrink(text)
+            assert count(estimated.text) <= count(text), (shape, text)
+            for shrunk in (exact, estimated):
+                found = json.loads(text) if shrunk.format == "text" else cw.expand(shrunk)
+                assert same(found, value)
