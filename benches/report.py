@@ -37,6 +37,18 @@ MEANING = {
     "zstd": "`S` Base85 of zstd: from 256 bytes",
     "dictionary": "`D` Base85 of zstd with a dictionary: the smallest between programs",
 }
+# What limits a system, whatever the figures of a run are.
+LIMITS = {
+    "GCF": """\
+Writing a str is compared with `orjson.dumps(...).decode()`, writing bytes with `orjson.dumps`. The
+deep document is eight times as long in GCF as in JSON, nearly all of it indentation. To make a str
+that is not ASCII, CPython decodes what was written; bytes need no such step.""",
+    "CAD": """\
+`marshal` makes or walks the same objects, with next to nothing to parse.""",
+    "Claims": """\
+The peer's hashes and signatures are C already. We verify signatures on all cores, so that wall time
+falls with their number; the targets are for processor time, of all threads together.""",
+}
 NOT_MEASURED = "Not measured: run `python -m benches --cargo`."
 # What is left of each part of a conversation, and the most that may be (the v2 overview).
 PARTS: dict[str, tuple[str, float | None]] = {
@@ -183,7 +195,10 @@ def others(record: Record) -> str:
     """Render the systems beside the protocol, or say that they were not measured."""
     if not record.get("systems"):
         return f"## Other systems\n\n{NOT_MEASURED}"
-    parts = [f"## {name}\n\n{speed({'speed': rows})}" for name, rows in systems(record)]
+    parts = [
+        "\n\n".join(filter(None, [f"## {name}", LIMITS.get(name), speed({"speed": rows})]))
+        for name, rows in systems(record)
+    ]
     gcf_header = ["value", "JSON B", "GCF B", "JSON tokens", "indented", "GCF", "constants", "TOON"]
     cad_header = ["text", "documents", "% fewer than indented: q1 / median / q3", "above 80%",
                   "% fewer than minified: q1 / median / q3"]  # fmt: skip
@@ -415,11 +430,9 @@ One line for each work and peer, with the row that is furthest from its target.
 
 {speed(record)}
 
-What stands in the way where a target is short. Encoding 1 KiB and 20 KiB: nearly all of our time is
-the compressor's (compare the rows "zstandard alone"), and the peer uses the same one; only a lower
-level would be faster, for larger texts ("Compression levels"). Decoding 1 MiB of many languages:
-Python builds the text from UTF-8 character by character, which the bare compressor, giving bytes,
-does not.
+Nearly all of the time of encoding zstd is the compressor's, which is the peer's too; beside it, the
+peer "zstandard alone" gets its bytes ready made. Decoding many languages, Python builds the text
+from UTF-8, which the bare compressor, giving bytes, does not.
 
 ## Base85 in the core
 
