@@ -6,16 +6,30 @@ The extra ``notebook`` installs both. They are imported on the first call.
 from __future__ import annotations
 
 from . import _core
+from ._cad_bounds import (
+    MAX_COPIES,
+    MAX_REACH,
+    MAX_TRIANGLES,
+    SEGMENTS,
+    Bounds,
+    in_order,
+    refuse,
+    turn,
+    unit,
+    xyz,
+)
+from .errors import CompactWireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, Literal
 
-_AUTOMATIC_SEGMENTS = 64
 _PLAIN = (0.62, 0.68, 0.76)
 _SHARP_DEGREES = 25.0
 _PIECES = 60
+
+_MAX_PIXELS = 1 << 24
 
 
 class Preview:
@@ -60,7 +74,7 @@ def preview(
     kind : {"png", "svg"}
         The format of the image.
     width, height : int
-        In pixels.
+        In pixels; together at most 16,777,216.
     azimuth, elevation : float
         The direction of the camera in degrees: around z from the x axis, and above the xy plane.
 
@@ -75,12 +89,20 @@ def preview(
     ImportError
         The extra is not installed: ``pip install 'compactwire[notebook]'``.
     CompactWireError
-        The document is invalid.
+        The document is invalid, or larger than what is drawn: at most 200,000 triangles, nothing
+        farther than 1e9 from the origin, and at most a million steps, which are counted before
+        any geometry is made. The message names the node.
 
     Source: design section 1.
     """
     if kind not in ("png", "svg"):
         raise ValueError(f"kind must be 'png' or 'svg', not {kind!r}")
+    if not (width > 0 and height > 0 and width * height <= _MAX_PIXELS):
+        raise CompactWireError(
+            f"width and height: {width} x {height} pixels; expected 1 to {_MAX_PIXELS} in all"
+        )
+    if not (abs(azimuth) <= MAX_REACH and abs(elevation) <= MAX_REACH):
+        raise CompactWireError("azimuth and elevation: expected degrees from -1e9 to 1e9")
     if not isinstance(document, dict):
         document = _core.cad.loads(document)
     parts, notes = solids(document)
@@ -95,32 +117,43 @@ def solids(document: dict[str, Any]) -> tuple[list[tuple[Any, tuple[float, ...]]
     """Evaluate the visible parts: solids with their colors, and notes on what is left out."""
     document = _core.cad.canonical(document)
     evaluator = _Evaluator(document["nodes"])
-    parts = []
-    shown = [root for root in document["roots"] if root.get("visible", True)]
     materials = document["materials"]
 
     def color(key: str | None) -> tuple[float, ...]:
         return tuple(materials[key]["color"]) if key in materials else _PLAIN
 
-    for root in shown:
-        parts.append((evaluator.solid(root["root"]), color(root["material"])))  # noqa: PERF401
+    shown = [
+        (f"roots[{i}]", root["root"], root["material"], None)
+        for i, root in enumerate(document["roots"])
+        if root.get("visible", True)
+    ]
     instances = () if shown else document.get("instances", ())
     for instance in instances:
         definition = document.get("partDefs", {}).get(instance["partDefId"])
-        if definition is None:
-            continue
-        solid = evaluator.solid(definition["root"])
-        if (transform := instance.get("transform")) is not None:
-            solid = solid.scale(_xyz(transform["scale"])).rotate(_xyz(transform["rotation"]))
-            solid = solid.translate(_xyz(transform["translation"]))
-        parts.append((solid, color(instance.get("material", definition.get("defaultMaterial")))))
+        if definition is not None:
+            material = instance.get("material", definition.get("defaultMaterial"))
+            name, transform = f"instance {instance['id']!r}", instance.get("transform")
+            shown.append((name, definition["root"], material, transform))
+    bounds = Bounds(evaluator.np, document["nodes"])
+    for path, root, _, transform in shown:
+        bounds.count(root, path, transform)
+    parts = []
+    for _, root, material, transform in shown:
+        solid = evaluator.solid(root)
+        if transform is not None:
+            solid = solid.scale(xyz(transform["scale"])).rotate(xyz(transform["rotation"]))
+            solid = solid.translate(xyz(transform["translation"]))
+        parts.append((solid, color(material)))
+    # manifold3d evaluates at once what nothing else refers to.
+    evaluator.done.clear()
+    triangles = 0
+    for (solid, _), (path, *_) in zip(parts, shown, strict=True):
+        triangles += solid.num_tri()
+        if triangles > MAX_TRIANGLES:
+            raise refuse(path, f"{triangles:,} triangles up to here", MAX_TRIANGLES)
     if instances and document.get("joints"):
         evaluator.notes.append("joints are not moved")
     return parts, evaluator.notes
-
-
-def _xyz(vector: dict[str, float]) -> tuple[float, float, float]:
-    return vector["x"], vector["y"], vector["z"]
 
 
 class _Evaluator:
@@ -140,19 +173,12 @@ class _Evaluator:
 
     def solid(self, node: int) -> Any:
         """Evaluate a node; a flat shape becomes a thin plate."""
-        waiting = [node]
-        while waiting:
-            top = waiting[-1]
-            op = self.nodes[str(top)]["op"]
-            refs = [op[key] for key in ("child", "left", "right", "sketch") if key in op]
-            missing = [ref for ref in refs if ref not in self.done]
-            if missing:
-                waiting += missing
-                continue
-            waiting.pop()
-            if top not in self.done:
-                evaluate: Callable[[int, Any], Any] = getattr(self, "do_" + op["type"].lower())
-                self.done[top] = evaluate(top, op)
+        for top, op in in_order(self.nodes, node, self.done):
+            evaluate: Callable[[int, Any], Any] = getattr(self, "do_" + op["type"].lower())
+            self.done[top] = evaluate(top, op)
+        return self.part(node)
+
+    def part(self, node: int) -> Any:
         result = self.done[node]
         if isinstance(result, _Flat):
             return result.extrude(self, self.np.cross(result.x, result.y) * 0.01)
@@ -162,7 +188,7 @@ class _Evaluator:
         self.notes.append(f"node {node}: {what}")
 
     def do_cube(self, _: int, op: Any) -> Any:
-        return self.kernel.Manifold.cube(_xyz(op["size"]))
+        return self.kernel.Manifold.cube(xyz(op["size"]))
 
     def do_cylinder(self, _: int, op: Any) -> Any:
         return self.cone(op["height"], op["radius"], op["radius"], op)
@@ -171,7 +197,7 @@ class _Evaluator:
         return self.cone(op["height"], op["radius_bottom"], op["radius_top"], op)
 
     def cone(self, height: float, bottom: float, top: float, op: Any) -> Any:
-        segments = max(3, op["segments"] or _AUTOMATIC_SEGMENTS)
+        segments = max(3, op["segments"] or SEGMENTS)
         if bottom <= 0 < top:
             solid = self.kernel.Manifold.cylinder(height, top, bottom, segments)
             return solid.mirror((0, 0, 1)).translate((0, 0, height))
@@ -184,58 +210,48 @@ class _Evaluator:
         return self.kernel.Manifold()
 
     def do_union(self, _: int, op: Any) -> Any:
-        return self.done[op["left"]] + self.done[op["right"]]
+        return self.part(op["left"]) + self.part(op["right"])
 
     def do_difference(self, _: int, op: Any) -> Any:
-        return self.done[op["left"]] - self.done[op["right"]]
+        return self.part(op["left"]) - self.part(op["right"])
 
     def do_intersection(self, _: int, op: Any) -> Any:
-        return self.done[op["left"]] ^ self.done[op["right"]]
+        return self.part(op["left"]) ^ self.part(op["right"])
 
     def do_translate(self, _: int, op: Any) -> Any:
-        return self.done[op["child"]].translate(_xyz(op["offset"]))
+        return self.part(op["child"]).translate(xyz(op["offset"]))
 
     def do_rotate(self, _: int, op: Any) -> Any:
-        return self.done[op["child"]].rotate(_xyz(op["angles"]))
+        return self.part(op["child"]).rotate(xyz(op["angles"]))
 
     def do_scale(self, _: int, op: Any) -> Any:
-        return self.done[op["child"]].scale(_xyz(op["factor"]))
+        return self.part(op["child"]).scale(xyz(op["factor"]))
 
     def copies(self, node: int, op: Any, moved: Callable[[int], Any]) -> Any:
-        count = min(op["count"], 1000)
+        count = min(op["count"], MAX_COPIES)
         if count < op["count"]:
             self.note(node, f"only {count} of {op['count']} copies are drawn")
         copies = [moved(i) for i in range(count)]
         return self.kernel.Manifold.batch_boolean(copies, self.kernel.OpType.Add)
 
     def do_linearpattern(self, node: int, op: Any) -> Any:
-        child, step = self.done[op["child"]], self.unit(op["direction"]) * op["spacing"]
+        np = self.np
+        child, step = self.part(op["child"]), unit(np, op["direction"]) * op["spacing"]
         return self.copies(node, op, lambda i: child.translate(step * i))
 
     def do_circularpattern(self, node: int, op: Any) -> Any:
-        child, origin = self.done[op["child"]], self.np.array(_xyz(op["axis_origin"]))
-        axis = self.unit(op["axis_dir"])
+        np = self.np
+        child, origin = self.part(op["child"]), np.array(xyz(op["axis_origin"]))
+        axis = unit(np, op["axis_dir"])
 
         def moved(i: int) -> Any:
-            turn = self.turn(axis, op["angle_deg"] * i / op["count"])
-            return child.transform(self.np.column_stack([turn, origin - turn @ origin]))
+            matrix = turn(np, axis, op["angle_deg"] * i / op["count"])
+            return child.transform(np.column_stack([matrix, origin - matrix @ origin]))
 
         return self.copies(node, op, moved)
 
-    def unit(self, vector: dict[str, float]) -> Any:
-        array = self.np.array(_xyz(vector), float)
-        length = self.np.linalg.norm(array)
-        return array / length if length > 0 else array
-
-    def turn(self, axis: Any, degrees: float) -> Any:
-        np = self.np
-        x, y, z = axis
-        cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        angle = np.radians(degrees)
-        return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-
     def do_shell(self, node: int, op: Any) -> Any:
-        child, ball = self.done[op["child"]], self.kernel.Manifold.sphere(abs(op["thickness"]), 8)
+        child, ball = self.part(op["child"]), self.kernel.Manifold.sphere(abs(op["thickness"]), 8)
         if child.num_tri() > 2000:
             self.note(node, "Shell is drawn solid")
             return child
@@ -243,11 +259,11 @@ class _Evaluator:
 
     def do_fillet(self, node: int, op: Any) -> Any:
         self.note(node, "Fillet is drawn with sharp edges")
-        return self.done[op["child"]]
+        return self.part(op["child"])
 
     def do_chamfer(self, node: int, op: Any) -> Any:
         self.note(node, "Chamfer is drawn with sharp edges")
-        return self.done[op["child"]]
+        return self.part(op["child"])
 
     def do_step_import(self, node: int, op: Any) -> Any:
         self.note(node, f"{op['path']!r} is not drawn")
@@ -276,11 +292,11 @@ class _Evaluator:
         flat = self.done[op["sketch"]]
         twist = self.np.degrees(op.get("twist_angle", 0.0))
         scale = max(0.0, op.get("scale_end", 1.0))
-        return flat.extrude(self, self.np.array(_xyz(op["direction"])), twist, scale)
+        return flat.extrude(self, self.np.array(xyz(op["direction"])), twist, scale)
 
     def do_revolve(self, _: int, op: Any) -> Any:
         np, flat = self.np, self.done[op["sketch"]]
-        origin, axis = np.array(_xyz(op["axis_origin"])), self.unit(op["axis_dir"])
+        origin, axis = np.array(xyz(op["axis_origin"])), unit(np, op["axis_dir"])
         loops = [flat.points(loop) - origin for loop in flat.loops]
         if not loops:
             return self.kernel.Manifold()
@@ -292,7 +308,7 @@ class _Evaluator:
             [np.column_stack([loop @ out, loop @ axis]) for loop in loops],
             self.kernel.FillRule.EvenOdd,
         )
-        solid = section.revolve(_AUTOMATIC_SEGMENTS, op["angle_deg"])
+        solid = section.revolve(SEGMENTS, op["angle_deg"])
         return solid.transform(np.column_stack([out, np.cross(axis, out), axis, origin]))
 
 
@@ -302,7 +318,7 @@ class _Flat:
     def __init__(self, evaluator: _Evaluator, op: Any, loops: list[Any]) -> None:
         array = evaluator.np.array
         self.origin, self.x, self.y = (
-            array(_xyz(op[key]), float) for key in ("origin", "x_dir", "y_dir")
+            array(xyz(op[key]), float) for key in ("origin", "x_dir", "y_dir")
         )
         self.loops = loops
 
@@ -335,7 +351,7 @@ def _outline(segment: Any) -> Iterator[tuple[float, float]]:
         sweep = sweep % math.tau or math.tau
         if not segment["ccw"]:
             sweep -= math.tau
-        steps = max(2, int(abs(sweep) / math.tau * _AUTOMATIC_SEGMENTS))
+        steps = max(2, int(abs(sweep) / math.tau * SEGMENTS))
         radius = math.hypot(x, y)
         for i in range(1, steps):
             turned = angle + sweep * i / steps
@@ -377,7 +393,7 @@ def _draw(
     for solid, color in parts:
         if solid.is_empty():
             continue
-        triangles, normals, edges, between = _mesh(np, solid)
+        triangles, normals, edges, between = _mesh(np, solid, MAX_TRIANGLES // len(parts))
         seen = normals @ toward > 1e-6
         edges = edges[seen[between].any(axis=1)]
         shade = 0.42 + 0.58 * np.clip(normals[seen] @ light, 0, 1)
@@ -412,13 +428,23 @@ def _draw(
     return out.getvalue()
 
 
-def _mesh(np: Any, solid: Any) -> tuple[Any, Any, Any, Any]:
+def _mesh(np: Any, solid: Any, most: int) -> tuple[Any, Any, Any, Any]:
     """Return triangles with normals, and sharp edges with the two triangles that each separates.
 
-    The triangles are small enough to be painted correctly in order of depth.
+    The triangles are small enough to be painted correctly in order of depth, as far as there are
+    no more of them than `most`.
     """
     low, high = np.array(solid.bounding_box()).reshape(2, 3)
-    mesh = solid.refine_to_length(max((high - low).max() / (_PIECES / 2), 1e-9)).to_mesh()
+    length = max((high - low).max() / (_PIECES / 2), 1e-9)
+    mesh = solid.to_mesh()
+    corners = np.asarray(mesh.vert_properties)[:, :3][np.asarray(mesh.tri_verts, int)]
+    sides = np.sort(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2), axis=1)
+    while (
+        np.prod(np.ceil(sides[:, 1:] / length), axis=1).sum() > most
+        and length < high.max() - low.min()
+    ):
+        length *= 1.5
+    mesh = solid.refine_to_length(length).to_mesh()
     points = np.asarray(mesh.vert_properties)[:, :3]
     # Vertices are duplicated where properties differ; edges need them merged.
     merge = np.arange(len(points))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compactwire import cad
+from compactwire import CompactWireError, cad
 from tests.vectors import PUBLISHED, load
 
 manifold3d = pytest.importorskip(
@@ -120,6 +120,76 @@ def test_a_picture_shows_the_part(tmp_path: Path) -> None:
     drawing = cad.preview(cad.from_compact(text), kind="svg")
     assert (drawing._repr_svg_() or "").startswith("<?xml")
     assert drawing._repr_png_() is None
+
+
+SQUARE = "SK 0 0 0 1 0 0 0 1 0\nL 0 0 2 0\nL 2 0 2 1\nL 2 1 0 1\nL 0 1 0 0\nEND\n"
+DOUBLED = "".join(f"U {i} {i}\n" for i in range(60))
+BARS = "C 1 600 1\nLP 0 1 0 0 300 2\nC 600 1 1\nLP 2 0 1 0 300 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("S 1e308", "node 0: too large to draw: the number 1e[+]308, more than 1,000,000,000"),
+        ("C 1 1 1\nX 0 1e308 1 1", "node 1: .* the number"),
+        ("C 1 1 1\nX 0 1e9 1 1\nX 1 1e9 1 1", "node 2: .* it reaches 1e[+]18 from the origin"),
+        ("C 1 1 1\n" + "R 0 10 20 30\nT 1 1e9 0 0\nT 2 1e9 0 0", "node 2: .* reaches"),
+        (SQUARE + "E 0 0 0 2e9", "node 1: .* the number"),
+        ("S 1 1000000", "node 0: .* 500,003,000,004 triangles, more than 200,000"),
+        ("Y 1 1 1000000000", "node 0: .* 4,000,000,000 triangles"),
+        ("C 1 1 1\n" + "LP {} 1 0 0 1000 2\n" * 3, "node 2: .* 12,000,000 triangles"),
+        ("C 1 1 1\n" + "CP {} 0 0 0 0 0 1 1000 9\n" * 2, "node 1: .* steps up to here"),
+        ("C 1 1 1\n" + DOUBLED, "node 9: .* steps up to here, more than 1,000,000"),
+        ("# vcad 0.2 x1\nEMPTY\n" + DOUBLED, "node 1[0-9]: .* steps"),
+        (
+            "C 1 1 1\n" + "".join(f"T {2 * i} 9 0 0\nU {2 * i} {2 * i + 1}\n" for i in range(60)),
+            "s",
+        ),
+        (BARS + "I 1 3", "node 4: .* steps"),
+        ("S 5\n" + "".join(f"SH {i} 1\n" for i in range(9)), "node 3: .* triangles"),
+        ("# vcad 0.2\n" + SQUARE + "E 0 0 0 5 twist=1e9", "node 1: .* triangles"),
+        ("# vcad 0.2\n" + "S 1\nROOT 0 m\n" + "ROOT 0 m\n" * 99, "roots.89.: .* triangles"),
+    ],
+)
+def test_a_picture_that_costs_too_much_is_refused_before_it_is_made(
+    text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        text = text.replace("P {}", f"P {number}", 1)
+    # What is counted too late would end or hold up this process.
+    monkeypatch.setattr("compactwire._cad_preview._Evaluator.solid", pytest.fail)
+    with pytest.raises(cad.DocumentError, match=message) as error:
+        cad.preview(text)
+    assert error.value.path.split()[0].split("[")[0] in ("node", "roots")
+
+
+def test_a_picture_has_a_limit_of_pixels_and_of_triangles_after_operations() -> None:
+    for size in ({"width": 10**6, "height": 10**6}, {"width": 0}, {"height": -1}):
+        with pytest.raises(CompactWireError, match=r"width and height: .* expected 1 to 16777216"):
+            cad.preview("S 1", **size)
+    with pytest.raises(CompactWireError, match="azimuth"):
+        cad.preview("S 1", azimuth=float("nan"))
+    with pytest.raises(cad.DocumentError, match=r"roots\[0\]: .* triangles"):
+        cad.preview(BARS.replace("300", "120").replace("600", "240") + "U 1 3")
+
+
+def test_a_picture_of_common_size_is_drawn() -> None:
+    chain = "".join(
+        f"C 1 1 1\nT {3 * i + 1} {2 * i} 3 0\nU {3 * i} {3 * i + 2}\n" for i in range(200)
+    )
+    holes = "C 90 90 2\nY 1 2\nLP 1 1 0 0 20 4\nLP 2 0 1 0 20 4\nD 0 3"
+    for text in ("C 1 1 1\n" + chain, holes, "S 10\nC 20 20 20\nU 0 1\nSH 2 1"):
+        assert cad.preview(text, width=64, height=64).data
+
+
+def test_drawn_triangles_are_limited_where_pieces_are_made() -> None:
+    import numpy as np
+
+    from compactwire._cad_preview import _mesh
+
+    ((solid, _),), _ = solids(cad.from_compact("C 9 9 0.01\nLP 0 0 0 1 90 0.1"))
+    for most in (5_000, 50_000):
+        assert len(_mesh(np, solid, most)[0]) <= most
 
 
 def test_a_picture_names_what_it_does_not_show() -> None:

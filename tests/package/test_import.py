@@ -66,6 +66,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
     assert ours == [
         "compactwire",
         "compactwire._bridge",
+        "compactwire._cad_bounds",
         "compactwire._cad_preview",
         "compactwire._cad_tool",
         "compactwire._codecs",
