@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import runpy
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import PackagePath
 from pathlib import Path
 
 import pytest
+
+import compactwire as cw
 
 ROOT = Path(__file__).parents[2]
 MATERIALS = json.loads((ROOT / "licenses" / "sbom.cdx.json").read_text(encoding="utf-8"))
@@ -106,3 +110,53 @@ def test_every_fuzz_target_has_seeds_and_asserts_its_bound() -> None:
     for name, path in paths.items():
         assert "| bounded::run(" in path.read_text(encoding="utf-8"), name
         assert next(seeds[name](), None) is not None, name
+
+
+def test_every_fuzz_target_is_listed_in_its_readme() -> None:
+    readme = (ROOT / "fuzz" / "README.md").read_text(encoding="utf-8")
+    seeds = runpy.run_path(str(ROOT / "fuzz" / "seeds.py"))["TARGETS"]
+    listed = [line.split("`")[1] for line in readme.splitlines() if line.startswith("| `")]
+    assert sorted(listed) == sorted(seeds)
+
+
+def decode_frames(seed: bytes) -> None:
+    session = cw.Session()
+    for request in seed.decode().split("\0\0"):
+        session.decode_request(request if request.startswith("SD77") else request.split("\0"))
+
+
+def decode_payload(seed: bytes) -> None:
+    cw.decode("AZSD"[seed[0]] + cw.encode_base85(seed[1:]))
+
+
+def decode_graphs(seed: bytes) -> None:
+    base, new, _ = seed.decode().split("\0")
+    for body in (base, new):
+        cw.gcf.decode(f"GCF profile=graph\n{body}").symbols[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "read"),
+    [
+        ("session", decode_frames),
+        ("decode_payload", decode_payload),
+        ("decode_compact", lambda seed: cw.decode(seed.decode())),
+        ("decode_tool_call", lambda seed: cw.decode_tool_call(seed.decode())),
+        ("read_gcf", lambda seed: cw.gcf.loads(seed.decode())),
+        ("read_graph", lambda seed: cw.gcf.decode(seed.decode())),
+        ("read_graph_delta", decode_graphs),
+        ("read_gcb", cw.wire.decode_gcb),
+        ("read_cad", cw.cad.loads),
+        ("read_cad_binary", cw.cad.loads),
+        ("roundtrip_cad", cw.cad.loads),
+    ],
+)
+def test_fuzz_seeds_are_valid_input(target: str, read: Callable[[bytes], object]) -> None:
+    seeds = set(runpy.run_path(str(ROOT / "fuzz" / "seeds.py"))["TARGETS"][target]())
+    valid = 0
+    for seed in seeds:
+        with contextlib.suppress(cw.CompactWireError, UnicodeDecodeError, IndexError):
+            read(seed)
+            valid += 1
+    # Invalid seeds are welcome too, and some lack the header that the target adds.
+    assert valid >= len(seeds) / 4
