@@ -123,7 +123,23 @@ pub(super) struct Message {
     /// The size before decompression.
     binary_len: usize,
     compression: Option<Compression>,
+    /// The caller's limit of the decompressed size.
+    pub(super) max_size: usize,
 }
+
+impl Message {
+    /// The most values that the arguments of a call may have. A value takes a byte in the message, but up to
+    /// 450 in memory, so those that the compressed message does not spell out count as `VALUE_SIZE` bytes.
+    pub(super) fn max_values(&self) -> usize {
+        match self.compression {
+            None => usize::MAX,
+            Some(_) => self.binary_len / 2 + self.max_size / VALUE_SIZE,
+        }
+    }
+}
+
+/// How many bytes of `max_size` a value of a tool call's arguments counts as.
+const VALUE_SIZE: usize = 128;
 
 /// Removes Base64 or Base85, and compression.
 ///
@@ -170,7 +186,7 @@ fn decode_transport(
             (bytes, Some(compression))
         }
     };
-    Ok(Message { bytes, binary_len, compression })
+    Ok(Message { bytes, binary_len, compression, max_size: options.max_size })
 }
 
 impl Opened<'_> {

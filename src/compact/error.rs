@@ -40,6 +40,17 @@ pub enum DecodeError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A tool call has more values than the caller allows.
+    #[error(
+        "the arguments have more than {values} values, the most for a compressed call of this length \
+         with a max_size of {limit} bytes"
+    )]
+    TooManyValues {
+        /// The most values.
+        values: usize,
+        /// The limit in bytes that it follows from.
+        limit: usize,
+    },
     /// There is not enough memory for the result.
     #[error("cannot allocate {bytes} bytes")]
     OutOfMemory {

@@ -170,7 +170,15 @@ pub fn read_tool_call<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, Decode
             Err(DecodeError::InvalidFormat(message))
         }
         Body::Verbose(text) => read_verbose(text),
-        Body::Message(message) => Ok(read_map(&message.bytes)?),
+        Body::Message(message) => {
+            let values = message.max_values();
+            read_map(&message.bytes, values).map_err(|error| match error {
+                Unread::Message(error) => error.into(),
+                Unread::TooManyValues => {
+                    DecodeError::TooManyValues { values, limit: message.max_size }
+                }
+            })
+        }
     }
 }
 
@@ -201,13 +209,27 @@ fn read_verbose(text: &str) -> Result<ToolCall<'static>, DecodeError> {
     })
 }
 
-fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
+/// Why a message was not read.
+#[derive(Debug)]
+enum Unread {
+    Message(Error),
+    TooManyValues,
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Self {
+        Self::Message(error)
+    }
+}
+
+fn read_map(message: &[u8], max_values: usize) -> Result<ToolCall<'_>, Unread> {
     let mut reader = Reader::new(message);
+    let mut values_left = max_values;
     let (mut version, mut name, mut arguments, mut context) = (None, None, None, None);
     let len = reader.map_len()?;
     if len > MAX_MAP_KEYS {
         let message = format!("expected at most {MAX_MAP_KEYS} keys, found {len}");
-        return Err(Error { message, offset: 0 });
+        return Err(Error { message, offset: 0 }.into());
     }
     let mut seen = Vec::new();
     for _ in 0..len {
@@ -220,12 +242,15 @@ fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
                 let found = reader.uint()?;
                 if found != MAP_VERSION {
                     let message = format!("expected version {MAP_VERSION}, found {found}");
-                    return Err(Error { message, offset });
+                    return Err(Error { message, offset }.into());
                 }
                 version = Some(found);
             }
             "n" => name = Some(reader.text()?),
-            "a" => arguments = Some(read_value(&mut reader, json::Limits::default().max_depth)?),
+            "a" => {
+                let depth = json::Limits::default().max_depth;
+                arguments = Some(read_value(&mut reader, depth, &mut values_left)?);
+            }
             "c" => {
                 let mut ahead = reader.clone();
                 if ahead.head()? == Head::Nil {
@@ -248,8 +273,13 @@ fn read_map(message: &[u8]) -> Result<ToolCall<'_>, Error> {
     })
 }
 
-/// Reads a JSON value that is nested at most `depth` levels deep.
-fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Error> {
+/// Reads a JSON value that is nested at most `depth` levels deep and has at most `values_left` values.
+fn read_value<'a>(
+    reader: &mut Reader<'a>,
+    depth: usize,
+    values_left: &mut usize,
+) -> Result<Value<'a>, Unread> {
+    *values_left = values_left.checked_sub(1).ok_or(Unread::TooManyValues)?;
     let offset = reader.offset();
     let inner = || {
         let max = json::Limits::default().max_depth;
@@ -266,7 +296,7 @@ fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Er
         },
         Head::Float(number) if number.is_finite() => Value::Float(number),
         Head::Float(number) => {
-            return Err(Error { message: format!("{number} is not a JSON number"), offset });
+            return Err(Error { message: format!("{number} is not a JSON number"), offset }.into());
         }
         Head::Text(text) => Value::String(text.into()),
         Head::Array(len) => {
@@ -274,7 +304,7 @@ fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Er
             // Nothing is allocated for the claimed length; each element takes at least one byte.
             let mut elements = Vec::new();
             for _ in 0..len {
-                elements.push(read_value(reader, depth)?);
+                elements.push(read_value(reader, depth, values_left)?);
             }
             Value::Array(elements)
         }
@@ -285,7 +315,7 @@ fn read_value<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Er
                 let offset = reader.offset();
                 let name = reader.text()?;
                 seen.push((name, offset));
-                members.push((name.into(), read_value(reader, depth)?));
+                members.push((name.into(), read_value(reader, depth, values_left)?));
             }
             check_duplicates(&mut seen)?;
             Value::Object(members)
@@ -393,12 +423,32 @@ mod tests {
         assert_eq!(decoded(null).unwrap(), r#"{"name":"x","arguments":{}}"#);
     }
 
+    #[test]
+    fn the_values_of_a_compressed_call_count_towards_max_size() {
+        let many = call(&format!("[{}0]", "{},".repeat(100_000)));
+        let wire = encode(&many, Choice::Format(Format::Zstd)).unwrap();
+        let decode = |max_size| {
+            let opened = open(&wire, &DecodeOptions { max_size, ..DecodeOptions::default() })?;
+            read_tool_call(&opened).map(|call| call.arguments.as_array().map(<[_]>::len))
+        };
+        assert_eq!(decode(DecodeOptions::default().max_size), Ok(Some(100_001)));
+        // The array, its elements, and the values that the compressed message spells out.
+        let spelled_out = open(&wire, &DecodeOptions::default()).unwrap().binary_len().unwrap() / 2;
+        let least = (100_002 - spelled_out) * 128;
+        assert_eq!(decode(least), Ok(Some(100_001)));
+        let error = DecodeError::TooManyValues { values: 100_001, limit: least - 1 };
+        assert_eq!(decode(least - 1), Err(error));
+        let plain = encode(&many, Choice::Format(Format::Base85)).unwrap();
+        let options = DecodeOptions { max_size: 0, ..DecodeOptions::default() };
+        assert!(read_tool_call(&open(&plain, &options).unwrap()).is_ok());
+    }
+
     proptest! {
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             let mut reader = msgpack::Reader::new(&bytes);
-            let _ = read_value(&mut reader, 128);
-            let _ = read_map(&bytes);
+            let _ = read_value(&mut reader, 128, &mut bytes.len());
+            let _ = read_map(&bytes, bytes.len());
         }
     }
 }

@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 from typing import Any
 
 import msgpack
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
 from tests.reference.base85 import decode_base85, encode_base85
+from tests.scaling import harness
 from tests.strategies.packing import base64_text
 
 FORMATS = ["verbose", "binary", "base85", "zlib", "zstd", "dictionary"]
@@ -200,3 +203,40 @@ def test_a_call_is_a_value() -> None:
             assert (name, arguments, context) == ("x", {"b": 1, "a": [2]}, "c")
     with pytest.raises(AttributeError):
         call.name = "y"  # type: ignore[misc]
+
+
+def nested_objects(count: int) -> bytes:
+    """A call whose arguments take the most memory for each byte: objects of one member."""
+    arrays = count // 120
+    arguments = b"\xdd" + arrays.to_bytes(4, "big") + (b"\x81\xa0" * 120 + b"\xc0") * arrays
+    return b"\x83\xa1v\x01\xa1n\xa1f\xa1a" + arguments
+
+
+def plain_call(count: int) -> str:
+    return "A" + encode_base85(nested_objects(count))
+
+
+def compressed_call(count: int) -> str:
+    return "S" + encode_base85(zstandard.compress(nested_objects(count)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
+@pytest.mark.parametrize(
+    ("make", "factor", "size_of"),
+    [(plain_call, 256, len), (compressed_call, 6, lambda _: 64 << 20)],
+    ids=["plain", "compressed"],
+)
+def test_the_memory_of_a_call_stays_within_the_stated_bound(
+    make: Any, factor: int, size_of: Any
+) -> None:
+    case = harness.Case("", cw.decode_tool_call, make, 1, 400_000, factor, size_of)
+    size, used = harness.peak(case)
+    assert used <= harness.bound(case, size)
+
+
+def test_the_values_of_a_compressed_call_count_towards_max_size() -> None:
+    with pytest.raises(cw.OutputTooLarge, match=r"more than 5[0-9]{5} values") as caught:
+        cw.decode_tool_call(compressed_call(600_000))
+    assert caught.value.limit == 64 << 20
+    wire = compressed_call(600_000)
+    assert len(cw.decode_tool_call(wire, max_size=80 << 20).arguments) == 5000

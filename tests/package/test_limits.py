@@ -91,6 +91,14 @@ def packed(value: bytes) -> Call:
     return wire("A", b"\x86\xa1v\x01\xa1s\xa2OK\xa1m\xa0\xa1t\x00\xa1r\xa0\xa1x" + value)
 
 
+def tool_call(value: bytes) -> Call:
+    """A compressed call with 10^7 bytes of this value in its arguments."""
+    count = 10_000_000 // len(value)
+    arguments = b"\xdd" + count.to_bytes(4, "big") + value * count
+    message = zstandard.compress(b"\x83\xa1v\x01\xa1n\xa1f\xa1a" + arguments)
+    return text("S" + cw.encode_base85(message), cw.decode_tool_call)
+
+
 def verbose(members: str) -> Call:
     return text('{"model":"G3","returncode":0,"response":"",' + members + "}")
 
@@ -129,6 +137,8 @@ CASES: dict[str, tuple[type[cw.CompactWireError], Callable[[], Call]]] = {
         TOO_LARGE,
         lambda: wire("D", container(b"small", 2**32 - 1, zstandard.compress(b""))),
     ),
+    "call of 10^7 empty objects": (TOO_LARGE, lambda: tool_call(b"\x80")),
+    "call of nested objects": (TOO_LARGE, lambda: tool_call(b"\x81\xa0" * 120 + b"\xc0")),
     "inspected bomb": (TOO_LARGE, lambda: text("Z" + cw.encode_base85(zlib_zeros()), cw.inspect)),
     "delta bomb": (TOO_LARGE, lambda: delta("Z", zlib_zeros())),
     "gzip delta bomb": (TOO_LARGE, lambda: delta("Z", gzip_zeros())),

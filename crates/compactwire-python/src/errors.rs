@@ -131,7 +131,7 @@ fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
         }
         DecodeError::Base85(error) => base85_error_with(py, error, text),
         DecodeError::DecompressionFailed(_) => exception!(py, DecompressionFailed, text),
-        DecodeError::OutputTooLarge { limit } => {
+        DecodeError::OutputTooLarge { limit } | DecodeError::TooManyValues { limit, .. } => {
             exception!(py, OutputTooLarge, text, limit = *limit)
         }
         DecodeError::OutOfMemory { .. } => PyMemoryError::new_err(text.to_owned()),

@@ -231,7 +231,8 @@ pub(super) fn encode_tool_call<'py>(
 /// Parameters
 /// ----------
 /// wire, max_size, dictionary, dictionaries
-///     As in `decode`.
+///     As in `decode`. The values of a compressed call count towards `max_size`, 128 bytes each,
+///     except one for every two compressed bytes.
 ///
 /// Returns
 /// -------

@@ -1169,7 +1169,8 @@ def decode_tool_call(
     Parameters
     ----------
     wire, max_size, dictionary, dictionaries
-        As in `decode`.
+        As in `decode`. The values of a compressed call count towards `max_size`, 128 bytes each,
+        except one for every two compressed bytes.
 
     Returns
     -------
