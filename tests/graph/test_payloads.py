@@ -149,6 +149,13 @@ def test_an_invalid_field_value_is_refused() -> None:
         gcf.Symbol("a", "type", True)
     with pytest.raises(cw.EncodeError, match="kind: lone surrogate"):
         gcf.Symbol("a", "\ud800")
+    for make in (
+        lambda: gcf.Symbol("a", "type", 10**400),
+        lambda: gcf.Symbol("a", "type", distance=10**400),
+        lambda: gcf.Components(recency=-(10**400)),
+    ):
+        with pytest.raises(cw.EncodeError, match=r"double|not within"):
+            make()
     with pytest.raises(ValueError, match="line counts from 1"):
         gcf.Location("a", 0, 1)
     with pytest.raises(ValueError, match="go together"):
@@ -367,3 +374,28 @@ def test_a_failing_store_raises_or_is_skipped() -> None:
         gcf.from_context_block(block("a"), "tool", Broken())
     payload = gcf.from_context_block(block("a"), "tool", Broken(), on_store_error="skip")
     assert payload.edges == ()
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "message"),
+    [
+        (-1, cw.EncodeError, "count_tokens: it must return an int from 0 to 2\\^64 - 1, not -1"),
+        (2**64, cw.EncodeError, "count_tokens: it must return an int from 0"),
+        (1.5, TypeError, "count_tokens must return an int, not float"),
+    ],
+)
+def test_an_invalid_token_count_is_an_error_about_count_tokens(
+    result: Any, error: type[Exception], message: str
+) -> None:
+    old = gcf.snapshot(gcf.Payload(symbols=[gcf.Symbol("a", "type", 0.5, "lsp")]))
+    new = gcf.Payload(symbols=[gcf.Symbol("b", "type", 0.5, "lsp")])
+    with pytest.raises(error, match=message):
+        gcf.respond(
+            new, old.pack_root, snapshots={old.pack_root: old}, count_tokens=lambda _: result
+        )
+    kept = gcf.KeyedSnapshots()
+    first = gcf.KeyedSet([{"id": 1}], key="id")
+    kept.respond(first, None)
+    second = gcf.KeyedSet([{"id": 2}], key="id")
+    with pytest.raises(error, match=message):
+        kept.respond(second, first.root, count_tokens=lambda _: result)

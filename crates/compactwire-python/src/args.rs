@@ -215,6 +215,19 @@ pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
         .map_err(|_| invalid_field(value.py(), field, "it is negative"))
 }
 
+/// What `count_tokens=` returned for a text.
+pub(super) fn token_count(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if !value.is_instance_of::<PyInt>() {
+        let found = value.get_type().name()?;
+        let message = format!("count_tokens must return an int, not {found}");
+        return Err(PyTypeError::new_err(message));
+    }
+    value.extract().map_err(|_| {
+        let message = format!("it must return an int from 0 to 2^64 - 1, not {value}");
+        invalid_field(value.py(), "count_tokens", &message)
+    })
+}
+
 /// Text of a field; `TypeError` names the field.
 pub(super) fn text<'a, 'py>(
     value: &'a Bound<'py, PyAny>,
@@ -227,6 +240,21 @@ pub(super) fn text<'a, 'py>(
 pub(super) fn boolean(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
     let on = value.cast::<PyBool>().map_err(|_| wrong_type(value, field, "a bool"))?;
     Ok(on.is_true())
+}
+
+/// An integer, for `#[pyo3(from_py_with = clamped)]`; one beyond 64 bits counts as the nearest.
+pub(super) fn clamped(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    match value.extract::<i64>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+            Ok(if value.lt(0)? { i64::MIN } else { i64::MAX })
+        }
+        result => result,
+    }
+}
+
+/// `max_depth=`. The caller checks the range.
+pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    Ok(usize::try_from(clamped(value)?).unwrap_or(0))
 }
 
 #[cold]

@@ -178,7 +178,8 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             limits,
             depth: 0,
             expansion: 0,
-            max_expansion: limits.max_expansion as u64 + FREE_EXPANSION * text.len() as u64,
+            max_expansion: (limits.max_expansion as u64)
+                .saturating_add(FREE_EXPANSION * text.len() as u64),
             counted: false,
             base: 0,
             deferred: Vec::new(),
@@ -306,7 +307,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     /// Counts what the text implies at `at` without spelling it out.
     pub(crate) fn expand(&mut self, size: u64, at: usize) -> Read<()> {
-        self.expansion += size;
+        self.expansion = self.expansion.saturating_add(size);
         if self.expansion > self.max_expansion {
             return self.too_large(at);
         }

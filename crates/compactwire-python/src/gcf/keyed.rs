@@ -1,6 +1,6 @@
 //! Keyed sets, deltas between them, and the classes that choose which to send.
 
-use crate::args::{Input, lone_surrogate};
+use crate::args::{self, Input, lone_surrogate, size};
 use crate::errors::{self, Result};
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, class_name, kind};
@@ -319,9 +319,11 @@ impl KeyedDelta {
         &self,
         py: Python<'py>,
         tool: &str,
-        sizes: Option<(u64, u64)>,
+        sizes: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     ) -> Result<Bound<'py, PyString>> {
-        Ok(make_str(py, &self.0.write(tool, sizes)?)?)
+        let size = |size: &Bound<'_, PyAny>| args::natural(size, "sizes");
+        let sizes = sizes.map(|(delta, full)| PyResult::Ok((size(&delta)?, size(&full)?)));
+        Ok(make_str(py, &self.0.write(tool, sizes.transpose()?)?)?)
     }
 
     fn __repr__(&self) -> String {
@@ -444,7 +446,7 @@ pub(crate) struct KeyedSnapshots(Mutex<Snapshots>);
 impl KeyedSnapshots {
     #[new]
     #[pyo3(signature = (*, limit = 16))]
-    fn new(limit: usize) -> Self {
+    fn new(#[pyo3(from_py_with = size)] limit: usize) -> Self {
         Self(Mutex::new(Snapshots::new(limit)))
     }
 
@@ -489,7 +491,7 @@ impl KeyedSnapshots {
             peer_root.and_then(|root| kept.find(root))
         };
         let size = |text: &str| match count_tokens {
-            Some(count) => Ok::<_, errors::Error>(count.call1((text,))?.extract()?),
+            Some(count) => Ok::<_, errors::Error>(args::token_count(&count.call1((text,))?)?),
             None => Ok(keyed::token_estimate(text)),
         };
         let made = keyed::respond(&new.0, peer_root, base.as_deref(), tool, size)?;
@@ -533,7 +535,13 @@ pub(crate) struct KeyedProducer(Mutex<Producer>);
 impl KeyedProducer {
     #[new]
     #[pyo3(signature = (base, /, *, tool = "", fixed_n = None, size_guard = false))]
-    fn new(base: &KeyedSet, tool: &str, fixed_n: Option<i64>, size_guard: bool) -> Result<Self> {
+    fn new(
+        base: &KeyedSet,
+        tool: &str,
+        fixed_n: Option<&Bound<'_, PyAny>>,
+        size_guard: bool,
+    ) -> Result<Self> {
+        let fixed_n = fixed_n.map(args::clamped).transpose()?;
         let anchor = match (fixed_n, size_guard) {
             (Some(_), true) => {
                 let message = "either fixed_n or size_guard, not both";

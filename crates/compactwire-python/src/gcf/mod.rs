@@ -5,7 +5,7 @@ mod rows;
 mod stream;
 mod tree;
 
-use super::args::{File, Input, path_of, size};
+use super::args::{File, Input, depth, path_of, size};
 use super::{detached, make_str};
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
@@ -100,7 +100,7 @@ pub(super) fn dumps<'py>(
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyString>> {
     let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
@@ -234,7 +234,7 @@ pub(super) fn dumps_grouped<'py>(
 #[pyo3(signature = (text, /, *, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn loads<'py>(
     text: &Bound<'py, PyAny>,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let limits = limits(max_depth, max_expansion)?;
@@ -306,7 +306,7 @@ pub(super) fn dump(
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<()> {
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
@@ -347,7 +347,7 @@ pub(super) fn dump(
 #[pyo3(signature = (file, /, *, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn load<'py>(
     file: &Bound<'py, PyAny>,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
@@ -391,7 +391,7 @@ pub(super) fn from_json<'py>(
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
@@ -429,7 +429,7 @@ pub(super) fn from_json<'py>(
 pub(super) fn to_json<'py>(
     text: &Bound<'py, PyAny>,
     ensure_ascii: bool,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();

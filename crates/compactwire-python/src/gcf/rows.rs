@@ -1,7 +1,7 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::limits;
-use crate::args::{path_of, size, utf8_with_surrogates};
+use crate::args::{depth, path_of, size, utf8_with_surrogates};
 use crate::errors::{Result, os_error};
 use crate::value::build::ObjectBuilder;
 use compactwire::excerpt::excerpt;
@@ -68,8 +68,8 @@ const PIECE: usize = 1 << 16;
 pub(crate) fn iter_rows(
     source: &Bound<'_, PyAny>,
     path: &Bound<'_, PyTuple>,
-    max_depth: usize,
-    max_row_size: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
+    #[pyo3(from_py_with = size)] max_row_size: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> PyResult<RowIterator> {
     let keys = path.iter().map(|key| {

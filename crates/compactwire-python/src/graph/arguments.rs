@@ -1,8 +1,9 @@
 //! The arguments of graph functions and classes.
 
 use crate::args;
+use crate::errors::invalid_field;
 use compactwire::gcf::graph::{self, Dangling, EncodeOptions};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
@@ -48,8 +49,12 @@ pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<
         return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
     }
     if let Ok(int) = value.cast::<PyInt>() {
-        // Python raises `OverflowError` for an int that exceeds a double.
-        return int.call_method0(intern!(value.py(), "__float__"))?.extract();
+        return match int.call_method0(intern!(value.py(), "__float__")) {
+            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+                Err(invalid_field(value.py(), field, "the number is too large for a double"))
+            }
+            float => float?.extract(),
+        };
     }
     value.extract()
 }

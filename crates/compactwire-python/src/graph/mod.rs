@@ -407,7 +407,7 @@ pub(super) fn respond<'py>(
         },
     };
     let count = |text: &str| match count_tokens {
-        Some(count) => Ok::<_, Error>(unchecked(|| count.call1((text,)))?.extract()?),
+        Some(count) => Ok::<_, Error>(args::token_count(&unchecked(|| count.call1((text,)))?)?),
         None => Ok(graph::count_tokens(text)),
     };
     let answer = attached(|| graph::respond(&payload.core, peer_root, base, options, count))??;
