@@ -51,8 +51,21 @@ impl Session {
     /// As [`graph::decode`]; after `unknown_session_reference` and `session_conflict` the sender must
     /// send a full payload. The session is then unchanged.
     pub fn decode_graph(&mut self, text: &str) -> Result<Decoded, gcf::Error> {
+        self.decode_graph_if(text, |_| true)
+    }
+
+    /// [`Session::decode_graph`] that leaves the session unchanged unless the caller accepts the warnings,
+    /// which it may treat as errors.
+    ///
+    /// # Errors
+    /// As [`Session::decode_graph`].
+    pub fn decode_graph_if(
+        &mut self,
+        text: &str,
+        accepts: impl FnOnce(&[String]) -> bool,
+    ) -> Result<Decoded, gcf::Error> {
         self.received.symbols.set_max_size(self.limits.max_size);
-        graph::decode_in(text, &mut self.received.symbols)
+        graph::decode_in_if(text, &mut self.received.symbols, accepts)
     }
 
     /// Assumes that the peer did not receive the last graph: its symbols are declared again.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from collections.abc import Callable
 
 import hypothesis.strategies as st
@@ -193,3 +194,23 @@ def test_a_stream_does_not_outlive_its_session() -> None:
     assert len(pieces) == written
     stream.close()
     assert "@0 type a" in session.encode_graph(gcf.Payload(symbols=[symbol]))
+
+
+def test_a_warning_that_is_an_error_leaves_the_session_unchanged() -> None:
+    head = "GCF profile=graph tool=t symbols=1 edges=0 session=true\n## targets\n@0 fn "
+    session = cw.Session()
+    before = session.__reduce__()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="strange"):
+            session.decode_graph(head + "a 0.50 lsp\n## strange\nx\n")
+    assert session.__reduce__() == before
+    decoded = session.decode_graph(head + "b 0.50 lsp\n")
+    assert isinstance(decoded, gcf.Payload)
+    # A warning that is shown, or ignored, is no reason to refuse the text.
+    other = cw.Session()
+    with pytest.warns(UserWarning, match="strange"):
+        other.decode_graph(head + "a 0.50 lsp\n## strange\nx\n")
+    known = other.decode_graph(head.replace("fn ", " # previously transmitted\n"))
+    assert isinstance(known, gcf.Payload)
+    assert [symbol.qualified_name for symbol in known.symbols] == ["a"]

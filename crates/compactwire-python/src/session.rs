@@ -4,7 +4,7 @@ use super::args::{self, Input, size, utf8};
 use super::errors::Result;
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
-use super::graph::types::{Payload, content};
+use super::graph::types::{Payload, content, show_warnings};
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
 use super::{DETACH_FROM, ensure_memory, locked, locked_long, make_bytes, make_str};
@@ -237,6 +237,13 @@ impl Session {
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
         self.ensure_memory(py, 4 * text.len())?;
+        let decoded =
+            self.work_long(py, text.len(), |core| core.decode_graph_if(text, <[_]>::is_empty))??;
+        if decoded.warnings.is_empty() {
+            return Ok(content(py, decoded)?);
+        }
+        // A warning may be an error to the caller: the session changes only after all of them.
+        show_warnings(py, &decoded)?;
         let decoded = self.work_long(py, text.len(), |core| core.decode_graph(text))??;
         Ok(content(py, decoded)?)
     }

@@ -15,7 +15,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 pub(super) use types::Payload;
-use types::{DeltaPayload, content};
+use types::{DeltaPayload, content, show_warnings};
 
 /// Graph payloads; import `compactwire.gcf` instead.
 #[pymodule(name = "graph", gil_used = false)]
@@ -111,6 +111,7 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
     let (py, text) = (text.py(), Input::new(text)?);
     let text = text.gcf_text()?;
     let decoded = super::detached(py, text.len(), || graph::decode(text))??;
+    show_warnings(py, &decoded)?;
     Ok(content(py, decoded)?)
 }
 

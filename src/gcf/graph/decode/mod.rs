@@ -72,9 +72,23 @@ pub fn decode(text: &str) -> Result<Decoded, Error> {
 /// As [`decode`]; after `unknown_session_reference` and `session_conflict` the peer must send a full
 /// payload.
 pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> {
+    decode_in_if(text, table, |_| true)
+}
+
+/// [`decode_in`] that leaves the table unchanged unless the caller accepts the warnings.
+///
+/// # Errors
+/// As [`decode_in`].
+pub fn decode_in_if(
+    text: &str,
+    table: &mut SymbolTable,
+    accepts: impl FnOnce(&[String]) -> bool,
+) -> Result<Decoded, Error> {
     let read = Reader::read(text, Some(table)).map_err(|fault| fault.locate(text))?;
     let (decoded, declared) = read;
-    if let Content::Payload(payload) = &decoded.content {
+    if let Content::Payload(payload) = &decoded.content
+        && accepts(&decoded.warnings)
+    {
         table.commit(declared.into_iter().map(|(id, index)| {
             let symbol = &payload.symbols[index];
             // The table must not keep the text in memory.

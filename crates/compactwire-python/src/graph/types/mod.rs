@@ -41,12 +41,17 @@ impl<'py> IntoPyObject<'py> for &Text {
     }
 }
 
-/// The Python object of decoded text; its warnings are shown.
-pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, PyAny>> {
-    for warning in decoded.warnings {
-        let warning = CString::new(warning).unwrap_or_default();
+/// Shows the warnings of decoded text; raises the first one that the caller treats as an error.
+pub(crate) fn show_warnings(py: Python<'_>, decoded: &Decoded) -> PyResult<()> {
+    for warning in &decoded.warnings {
+        let warning = CString::new(warning.as_str()).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
     }
+    Ok(())
+}
+
+/// The Python object of decoded text.
+pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, PyAny>> {
     Ok(match decoded.content {
         Content::Payload(payload) => Payload::from(payload).into_bound_py_any(py)?,
         Content::Delta(delta) => DeltaPayload(delta).into_bound_py_any(py)?,
