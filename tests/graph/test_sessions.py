@@ -189,11 +189,23 @@ def test_a_stream_does_not_outlive_its_session() -> None:
     stream.write_symbol(symbol)
     session.reset()
     written = len(pieces)
-    with pytest.raises(gcf.GcfError, match="invalid_line: the session has started over"):
-        stream.write_symbol(gcf.Symbol("b", "type", 0.5, "lsp"))
+    for call in (
+        lambda: stream.write_symbol(gcf.Symbol("b", "type", 0.5, "lsp")),
+        lambda: stream.write_edge(gcf.Edge("a", "a", "calls")),
+        stream.close,
+    ):
+        with pytest.raises(gcf.GcfError, match="invalid_line: the session has started over"):
+            call()
     assert len(pieces) == written
-    stream.close()
     assert "@0 type a" in session.encode_graph(gcf.Payload(symbols=[symbol]))
+
+
+def test_a_stream_that_is_closed_may_be_closed_after_a_reset() -> None:
+    session = cw.Session()
+    stream = gcf.GraphStreamEncoder(lambda _: None, session=session)
+    stream.close()
+    session.reset()
+    stream.close()
 
 
 def test_a_warning_that_is_an_error_leaves_the_session_unchanged() -> None:

@@ -460,7 +460,7 @@ class GraphStreamEncoder:
         Raises
         ------
         GcfError
-            As `encode`; `invalid_line` after the end.
+            As `encode`; `invalid_line` after the end, or if the session was reset in the meantime.
         """
     def close(self) -> None:
         """Write the locations and the last line; a second call does nothing.
@@ -468,7 +468,8 @@ class GraphStreamEncoder:
         Raises
         ------
         GcfError
-            `invalid_line` if `write` raised before: the text is incomplete.
+            `invalid_line` if `write` raised before, or the session was reset: the text is
+            incomplete.
         """
     def __enter__(self) -> GraphStreamEncoder: ...
     def __exit__(self, kind: object, value: object, traceback: object, /) -> None: ...

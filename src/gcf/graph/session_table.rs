@@ -188,6 +188,11 @@ impl SentSymbols {
         Some(self.epoch)
     }
 
+    /// Whether the session has not started over since the stream began.
+    pub(crate) fn is_in(&self, epoch: Epoch) -> bool {
+        self.epoch == epoch
+    }
+
     /// Returns the id of a symbol, and whether the peer knows the symbol. Returns `None` if the session
     /// has started over since the stream began.
     pub(crate) fn assign(&mut self, symbol: &Symbol, epoch: Epoch) -> Option<(u64, bool)> {

@@ -121,7 +121,7 @@ impl StreamEncoder {
         sent: Option<&mut SentSymbols>,
         out: &mut String,
     ) -> Result<(), Error> {
-        self.check_open()?;
+        self.check_open(sent.as_deref())?;
         if self.in_edges {
             let message = "a symbol cannot be written after an edge";
             return Err(Error::without_place(Code::InvalidLine, message));
@@ -137,9 +137,7 @@ impl StreamEncoder {
         let (id, known) = match (self.session, sent) {
             (None, _) => (index, false),
             (Some(epoch), sent) => {
-                let assigned = sent.and_then(|sent| sent.assign(symbol, epoch));
-                let message = "the session has started over; start a new stream";
-                assigned.ok_or_else(|| Error::without_place(Code::InvalidLine, message))?
+                sent.and_then(|sent| sent.assign(symbol, epoch)).ok_or_else(started_over)?
             }
         };
         self.identities.insert(identity);
@@ -163,12 +161,17 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// Writes an edge between symbols that were written before.
+    /// Writes an edge between symbols that were written before; `sent` as for [`StreamEncoder::symbol`].
     ///
     /// # Errors
-    /// As [`encode`](super::encode); `invalid_line` after the end.
-    pub fn edge(&mut self, edge: &Edge, out: &mut String) -> Result<(), Error> {
-        self.check_open()?;
+    /// As [`encode`](super::encode); `invalid_line` after the end, and if the session has started over.
+    pub fn edge(
+        &mut self,
+        edge: &Edge,
+        sent: Option<&SentSymbols>,
+        out: &mut String,
+    ) -> Result<(), Error> {
+        self.check_open(sent)?;
         let index = self.edges;
         check_edge(edge, self.options.encode.allow_unicode, || format!("$.edges[{index}]"))?;
         let is_missing = |end: &SharedStr| !self.names.contains_key(end);
@@ -204,14 +207,16 @@ impl StreamEncoder {
         }
     }
 
-    /// Writes the locations and the trailer; does nothing if the stream is closed already.
+    /// Writes the locations and the trailer; does nothing if the stream is closed already. `sent` as for
+    /// [`StreamEncoder::symbol`].
     ///
     /// # Errors
-    /// `invalid_loc_line`.
-    pub fn close(&mut self, out: &mut String) -> Result<(), Error> {
+    /// `invalid_loc_line`; `invalid_line` if the session has started over.
+    pub fn close(&mut self, sent: Option<&SentSymbols>, out: &mut String) -> Result<(), Error> {
         if self.closed {
             return Ok(());
         }
+        self.check_open(sent)?;
         let mut text = String::new();
         if self.options.encode.locations {
             let located = self.locations.iter().map(|(id, location)| (*id, &**location));
@@ -248,14 +253,22 @@ impl StreamEncoder {
         }
     }
 
-    /// Returns an error if the stream is closed.
-    fn check_open(&self) -> Result<(), Error> {
+    /// Returns an error if the stream is closed, or its session has started over.
+    fn check_open(&self, sent: Option<&SentSymbols>) -> Result<(), Error> {
         if self.closed {
             let message = "the stream is closed";
             return Err(Error::without_place(Code::InvalidLine, message));
         }
-        Ok(())
+        match self.session {
+            Some(epoch) if !sent.is_some_and(|sent| sent.is_in(epoch)) => Err(started_over()),
+            _ => Ok(()),
+        }
     }
+}
+
+fn started_over() -> Error {
+    let message = "the session has started over; start a new stream";
+    Error::without_place(Code::InvalidLine, message)
 }
 
 #[cfg(test)]
@@ -290,16 +303,16 @@ mod tests {
         let again = stream.symbol(&symbols[0], None, &mut out).unwrap_err();
         assert_eq!(again.code, Code::DuplicateSymbol);
         let edge = Edge::new("a", "b", "calls");
-        stream.edge(&edge, &mut out).unwrap();
-        let unknown = stream.edge(&Edge::new("a", "z", "calls"), &mut out).unwrap_err();
+        stream.edge(&edge, None, &mut out).unwrap();
+        let unknown = stream.edge(&Edge::new("a", "z", "calls"), None, &mut out).unwrap_err();
         assert_eq!(unknown.code, Code::DanglingEdge);
         assert_eq!(
             stream.symbol(&symbol("d", 0), None, &mut out).unwrap_err().code,
             Code::InvalidLine
         );
-        stream.close(&mut out).unwrap();
-        stream.close(&mut out).unwrap();
-        assert_eq!(stream.edge(&edge, &mut out).unwrap_err().code, Code::InvalidLine);
+        stream.close(None, &mut out).unwrap();
+        stream.close(None, &mut out).unwrap();
+        assert_eq!(stream.edge(&edge, None, &mut out).unwrap_err().code, Code::InvalidLine);
         let end = "## loc [1]\n@1 f 1 2\n##! summary symbols=3 edges=1 counts=targets:2,related:1,edges:1\n";
         assert!(out.ends_with(end), "{out}");
         let payload = Payload { symbols: symbols.into(), edges: vec![edge], ..Payload::default() };
@@ -317,10 +330,10 @@ mod tests {
             stream.symbol(&symbol, None, &mut out).unwrap();
         }
         for edge in [Edge::new("a", "z", "calls"), Edge::new("z", "a", "calls")] {
-            stream.edge(&edge, &mut out).unwrap();
+            stream.edge(&edge, None, &mut out).unwrap();
         }
         assert!(!out.contains("edges"), "{out}");
-        let ambiguous = stream.edge(&Edge::new("a", "a", "calls"), &mut out).unwrap_err();
+        let ambiguous = stream.edge(&Edge::new("a", "a", "calls"), None, &mut out).unwrap_err();
         assert_eq!(ambiguous.code, Code::DuplicateSymbol);
     }
 
@@ -329,7 +342,7 @@ mod tests {
         let mut out = String::new();
         let options = StreamOptions::default();
         let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
-        stream.close(&mut out).unwrap();
+        stream.close(None, &mut out).unwrap();
         assert_eq!(out, "GCF profile=graph\n##! summary symbols=0 edges=0 counts=0\n");
     }
 
@@ -345,9 +358,9 @@ mod tests {
             for name in names {
                 stream.symbol(&symbol(name, 0), Some(sent), &mut out).unwrap();
             }
-            stream.edge(&Edge::new(names[0], names[0], "calls"), &mut out).unwrap();
+            stream.edge(&Edge::new(names[0], names[0], "calls"), Some(sent), &mut out).unwrap();
             if close {
-                stream.close(&mut out).unwrap();
+                stream.close(Some(sent), &mut out).unwrap();
                 stream.deliver(sent, second);
             }
             if let Content::Payload(read) = decode_in(&out, &mut received).unwrap().content {
@@ -386,8 +399,12 @@ mod tests {
         stream.symbol(&symbol("a", 0), Some(&mut sent), &mut out).unwrap();
         for sent in [None, Some(&mut SentSymbols::default())] {
             let before = out.clone();
-            let error = stream.symbol(&symbol("b", 0), sent, &mut out).unwrap_err();
-            assert_eq!((error.code, &out), (Code::InvalidLine, &before));
+            let edge = stream.edge(&Edge::new("a", "a", "calls"), sent.as_deref(), &mut out);
+            let close = stream.close(sent.as_deref(), &mut out);
+            for refused in [edge, close, stream.symbol(&symbol("b", 0), sent, &mut out)] {
+                assert_eq!(refused.unwrap_err().code, Code::InvalidLine);
+                assert_eq!(out, before);
+            }
         }
         stream.symbol(&symbol("b", 0), Some(&mut sent), &mut out).unwrap();
     }
@@ -406,7 +423,7 @@ mod tests {
             for name in names {
                 stream.symbol(&symbol(name, 0), Some(&mut sent), &mut out).unwrap();
             }
-            stream.close(&mut out).unwrap();
+            stream.close(Some(&sent), &mut out).unwrap();
             stream.deliver(&mut sent, now);
             assert!(!out.contains("previously"), "{out}");
             decode_in(&out, &mut received).unwrap();

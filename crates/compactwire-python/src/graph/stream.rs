@@ -124,10 +124,10 @@ impl GraphStreamEncoder {
     /// Raises
     /// ------
     /// GcfError
-    ///     As `encode`; `invalid_line` after the end.
+    ///     As `encode`; `invalid_line` after the end, or if the session was reset in the meantime.
     #[pyo3(signature = (edge, /))]
     fn write_edge(&self, py: Python<'_>, edge: &Edge) -> Result<()> {
-        self.append(py, |encoder, _, out| encoder.edge(&edge.0, out))
+        self.append(py, |encoder, sent, out| encoder.edge(&edge.0, sent.as_deref(), out))
     }
 
     /// Write the locations and the last line; a second call does nothing.
@@ -135,11 +135,12 @@ impl GraphStreamEncoder {
     /// Raises
     /// ------
     /// GcfError
-    ///     `invalid_line` if `write` raised before: the text is incomplete.
+    ///     `invalid_line` if `write` raised before, or the session was reset: the text is
+    ///     incomplete.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let mut is_last = false;
-        self.append(py, |encoder, _, out| {
-            encoder.close(out)?;
+        self.append(py, |encoder, sent, out| {
+            encoder.close(sent.as_deref(), out)?;
             is_last = !out.is_empty();
             Ok(())
         })?;
