@@ -184,7 +184,10 @@ pub fn read_tool_call<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, Decode
 
 fn read_verbose(text: &str) -> Result<ToolCall<'static>, DecodeError> {
     let invalid = |message: String| DecodeError::InvalidFormat(message);
-    let value = json::parse(text, json::Limits::default())
+    // The arguments are within the object of the call.
+    let limits = json::Limits::default();
+    let limits = json::Limits { max_depth: limits.max_depth + 1, ..limits };
+    let value = json::parse(text, limits)
         .map_err(|error| invalid(format!("invalid verbose tool call: {error}")))?;
     let (mut name, mut arguments, mut context) = (None, None, None);
     let Value::Object(members) = value else {

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
+from compactwire import claims
 from tests.reference.base85 import decode_base85, encode_base85
 from tests.scaling import harness
 from tests.strategies.packing import base64_text
@@ -240,3 +241,36 @@ def test_the_values_of_a_compressed_call_count_towards_max_size() -> None:
     assert caught.value.limit == 64 << 20
     wire = compressed_call(600_000)
     assert len(cw.decode_tool_call(wire, max_size=80 << 20).arguments) == 5000
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_arguments_nested_as_deep_as_they_may_be_are_read_in_every_format(form: Any) -> None:
+    deepest: Any = []
+    for _ in range(127):
+        deepest = [deepest]
+    wire = cw.encode_tool_call("f", deepest, format=form)
+    assert cw.decode_tool_call(wire).arguments == deepest
+    with pytest.raises(cw.EncodeError, match="128 levels"):
+        cw.encode_tool_call("f", [deepest], format=form)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_beyond_the_limit_of_readers_is_not_written(sign: int) -> None:
+    # Python's limit for the conversion can be lifted; the readers keep theirs.
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        longest = sign * (10**4300 - 1)
+        wire = cw.encode_tool_call("f", longest)
+        assert cw.decode_tool_call(wire).arguments == longest
+        assert claims.parse_json(claims.canonical_json(longest)) == longest
+        for write in (
+            lambda: cw.encode_tool_call("f", [longest * 10]),
+            lambda: cw.ToolCall("f", longest * 10),
+            lambda: claims.canonical_json(longest * 10),
+            lambda: cw.Session().encode_request(args=longest * 10),
+        ):
+            with pytest.raises(cw.EncodeError, match="more than 4300 digits"):
+                write()
+    finally:
+        sys.set_int_max_str_digits(limit)

@@ -326,6 +326,10 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
     }
 
     fn big_int(&mut self, digits: &str) -> Result<()> {
+        // Python's own limit can be changed; that of the readers cannot.
+        if digits.trim_start_matches('-').len() > json::Limits::default().max_digits {
+            return Err(self.invalid(Invalid::Digits));
+        }
         self.next();
         build!(self.big_int(digits))
     }
