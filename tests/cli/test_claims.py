@@ -57,7 +57,8 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     assert lines[1:7] == [
         "  artifacts: 2, of which none is free",
         "  receipts: 1 in a chain that names this bundle",
-        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  signatures: all of each receipt by validators of the trust policy;"
+        " their builds, too, where it names one",
         "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
         "",
         "ok   5.1.1  the bundle exists and has a bundle.json",

@@ -157,7 +157,8 @@ REACHES: dict[str, list[str]] = {
     ],
     f"--merkle-attestation merkle.json {MERKLE} --trust-policy policy.json --strict-identity": [
         CHAIN,
-        "  signatures: all of each receipt by validators of the trust policy; their builds, too",
+        "  signatures: all of each receipt by validators of the trust policy;"
+        " their builds, too, where it names one",
         "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
     ],
 }  # fmt: skip

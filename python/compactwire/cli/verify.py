@@ -159,7 +159,11 @@ def _signatures_reach(args: argparse.Namespace, passed: set[str], strict: bool, 
     if not strict:
         own = "checked against their own key only, not against a policy"
         return f"signatures: {count} of each receipt {own}; {ask} asks whose they are"
-    builds = "; their builds, too" if args.strict_identity else "; their builds were not compared"
+    builds = (
+        "; their builds, too, where it names one"
+        if args.strict_identity
+        else "; their builds were not compared"
+    )
     return f"signatures: {count} of each receipt by validators of the trust policy{builds}"
 
 
