@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         complain(error)
         return _BAD_INPUT
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,10 @@ def tell(text: str) -> None:
 
 def complain(error: BaseException) -> None:
     """Write an error as one line to standard error."""
-    tell(f"compactwire: error: {error}")
+    text = str(error)
+    if isinstance(error, MemoryError):
+        text = f"not enough memory{': ' if text else ''}{text}"
+    tell(f"compactwire: error: {text}")
 
 
 def drop_stdout() -> None:
@@ -53,19 +57,31 @@ def drop_stdout() -> None:
         os.close(devnull)
 
 
-def read(path: str) -> bytes:
+def read(path: str, limit: int) -> bytes:
+    """Read a file, or standard input for "-", of at most `limit` bytes."""
     if path != "-":
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            return _read(file, path, limit)
     # Python sets `sys.stdin` to None if the descriptor is closed.
     if sys.stdin is None:
         raise OSError("standard input is closed")
-    return sys.stdin.buffer.read()
+    return _read(sys.stdin.buffer, "standard input", limit)
 
 
-def read_text(path: str) -> str:
+def _read(file: BinaryIO, name: str, limit: int) -> bytes:
+    # A device or pipe has no size and may have no end; `read(limit)` would allocate the limit.
+    data = io.BytesIO()
+    while chunk := file.read(1 << 16):
+        if data.tell() + len(chunk) > limit:
+            raise OSError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
+        data.write(chunk)
+    return data.getvalue()
+
+
+def read_text(path: str, limit: int) -> str:
     name = "standard input" if path == "-" else path
     try:
-        return read(path).decode()
+        return read(path, limit).decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8 from byte {error.start} on") from None
 
@@ -134,6 +150,17 @@ def natural(text: str) -> int:
 def add_input(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "file", nargs="?", default="-", metavar="FILE", help=f"{what} (default: stdin)"
+    )
+    add_max_input(parser)
+
+
+def add_max_input(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-input",
+        type=natural,
+        default=1 << 30,
+        metavar="BYTES",
+        help="largest file or standard input to read (default: %(default)s)",
     )
 
 

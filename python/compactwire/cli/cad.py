@@ -13,6 +13,7 @@ from compactwire import cad
 from ._shell import (
     OK,
     add_command,
+    add_max_input,
     add_output,
     complain,
     one_line,
@@ -113,6 +114,7 @@ def _one(
 
     parser = add_command(group, name, named, about, f"compactwire cad {name} {example}")
     parser.add_argument("file", metavar="IN", help="a file of any format, or - for stdin")
+    add_max_input(parser)
     parser.set_defaults(repair=False)
     add_output(parser)
     return parser
@@ -129,6 +131,7 @@ def _many(
     parser.add_argument(
         "files", metavar="IN", nargs="+", help="files of any format, or - for stdin"
     )
+    add_max_input(parser)
 
 
 def _document(data: bytes, *, repair: bool = False) -> Any:
@@ -144,7 +147,7 @@ def _document(data: bytes, *, repair: bool = False) -> Any:
 
 
 def _compact(args: argparse.Namespace) -> int:
-    data = read(args.file)
+    data = read(args.file, args.max_input)
     if args.unknown == "keep":
         return _keep(args, data)
     lossy: Any = args.lossy or ([] if args.lose is None else args.lose.split(","))
@@ -199,7 +202,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _expand(args: argparse.Namespace) -> int:
-    document = _document(read(args.file), repair=args.repair)
+    document = _document(read(args.file, args.max_input), repair=args.repair)
     try:
         text = cad.dumps(document)
     except cad.DocumentError:
@@ -209,11 +212,13 @@ def _expand(args: argparse.Namespace) -> int:
 
 
 def _pack(args: argparse.Namespace) -> int:
-    return write_bytes(cad.to_binary(_document(read(args.file), repair=args.repair)), args.output)
+    return write_bytes(
+        cad.to_binary(_document(read(args.file, args.max_input), repair=args.repair)), args.output
+    )
 
 
 def _hybrid(args: argparse.Namespace) -> int:
-    hybrid = cad.to_hybrid(_document(read(args.file), repair=args.repair))
+    hybrid = cad.to_hybrid(_document(read(args.file, args.max_input), repair=args.repair))
     return write(json.dumps(hybrid, ensure_ascii=False, indent=1) + "\n", args.output)
 
 
@@ -221,7 +226,7 @@ def _check(args: argparse.Namespace) -> int:
     result = OK
     for path in args.files:
         try:
-            errors = _errors(read(path))
+            errors = _errors(read(path, args.max_input))
         except OSError as error:
             # Go on with the other files.
             complain(error)
@@ -256,7 +261,7 @@ def _stats(args: argparse.Namespace) -> int:
     lines = []
     result = OK
     for path in args.files:
-        measured = _measure(path, tokens)
+        measured = _measure(path, args.max_input, tokens)
         lines += measured
         result = result if measured else _BAD
     if tokens is None:
@@ -265,10 +270,10 @@ def _stats(args: argparse.Namespace) -> int:
     return result
 
 
-def _measure(path: str, tokens: Callable[[str], int] | None) -> list[str]:
+def _measure(path: str, limit: int, tokens: Callable[[str], int] | None) -> list[str]:
     """Measure a file; if it cannot be read, report the error and return no lines."""
     try:
-        document = _document(read(path))
+        document = _document(read(path, limit))
         forms = _forms(document)
     except OSError as error:
         complain(error)

@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import compactwire as cw
 
@@ -86,7 +86,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
 
 
 def _text(path: str) -> str:
-    with Path(path).open("rb") as file:
+    with _open(Path(path), 0) as file:
         # Not as text, which would change line ends before the producer sees them.
         data = file.read(_MAX_TEXT + 1)
     if len(data) > _MAX_TEXT:
@@ -177,12 +177,19 @@ def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
     raise ValueError(f"{path}: an attestation is there; keep it (--add), or replace it (--replace)")
 
 
+def _open(path: Path, flags: int) -> BinaryIO:
+    """Open a regular file; a FIFO would wait for a writer, and a device may have no end."""
+    flags |= sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY"))
+    descriptor = os.open(path, os.O_RDONLY | flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError(f"{path}: no regular file")
+    return os.fdopen(descriptor, "rb")
+
+
 def _load(path: Path) -> dict[str, Any]:
-    # Neither a link nor a FIFO may lead or hold up who signs what a folder has.
-    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError(f"{path}: no regular file")
+    # A link must not lead elsewhere when what a folder has is signed.
+    with _open(path, getattr(os, "O_NOFOLLOW", 0)) as file:
         data = file.read(_MAX_JSON + 1)
     if len(data) > _MAX_JSON:
         raise ValueError(f"{path}: larger than {_MAX_JSON:,} bytes")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from compactwire import gcf
 
-from ._shell import add_command, add_input, add_output, one_line, read, token_counter, write
+from ._shell import (
+    add_command,
+    add_input,
+    add_max_input,
+    add_output,
+    one_line,
+    read,
+    token_counter,
+    write,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -62,16 +71,17 @@ def add(commands: Commands) -> None:
     about = "measure a value as JSON and as GCF"
     stats = add_command(group, "stats", _stats, about, "compactwire gcf stats orders.json")
     stats.add_argument("files", metavar="FILE", nargs="+", help="JSON, or - for stdin")
+    add_max_input(stats)
 
 
-def _json(path: str) -> bytes:
+def _json(path: str, limit: int) -> bytes:
     """Read JSON without the byte order mark that some editors add."""
-    return read(path).removeprefix(b"\xef\xbb\xbf")
+    return read(path, limit).removeprefix(b"\xef\xbb\xbf")
 
 
 def _encode(args: argparse.Namespace) -> int:
     text = gcf.from_json(
-        _json(args.file),
+        _json(args.file, args.max_input),
         flatten=not args.no_flatten,
         constant_columns=args.constant_columns,
         group_values=args.group_values,
@@ -80,22 +90,22 @@ def _encode(args: argparse.Namespace) -> int:
 
 
 def _decode(args: argparse.Namespace) -> int:
-    data = read(args.file)
+    data = read(args.file, args.max_input)
     json = gcf.to_json(data, ensure_ascii=args.ascii, max_expansion=args.max_expansion)
     return write(json + "\n", args.output)
 
 
 def _stats(args: argparse.Namespace) -> int:
     count = token_counter()
-    lines = [line for path in args.files for line in _sheet(path, count)]
+    lines = [line for path in args.files for line in _sheet(path, args.max_input, count)]
     write("".join(line + "\n" for line in lines), "-")
     if count is None:
         print("compactwire: no tokens: pip install bpe-openai", file=sys.stderr)
     return 0
 
 
-def _sheet(path: str, count: Callable[[str], int] | None) -> Iterator[str]:
-    data = _json(path)
+def _sheet(path: str, limit: int, count: Callable[[str], int] | None) -> Iterator[str]:
+    data = _json(path, limit)
     text = gcf.from_json(data)
     minified = gcf.to_json(text)
     forms = {

@@ -16,6 +16,7 @@ from ._shell import (
     OK,
     add_command,
     add_input,
+    add_max_input,
     add_output,
     json_line,
     natural,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from ._shell import Commands
 
+# As many as Python converts by default.
+_MAX_DIGITS = 4300
+
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
 
 
@@ -47,7 +51,7 @@ def _run_demo(_args: argparse.Namespace) -> int:
 
 
 def _run_encode(args: argparse.Namespace) -> int:
-    text = read_text(args.file)
+    text = read_text(args.file, args.max_input)
     fields = _fields(text) if args.json else {"result": text}
     given = {"model": args.model, "status": args.status, "tokens": args.tokens}
     fields.update((name, value) for name, value in given.items() if value is not None)
@@ -57,7 +61,7 @@ def _run_encode(args: argparse.Namespace) -> int:
             format=args.format,
             protocol=args.protocol,
             msgpack_version=args.msgpack_version,
-            dictionary=_dictionary(args.dictionary) if args.dictionary else None,
+            dictionary=_dictionary(args.dictionary, args.max_input) if args.dictionary else None,
         )
     except TypeError as error:
         # A program passed the wrong type; here the JSON contains it.
@@ -67,7 +71,9 @@ def _run_encode(args: argparse.Namespace) -> int:
 
 def _fields(text: str) -> dict[str, Any]:
     try:
-        fields = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
+        fields = json.loads(
+            text.removeprefix("\ufeff"), object_pairs_hook=_unique, parse_int=_integer
+        )
     except json.JSONDecodeError as error:
         raise ValueError(f"invalid JSON: {error}") from error
     except RecursionError:
@@ -78,6 +84,14 @@ def _fields(text: str) -> dict[str, Any]:
             fields = {name: fields[name] for name in fields if name not in ("format", "version")}
         return fields
     raise ValueError("expected a response as a JSON object")
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(
+            f"an integer of {len(text):,} digits in the JSON; at most {_MAX_DIGITS:,} are read"
+        )
+    return int(text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -91,9 +105,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _run_decode(args: argparse.Namespace) -> int:
     response = cw.decode(
-        read(args.file),
+        read(args.file, args.max_input),
         max_size=args.max_size,
-        dictionaries=[_dictionary(path) for path in args.dictionary],
+        dictionaries=[_dictionary(path, args.max_input) for path in args.dictionary],
         fallback=args.fallback,
     )
     if not args.json:
@@ -107,9 +121,9 @@ def _run_decode(args: argparse.Namespace) -> int:
 
 def _run_inspect(args: argparse.Namespace) -> int:
     inspection = cw.inspect(
-        read(args.file),
+        read(args.file, args.max_input),
         max_size=args.max_size,
-        dictionaries=[_dictionary(path) for path in args.dictionary],
+        dictionaries=[_dictionary(path, args.max_input) for path in args.dictionary],
     )
     text = json_line(_as_json(inspection)) if args.json else _as_table(inspection)
     return write(text, args.output)
@@ -155,7 +169,7 @@ def _as_table(inspection: cw.Inspection) -> str:
 
 def _run_train(args: argparse.Namespace) -> int:
     dictionary = cw.Dictionary.train(
-        [read_text(str(path)) for path in _files(args.paths)],
+        list(_samples(args.paths, args.max_input)),
         size=args.size,
         content_type=args.content_type,
         model=args.model,
@@ -166,6 +180,14 @@ def _run_train(args: argparse.Namespace) -> int:
     facts = f"dictionary {dictionary.id}, {size}, {samples}"
     print(f"{one_line(args.output)}: {facts}", file=sys.stderr)
     return OK
+
+
+def _samples(paths: Iterable[str], limit: int) -> Iterator[str]:
+    """Read the samples, which together have at most `limit` bytes."""
+    for path in _files(paths):
+        text = read_text(str(path), limit)
+        limit -= len(text.encode())
+        yield text
 
 
 def _files(paths: Iterable[str]) -> Iterator[Path]:
@@ -183,9 +205,9 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _dictionary(path: str) -> cw.Dictionary:
+def _dictionary(path: str, limit: int) -> cw.Dictionary:
     try:
-        return cw.Dictionary.from_bytes(Path(path).read_bytes())
+        return cw.Dictionary.from_bytes(read(path, limit))
     except cw.CompactWireError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -254,6 +276,7 @@ def _add_train(commands: Commands) -> None:
     example = "compactwire train logs/ answers/ --size 32768 -o mine.zdct"
     parser = add_command(commands, "train", _run_train, about, example)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file (one sample) or a folder")
+    add_max_input(parser)
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="dictionary file")
     parser.add_argument("--size", type=natural, default=112_640, metavar="BYTES", help=DEFAULT)
     parser.add_argument("--content-type", default="mixed", help=DEFAULT)

@@ -1,0 +1,115 @@
+"""The command ``compactwire``: input that has no end, is no file, or does not fit into memory."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire import cli
+from compactwire.cli import main
+
+COMMAND = [sys.executable, "-m", "compactwire"]
+
+READERS = [
+    *("decode", "inspect", "encode", "encode --json", "gcf encode", "gcf decode", "gcf stats -"),
+    *(f"cad {name} -" for name in ("compact", "expand", "pack", "unpack", "hybrid")),
+    *("cad check -", "cad stats -"),
+]
+
+
+class Endless(io.RawIOBase):
+    """A stream without an end, which counts what was read of it."""
+
+    taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        self.taken += len(buffer)
+        assert self.taken < 1 << 20, "reads on beyond the limit"
+        buffer[:] = b"S 1\n" * (len(buffer) // 4) + b"\n" * (len(buffer) % 4)
+        return len(buffer)
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_standard_input_without_an_end_is_refused(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stdin = io.TextIOWrapper(io.BufferedReader(Endless()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main([*command.split(), "--max-input", "9999"]) == 1
+    error = capsys.readouterr().err
+    assert "standard input: larger than 9,999 bytes, the limit of --max-input" in error
+
+
+def test_the_limit_of_a_file_is_exact_and_includes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"x" * 100)
+    assert main(["encode", str(file), "--max-input", "100"]) == 0
+    assert main(["encode", str(file), "--max-input", "99"]) == 1
+    assert "a.txt: larger than 99 bytes" in capsys.readouterr().err
+
+
+def test_samples_and_dictionaries_are_limited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"x" * 100)
+    out = str(tmp_path / "out")
+    assert main(["train", str(tmp_path), "-o", out, "--max-input", "150"]) == 1
+    assert "larger than 50 bytes" in capsys.readouterr().err
+    arguments = [str(tmp_path / "a"), "--dictionary", str(tmp_path / "b"), "--max-input", "99"]
+    for command in ("decode", "inspect", "encode"):
+        assert main([command, *arguments]) == 1
+        assert "larger than 99 bytes" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_an_error_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(cli.messages, "read", fail)
+    assert main(["decode"]) == 1
+    assert capsys.readouterr().err == "compactwire: error: not enough memory\n"
+
+
+def test_an_integer_of_many_digits_names_the_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '{"result":"a","tokens":' + "9" * 5000 + "}"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["encode", "--json"]) == 1
+    error = capsys.readouterr().err
+    assert "an integer of 5,000 digits in the JSON; at most 4,300 are read" in error
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+def test_a_claim_is_made_of_regular_files_only(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    new = [*COMMAND, "claim", "new", "--run-id", "r", "-o", str(tmp_path / "out")]
+    for arguments in ([fifo], [tmp_path], [os.devnull], ["--symbol", f"@a={fifo}"]):
+        # Without the mend, the command waits for somebody to write.
+        result = subprocess.run([*new, *arguments], capture_output=True, check=False, timeout=60)
+        assert result.returncode == 1
+        assert b": no regular file" in result.stderr
+
+
+def test_only_the_limited_readers_open_files() -> None:
+    for path in sorted(Path(cli.__file__).parent.glob("*.py")):
+        found = re.findall(
+            r"read_bytes\(|read_text\(\)|\bopen\(|fdopen\(|\.read\(\)", path.read_text()
+        )
+        expected = {"_shell.py": ["open(", "open("], "claims.py": ["open(", "fdopen("]}
+        assert found == expected.get(path.name, []), path.name
