@@ -16,6 +16,7 @@ from ._cad_bounds import (
     refuse,
     turn,
     unit,
+    without_specks,
     xyz,
 )
 from .errors import CompactWireError
@@ -116,7 +117,7 @@ def preview(
 def solids(document: dict[str, Any]) -> tuple[list[tuple[Any, tuple[float, ...]]], list[str]]:
     """Evaluate the visible parts: solids with their colors, and notes on what is left out."""
     document = _core.cad.canonical(document)
-    evaluator = _Evaluator(document["nodes"])
+    evaluator = _Evaluator(without_specks(document["nodes"]))
     materials = document["materials"]
 
     def color(key: str | None) -> tuple[float, ...]:
@@ -132,9 +133,10 @@ def solids(document: dict[str, Any]) -> tuple[list[tuple[Any, tuple[float, ...]]
         definition = document.get("partDefs", {}).get(instance["partDefId"])
         if definition is not None:
             material = instance.get("material", definition.get("defaultMaterial"))
-            name, transform = f"instance {instance['id']!r}", instance.get("transform")
+            name = f"instance {instance['id']!r}"
+            transform = without_specks(instance.get("transform"))
             shown.append((name, definition["root"], material, transform))
-    bounds = Bounds(evaluator.np, document["nodes"])
+    bounds = Bounds(evaluator.np, evaluator.nodes)
     for path, root, _, transform in shown:
         bounds.count(root, path, transform)
     parts = []
@@ -283,6 +285,8 @@ class _Evaluator:
     def do_text2d(self, node: int, op: Any) -> Any:
         from matplotlib.textpath import TextPath
 
+        if not op["text"].strip():
+            return _Flat(self, op, [])
         self.note(node, "Text2D is drawn in another font")
         path: Any = TextPath((0, 0), op["text"].replace("$", r"\$"), size=op["height"])
         loops = [[(x, y) for x, y in loop[:-1]] for loop in path.to_polygons()]

@@ -146,7 +146,7 @@ BARS = "C 1 600 1\nLP 0 1 0 0 300 2\nC 600 1 1\nLP 2 0 1 0 300 2\n"
             "s",
         ),
         (BARS + "I 1 3", "node 4: .* steps"),
-        ("S 5\n" + "".join(f"SH {i} 1\n" for i in range(9)), "node 3: .* triangles"),
+        ("S 5\n" + "".join(f"SH {i} 1\n" for i in range(9)), "node 3: .* steps"),
         ("# vcad 0.2\n" + SQUARE + "E 0 0 0 5 twist=1e9", "node 1: .* triangles"),
         ("# vcad 0.2\n" + "S 1\nROOT 0 m\n" + "ROOT 0 m\n" * 99, "roots.89.: .* triangles"),
     ],
@@ -180,6 +180,22 @@ def test_a_picture_of_common_size_is_drawn() -> None:
     holes = "C 90 90 2\nY 1 2\nLP 1 1 0 0 20 4\nLP 2 0 1 0 20 4\nD 0 3"
     for text in ("C 1 1 1\n" + chain, holes, "S 10\nC 20 20 20\nU 0 1\nSH 2 1"):
         assert cad.preview(text, width=64, height=64).data
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "K 5e-324 0.1 1 3\nC 1 1 1\nU 0 1",
+        "K 0.1 5e-324 1 3",
+        '# vcad 0.2 x1\nTX 0 0 0 1 0 0 0 1 0 5 " " "font"\nE 0 0 0 1',
+        "# vcad 0.2\n" + SQUARE + "E 0 0 0 1 taper=5e-324",
+        "C 1 1 1\nX 0 5e-324 1 1",
+    ],
+)
+def test_a_picture_of_degenerate_shapes_is_drawn(text: str) -> None:
+    ((solid, _),), _ = solids(cad.from_compact(text))
+    assert solid.status() == manifold3d.Error.NoError
+    assert cad.preview(text, width=64, height=64).data
 
 
 def test_drawn_triangles_are_limited_where_pieces_are_made() -> None:
