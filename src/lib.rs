@@ -15,7 +15,7 @@
 //!
 //! Each of these modules is a Cargo feature of the same name; all are enabled by default.
 //!
-//! Underneath, each knowing only those before it: [`limits`], [`interrupt`] and `excerpt`; [`base85`],
+//! Underneath, each knowing only those before it: [`limits`], [`interrupt`], [`memory`] and `excerpt`; [`base85`],
 //! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -35,6 +35,7 @@ pub mod gcf;
 pub mod interrupt;
 pub mod json;
 pub mod limits;
+pub mod memory;
 #[cfg(feature = "compact")]
 mod msgpack;
 #[cfg(feature = "session")]

@@ -59,7 +59,7 @@ fn keyed_sets_of_the_vectors_have_their_roots_and_deltas() {
             (string(&case, "base_root"), string(&case, "new_root"))
         );
         assert_eq!(base.write(tool).unwrap(), string(&case, "base_full"));
-        let delta = Delta::between(&base, &new).unwrap().write(tool, None).unwrap();
+        let delta = Delta::between(&base, &new).unwrap().unwrap().write(tool, None).unwrap();
         assert_eq!(delta, string(&case, "expected"));
         assert_eq!(receive(Some(&base), &delta).unwrap().root(), new.root());
     }

@@ -5,6 +5,8 @@
 //! in the binary form.
 
 use crate::excerpt::EXCERPT_CHARS;
+use crate::memory::NO_MEMORY;
+use std::collections::TryReserveError;
 use std::fmt;
 
 /// An error in compact text.
@@ -54,6 +56,13 @@ pub struct BinaryError {
     pub offset: usize,
     /// What is wrong at that offset.
     pub message: String,
+}
+
+impl From<TryReserveError> for BinaryError {
+    #[cold]
+    fn from(_: TryReserveError) -> Self {
+        Self { offset: 0, message: NO_MEMORY.to_owned() }
+    }
 }
 
 /// An error in a file of any format.

@@ -3,7 +3,9 @@
 //! Codes are those of the specification where it defines one (section 14), otherwise our own. An error
 //! in a text has a line and a column; an error in a value has the path to the part at fault.
 
+use crate::memory::NO_MEMORY;
 use crate::text::codes::codes;
+use std::collections::TryReserveError;
 use std::fmt;
 
 codes! {
@@ -169,6 +171,13 @@ impl Error {
 
 impl std::error::Error for Error {}
 
+impl From<TryReserveError> for Error {
+    #[cold]
+    fn from(_: TryReserveError) -> Self {
+        Self::without_place(Code::OutOfMemory, NO_MEMORY)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, message, place } = self;
@@ -189,6 +198,13 @@ pub(crate) struct Fault {
     pub message: String,
     /// The offset in bytes.
     pub at: usize,
+}
+
+impl From<TryReserveError> for Box<Fault> {
+    #[cold]
+    fn from(_: TryReserveError) -> Self {
+        Fault::new(Code::OutOfMemory, 0, NO_MEMORY)
+    }
 }
 
 /// The result of parsing. The error is boxed to keep the result small, since errors are rare.

@@ -39,7 +39,8 @@ pub(super) fn best<E>(
     }
     let tree = builder.finish();
     for options in &choices {
-        let text = gcf::write(&tree, options);
+        // A candidate for which there is no memory is none.
+        let Ok(text) = gcf::write(&tree, options) else { continue };
         if candidates.iter().any(|(_, other)| *other == text) {
             continue;
         }

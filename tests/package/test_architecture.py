@@ -15,11 +15,12 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGE = ROOT / "python" / "compactwire"
 
-LOWEST = {"limits", "interrupt", "excerpt", "text"}
+LOWEST = {"limits", "interrupt", "memory", "excerpt", "text"}
 VALUES = {"walk", "value", "json"}
 RUST_ARROWS: dict[str, set[str]] = {
     "limits": set(),
     "interrupt": set(),
+    "memory": set(),
     "excerpt": set(),
     "text": {"limits", "excerpt"},
     "base85": LOWEST,

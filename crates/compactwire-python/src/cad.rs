@@ -3,12 +3,12 @@
 mod stream;
 
 use super::args::{File, Input, size};
-use super::detached;
 use super::errors::{Error, Result, invalid_option};
+use super::{detached, ensure_memory, json_memory, make_bytes, make_str};
 use crate::interrupt::attached;
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
-use crate::value::read::DocumentSource;
+use crate::value::read::{DocumentSource, Room};
 use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losses, Options};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
@@ -56,9 +56,13 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
         let text = text.json_text()?;
+        ensure_memory(json_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))?
     } else {
-        attached(|| core::read_json(source(doc), lossy))?
+        let room = Room::default();
+        let read = attached(|| core::read_json(source(doc, &room), lossy))?;
+        room.check()?;
+        read
     };
     Ok(read?)
 }
@@ -68,6 +72,7 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
         let text = text.json_text()?;
+        ensure_memory(json_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_text_kept(text))?
     } else {
         let value = read::value_or(doc, "document", |path, message, _| {
@@ -86,9 +91,30 @@ fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
 }
 
 /// A Python object to read a document from.
-fn source<'py>(object: &Bound<'py, PyAny>) -> DocumentSource<'py> {
-    DocumentSource { object: object.clone(), names: vocabulary(object.py()) }
+fn source<'r, 'py>(object: &Bound<'py, PyAny>, room: &'r Room) -> DocumentSource<'r, 'py> {
+    DocumentSource { object: object.clone(), names: vocabulary(object.py()), room }
 }
+
+/// The bytes that a document takes at most, read from text or any other form, and what is written from
+/// it: the text says how many lines and words there are. A binary document says more itself.
+fn document_memory(text: &[u8]) -> usize {
+    let json = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if json {
+        return json_memory(text);
+    }
+    if text.first() == Some(&0x89) {
+        return 0;
+    }
+    let count = |wanted| text.iter().map(|&byte| usize::from(byte == wanted)).sum::<usize>();
+    let (lines, words) = (count(b'\n'), count(b' '));
+    let of_bytes = text.len().saturating_mul(8);
+    (lines + 1).saturating_mul(LINE_SIZE).saturating_add(words.saturating_mul(WORD_SIZE)) + of_bytes
+}
+
+/// The bytes for a line: a node, while their list grows, or an error.
+const LINE_SIZE: usize = 640;
+/// The bytes for a word of a line, while their list grows.
+const WORD_SIZE: usize = 96;
 
 /// A builder for the dicts of documents.
 fn builder(py: Python<'_>) -> ObjectBuilder<'_> {
@@ -134,6 +160,7 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py
     let dialect = self::dialect(dialect, true)?;
     let data = Input::new(src)?;
     let bytes = data.bytes_or_utf8()?;
+    ensure_memory(document_memory(&bytes))?;
     let document = detached(py, bytes.len(), || core::read_bytes(&bytes, dialect))??;
     dict(py, &document)
 }
@@ -282,7 +309,7 @@ fn to_compact<'py>(
             core::write_v0_1(&document, Options { names, lossy })
         }
     });
-    Ok(PyString::new(py, &text??))
+    Ok(make_str(py, &text??)?)
 }
 
 /// The result of `write` for a document from a dict or JSON text.
@@ -406,6 +433,7 @@ fn check<'py>(
     let dialect = self::dialect(dialect, true)?;
     let data = Input::new(src)?;
     let bytes = data.bytes_or_utf8()?;
+    ensure_memory(document_memory(&bytes))?;
     let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit))?;
     let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
     PyList::new(py, errors.collect::<Vec<_>>())
@@ -466,9 +494,13 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
     let read = if let Some(text) = Input::if_text(obj)? {
         let text = text.json_text()?;
+        ensure_memory(json_memory(text.as_bytes()) + document_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_hybrid_text(text))?
     } else {
-        attached(|| core::read_hybrid(source(obj)))?
+        let room = Room::default();
+        let read = attached(|| core::read_hybrid(source(obj, &room)))?;
+        room.check()?;
+        read
     };
     dict(py, &read?)
 }
@@ -494,7 +526,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(doc.py(), &written(doc, core::write_binary)??))
+    Ok(make_bytes(doc.py(), &written(doc, core::write_binary)??)?)
 }
 
 /// Decode the binary form.
@@ -639,6 +671,7 @@ fn read_content<'py>(
     bytes: &[u8],
     options: LoadOptions,
 ) -> Result<Bound<'py, PyAny>> {
+    ensure_memory(document_memory(bytes))?;
     let (repairs, document) = detached(py, bytes.len(), || core::load_with(bytes, options))?;
     for repair in repairs {
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
@@ -669,7 +702,7 @@ fn read_content<'py>(
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn dumps<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
-    Ok(PyString::new(doc.py(), &written(doc, core::write_json)?))
+    make_str(doc.py(), &written(doc, core::write_json)?)
 }
 
 /// A dict of everything but nodes.

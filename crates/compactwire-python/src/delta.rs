@@ -38,7 +38,7 @@ pub(super) fn encode_delta<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = old.py();
     let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
-    ensure_memory(8 * (old.len() + new.len()))?;
+    ensure_memory(FACTOR * (old.len() + new.len()))?;
     make_str(py, &detached(py, new.len(), || delta::encode(old, new))?)
 }
 
@@ -122,6 +122,7 @@ impl DeltaStream {
     ) -> PyResult<Self> {
         let options = options(replace, max_size)?;
         let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;
+        ensure_memory(FACTOR * content.len())?;
         Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
     }
 
@@ -135,6 +136,7 @@ impl DeltaStream {
     fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         let py = content.py();
         let content = utf8(content, "content")?;
+        self.ensure_memory(py, content.len())?;
         let delta = locked_long(py, &self.core, content.len(), |core| core.push(content))?;
         make_str(py, &delta)
     }
@@ -150,6 +152,7 @@ impl DeltaStream {
         let py = delta.py();
         let data = args::Input::new(delta)?;
         let delta = data.text(py)?;
+        self.ensure_memory(py, delta.len())?;
         // The text is copied, so that no Python object is made under the lock.
         let content =
             locked_long(py, &self.core, delta.len(), |core| core.apply(delta).map(str::to_owned))??;
@@ -158,9 +161,10 @@ impl DeltaStream {
 
     /// The current text.
     #[getter]
-    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.ensure_memory(py, 0)?;
         let content = locked(py, &self.core, |core| core.content().to_owned());
-        PyString::new(py, &content)
+        make_str(py, &content)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -170,5 +174,17 @@ impl DeltaStream {
             Replace::Truncate => "truncate",
         };
         format!("<DeltaStream, {bytes} bytes, replace={replace:?}>")
+    }
+}
+
+/// How many bytes a call takes at most for each byte of the text and of its input: the text as code points,
+/// as it was and as it will be.
+const FACTOR: usize = 8;
+
+impl DeltaStream {
+    /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.
+    fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
+        let held = locked(py, &self.core, |core| core.content().len());
+        ensure_memory(FACTOR * (held + bytes))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::args::{self, Input, size};
 use super::errors::{Result, os_error};
+use super::make_bytes;
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
@@ -139,8 +140,8 @@ impl Dictionary {
     }
 
     /// Return the bytes of the dictionary file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.core.to_bytes())
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        make_bytes(py, &self.core.to_bytes())
     }
 
     /// The zstd dictionary id, which frames contain; 0 if the dictionary has none.
@@ -203,7 +204,7 @@ impl Dictionary {
         let py = slf.py();
         let this = slf.get();
         let restore = py.get_type::<Self>().getattr("_restore")?;
-        (restore, (this.to_bytes(py), &this.name)).into_pyobject(py)
+        (restore, (this.to_bytes(py)?, &this.name)).into_pyobject(py)
     }
 
     #[classmethod]

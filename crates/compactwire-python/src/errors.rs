@@ -8,12 +8,14 @@ use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf;
+use compactwire::memory::NO_MEMORY;
 use compactwire::{base85, cad, session, wire};
 use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{CastError, CastIntoError};
 use pythonize::PythonizeError;
+use std::collections::TryReserveError;
 use std::path::PathBuf;
 
 /// An exception to raise.
@@ -39,6 +41,13 @@ macro_rules! from_python {
             }
         }
     )* };
+}
+
+impl From<TryReserveError> for Error {
+    #[cold]
+    fn from(_: TryReserveError) -> Self {
+        Self(PyMemoryError::new_err(NO_MEMORY))
+    }
 }
 
 from_python!(PyErr, CastError<'_, '_>, CastIntoError<'_>, PythonizeError);
@@ -261,6 +270,9 @@ fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
 /// The exception of an error in a binary CAD document.
 #[cold]
 fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
+    if error.message == NO_MEMORY {
+        return PyMemoryError::new_err(NO_MEMORY);
+    }
     let text = error.to_string();
     exception!(py, BinaryError, text, offset = error.offset, message = &error.message)
 }

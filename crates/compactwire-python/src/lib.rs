@@ -31,6 +31,7 @@ mod tool_call;
 mod value;
 mod wire;
 
+use compactwire::memory;
 use interrupt::{DETACH_FROM, detached, undone_detached};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -130,15 +131,23 @@ fn ascii_str(
 /// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. The core requests
 /// most of its memory in a way that cannot fail without ending the process.
 fn ensure_memory(bytes: usize) -> PyResult<()> {
-    let mut probe = Vec::<u8>::new();
-    if bytes >= DETACH_FROM && probe.try_reserve_exact(bytes).is_err() {
+    memory::ensure(bytes).map_err(|_| {
         let message = format!("not enough memory for a call that takes about {bytes} bytes");
-        return Err(PyMemoryError::new_err(message));
-    }
-    // Otherwise the compiler omits the request.
-    std::hint::black_box(&probe);
-    Ok(())
+        PyMemoryError::new_err(message)
+    })
 }
+
+/// The bytes that a tree of the values of a JSON text takes at most, and what is made of it: the text
+/// itself says how many values there are.
+fn json_memory(text: &[u8]) -> usize {
+    let values = text.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    values.saturating_mul(VALUE_SIZE).saturating_add(text.len().saturating_mul(TEXT_FACTOR))
+}
+
+/// The bytes for a value: an object of one member, its key, and the node or record that it becomes.
+const VALUE_SIZE: usize = 256;
+/// The bytes for each byte of strings: a copy, and a text in which it is written with escapes.
+const TEXT_FACTOR: usize = 8;
 
 /// Creates a bytes object; `PyBytes::new` panics if there is not enough memory.
 fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {

@@ -4,7 +4,7 @@ use super::args::{self, Input, size};
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
-use super::{ascii_str, detached};
+use super::{ascii_str, detached, make_str};
 use compactwire::compact::{self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol};
 use compactwire::{base85, limits};
 use pyo3::prelude::*;
@@ -90,7 +90,7 @@ pub(super) fn encode<'py>(
     };
     let bytes = response.result.len().saturating_mul(effort);
     let wire = detached(py, bytes, || compact::encode(&response, &options))??;
-    Ok(PyString::new(py, &wire))
+    Ok(make_str(py, &wire)?)
 }
 
 /// The options of all functions that encode a message.

@@ -153,13 +153,19 @@ impl Session {
         let py = frames.py();
         let single = Input::new(frames).ok();
         let is_single = single.is_some();
-        let data = match single {
-            Some(data) => vec![data],
-            None => frames.try_iter()?.map(|frame| Input::new(&frame?)).collect::<PyResult<_>>()?,
-        };
+        let mut data = Vec::new();
+        if let Some(single) = single {
+            data.push(single);
+        } else {
+            for frame in frames.try_iter()? {
+                data.try_reserve(1)?;
+                data.push(Input::new(&frame?)?);
+            }
+        }
+        ensure_memory(FRAME_SIZE * data.len())?;
         let texts = data.iter().map(|data| data.text(py)).collect::<PyResult<Vec<_>>>()?;
         let bytes = texts.iter().map(|text| text.len()).sum();
-        self.ensure_memory(py, bytes)?;
+        self.ensure_memory(py, bytes + FRAME_SIZE * texts.len())?;
         let request = match texts[..] {
             [text] if is_single && is_packed(text) => {
                 self.work_long(py, bytes, |core| core.decode_packed(text))?
@@ -448,6 +454,8 @@ fn is_packed(text: &str) -> bool {
 /// How many bytes a call takes at most for each byte of the session's memory and of its input: among
 /// them the conversation as code points, as it was and as it will be.
 const SESSION_FACTOR: usize = 16;
+/// How many bytes of input a frame counts as, besides its text: a definition, or an unknown reference.
+const FRAME_SIZE: usize = 64;
 
 impl Session {
     /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.

@@ -1,13 +1,13 @@
 //! `ToolCall`, `encode_tool_call`, `decode_tool_call`.
 
 use super::args::{self, Input, size, utf8};
-use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
 use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
 use super::record::{Names, Record, hash_of, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
+use super::{detached, make_str};
 use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, Format};
@@ -223,7 +223,7 @@ pub(super) fn encode_tool_call<'py>(
     };
     let bytes = context.map_or(0, str::len);
     let wire = detached(py, bytes, || compact::encode_tool_call(&call, &options))??;
-    Ok(PyString::new(py, &wire))
+    Ok(make_str(py, &wire)?)
 }
 
 /// Decode a tool call in any format of either protocol.

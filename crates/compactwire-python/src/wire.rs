@@ -2,7 +2,8 @@
 
 use super::args::{Input, size};
 use super::errors::{Result, invalid_option};
-use super::graph::{MAX_EXPANSION, Payload};
+use super::graph::{GRAPH_FACTOR, MAX_EXPANSION, Payload};
+use super::{ensure_memory, json_memory, make_bytes};
 use compactwire::excerpt::excerpt;
 use compactwire::wire::{gcb, json};
 use pyo3::exceptions::PyTypeError;
@@ -86,8 +87,9 @@ pub(super) fn encode_gcb<'py>(
 ) -> Result<Bound<'py, PyBytes>> {
     let lossy = self::lossy(lossy)?;
     let core = payload.core.clone();
+    ensure_memory(GRAPH_FACTOR * core.size())?;
     let bytes = super::detached(py, core.size(), || gcb::encode(&core, lossy))?;
-    Ok(PyBytes::new(py, &bytes?))
+    Ok(make_bytes(py, &bytes?)?)
 }
 
 /// Decode GCB.
@@ -205,10 +207,12 @@ pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
     let read = match &data {
         Input::Str(text) => {
             let text = super::args::utf8(text, "text")?;
+            ensure_memory(json_memory(text.as_bytes()))?;
             super::detached(py, text.len(), || json::decode(text))?
         }
         Input::Bytes(_) | Input::Copy(_) => {
             let bytes = data.bytes()?;
+            ensure_memory(json_memory(bytes))?;
             super::detached(py, bytes.len(), || json::decode_utf8(bytes))?
         }
     };

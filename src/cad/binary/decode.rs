@@ -10,6 +10,7 @@ use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::text::read::{Dialect, read_text};
+use crate::memory::{self, Meter};
 use crate::text::leb128;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,7 +25,14 @@ pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
 /// Reads a document whose strings, each counted as often as it is used, have at most
 /// `max_expansion` bytes.
 pub fn read_binary_within(data: &[u8], max_expansion: usize) -> Result<Document<'_>> {
-    let mut reader = Reader { data, at: 0, strings: Vec::new(), expanded: 0, max_expansion };
+    let mut reader = Reader {
+        data,
+        at: 0,
+        strings: Vec::new(),
+        expanded: 0,
+        copied: Meter::new(1),
+        max_expansion,
+    };
     if reader.take(4)? != MAGIC {
         return Err(error_at(0, "expected the bytes 89 56 43 42 of a binary document"));
     }
@@ -32,7 +40,7 @@ pub fn read_binary_within(data: &[u8], max_expansion: usize) -> Result<Document<
         LAYOUT => {}
         other => return Err(error_at(4, format!("unknown layout {other}, expected {LAYOUT}"))),
     }
-    let strings = reader.count()?;
+    let strings = reader.items()?;
     for _ in 0..strings {
         let length = reader.count()?;
         let start = reader.at;
@@ -55,8 +63,13 @@ struct Reader<'a> {
     strings: Vec<&'a str>,
     /// The length of all strings used so far.
     expanded: usize,
+    /// The memory for those of them that are copied.
+    copied: Meter,
     max_expansion: usize,
 }
+
+/// The bytes of memory for an item of a list: a node, while the list grows.
+const ITEM_SIZE: usize = 4 * size_of::<Node<'_>>();
 
 impl<'a> Reader<'a> {
     #[cold]
@@ -118,6 +131,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads the count of items, for which there must be memory.
+    fn items(&mut self) -> Result<usize> {
+        let n = self.count()?;
+        memory::ensure(n.saturating_mul(ITEM_SIZE))?;
+        Ok(n)
+    }
+
     fn bounded(&mut self, most: u64, what: &str) -> Result<u64> {
         let start = self.at;
         let n = self.u()?;
@@ -139,6 +159,7 @@ impl<'a> Reader<'a> {
             );
             return Err(error_at(at, message));
         }
+        self.copied.reach(self.expanded)?;
         Ok(text)
     }
 
@@ -197,7 +218,7 @@ impl<'a> Reader<'a> {
     }
 
     fn nodes(&mut self) -> Result<Vec<Node<'a>>> {
-        let count = self.count()?;
+        let count = self.items()?;
         let ids = self.ids(count)?;
         // Memory is not reserved for `count` nodes: a node may take only one byte of input, but
         // takes more in memory.
@@ -312,7 +333,7 @@ impl<'a> Reader<'a> {
     }
 
     fn outline(&mut self) -> Result<Vec<Segment>> {
-        let count = self.count()?;
+        let count = self.items()?;
         let mut segments: Vec<Segment> = Vec::new();
         for _ in 0..count {
             let start = self.at;
@@ -342,18 +363,18 @@ impl<'a> Reader<'a> {
 
     fn sections(&mut self, nodes: &[Node<'_>]) -> Result<Sections> {
         let mut sections = Sections::default();
-        for _ in 0..self.count()? {
+        for _ in 0..self.items()? {
             let start = self.at;
             let n = self.u()?;
             let node = shown_node(n / 3, nodes, start)?;
             let visible = [None, Some(false), Some(true)][usize::try_from(n % 3).unwrap_or(0)];
             sections.roots.push(Root { node, material: self.owned()?, visible });
         }
-        for _ in 0..self.count()? {
+        for _ in 0..self.items()? {
             let (start, (key, material)) = (self.at, self.material()?);
             insert_unique(&mut sections.materials, key, material, start)?;
         }
-        for _ in 0..self.count()? {
+        for _ in 0..self.items()? {
             let (start, part, material) = (self.at, self.owned()?, self.owned()?);
             insert_unique(&mut sections.part_materials, part, material, start)?;
         }
@@ -369,7 +390,7 @@ impl<'a> Reader<'a> {
     }
 
     fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        let count = self.count()?;
+        let count = self.items()?;
         let mut items = Vec::new();
         for _ in 0..count {
             items.push(read(self)?);
@@ -390,7 +411,7 @@ impl<'a> Reader<'a> {
 
     fn parts(&mut self, nodes: &[Node<'_>]) -> Result<BTreeMap<String, Part>> {
         let mut parts = BTreeMap::new();
-        for _ in 0..self.count()? {
+        for _ in 0..self.items()? {
             let start = self.at;
             let key = self.owned()?;
             let id = self.optional_text()?.unwrap_or_else(|| key.clone());

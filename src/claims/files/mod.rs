@@ -18,6 +18,7 @@ use unix as system;
 
 pub(super) use system::Folder;
 
+use crate::memory;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -70,6 +71,9 @@ pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
     }
 }
 
+/// The bytes of memory that a file takes at most for each of its bytes, once it is parsed and checked.
+const FACTOR: usize = 30;
+
 impl Content {
     /// Takes an open file, and checks its type again now that it cannot be replaced any more.
     fn new(file: File) -> Result<Self, Refusal> {
@@ -90,6 +94,8 @@ impl Content {
         let room = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
         let reserved = room.map(|room| bytes.try_reserve_exact(room));
         let Some(Ok(())) = reserved else { return Err(ReadProblem::NoMemory) };
+        let parsed = room.map(|room| memory::ensure(room.saturating_mul(FACTOR)));
+        let Some(Ok(())) = parsed else { return Err(ReadProblem::NoMemory) };
         let mut bounded = self.file.take(limit.saturating_add(1));
         bounded.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
         if bytes.len() as u64 > limit {

@@ -7,6 +7,7 @@ use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declaration::Field;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
+use crate::memory;
 use crate::walk::Scalar;
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -126,6 +127,9 @@ impl PathMarks {
     }
 }
 
+/// The bytes of memory that a field takes at most, without its name.
+pub(crate) const FIELD_SIZE: usize = 512;
+
 /// The size of a value, and of an object besides.
 pub(crate) const VALUE_SIZE: u64 = 16;
 pub(crate) const OBJECT_SIZE: u64 = 128;
@@ -148,6 +152,8 @@ impl<N> TableColumns<N> {
         max_depth: usize,
         prepare: &mut impl FnMut(Prepare<'_>) -> Result<N, E>,
     ) -> Result<Self, E> {
+        let names: usize = fields.iter().map(|field| field.name.len()).sum();
+        memory::ensure(FIELD_SIZE * fields.len() + 4 * names).map_err(Box::<Fault>::from)?;
         let columns = Self {
             members: Vec::new(),
             paths: Vec::new(),
@@ -168,7 +174,7 @@ impl<N> TableColumns<N> {
         };
         let mut declared = NameIndex::new();
         for field in fields {
-            if !declared.add(field.name.clone()) {
+            if !declared.add(field.name.clone()).map_err(Box::<Fault>::from)? {
                 return Err(duplicate(&field));
             }
             planner.add(field)?;
@@ -191,7 +197,7 @@ where
             self.columns.plain = false;
             return self.add_path(&field, cell);
         }
-        if !self.member_names.add(field.name.clone()) {
+        if !self.member_names.add(field.name.clone()).map_err(Box::<Fault>::from)? {
             return Err(duplicate(&field));
         }
         self.columns.expansion += field.name.len() as u64;
@@ -201,7 +207,8 @@ where
             Source::Constant((self.prepare)(Prepare::Constant(constant))?)
         } else {
             self.columns.cell_members.push(self.columns.members.len());
-            self.columns.cell_names.add(Cow::Owned(field.name.clone().into_owned()));
+            let name = Cow::Owned(field.name.clone().into_owned());
+            self.columns.cell_names.add(name).map_err(Box::<Fault>::from)?;
             Source::Cell(cell)
         };
         let key = (self.prepare)(Prepare::Key(&field.name))?;
@@ -219,6 +226,7 @@ where
 
     fn add_path(&mut self, field: &Field<'t>, cell: usize) -> Result<(), E> {
         let depth = field.name.split('>').count();
+        memory::ensure(FIELD_SIZE * depth).map_err(Box::<Fault>::from)?;
         if depth >= self.max_depth {
             let max_depth = self.max_depth;
             let message = format!("a path has {max_depth} or more segments, nested too deep");
@@ -273,7 +281,7 @@ where
         let root = self.node(first, None)?;
         let source = Source::Path(root);
         self.columns.members.push(Member { name: first.to_owned(), key, source });
-        self.member_names.add(Cow::Owned(first.to_owned()));
+        self.member_names.add(Cow::Owned(first.to_owned())).map_err(Box::<Fault>::from)?;
         Ok(root)
     }
 }

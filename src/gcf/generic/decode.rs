@@ -15,9 +15,11 @@ use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
 use crate::interrupt::Steps;
 use crate::json::{Escape, Writer, write_float};
+use crate::memory::Meter;
 use crate::value::{self, Value};
 use crate::walk::{Columns, Discard};
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 use std::sync::Arc;
 
 /// Why [`read`] failed.
@@ -93,6 +95,12 @@ pub(crate) enum Failure<E> {
     Sink(E),
 }
 
+impl<E> From<TryReserveError> for Failure<E> {
+    fn from(error: TryReserveError) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
 impl<E> From<Box<Fault>> for Failure<E> {
     fn from(fault: Box<Fault>) -> Self {
         Self::Fault(fault)
@@ -116,6 +124,8 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub expansion: u64,
     /// The maximum of `expansion`.
     max_expansion: u64,
+    /// The memory for what `expansion` counts.
+    expanded: Meter,
     /// Whether `expansion` need not be counted in advance.
     pub counted: bool,
     /// The offset of `text` in the whole text, when it is read in pieces.
@@ -159,6 +169,9 @@ pub(crate) enum MemberForm {
     Invalid,
 }
 
+/// The bytes of memory for each byte that the text implies without spelling it out.
+const EXPANSION_FACTOR: usize = 2;
+
 pub(crate) const DUPLICATE_MEMBER: &str = "duplicate member";
 
 /// Calls the sink and converts its error.
@@ -180,6 +193,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             expansion: 0,
             max_expansion: (limits.max_expansion as u64)
                 .saturating_add(FREE_EXPANSION * text.len() as u64),
+            expanded: Meter::new(EXPANSION_FACTOR),
             counted: false,
             base: 0,
             deferred: Vec::new(),
@@ -311,7 +325,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         if self.expansion > self.max_expansion {
             return self.too_large(at);
         }
-        Ok(())
+        Ok(self.expanded.reach(usize::try_from(self.expansion).unwrap_or(usize::MAX))?)
     }
 
     #[cold]
@@ -377,7 +391,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     fn member(&mut self, line: Line, depth: usize, names: &mut NameIndex<'t>) -> DecodeResult<S> {
         let (name, form) = self.member_head(line)?;
         emit!(self.sink.key(&name));
-        if !names.add(name) {
+        if !names.add(name)? {
             return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
         }
         self.member_value(line, depth, form)

@@ -13,8 +13,10 @@ use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::interrupt::{Steps, polled};
 use crate::json;
+use crate::memory::Meter;
 use crate::value::Value;
 use bumpalo::Bump;
+use std::collections::TryReserveError;
 
 /// Options of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,7 @@ pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Erro
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
     value.emit(&mut builder)?;
-    Ok(write(&builder.finish(), options))
+    write(&builder.finish(), options)
 }
 
 /// Encodes the value of a JSON text. Numbers are exact, and members keep their order.
@@ -76,7 +78,7 @@ pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
                     message,
                 ));
             }
-            Ok(write(&builder.finish(), options))
+            write(&builder.finish(), options)
         }
         Err(json::ReadError::Sink(error)) => Err(error),
         Err(json::ReadError::Json(error)) => {
@@ -102,17 +104,28 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
 ///
 /// A reader with the default [`Limits::max_expansion`] accepts the text: if it would not, nothing is
 /// flattened or constant, and if that is not enough, objects are not written as rows of tables.
-pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> String {
+///
+/// # Errors
+/// `out_of_memory`.
+pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> Result<String, Error> {
+    tree.ensure_memory()?;
     let plain = EncodeOptions { flatten: false, constant_columns: false, ..*options };
     let with = |options, tables| {
-        let writer = Writer::written(tree, options, tables);
-        is_readable(writer.expansion, writer.out.len()).then_some(writer.out)
+        let writer = Writer::written(tree, options, tables)?;
+        Ok::<_, Error>(is_readable(writer.expansion, writer.out.len()).then_some(writer.out))
     };
-    let text = with(options, true)
-        .or_else(|| with(&plain, true))
-        .unwrap_or_else(|| Writer::written(tree, &plain, false).out);
+    let text = match with(options, true)? {
+        Some(text) => text,
+        None => match with(&plain, true)? {
+            Some(text) => text,
+            None => Writer::written(tree, &plain, false)?.out,
+        },
+    };
+    if options.group_values {
+        tree.ensure_memory_to_group(text.len())?;
+    }
     let grouped = options.group_values.then(|| write_shorter(tree, text.len())).flatten();
-    grouped.unwrap_or(text)
+    Ok(grouped.unwrap_or(text))
 }
 
 struct Writer<'t, 'a> {
@@ -124,7 +137,16 @@ struct Writer<'t, 'a> {
     /// What the text implies without spelling it out; see [`Limits::max_expansion`].
     expansion: u64,
     steps: Steps,
+    /// The memory for what follows.
+    meter: Meter,
+    /// There was not enough, and the text is lost.
+    failed: Option<TryReserveError>,
 }
+
+/// The bytes of memory for each byte of the text: its buffer doubles.
+const TEXT_FACTOR: usize = 2;
+/// How many cells of a row are written between two questions for memory.
+const FEW_CELLS: usize = 64;
 
 /// The syntax in front of an array or object, which decides how its columns may be declared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,13 +170,30 @@ struct TableRows<'t, 'a> {
 const SPACES: &str = "                                                                ";
 
 impl<'t, 'a> Writer<'t, 'a> {
-    fn written(tree: &'t Tree<'a>, options: &'t EncodeOptions, tables: bool) -> Self {
+    fn written(
+        tree: &'t Tree<'a>,
+        options: &'t EncodeOptions,
+        tables: bool,
+    ) -> Result<Self, Error> {
         let out = String::with_capacity(1024);
-        let steps = Steps::default();
-        let mut writer = Writer { tree, options, tables, out, expansion: 0, steps };
+        let (steps, meter) = (Steps::default(), Meter::new(TEXT_FACTOR));
+        let mut writer =
+            Writer { tree, options, tables, out, expansion: 0, steps, meter, failed: None };
         writer.out.push_str(GENERIC);
         writer.root();
-        writer
+        match writer.failed {
+            Some(error) => Err(error.into()),
+            None => Ok(writer),
+        }
+    }
+
+    /// Asks for the memory of the next lines or cells.
+    #[inline]
+    fn expect_more(&mut self) {
+        if let Err(error) = self.meter.reach(self.out.len()) {
+            self.out = String::new();
+            self.failed = Some(error);
+        }
     }
 
     /// Whether an object is written as a keyed table.
@@ -165,6 +204,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     /// Begins a line.
     fn indent(&mut self, mut depth: usize) {
         self.steps.step();
+        self.expect_more();
         while depth > 0 {
             let step = depth.min(SPACES.len());
             self.out.push_str(&SPACES[..step]);
@@ -295,6 +335,9 @@ impl<'t, 'a> Writer<'t, 'a> {
             if index > 0 {
                 self.out.push(',');
             }
+            if index % FEW_CELLS == 0 {
+                self.expect_more();
+            }
             element.write(&mut self.out);
         }
         self.out.push('\n');
@@ -365,7 +408,10 @@ impl<'t, 'a> Writer<'t, 'a> {
     /// Writes `{a,b}`.
     fn fields(&mut self, keys: &[KeyId]) {
         let mut between = '{';
-        for &key in keys {
+        for (i, &key) in keys.iter().enumerate() {
+            if i % FEW_CELLS == 0 {
+                self.expect_more();
+            }
             self.out.push(between);
             between = ',';
             self.key(key);
@@ -385,6 +431,9 @@ impl<'t, 'a> Writer<'t, 'a> {
             between = ',';
         }
         for (i, column) in table.columns.iter().enumerate() {
+            if i % FEW_CELLS == 0 {
+                self.expect_more();
+            }
             match column.class {
                 ColumnClass::Undeclared => continue,
                 ColumnClass::Flattened { form, .. } => {
@@ -424,6 +473,9 @@ impl<'t, 'a> Writer<'t, 'a> {
             for (i, &value) in tree.values(row).iter().enumerate() {
                 if i > 0 {
                     self.out.push('|');
+                    if i % FEW_CELLS == 0 {
+                        self.expect_more();
+                    }
                 }
                 value.write(&mut self.out);
             }
@@ -451,6 +503,9 @@ impl<'t, 'a> Writer<'t, 'a> {
                     self.out.push('|');
                 }
                 first = false;
+                if i % FEW_CELLS == 0 {
+                    self.expect_more();
+                }
                 let value = table.cell(self.tree, (index, row), i);
                 if let (ColumnClass::Flattened { form, .. }, Some(Node::Object(_))) =
                     (column.class, value)

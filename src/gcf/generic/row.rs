@@ -13,9 +13,11 @@ use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
+use crate::memory;
 use crate::walk::Columns;
 use hashbrown::HashMap;
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 use std::sync::Arc;
 
 /// What earlier rows of a table have declared for later ones.
@@ -44,6 +46,9 @@ impl<N> TableState<N> {
         }
     }
 }
+
+/// Adds the key of a row of a keyed table; returns `false` if it is a duplicate.
+pub(crate) type AddKey<'k, 't> = dyn FnMut(Cow<'t, str>) -> Result<bool, TryReserveError> + 'k;
 
 /// The row that is being read.
 struct Row<'t> {
@@ -82,7 +87,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         table: &SharedColumns<S::Prepared>,
         state: &mut TableState<S::Prepared>,
         index: u64,
-        add_key: Option<&mut dyn FnMut(Cow<'t, str>) -> bool>,
+        add_key: Option<&mut AddKey<'_, 't>>,
     ) -> DecodeResult<S> {
         let mut start = line.start;
         let mut has_id = false;
@@ -101,7 +106,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             more = stop < line.end;
             start = stop + 1;
             emit!(self.sink.key(&key));
-            if !add_key(key) {
+            if !add_key(key)? {
                 let message = "duplicate member key";
                 return self.fail(Code::DuplicateMemberKey, line, message);
             }
@@ -168,6 +173,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         loop {
             let (token, stop) = scalar::read(self.text, at, line.end, b'|')?;
             marked |= matches!(token, Token::Marker | Token::InlineSchema(_));
+            self.cells.try_reserve(1)?;
             self.cells.push(token);
             if stop == line.end {
                 return Ok(marked);
@@ -315,11 +321,12 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         for name in names {
             schema.keys.push(emit!(self.sink.name(name)));
             schema.expansion += name.len() as u64;
-            if !seen.add(Cow::Borrowed(name)) {
+            if !seen.add(Cow::Borrowed(name))? {
                 let message = "duplicate field in an inline schema";
                 return self.fail(Code::DuplicateFieldName, row.line, message);
             }
         }
+        state.inline_schemas.try_reserve(1).map_err(|_| memory::exhausted())?;
         state.inline_schemas.insert(member, Arc::new(schema));
         Ok(true)
     }
@@ -368,6 +375,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 self.advance()?;
             }
             let attachment = Attachment { line, end: self.lines.peek() };
+            attachments.members.try_reserve(1).map_err(|_| memory::exhausted())?;
+            attachments.undeclared.try_reserve(1)?;
             match target {
                 Ok(found) => drop(attachments.members.insert(found, attachment)),
                 Err(name) => attachments.undeclared.push((name, attachment)),
@@ -435,7 +444,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let (_, after) = self.attachment_name(line)?;
         emit!(self.sink.key(&name));
         self.named_attachment(row.line, line, (&name, after), state, true)?;
-        if row.undeclared.add(name) {
+        if row.undeclared.add(name)? {
             Ok(())
         } else {
             self.fail(Code::DuplicateAttachment, line, "duplicate attachment")

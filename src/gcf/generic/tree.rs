@@ -14,6 +14,7 @@ use crate::gcf::limits::Limits;
 use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::{number, string};
 use crate::interrupt::Steps;
+use crate::memory::{self, Meter};
 use crate::walk::Sink;
 use bumpalo::Bump;
 use hashbrown::{HashMap, HashSet};
@@ -156,11 +157,35 @@ pub struct Tree<'a> {
     shape_keys: Vec<KeyId>,
     /// The value itself.
     pub root: Node<'a>,
+    /// The size of the strings that are [`LONG`].
+    long: usize,
 }
+
+/// The length from which strings are counted, because a few of them take more memory than is asked for
+/// now and then.
+pub const LONG: usize = 16 << 10;
 
 impl<'a> Tree<'a> {
     pub(crate) fn key(&self, id: KeyId) -> Key<'a> {
         self.keys[id as usize]
+    }
+
+    /// Whether there is memory for planning the tables of the value, and for its long strings as text,
+    /// where a character takes up to six bytes.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub(crate) fn ensure_memory(&self) -> Result<(), Error> {
+        let size = 16 * self.nodes.len() + 128 * self.keys.len();
+        Ok(memory::ensure(self.long.saturating_mul(16).saturating_add(size))?)
+    }
+
+    /// Whether there is memory for grouping the rows of a value whose text has `size` bytes.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub(crate) fn ensure_memory_to_group(&self, size: usize) -> Result<(), Error> {
+        Ok(memory::ensure(64 * self.nodes.len() + 2 * size)?)
     }
 
     /// The keys of a shape.
@@ -208,7 +233,19 @@ pub struct Builder<'a> {
     last_shape_with_key: Vec<ShapeId>,
     limits: Limits,
     steps: Steps,
+    /// The memory for what follows; the work is counted in nodes.
+    meter: Meter,
+    /// The bytes that were copied.
+    copied: usize,
 }
+
+/// The bytes of memory for a node: twice, because it waits on the stack for its container, and the keys and
+/// shapes.
+const NODE_FACTOR: usize = 64;
+/// How many nodes take as much memory as a key.
+const KEY: usize = 3;
+/// How many copied bytes take as much memory as a node.
+const COPIED: usize = 32;
 
 #[derive(Debug, Clone, Copy)]
 struct OpenContainer {
@@ -230,6 +267,7 @@ impl<'a> Builder<'a> {
             shapes: Vec::new(),
             shape_keys: Vec::new(),
             root: Node::Null,
+            long: 0,
         };
         Self {
             bump,
@@ -244,6 +282,35 @@ impl<'a> Builder<'a> {
             last_shape_with_key: Vec::new(),
             limits,
             steps: Steps::default(),
+            meter: Meter::new(NODE_FACTOR),
+            copied: 0,
+        }
+    }
+
+    /// Whether there is memory for a container of `count` nodes, with new keys if it is an object.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    #[inline]
+    pub fn expect_container(&mut self, is_object: bool, count: usize) -> Result<(), Error> {
+        self.expect(if is_object { (1 + KEY) * count } else { count })
+    }
+
+    /// Whether there is memory for `more` nodes.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    #[inline]
+    fn expect(&mut self, more: usize) -> Result<(), Error> {
+        let nodes = self.tree.nodes.len() + self.stack.len() + self.copied / COPIED;
+        Ok(self.meter.reach(nodes + KEY * self.tree.keys.len() + more)?)
+    }
+
+    /// Counts the text of a string, for which the writer needs memory.
+    #[inline]
+    pub fn count(&mut self, text: &str) {
+        if text.len() >= LONG {
+            self.tree.long = self.tree.long.saturating_add(text.len());
         }
     }
 
@@ -259,9 +326,20 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a string and copies it.
-    pub fn push_copy(&mut self, text: &str) {
-        let text = self.bump.alloc_str(text);
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn push_copy(&mut self, text: &str) -> Result<(), Error> {
+        self.count(text);
+        let text = self.copy(text)?;
         self.stack.push(Node::String(text));
+        Ok(())
+    }
+
+    fn copy(&mut self, text: &str) -> Result<&'a str, Error> {
+        self.copied += text.len();
+        self.expect(1)?;
+        Ok(self.bump.alloc_str(text))
     }
 
     /// Adds a double.
@@ -296,12 +374,19 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a key to the innermost object and copies it if it is new.
-    pub fn push_key_copy(&mut self, key: &str) {
-        let id = match self.key_ids.get(key) {
-            Some(&id) => id,
-            None => self.key_of(self.bump.alloc_str(key)),
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn push_key_copy(&mut self, key: &str) -> Result<(), Error> {
+        let id = if let Some(&id) = self.key_ids.get(key) {
+            id
+        } else {
+            self.count(key);
+            let key = self.copy(key)?;
+            self.key_of(key)
         };
         self.push_key(id);
+        Ok(())
     }
 
     /// The id of a key, which the tree borrows if it is new.
@@ -551,16 +636,19 @@ impl Sink for Builder<'_> {
     type Error = Error;
 
     fn null(&mut self) -> Result<(), Error> {
+        self.expect(1)?;
         self.push(Node::Null);
         Ok(())
     }
 
     fn bool(&mut self, value: bool) -> Result<(), Error> {
+        self.expect(1)?;
         self.push(Node::Bool(value));
         Ok(())
     }
 
     fn int(&mut self, value: i64) -> Result<(), Error> {
+        self.expect(1)?;
         self.push(Node::Int(value));
         Ok(())
     }
@@ -570,12 +658,12 @@ impl Sink for Builder<'_> {
     }
 
     fn float(&mut self, value: f64) -> Result<(), Error> {
+        self.expect(1)?;
         self.push_float(value)
     }
 
     fn string(&mut self, text: &str) -> Result<(), Error> {
-        self.push_copy(text);
-        Ok(())
+        self.push_copy(text)
     }
 
     fn begin_array(&mut self) -> Result<(), Error> {
@@ -591,8 +679,7 @@ impl Sink for Builder<'_> {
     }
 
     fn key(&mut self, key: &str) -> Result<(), Error> {
-        self.push_key_copy(key);
-        Ok(())
+        self.push_key_copy(key)
     }
 
     fn end_object(&mut self) -> Result<(), Error> {

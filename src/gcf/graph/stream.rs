@@ -19,6 +19,7 @@ use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::header::{write_count, write_field};
+use crate::memory;
 use hashbrown::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -110,6 +111,14 @@ impl StreamEncoder {
         })
     }
 
+    /// Reserves memory for what is kept of one more symbol.
+    fn reserve(&mut self) -> Result<(), Error> {
+        self.groups.try_reserve(1)?;
+        self.locations.try_reserve(1)?;
+        let reserved = self.names.try_reserve(1).and_then(|()| self.identities.try_reserve(1));
+        Ok(reserved.map_err(|_| memory::exhausted())?)
+    }
+
     /// Writes a symbol; `sent` is the session that the text was started in, if any.
     ///
     /// # Errors
@@ -134,6 +143,7 @@ impl StreamEncoder {
                 format!("duplicate symbol: {} {}", symbol.kind, excerpt(&symbol.qualified_name));
             return Err(Error::without_place(Code::DuplicateSymbol, message));
         }
+        self.reserve()?;
         let (id, known) = match (self.session, sent) {
             (None, _) => (index, false),
             (Some(epoch), sent) => {

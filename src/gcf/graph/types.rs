@@ -2,6 +2,7 @@
 //!
 //! The types accept any value. What a format cannot represent is an error of its encoder.
 
+use super::expansion::names_size;
 use super::shared_str::SharedStr;
 
 /// The result of a tool: symbols, and the edges between them.
@@ -24,8 +25,24 @@ pub struct Payload {
 impl Payload {
     /// The approximate size in bytes of the payload as text or GCB.
     pub fn size(&self) -> usize {
-        let texts = |symbol: &Symbol| symbol.qualified_name.len() + symbol.signature.len() + 64;
-        self.symbols.iter().map(texts).sum::<usize>() + 64 * self.edges.len()
+        size_of_symbols(&self.symbols) + EDGE_SIZE * self.edges.len()
+    }
+}
+
+/// The approximate size in bytes of an edge whose names are written as ids.
+const EDGE_SIZE: usize = 64;
+
+fn size_of_symbols(symbols: &[Symbol]) -> usize {
+    let texts = |symbol: &Symbol| symbol.qualified_name.len() + symbol.signature.len() + 64;
+    symbols.iter().map(texts).sum()
+}
+
+impl DeltaPayload {
+    /// The approximate size in bytes of the delta as text, which has the names of all edges.
+    pub fn size(&self) -> usize {
+        let edges = |edges: &[Edge]| names_size(edges).saturating_add(EDGE_SIZE * edges.len());
+        let symbols = size_of_symbols(&self.removed) + size_of_symbols(&self.added);
+        edges(&self.removed_edges).saturating_add(edges(&self.added_edges)).saturating_add(symbols)
     }
 }
 

@@ -1,9 +1,13 @@
 //! Deltas: the changes between two sets. A delta is applied completely or not at all.
 
-use super::{KeyedSet, Row, Scalar, begin_header, check_fields, write_section};
+use super::{
+    FACTOR, KeyedSet, Row, Scalar, begin_header, check_fields, size_of_row, size_of_rows,
+    write_section,
+};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::header::write_field;
+use crate::memory;
 use hashbrown::HashMap;
 
 /// The changes from one set to another. Rows are ordered by the canonical text of their identities.
@@ -73,10 +77,14 @@ impl Delta {
 
     /// Computes the delta from `base` to `new`; `None` if their names, keys or fields differ, which a
     /// delta cannot express.
-    pub fn between(base: &KeyedSet, new: &KeyedSet) -> Option<Self> {
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn between(base: &KeyedSet, new: &KeyedSet) -> Result<Option<Self>, Error> {
         if base.name != new.name || !base.same_fields(new) {
-            return None;
+            return Ok(None);
         }
+        memory::ensure(base.size().saturating_add(new.size()).saturating_mul(FACTOR))?;
         let mut delta = Self {
             key: new.key().to_owned(),
             fields: new.fields.clone(),
@@ -99,7 +107,7 @@ impl Delta {
         delta.added.sort_by_cached_key(|row| row[key].canonical_text());
         delta.changed.sort_by_cached_key(|row| row[key].canonical_text());
         delta.removed.sort_by_cached_key(Scalar::canonical_text);
-        Some(delta)
+        Ok(Some(delta))
     }
 
     /// The name of the identity field.
@@ -137,12 +145,19 @@ impl Delta {
         &self.removed
     }
 
+    /// The approximate memory use of the rows, in bytes.
+    fn size(&self) -> usize {
+        let removed = size_of_row(&self.removed) + self.removed.len() * size_of::<Row>();
+        size_of_rows(&self.added) + size_of_rows(&self.changed) + removed
+    }
+
     /// Writes the delta. `sizes`, those of the delta and of the full set in any unit, are written as the
     /// share that the delta saves; an empty `tool` is omitted.
     ///
     /// # Errors
     /// `invalid_header_value` if `tool` or a root is not printable ASCII without spaces.
     pub fn write(&self, tool: &str, sizes: Option<(u64, u64)>) -> Result<String, Error> {
+        memory::ensure(self.size().saturating_mul(FACTOR))?;
         let mut out = begin_header(tool)?;
         out.push_str(" delta=true");
         write_field("base_root", &self.base_root, &mut out)?;
@@ -195,6 +210,8 @@ impl KeyedSet {
             );
             return Err(Error::without_place(Code::BaseMismatch, message));
         }
+        let size = self.size() + delta.size();
+        memory::ensure(size.saturating_mul(FACTOR))?;
         let changes = self.changes(delta)?;
         let mut rows = Vec::with_capacity(self.rows.len() + delta.added.len());
         for (at, row) in self.rows.iter().enumerate() {

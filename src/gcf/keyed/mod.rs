@@ -29,6 +29,7 @@ use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::header;
 use crate::gcf::syntax::number::{EXACT, write_float, write_int};
 use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
+use crate::memory;
 use crate::text::hex;
 use hashbrown::HashMap;
 use sha2::{Digest, Sha256};
@@ -140,6 +141,7 @@ impl KeyedSet {
         fields: Vec<String>,
         rows: Vec<Row>,
     ) -> Result<Self, Error> {
+        memory::ensure(size_of_rows(&rows).saturating_mul(FACTOR))?;
         let key = check_fields(key, &fields)?;
         let mut set = Self { name, fields, key, rows, index: HashMap::new(), root: String::new() };
         for at in 0..set.rows.len() {
@@ -210,13 +212,7 @@ impl KeyedSet {
 
     /// The approximate memory use of the set, in bytes.
     pub fn size(&self) -> usize {
-        let scalar = |value: &Scalar| match value {
-            Scalar::String(text) => text.len(),
-            _ => 0,
-        };
-        let of_row = self.fields.len() * size_of::<Scalar>() + size_of::<Row>();
-        let texts: usize = self.rows.iter().flatten().map(scalar).sum();
-        self.rows.len() * of_row + texts
+        size_of_rows(&self.rows)
     }
 
     /// Whether both sets have the same key and the same fields in the same order.
@@ -233,11 +229,29 @@ impl KeyedSet {
     /// # Errors
     /// `invalid_header_value` if `tool` is not printable ASCII without spaces.
     pub fn write(&self, tool: &str) -> Result<String, Error> {
+        memory::ensure(self.size().saturating_mul(FACTOR))?;
         let mut out = begin_header(tool)?;
         let _ = writeln!(out, " pack_root={} key={}", self.root, self.key());
         write_section(&self.name, &self.fields, self.key, &self.rows, &mut out);
         Ok(out)
     }
+}
+
+/// The bytes of memory for each byte of rows: their text, where a character takes up to six bytes and which
+/// is copied when it grows, or the index and the records of the pack root.
+const FACTOR: usize = 8;
+
+/// The approximate memory use of rows, in bytes.
+fn size_of_rows(rows: &[Row]) -> usize {
+    rows.iter().map(|row| size_of_row(row)).sum()
+}
+
+fn size_of_row(row: &[Scalar]) -> usize {
+    let text = |value: &Scalar| match value {
+        Scalar::String(text) => text.len(),
+        _ => 0,
+    };
+    size_of::<Row>() + size_of_val(row) + row.iter().map(text).sum::<usize>()
 }
 
 /// Checks the fields of a set; returns the index of the identity field.

@@ -34,7 +34,8 @@ pub fn respond<E: From<Error>>(
     }
     let full = Response { text: set.write(tool)?, is_full: true };
     let base = base.filter(|base| peer_root == Some(base.root()));
-    let Some(delta) = base.and_then(|base| Delta::between(base, set)) else { return Ok(full) };
+    let Some(base) = base else { return Ok(full) };
+    let Some(delta) = Delta::between(base, set)? else { return Ok(full) };
     let delta = delta.write(tool, None)?;
     let worth_it = is_worth_a_delta(size(&delta)?, size(&full.text)?);
     Ok(if worth_it { Response { text: delta, is_full: false } } else { full })
@@ -139,7 +140,7 @@ impl Producer {
     /// Writes the last set in full.
     ///
     /// # Errors
-    /// None: [`Producer::new`] has checked the tool.
+    /// `out_of_memory` only: [`Producer::new`] has checked the tool.
     pub fn full(&self) -> Result<String, Error> {
         self.last.write(&self.tool)
     }
@@ -147,7 +148,7 @@ impl Producer {
     /// Records a new set and returns the message to send for it.
     ///
     /// # Errors
-    /// None: [`Producer::new`] has checked the tool.
+    /// `out_of_memory` only: [`Producer::new`] has checked the tool.
     pub fn push(&mut self, set: Arc<KeyedSet>) -> Result<Response, Error> {
         let turn = self.turn + 1;
         let due = match self.anchor {
@@ -155,7 +156,7 @@ impl Producer {
             Anchor::Every(count) => turn.is_multiple_of(count),
             Anchor::Size => false,
         };
-        let delta = if due { None } else { Delta::between(&self.last, &set) };
+        let delta = if due { None } else { Delta::between(&self.last, &set)? };
         let delta = delta.map(|delta| delta.write("", None)).transpose()?;
         let bytes = self.bytes + delta.as_ref().map_or(0, String::len);
         let answer = match delta {

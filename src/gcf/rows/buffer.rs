@@ -34,6 +34,11 @@ impl LineBuffer {
         if self.broken.is_some() {
             return;
         }
+        // The buffer grows to twice its size at most, and the lines move to the text.
+        if let Err(error) = self.tail.try_reserve(bytes.len()) {
+            self.broken = Some(error.into());
+            return;
+        }
         let Some(newline) = memrchr(b'\n', bytes) else {
             self.tail.extend_from_slice(bytes);
             return;
@@ -50,6 +55,10 @@ impl LineBuffer {
     }
 
     fn take_tail(&mut self) {
+        if let Err(error) = self.text.try_reserve(self.tail.len()) {
+            self.broken = Some(error.into());
+            return;
+        }
         match simdutf8::basic::from_utf8(&self.tail) {
             Ok(lines) => self.text.push_str(lines),
             Err(_) => self.break_off(),

@@ -28,6 +28,7 @@ use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::walk::{Columns, Sink};
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 
 /// The kind of the value whose events the sink received last. The *target* is the container whose
 /// rows the caller wants.
@@ -323,7 +324,7 @@ impl<N> RowReader<N> {
                 let mut is_new = |key: Cow<'_, str>| {
                     let is_new = names.find(&key).is_none();
                     name = Some(key.into_owned());
-                    is_new
+                    Ok(is_new)
                 };
                 emit!(decoder.sink.begin_object());
                 decoder.row(line, table, state, items.found, Some(&mut is_new))?;
@@ -378,12 +379,12 @@ impl<N> RowReader<N> {
                 }
             }
             Step::MemberOpened { frame, name } => {
-                self.add_name(name);
+                self.add_name(name)?;
                 self.open(decoder, frame)?;
             }
             Step::Value { event, name } => {
                 if let Some(name) = name {
-                    self.add_name(name);
+                    self.add_name(name)?;
                 }
                 if let Some(items) =
                     self.frames.last_mut().and_then(|frame| frame.container.items())
@@ -394,13 +395,13 @@ impl<N> RowReader<N> {
             }
             Step::GroupOpened(group) => {
                 if let Some((_, state)) = self.grouped() {
-                    state.open(group);
+                    state.open(group)?;
                 }
             }
             Step::GroupedRow { event, identity } => {
                 if let Some((items, state)) = self.grouped() {
                     items.found += 1;
-                    state.add_row(identity);
+                    state.add_row(identity)?;
                 }
                 emit!(handler(decoder.sink, event));
             }
@@ -419,13 +420,14 @@ impl<N> RowReader<N> {
         Ok(Ok(()))
     }
 
-    fn add_name(&mut self, name: String) {
+    fn add_name(&mut self, name: String) -> Result<(), TryReserveError> {
         let container = self.frames.last_mut().map(|frame| &mut frame.container);
         if let Some(Container::Object(names) | Container::Table { names: Some(names), .. }) =
             container
         {
-            names.add(name.into());
+            names.add(name.into())?;
         }
+        Ok(())
     }
 
     /// The innermost container, if it is a grouped table.

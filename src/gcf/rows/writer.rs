@@ -10,6 +10,7 @@ use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::string::write_key;
+use crate::memory;
 use hashbrown::HashSet;
 use std::borrow::Cow;
 
@@ -227,6 +228,7 @@ impl StreamEncoder {
                     "the first cell is the member key and must be a string",
                 );
             };
+            keys.try_reserve(1).map_err(|_| memory::exhausted())?;
             if !keys.insert(key.clone()) {
                 let message = format!("duplicate member key: {}", excerpt(key));
                 return fail(Code::DuplicateMemberKey, message);
@@ -308,7 +310,7 @@ impl StreamEncoder {
     }
 
     fn add_name(&mut self, name: &str) -> Result<(), Error> {
-        if self.names.add(Cow::Owned(name.to_owned())) {
+        if self.names.add(Cow::Owned(name.to_owned()))? {
             return Ok(());
         }
         fail(Code::DuplicateKey, format!("duplicate member {}", excerpt(name)))

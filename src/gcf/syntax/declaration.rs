@@ -79,6 +79,7 @@ pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<
     }
     loop {
         let (field, after) = read_field(text, next, end)?;
+        fields.try_reserve(1)?;
         fields.push(field);
         next = skip_blanks(bytes, after);
         match bytes.get(next) {

@@ -5,6 +5,7 @@
 
 use crate::gcf::error::{Code, Read, fault};
 use crate::interrupt::Steps;
+use crate::memory::Meter;
 use memchr::memchr;
 
 /// A line that is neither blank nor a comment. Its content is `text[start..end]`.
@@ -31,13 +32,17 @@ pub(crate) struct Lines<'t> {
     consumed: usize,
     saw_end: bool,
     steps: Steps,
+    meter: Meter,
 }
+
+/// The bytes of memory that readers may take for each byte of the text, without the objects of Python.
+const FACTOR: usize = 16;
 
 impl<'t> Lines<'t> {
     /// Starts before the first line, the header.
     pub(crate) fn new(text: &'t str) -> Self {
-        let steps = Steps::default();
-        Self { text, next: 0, lookahead: None, consumed: 0, saw_end: false, steps }
+        let (steps, meter) = (Steps::default(), Meter::new(FACTOR));
+        Self { text, next: 0, lookahead: None, consumed: 0, saw_end: false, steps, meter }
     }
 
     /// The whole text.
@@ -66,7 +71,7 @@ impl<'t> Lines<'t> {
             Some(line) => self.next = line.next,
             None => self.saw_end = true,
         }
-        Ok(())
+        Ok(self.meter.reach(self.next)?)
     }
 
     /// Continues at the line that begins at `next`; the caller has read the lines before it.

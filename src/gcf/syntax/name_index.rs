@@ -1,7 +1,9 @@
 //! A set of names that finds a name in constant time and rejects duplicates.
 
+use crate::memory;
 use hashbrown::HashMap;
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 
 /// Up to this many names are compared one by one, which is faster than hashing.
 const LINEAR: usize = 12;
@@ -38,17 +40,18 @@ impl<'t> NameIndex<'t> {
     }
 
     /// Adds a name; returns `false` if it is a duplicate.
-    pub(crate) fn add(&mut self, name: Cow<'t, str>) -> bool {
+    pub(crate) fn add(&mut self, name: Cow<'t, str>) -> Result<bool, TryReserveError> {
         if self.find(&name).is_some() {
-            return false;
+            return Ok(false);
         }
         if self.first.len() < LINEAR {
             self.first.push(name);
         } else {
             let index = self.len();
+            self.rest.try_reserve(1).map_err(|_| memory::exhausted())?;
             self.rest.insert(name, index);
         }
-        true
+        Ok(true)
     }
 }
 
@@ -60,9 +63,9 @@ mod tests {
     fn a_hundred_names_are_found_and_duplicates_rejected() {
         let mut names = NameIndex::new();
         for i in 0..100 {
-            assert!(names.add(i.to_string().into()));
+            assert_eq!(names.add(i.to_string().into()), Ok(true));
         }
-        assert!(!names.add("7".into()) && !names.add("77".into()));
+        assert_eq!([names.add("7".into()), names.add("77".into())], [Ok(false), Ok(false)]);
         assert_eq!((names.find("7"), names.find("77"), names.find("x")), (Some(7), Some(77), None));
     }
 }

@@ -7,6 +7,7 @@ use crate::value::read::{Kind, class_name, kind};
 use crate::{detached, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
+use compactwire::memory::Meter;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -137,9 +138,9 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.2.
     #[pyo3(signature = (new, /))]
-    fn delta(&self, py: Python<'_>, new: &Self) -> PyResult<Option<KeyedDelta>> {
+    fn delta(&self, py: Python<'_>, new: &Self) -> Result<Option<KeyedDelta>> {
         let bytes = self.0.size() + new.0.size();
-        Ok(detached(py, bytes, || Delta::between(&self.0, &new.0))?.map(KeyedDelta))
+        Ok(detached(py, bytes, || Delta::between(&self.0, &new.0))??.map(KeyedDelta))
     }
 
     /// Apply all changes of a delta and return the new set.
@@ -618,12 +619,18 @@ fn no_row(row: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("a row is a dict, not {found}"))
 }
 
+/// The bytes of memory for a value of a row that is read, and for the row.
+const VALUE_SIZE: usize = 48;
+
 fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let py = first.py();
     let keys: Vec<_> = fields.iter().map(|field| PyString::new(py, field)).collect();
-    let mut read = Vec::with_capacity(rows.len());
+    let mut read = Vec::new();
+    let mut meter = Meter::new(VALUE_SIZE);
+    let mut texts = 0;
     for (at, row) in rows.iter().enumerate() {
+        meter.reach((at + 1) * (keys.len() + 1) + texts / VALUE_SIZE)?;
         let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row).into()) };
         let mut values = Row::with_capacity(keys.len());
         for (field, key) in fields.iter().zip(&keys) {
@@ -631,6 +638,9 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
                 return Err(invalid(Code::InvalidKeyedSet, at, field, "the row lacks it"));
             };
             values.push(scalar(&value, at, field)?);
+            if let Some(Scalar::String(text)) = values.last() {
+                texts += text.len();
+            }
         }
         if dict.len() != keys.len() {
             let extra = dict

@@ -111,8 +111,8 @@ fn encode(
     obj: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
     options: &EncodeOptions,
-) -> PyResult<String> {
-    with_tree(obj, default, options.limits, |tree| gcf::write(tree, options))
+) -> Result<String> {
+    Ok(with_tree(obj, default, options.limits, |tree| gcf::write(tree, options))??)
 }
 
 /// Calls `write` with the tree of a value. `write` must not call Python.

@@ -2,7 +2,7 @@
 
 use crate::errors::{Error, Result};
 use crate::value::read::{Invalid, Target, class_name};
-use compactwire::gcf::{Builder, Code, Node, out_of_range_message};
+use compactwire::gcf::{Builder, Code, out_of_range_message};
 use compactwire::walk::Sink;
 use pyo3::prelude::*;
 
@@ -13,18 +13,15 @@ impl Sink for TreeTarget<'_, '_> {
     type Error = Error;
 
     fn null(&mut self) -> Result<()> {
-        self.0.push(Node::Null);
-        Ok(())
+        Ok(self.0.null()?)
     }
 
     fn bool(&mut self, value: bool) -> Result<()> {
-        self.0.push(Node::Bool(value));
-        Ok(())
+        Ok(self.0.bool(value)?)
     }
 
     fn int(&mut self, value: i64) -> Result<()> {
-        self.0.push(Node::Int(value));
-        Ok(())
+        Ok(self.0.int(value)?)
     }
 
     fn big_int(&mut self, digits: &str) -> Result<()> {
@@ -32,12 +29,11 @@ impl Sink for TreeTarget<'_, '_> {
     }
 
     fn float(&mut self, value: f64) -> Result<()> {
-        Ok(self.0.push_float(value)?)
+        Ok(self.0.float(value)?)
     }
 
     fn string(&mut self, text: &str) -> Result<()> {
-        self.0.push_copy(text);
-        Ok(())
+        Ok(self.0.push_copy(text)?)
     }
 
     fn begin_array(&mut self) -> Result<()> {
@@ -53,8 +49,7 @@ impl Sink for TreeTarget<'_, '_> {
     }
 
     fn key(&mut self, key: &str) -> Result<()> {
-        self.0.push_key_copy(key);
-        Ok(())
+        Ok(self.0.push_key_copy(key)?)
     }
 
     fn end_object(&mut self) -> Result<()> {

@@ -5,6 +5,7 @@ mod stream;
 pub(super) mod types;
 
 use super::args::{self, Input, size};
+use super::ensure_memory;
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
 use arguments::options;
@@ -39,6 +40,10 @@ pub(super) mod module {
 
 /// The default of `max_expansion=`.
 pub(super) const MAX_EXPANSION: usize = DEFAULT_MAX_EXPANSION;
+
+/// How many bytes a call takes at most for each byte of a payload: indexes of its names, records to sort,
+/// and the text.
+pub(super) const GRAPH_FACTOR: usize = 8;
 
 /// Encode a payload as text of the graph profile, which language models can read.
 ///
@@ -78,6 +83,7 @@ pub(super) fn encode<'py>(
 ) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
     let core = payload.core.clone();
+    ensure_memory(GRAPH_FACTOR * core.size())?;
     let text = super::detached(py, core.size(), || core.encode(options))?;
     Ok(super::make_str(py, &text?)?)
 }
@@ -147,6 +153,7 @@ pub(super) fn pack_root(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<String> {
     let core = payload.core.clone();
+    ensure_memory(GRAPH_FACTOR * core.size())?;
     Ok(super::detached(py, core.size(), || graph::pack_root(&core, max_expansion))??)
 }
 
@@ -180,6 +187,7 @@ pub(super) fn snapshot(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Payload> {
     let core = payload.core.clone();
+    ensure_memory(GRAPH_FACTOR * core.size())?;
     let snapshot = super::detached(py, core.size(), || graph::snapshot(&core, max_expansion))??;
     Ok(snapshot.into())
 }
@@ -215,6 +223,7 @@ pub(super) fn diff(
 ) -> Result<DeltaPayload> {
     let (base, new) = (base.core.clone(), new.core.clone());
     let bytes = base.size() + new.size();
+    ensure_memory(GRAPH_FACTOR * bytes)?;
     let delta = super::detached(py, bytes, || graph::diff(&base, &new, max_expansion))??;
     Ok(DeltaPayload(delta))
 }
@@ -257,6 +266,7 @@ pub(super) fn encode_delta(
 ) -> Result<String> {
     let dangling = Dangling::default();
     let options = EncodeOptions { dangling, allow_unicode, locations, max_expansion };
+    ensure_memory(GRAPH_FACTOR.saturating_mul(delta.0.size()))?;
     let bytes = 16
         * (delta.0.added.len()
             + delta.0.added_edges.len()
@@ -300,6 +310,7 @@ pub(super) fn apply_delta(
     let py = delta.py();
     let core = base.core.clone();
     let apply = |delta: &graph::DeltaPayload| {
+        ensure_memory(GRAPH_FACTOR.saturating_mul(core.size().saturating_add(delta.size())))?;
         let apply = || graph::apply(&core, delta, max_expansion);
         Ok(super::detached(py, core.size(), apply)??.into())
     };
@@ -411,6 +422,7 @@ pub(super) fn respond<'py>(
         Some(count) => Ok::<_, Error>(args::token_count(&unchecked(|| count.call1((text,)))?)?),
         None => Ok(graph::count_tokens(text)),
     };
+    ensure_memory(GRAPH_FACTOR * (payload.core.size() + base.map_or(0, graph::Payload::size)))?;
     let answer = attached(|| graph::respond(&payload.core, peer_root, base, options, count))??;
     (answer.kind.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
 }

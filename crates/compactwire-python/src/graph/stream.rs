@@ -3,6 +3,7 @@
 use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
 use crate::errors::Result;
+use crate::make_str;
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};
@@ -92,7 +93,7 @@ impl GraphStreamEncoder {
             }
         };
         let encoder = Mutex::new(encoder?);
-        write.call1((out,))?;
+        write.call1((make_str(py, &out)?,))?;
         let (write, failed) = (write.clone().unbind(), AtomicBool::new(false));
         Ok(Self { write, encoder, session, failed })
     }
@@ -208,8 +209,8 @@ impl GraphStreamEncoder {
         };
         changed?;
         if !out.is_empty() {
-            self.write
-                .call1(py, (out,))
+            make_str(py, &out)
+                .and_then(|text| self.write.call1(py, (text,)))
                 .inspect_err(|_| self.failed.store(true, Ordering::Release))?;
         }
         Ok(())

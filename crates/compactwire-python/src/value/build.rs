@@ -7,7 +7,9 @@
 //! own names live as long as the process, because a small document has too few dicts to repay a form.
 
 use super::read_fast::LOCKED;
+use crate::errors::Error;
 use crate::make_str;
+use compactwire::memory::Meter;
 use compactwire::walk::{Columns, Scalar, Sink};
 use hashbrown::HashMap;
 use pyo3::ffi;
@@ -105,7 +107,12 @@ pub(crate) struct ObjectBuilder<'py> {
     open: Vec<Open>,
     keys: Keys<'py>,
     recent: Vec<RecentForm<'py>>,
+    /// The memory for the stacks.
+    meter: Meter,
 }
+
+/// The bytes of memory for each value that waits.
+const VALUE_SIZE: usize = 2 * size_of::<usize>();
 
 /// Where the values and keys of an open container start, and whether all keys so far are names of
 /// the format.
@@ -174,6 +181,7 @@ impl<'py> ObjectBuilder<'py> {
             open: Vec::new(),
             keys: Keys::Seen(HashMap::new()),
             recent: Vec::new(),
+            meter: Meter::new(VALUE_SIZE),
         }
     }
 
@@ -187,6 +195,7 @@ impl<'py> ObjectBuilder<'py> {
             open: Vec::with_capacity(8),
             keys: Keys::Known(names),
             recent: Vec::new(),
+            meter: Meter::new(VALUE_SIZE),
         }
     }
 
@@ -209,9 +218,11 @@ impl<'py> ObjectBuilder<'py> {
     }
 
     #[inline]
-    fn begin(&mut self) {
+    fn begin(&mut self) -> PyResult<()> {
         let open = Open { values: self.values.len(), names: self.names.len(), known: true };
+        self.meter.reach(open.values).map_err(Error::from)?;
         self.open.push(open);
+        Ok(())
     }
 
     #[inline]
@@ -324,8 +335,7 @@ impl Sink for ObjectBuilder<'_> {
 
     #[inline]
     fn begin_array(&mut self) -> PyResult<()> {
-        self.begin();
-        Ok(())
+        self.begin()
     }
 
     fn end_array(&mut self) -> PyResult<()> {
@@ -337,8 +347,7 @@ impl Sink for ObjectBuilder<'_> {
 
     #[inline]
     fn begin_object(&mut self) -> PyResult<()> {
-        self.begin();
-        Ok(())
+        self.begin()
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use crate::interrupt::attached;
 use compactwire::excerpt::excerpt;
 use compactwire::interrupt::unchecked;
 use compactwire::json;
+use compactwire::memory::{self, Meter};
 use compactwire::value::{Builder, Value};
 use compactwire::walk::{Shape, Sink, Source};
 use pyo3::exceptions::PyTypeError;
@@ -20,7 +21,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::TryReserveError;
 
 /// The JSON type of an object.
 pub(crate) enum Kind<'o, 'py> {
@@ -235,7 +237,8 @@ fn read<'py>(
     invalid: impl Fn(&str, &str, bool) -> Error,
 ) -> Result<Value<'static>> {
     let builder = Builder::default();
-    let mut target = ValueTarget { builder, root, path: Vec::new(), max_depth, invalid };
+    let mut target =
+        ValueTarget { builder, root, path: Vec::new(), max_depth, invalid, room: Room::default() };
     attached(|| emit(object, default, &mut target))??;
     Ok(target.builder.finish().unwrap_or(Value::Null))
 }
@@ -248,6 +251,7 @@ struct ValueTarget<'r, F> {
     path: Vec<Step>,
     max_depth: usize,
     invalid: F,
+    room: Room,
 }
 
 enum Step {
@@ -287,11 +291,12 @@ impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
         Ok(())
     }
 
-    /// A value is complete.
-    fn next(&mut self) {
+    /// A value is complete; it takes as much memory as `size` values.
+    fn next(&mut self, size: usize) -> Result<()> {
         if let Some(Step::Element(index)) = self.path.last_mut() {
             *index += 1;
         }
+        if self.room.take(size) { Ok(()) } else { Err(memory::exhausted().into()) }
     }
 }
 
@@ -311,17 +316,17 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
     type Error = Error;
 
     fn null(&mut self) -> Result<()> {
-        self.next();
+        self.next(1)?;
         build!(self.null())
     }
 
     fn bool(&mut self, value: bool) -> Result<()> {
-        self.next();
+        self.next(1)?;
         build!(self.bool(value))
     }
 
     fn int(&mut self, value: i64) -> Result<()> {
-        self.next();
+        self.next(1)?;
         build!(self.int(value))
     }
 
@@ -330,7 +335,7 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
         if digits.trim_start_matches('-').len() > json::Limits::default().max_digits {
             return Err(self.invalid(Invalid::Digits));
         }
-        self.next();
+        self.next(1 + digits.len() / BYTES)?;
         build!(self.big_int(digits))
     }
 
@@ -338,12 +343,12 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
         if !value.is_finite() {
             return Err(self.fail(&format!("{value} is not a JSON number")));
         }
-        self.next();
+        self.next(1)?;
         build!(self.float(value))
     }
 
     fn string(&mut self, text: &str) -> Result<()> {
-        self.next();
+        self.next(1 + text.len() / BYTES)?;
         build!(self.string(text))
     }
 
@@ -354,7 +359,7 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
 
     fn end_array(&mut self) -> Result<()> {
         self.path.pop();
-        self.next();
+        self.next(1)?;
         build!(self.end_array())
     }
 
@@ -367,12 +372,13 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
         if let Some(Step::Member(name)) = self.path.last_mut() {
             key.clone_into(name);
         }
+        self.room.take(1 + key.len() / BYTES);
         build!(self.key(key))
     }
 
     fn end_object(&mut self) -> Result<()> {
         self.path.pop();
-        self.next();
+        self.next(1)?;
         build!(self.end_object())
     }
 }
@@ -404,21 +410,69 @@ pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
     class.name().map_or_else(|_| "this".into(), |name| name.to_string())
 }
 
-/// A Python object from which a CAD document is read.
-pub(crate) struct DocumentSource<'py> {
-    pub(crate) object: Bound<'py, PyAny>,
-    /// The names of members.
-    pub(crate) names: &'static Vocabulary,
+/// The memory for a document that is read from Python objects, and for the text that is written from it.
+pub(crate) struct Room {
+    meter: RefCell<Meter>,
+    /// The values so far.
+    values: Cell<usize>,
+    /// The memory was not enough.
+    short: Cell<Option<TryReserveError>>,
 }
 
-impl<'py> DocumentSource<'py> {
-    #[inline]
-    fn of(&self, object: Bound<'py, PyAny>) -> Self {
-        Self { object, names: self.names }
+/// How many values a member of an object takes as much memory as, which may be a node.
+const NODE_VALUES: usize = 4;
+/// The bytes of memory for a value: its share of a node, and its text.
+const VALUE_SIZE: usize = 96;
+/// How many bytes of a string take as much memory as a value.
+const BYTES: usize = 12;
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            meter: RefCell::new(Meter::new(VALUE_SIZE)),
+            values: Cell::new(0),
+            short: Cell::new(None),
+        }
     }
 }
 
-impl<'a> Source<'a> for DocumentSource<'_> {
+impl Room {
+    /// Whether there is memory for `more` values. If not, the document seems to have none, and
+    /// [`Room::check`] returns the error.
+    #[inline]
+    fn take(&self, more: usize) -> bool {
+        self.values.set(self.values.get() + more);
+        match self.meter.borrow_mut().reach(self.values.get()) {
+            Ok(()) => true,
+            Err(error) => {
+                self.short.set(Some(error));
+                false
+            }
+        }
+    }
+
+    /// Whether the memory was enough.
+    pub(crate) fn check(self) -> Result<()> {
+        self.short.into_inner().map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+/// A Python object from which a CAD document is read.
+pub(crate) struct DocumentSource<'r, 'py> {
+    pub(crate) object: Bound<'py, PyAny>,
+    /// The names of members.
+    pub(crate) names: &'static Vocabulary,
+    pub(crate) room: &'r Room,
+}
+
+impl<'py> DocumentSource<'_, 'py> {
+    #[inline]
+    fn of(&self, object: Bound<'py, PyAny>) -> Self {
+        Self { object, names: self.names, room: self.room }
+    }
+}
+
+impl<'a> Source<'a> for DocumentSource<'_, '_> {
     fn shape(&self) -> Shape<'a> {
         // `kind` is not used: testing for floats and dicts first, without a second `match`, saves a
         // tenth of the time.
@@ -429,7 +483,8 @@ impl<'a> Source<'a> for DocumentSource<'_> {
             Shape::Object
         } else if let Ok(text) = object.cast::<PyString>() {
             // A string with a lone surrogate is not text.
-            text.to_str().map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
+            let text = text.to_str().ok().filter(|text| self.room.take(text.len() / BYTES));
+            text.map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
         } else if let Ok(value) = object.cast::<PyBool>() {
             Shape::Bool(value.is_true())
         } else if let Ok(value) = object.cast::<PyInt>() {
@@ -458,13 +513,14 @@ impl<'a> Source<'a> for DocumentSource<'_> {
     }
 
     fn size(&self) -> usize {
-        if let Ok(dict) = self.object.cast::<PyDict>() {
+        let size = if let Ok(dict) = self.object.cast::<PyDict>() {
             dict.len()
         } else if let Ok(list) = self.object.cast::<PyList>() {
             list.len()
         } else {
             self.object.cast::<PyTuple>().map_or(0, PyTupleMethods::len)
-        }
+        };
+        if self.room.take(size) { size } else { 0 }
     }
 
     fn member(&self, name: &'static str) -> Option<Self> {
@@ -489,6 +545,9 @@ impl<'a> Source<'a> for DocumentSource<'_> {
         mut visit: impl FnMut(Option<&str>, Self) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let Ok(dict) = self.object.cast::<PyDict>() else { return Ok(()) };
+        if !self.room.take(NODE_VALUES * dict.len()) {
+            return Ok(());
+        }
         // Copied first, because a lookup by `visit` may run a key's `__eq__`, which may change the
         // dict.
         let items = RefCell::new(Vec::with_capacity(dict.len()));

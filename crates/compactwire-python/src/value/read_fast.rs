@@ -61,6 +61,7 @@ impl<'a> Reader<'_, 'a> {
             let class = ffi::Py_TYPE(object);
             if class == &raw mut ffi::PyUnicode_Type {
                 let text = Self::text(object)?;
+                self.builder.count(text);
                 self.builder.push(Node::String(text));
             } else if class == &raw mut ffi::PyLong_Type {
                 let value = Self::int(object)?;
@@ -125,6 +126,7 @@ impl<'a> Reader<'_, 'a> {
                 return Err(Stop::NotPlain);
             }
             let text = Self::text(key)?;
+            self.builder.count(text);
             let id = self.builder.key_of(text);
             if self.keys.len() <= id as usize {
                 self.keys.resize(id as usize + 1, std::ptr::null_mut());
@@ -135,7 +137,8 @@ impl<'a> Reader<'_, 'a> {
     }
 
     unsafe fn dict(&mut self, dict: *mut ffi::PyObject) -> Result<(), Stop> {
-        self.begin(true)?;
+        // SAFETY: as above, a dict.
+        self.begin(true, unsafe { ffi::PyDict_Size(dict) })?;
         // Most objects have the keys of the object before, as the rows of a table do.
         let mut expected = self.builder.expected();
         let mut found = 0;
@@ -184,7 +187,7 @@ impl<'a> Reader<'_, 'a> {
         count: ffi::Py_ssize_t,
         element: impl Fn(ffi::Py_ssize_t) -> *mut ffi::PyObject,
     ) -> Result<(), Stop> {
-        self.begin(false)?;
+        self.begin(false, count)?;
         for index in 0..count {
             // SAFETY: the caller's condition.
             unsafe { self.value(element(index)) }?;
@@ -192,7 +195,8 @@ impl<'a> Reader<'_, 'a> {
         self.end()
     }
 
-    fn begin(&mut self, is_object: bool) -> Result<(), Stop> {
+    fn begin(&mut self, is_object: bool, count: ffi::Py_ssize_t) -> Result<(), Stop> {
+        self.builder.expect_container(is_object, count.cast_unsigned())?;
         Ok(self.builder.begin(is_object)?)
     }
 

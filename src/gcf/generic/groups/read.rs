@@ -7,7 +7,7 @@
 use super::ScalarKey;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
-use crate::gcf::generic::columns::{VALUE_SIZE, scalar_size};
+use crate::gcf::generic::columns::{FIELD_SIZE, VALUE_SIZE, scalar_size};
 use crate::gcf::generic::decode::{DecodeResult, Decoder, Failure, emit};
 use crate::gcf::generic::row::emit_scalar;
 use crate::gcf::syntax::declaration::{Count, Field, read_constant, read_count};
@@ -15,8 +15,10 @@ use crate::gcf::syntax::line::{Line, is_blank};
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::{Token, skip_blanks};
 use crate::gcf::syntax::string;
+use crate::memory;
 use crate::walk::{Columns, Scalar};
 use hashbrown::HashSet;
+use std::collections::TryReserveError;
 
 /// The first word of the clause.
 pub(crate) const CLAUSE: &str = "group=";
@@ -73,15 +75,19 @@ impl<N> GroupState<N> {
         self.left == 0
     }
 
-    pub(crate) fn open(&mut self, group: Group<N>) {
+    pub(crate) fn open(&mut self, group: Group<N>) -> Result<(), TryReserveError> {
         self.value = Some(group.value);
         self.left = group.count;
+        self.groups.try_reserve(1).map_err(|_| memory::exhausted())?;
         self.groups.insert(group.key);
+        Ok(())
     }
 
-    pub(crate) fn add_row(&mut self, identity: Identity) {
+    pub(crate) fn add_row(&mut self, identity: Identity) -> Result<(), TryReserveError> {
         self.left -= 1;
+        self.identities.try_reserve(1).map_err(|_| memory::exhausted())?;
         self.identities.insert(identity.0);
+        Ok(())
     }
 }
 
@@ -134,6 +140,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         fields: Vec<Field<'t>>,
         group: &str,
     ) -> DecodeResult<S, GroupedColumns<S::Prepared>> {
+        memory::ensure(FIELD_SIZE * fields.len())?;
         let mut members = Vec::with_capacity(fields.len());
         let (mut width, mut identity, mut expansion) = (0, 0, 0);
         let mut names = NameIndex::new();
@@ -155,7 +162,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 }
             };
             members.push((key, source));
-            if !names.add(field.name.clone()) {
+            if !names.add(field.name.clone())? {
                 let message = format!("duplicate field {}", excerpt(&field.name));
                 return Err(Fault::new(Code::DuplicateFieldName, field.at, message).into());
             }
@@ -178,10 +185,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             while let Some(line) = decoder.next_row(count, found, depth)? {
                 if state.needs_group() {
                     let group = decoder.group_line(line, columns, &state, count, found)?;
-                    state.open(group);
+                    state.open(group)?;
                 } else {
                     let identity = decoder.grouped_row(line, columns, &state)?;
-                    state.add_row(identity);
+                    state.add_row(identity)?;
                     found += 1;
                 }
             }

@@ -51,6 +51,7 @@ pub fn encode_grouped(
 /// `invalid_grouping`.
 pub fn write_grouped(tree: &Tree<'_>, grouping: Grouping<'_>) -> Result<String, Error> {
     let rows = rows_of_scalars(tree)?;
+    tree.ensure_memory()?;
     let Grouping { key, group, reorder } = grouping;
     if key == group {
         let message = format!("{} cannot be both key and group", excerpt(key));

@@ -3,13 +3,15 @@
 use super::edge::{Edge, edges_of};
 use super::element::elements;
 use super::symbol::{Symbol, hash_symbol, symbols_of};
-use super::{Reduced, restored};
+use super::{Reduced, STATE_FACTOR, restored};
+use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
 use crate::record::{Names, Record, returned_by_value};
+use crate::{ensure_memory, make_bytes};
 use compactwire::gcf::graph;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 
 /// The changes from one payload to another.
@@ -168,13 +170,15 @@ impl DeltaPayload {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let state = PyBytes::new(slf.py(), &slf.get().0.to_state());
+        ensure_memory(GRAPH_FACTOR.saturating_mul(slf.get().0.size()))?;
+        let state = make_bytes(slf.py(), &slf.get().0.to_state())?;
         Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
     }
 
     #[staticmethod]
     #[pyo3(signature = (state, /))]
     fn _restore(state: &[u8]) -> PyResult<Self> {
+        ensure_memory(STATE_FACTOR * state.len())?;
         restored(graph::DeltaPayload::from_state(state)).map(Self)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::element::{self, Element};
 use super::held::Held;
+use crate::ensure_memory;
 use crate::graph::arguments::{text_of, word_of};
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
@@ -108,5 +109,6 @@ impl Edge {
 }
 
 pub(super) fn edges_of(py: Python<'_>, edges: &[graph::Edge]) -> PyResult<Py<PyTuple>> {
+    ensure_memory(4 * size_of_val(edges))?;
     Ok(PyTuple::new(py, edges.iter().cloned().map(|edge| Edge(Held::own(edge))))?.unbind())
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the content never changes, and lives as long as any object refers to it.
 
-use crate::make_str;
+use crate::{ensure_memory, make_str};
 use compactwire::gcf::graph::{self, ResolvedPayload, SharedStr};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -87,6 +87,9 @@ impl Part for graph::Edge {
     }
 }
 
+/// The bytes of the object of a part, and of its place in a tuple.
+const PART_SIZE: usize = 64;
+
 /// A tuple of objects, one for each part of a payload.
 pub(super) fn parts<T: Part, C>(
     py: Python<'_>,
@@ -97,6 +100,7 @@ where
     C: for<'py> IntoPyObject<'py>,
 {
     let count = T::of(&owner.get().core).len();
+    ensure_memory(PART_SIZE * count)?;
     let parts = (0..count).map(|at| part(Held::Of(owner.clone_ref(py), at)));
     Ok(PyTuple::new(py, parts)?.unbind())
 }

@@ -59,6 +59,9 @@ pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, Py
     })
 }
 
+/// How many bytes are taken at most for each byte of a state.
+const STATE_FACTOR: usize = 16;
+
 /// The result of `__reduce__`: a function, and the state as bytes.
 pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 

@@ -5,6 +5,7 @@ use super::components::Components;
 use super::element::{self, Element, element};
 use super::held::Held;
 use super::location::Location;
+use crate::ensure_memory;
 use crate::graph::arguments::{count_of, number, text_of, word_of};
 use crate::record::{self, Names, Record, returned_by_value};
 use compactwire::gcf::graph;
@@ -186,6 +187,7 @@ impl Symbol {
 }
 
 pub(super) fn symbols_of(py: Python<'_>, symbols: &[graph::Symbol]) -> PyResult<Py<PyTuple>> {
+    ensure_memory(4 * size_of_val(symbols))?;
     Ok(PyTuple::new(py, symbols.iter().cloned().map(|symbol| Symbol(Held::own(symbol))))?.unbind())
 }
 
