@@ -14,10 +14,10 @@ use compactwire::walk::{Columns, Scalar, Sink};
 use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 /// How many keys are remembered: more than the tables of one document have.
 const MAX_KEYS: usize = 1 << 12;
@@ -39,7 +39,7 @@ pub(crate) struct Vocabulary {
     /// in a `HashMap`, and a document needs hundreds. At most a quarter of the slots is used.
     slots: Vec<Option<(&'static str, Py<PyString>)>>,
     /// The first form that comes to a slot stays there.
-    forms: Vec<PyOnceLock<Form>>,
+    forms: Vec<OnceLock<Form>>,
 }
 
 impl Vocabulary {
@@ -47,7 +47,7 @@ impl Vocabulary {
         let names: Vec<_> = names.collect();
         let mut slots = Vec::new();
         slots.resize_with((4 * names.len()).next_power_of_two(), || None);
-        let forms = (0..KNOWN_FORMS).map(|_| PyOnceLock::new()).collect();
+        let forms = (0..KNOWN_FORMS).map(|_| OnceLock::new()).collect();
         let mut vocabulary = Self { slots, forms };
         for name in names {
             let slot = vocabulary.slot(name);
@@ -85,8 +85,15 @@ impl Vocabulary {
         let mixed = names
             .iter()
             .fold(names.len(), |mixed, name| mixed.wrapping_mul(31).wrapping_add(address(name)));
-        let form = self.forms[mixed % KNOWN_FORMS].get_or_try_init(py, || Form::new(py, names))?;
-        if form.has(names) { form.dict.bind(py).copy() } else { Ok(PyDict::new(py)) }
+        let slot = &self.forms[mixed % KNOWN_FORMS];
+        if slot.get().is_none() {
+            // Not by `PyOnceLock`, which lets other threads run, also while the collector is paused.
+            let _ = slot.set(Form::new(py, names)?);
+        }
+        match slot.get().filter(|form| form.has(names)) {
+            Some(form) => form.dict.bind(py).copy(),
+            None => Ok(PyDict::new(py)),
+        }
     }
 }
 
