@@ -12,7 +12,7 @@ use super::keyed::Sets;
 use super::memory::Memory;
 use super::stats::Stats;
 use super::{Limits, Session};
-use crate::compact::delta::ApplyOptions;
+use crate::compact::delta::{ApplyOptions, Edit, apply_all};
 use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,8 @@ impl Part {
         let rule = "there is a context, but no last request";
         ensure(!self.last.is_empty() || self.context.is_empty(), &at("context"), rule)?;
         ensure(is_last_request(&self.last, max_size), &at("last"), "not the start of a request")?;
+        let rule = "not the context that the last request leads to";
+        ensure(leads_to(&self.last, &self.context, max_size), &at("context"), rule)?;
         for (id, tool) in &self.tools {
             frames::check_tool(tool)
                 .map_err(|error| StateError(format!("{}: {id}: {error}", at("tools"))))?;
@@ -186,6 +188,19 @@ fn is_last_request(last: &[u8], max_size: usize) -> bool {
     }
     let options = ApplyOptions { max_size, ..ApplyOptions::default() };
     last.is_empty() || RequestFrame::parse(text, 0, &options).is_ok()
+}
+
+/// Whether a valid last request, if all of it is kept, may have led to this context.
+fn leads_to(last: &[u8], context: &str, max_size: usize) -> bool {
+    let kept = std::str::from_utf8(last).ok().filter(|last| last.len() < LAST_LEN);
+    let options = ApplyOptions { max_size, ..ApplyOptions::default() };
+    let request = kept.and_then(|last| RequestFrame::parse(last, 0, &options).ok());
+    let Some(RequestFrame { deltas, .. }) = request else { return true };
+    if let Some(whole) = deltas.iter().rposition(Edit::is_whole) {
+        return apply_all("", &deltas[whole..]).is_ok_and(|text| text == context);
+    }
+    let added: Option<String> = deltas.iter().map(Edit::addition).collect();
+    added.is_none_or(|added| context.ends_with(&added))
 }
 
 /// Restores a table from ids and contents; `None` if an id does not match its content.
@@ -275,6 +290,9 @@ mod tests {
             ("version", |s| s.version += 1),
             ("sent.context", |s| s.max_size = 9),
             ("sent.context", |s| s.sent.last.clear()),
+            ("sent.context", |s| s.sent.context.push('x')),
+            ("received.context", |s| s.received.context.clear()),
+            ("sent.context", |s| s.sent.last = b"REQ|1|||{}|D|F|x|D|+|y".to_vec()),
             ("sent.last", |s| s.sent.last.truncate(6)),
             ("sent.last", |s| s.sent.last = b"hello".to_vec()),
             ("sent.last", |s| s.sent.last.resize(LAST_LEN + 1, b'x')),
