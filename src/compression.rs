@@ -5,9 +5,11 @@
 //! stream. Contexts are kept per thread, because creating one costs more than compressing a short
 //! message.
 
+use crate::interrupt::poll;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
-use zstd::zstd_safe::{self, CCtx, DCtx, SafeResult};
+use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, InBuffer, OutBuffer, SafeResult};
+use zstd_safe::zstd_sys::ZSTD_EndDirective;
 
 pub use zstd_safe::{CDict, DDict};
 
@@ -18,8 +20,8 @@ const DEFLATE_LEVEL: u32 = 4;
 /// (`benches/RESULTS.md`, "Compression levels").
 const ZSTD_LEVEL: i32 = 3;
 
-/// Maximum number of bytes passed to deflate in one call.
-const DEFLATE_PART: usize = 1 << 30;
+/// Longer data is passed to a compressor in parts of this size; between two parts the call can be stopped.
+const PART: usize = 1 << 20;
 
 const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -94,12 +96,15 @@ pub fn gzip(data: &[u8]) -> Vec<u8> {
 fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
     context.reset();
     loop {
-        // The library counts in 32 bits, so that longer data is passed in parts.
+        // The library counts in 32 bits, so that much longer data must be passed in parts.
         let left = &data[in_memory(context.total_in())..];
-        let (part, flush) = match left.split_at_checked(DEFLATE_PART) {
+        let (part, flush) = match left.split_at_checked(PART) {
             Some((part, rest)) if !rest.is_empty() => (part, FlushCompress::None),
             _ => (left, FlushCompress::Finish),
         };
+        if data.len() > PART {
+            poll();
+        }
         out.reserve(part.len() / 2 + 64);
         match context.compress_vec(part, out, flush) {
             Ok(Status::Ok | Status::BufError) => {}
@@ -208,6 +213,9 @@ fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
 pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Error> {
     match dictionary {
         None => zstd_at(data, ZSTD_LEVEL),
+        Some(dictionary) if data.len() > PART => {
+            zstd_in_parts(data, |context| context.ref_cdict(dictionary))
+        }
         Some(dictionary) => {
             zstd_with(data, |context, out| context.compress_using_cdict(out, data, dictionary))
         }
@@ -219,6 +227,11 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
 /// # Errors
 /// [`Error::Failed`] if zstd cannot allocate memory.
 pub fn zstd_at(data: &[u8], level: i32) -> Result<Vec<u8>, Error> {
+    if data.len() > PART {
+        return zstd_in_parts(data, |context| {
+            context.set_parameter(CParameter::CompressionLevel(level))
+        });
+    }
     zstd_with(data, |context, out| context.compress(out, data, level))
 }
 
@@ -228,6 +241,33 @@ fn zstd_with(
 ) -> Result<Vec<u8>, Error> {
     let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
     ZSTD.with_borrow_mut(|context| compress(context, &mut out)).map_err(zstd_error)?;
+    Ok(out)
+}
+
+/// Compresses long data. The frame is as long as that of one call, up to a few bytes per part.
+fn zstd_in_parts<'d>(
+    data: &[u8],
+    prepare: impl FnOnce(&mut CCtx<'d>) -> SafeResult,
+) -> Result<Vec<u8>, Error> {
+    let mut context = CCtx::create();
+    prepare(&mut context).map_err(zstd_error)?;
+    context.set_pledged_src_size(Some(data.len() as u64)).map_err(zstd_error)?;
+    let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
+    let mut target = OutBuffer::around(&mut out);
+    let mut parts = data.chunks(PART).peekable();
+    while let Some(part) = parts.next() {
+        poll();
+        let mut source = InBuffer::around(part);
+        let end = match parts.peek() {
+            Some(_) => ZSTD_EndDirective::ZSTD_e_continue,
+            None => ZSTD_EndDirective::ZSTD_e_end,
+        };
+        // The output has space for all, so that one call takes the whole part.
+        let left = context.compress_stream2(&mut target, &mut source, end).map_err(zstd_error)?;
+        if source.pos < part.len() || (parts.peek().is_none() && left > 0) {
+            return Err(zstd_error(ZSTD_OUTPUT_FULL));
+        }
+    }
     Ok(out)
 }
 
@@ -364,6 +404,34 @@ mod tests {
         let more = [&data[..], &data].concat();
         assert!(message(unzstd(&more, None, LIMIT)).contains("bytes follow"));
         assert_eq!(unzstd(&data, None, LIMIT).unwrap(), text);
+    }
+
+    #[test]
+    fn long_data_is_compressed_as_in_one_part() {
+        let mut words = 1_u64;
+        let mut text = Vec::new();
+        while text.len() < 3 * PART + 7 {
+            words = words.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            text.extend_from_slice(format!("{} ", words >> 44).as_bytes());
+        }
+        let mut context = Compress::new(Compression::new(DEFLATE_LEVEL), true);
+        let mut whole = Vec::with_capacity(text.len());
+        context.compress_vec(&text, &mut whole, FlushCompress::Finish).unwrap();
+        assert!(zlib(&text) == whole, "the same stream");
+        assert_eq!(inflate(&whole, text.len()).unwrap(), text);
+
+        let dictionary = CDict::create(&text[..1000], 8);
+        let reader = DDict::create(&text[..1000]);
+        for (dictionary, reader) in [(None, None), (Some(&dictionary), Some(&reader))] {
+            let parts = zstd(&text, dictionary).unwrap();
+            let whole = zstd_with(&text, |context, out| match dictionary {
+                None => context.compress(out, &text, ZSTD_LEVEL),
+                Some(dictionary) => context.compress_using_cdict(out, &text, dictionary),
+            });
+            assert!(parts.len() <= whole.unwrap().len() * 101 / 100, "{}", parts.len());
+            assert_eq!(zstd_content_size(&parts), Ok(Some(text.len() as u64)));
+            assert!(unzstd(&parts, reader, text.len()).unwrap() == text);
+        }
     }
 
     #[test]

@@ -9,6 +9,14 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+#[cfg(feature = "compact")]
+use std::sync::{
+    Arc,
+    mpsc::{self, RecvTimeoutError},
+};
+use std::thread;
+#[cfg(feature = "compact")]
+use std::time::Duration;
 
 /// A call was stopped by its check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +61,44 @@ fn with_check<T>(check: Option<Check>, work: impl FnOnce() -> T) -> T {
 pub fn poll() {
     let Some(check) = CHECK.get() else { return };
     // A destructor must not unwind while the stack is unwound.
-    if cfg!(panic = "abort") || std::thread::panicking() {
+    if cfg!(panic = "abort") || thread::panicking() {
         return;
     }
     if unchecked(check) {
         resume_unwind(Box::new(Stopped));
+    }
+}
+
+/// Runs `work`, which cannot poll, on another thread if the call may be stopped. A call that is stopped
+/// leaves the thread behind, to end by itself.
+#[cfg(feature = "compact")]
+pub(crate) fn run_apart<A, T>(input: A, work: fn(&A) -> T) -> T
+where
+    A: Send + Sync + 'static,
+    T: Send + 'static,
+{
+    /// How often the call polls while it waits.
+    const INTERVAL: Duration = Duration::from_millis(20);
+
+    if CHECK.get().is_none() {
+        return work(&input);
+    }
+    let input = Arc::new(input);
+    let shared = Arc::clone(&input);
+    let (sender, result) = mpsc::sync_channel(1);
+    // Nobody receives the result of a call that was stopped.
+    let send = move || _ = sender.send(work(&shared));
+    let Ok(thread) = thread::Builder::new().spawn(send) else { return work(&input) };
+    loop {
+        match result.recv_timeout(INTERVAL) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Timeout) => poll(),
+            // The thread panicked.
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(reason) => resume_unwind(reason),
+                Ok(()) => return work(&input),
+            },
+        }
     }
 }
 
@@ -142,6 +183,18 @@ mod tests {
             poll();
         };
         assert_eq!(run(|| true, work), Err(Stopped));
+    }
+
+    #[test]
+    #[cfg(feature = "compact")]
+    fn work_on_another_thread_is_left_behind() {
+        let work = || run_apart(2, |number| number + 1);
+        assert_eq!(run(|| false, work), Ok(3));
+        let (stop, stopped) = mpsc::channel::<()>();
+        let stopped = std::sync::Mutex::new(stopped);
+        let wait = || run_apart(stopped, |stopped| stopped.lock().map(|end| end.recv()).is_ok());
+        assert_eq!(run(|| true, wait), Err(Stopped));
+        drop(stop);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::format::{Layout, Protocol};
 use super::layout;
 use super::response::Response;
 use crate::compression::{CDict, DDict};
+use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
 use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
@@ -80,15 +81,19 @@ impl Dictionary {
         description.check()?;
         // zstd allocates `size` at once, and no dictionary is larger than its samples.
         let total = samples.iter().map(Vec::len).fold(0, usize::saturating_add);
-        let content =
-            zstd::dict::from_samples(samples, size.min(total)).map_err(|error| EncodeError {
-                field: "samples",
-                message: format!(
-                    "{} samples are too few or too short for a dictionary of {size} bytes \
+        let sizes: Vec<_> = samples.iter().map(Vec::len).collect();
+        let trained =
+            run_apart((samples.concat(), sizes, size.min(total)), |(data, sizes, size)| {
+                zstd::dict::from_continuous(data, sizes, *size)
+            });
+        let content = trained.map_err(|error| EncodeError {
+            field: "samples",
+            message: format!(
+                "{} samples are too few or too short for a dictionary of {size} bytes \
                      ({error}): add samples or choose a smaller size",
-                    samples.len()
-                ),
-            })?;
+                samples.len()
+            ),
+        })?;
         Self::new(content, description)
             .map_err(|error| EncodeError { field: "samples", message: error.to_string() })
     }

@@ -10,6 +10,7 @@ use super::error::{Code, Error};
 use crate::gcf::graph::{
     Components, Edge, Location, Payload, SharedStr, Symbol, names_size, too_large,
 };
+use crate::interrupt::polled;
 use crate::json::{self, Escape, Limits, write_string};
 use crate::limits::DEFAULT_MAX_EXPANSION;
 use crate::text::decimal::{Decimal, Exponent};
@@ -68,7 +69,7 @@ impl Writer {
         self.text_if_any("pack_root", &payload.pack_root);
         self.key("symbols");
         self.open('[');
-        for (i, symbol) in payload.symbols.iter().enumerate() {
+        for (i, symbol) in polled(&payload.symbols).enumerate() {
             self.next();
             self.symbol(symbol, i)?;
         }
@@ -76,7 +77,7 @@ impl Writer {
         if !payload.edges.is_empty() {
             self.key("edges");
             self.open('[');
-            for edge in &payload.edges {
+            for edge in polled(&payload.edges) {
                 self.next();
                 self.edge(edge);
             }
@@ -431,7 +432,7 @@ impl<'v> Member<'v> {
             _ => return Err(member.expected("an array")),
         };
         let member = |(i, value)| Member { value: Some(value), path: Path::Element(name, i) };
-        elements.iter().enumerate().map(|element| read(member(element))).collect()
+        polled(elements).enumerate().map(|element| read(member(element))).collect()
     }
 }
 

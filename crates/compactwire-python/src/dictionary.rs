@@ -5,6 +5,7 @@ use super::errors::{Result, os_error};
 use super::make_bytes;
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
+use crate::interrupt::attached;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -78,7 +79,8 @@ impl Dictionary {
             }
             .to_string(),
         };
-        let core = py.detach(|| compact::Dictionary::train(&samples, size, description))?;
+        let train = || compact::Dictionary::train(&samples, size, description);
+        let core = py.detach(|| attached(train))??;
         Ok(Self::new(Arc::new(core), None))
     }
 

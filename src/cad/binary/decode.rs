@@ -10,6 +10,7 @@ use crate::cad::model::kinds::JOINTS;
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::text::read::{Dialect, read_text};
+use crate::interrupt::polled;
 use crate::memory::{self, Meter};
 use crate::text::leb128;
 use std::borrow::Cow;
@@ -41,7 +42,7 @@ pub fn read_binary_within(data: &[u8], max_expansion: usize) -> Result<Document<
         other => return Err(error_at(4, format!("unknown layout {other}, expected {LAYOUT}"))),
     }
     let strings = reader.items()?;
-    for _ in 0..strings {
+    for _ in polled(0..strings) {
         let length = reader.count()?;
         let start = reader.at;
         let bytes = reader.take(length)?;
@@ -223,7 +224,7 @@ impl<'a> Reader<'a> {
         // Memory is not reserved for `count` nodes: a node may take only one byte of input, but
         // takes more in memory.
         let mut nodes = Vec::new();
-        for place in 0..count {
+        for place in polled(0..count) {
             let id = match &ids {
                 Ids::From(first) => first + place as u64,
                 Ids::Listed(ids) => ids[place],
@@ -242,7 +243,7 @@ impl<'a> Reader<'a> {
         }
         let mut ids = Vec::new();
         let mut previous = u64::MAX;
-        for _ in 0..count {
+        for _ in polled(0..count) {
             let step = unzigzag(self.u()?).cast_unsigned();
             previous = previous.wrapping_add(step).wrapping_add(1);
             ids.push(previous);
@@ -335,7 +336,7 @@ impl<'a> Reader<'a> {
     fn outline(&mut self) -> Result<Vec<Segment>> {
         let count = self.items()?;
         let mut segments: Vec<Segment> = Vec::new();
-        for _ in 0..count {
+        for _ in polled(0..count) {
             let start = self.at;
             let kind = self.byte()?;
             let begin: V2 = match (kind & CHAINED, segments.last()) {
@@ -363,18 +364,18 @@ impl<'a> Reader<'a> {
 
     fn sections(&mut self, nodes: &[Node<'_>]) -> Result<Sections> {
         let mut sections = Sections::default();
-        for _ in 0..self.items()? {
+        for _ in polled(0..self.items()?) {
             let start = self.at;
             let n = self.u()?;
             let node = shown_node(n / 3, nodes, start)?;
             let visible = [None, Some(false), Some(true)][usize::try_from(n % 3).unwrap_or(0)];
             sections.roots.push(Root { node, material: self.owned()?, visible });
         }
-        for _ in 0..self.items()? {
+        for _ in polled(0..self.items()?) {
             let (start, (key, material)) = (self.at, self.material()?);
             insert_unique(&mut sections.materials, key, material, start)?;
         }
-        for _ in 0..self.items()? {
+        for _ in polled(0..self.items()?) {
             let (start, part, material) = (self.at, self.owned()?, self.owned()?);
             insert_unique(&mut sections.part_materials, part, material, start)?;
         }
@@ -392,7 +393,7 @@ impl<'a> Reader<'a> {
     fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.items()?;
         let mut items = Vec::new();
-        for _ in 0..count {
+        for _ in polled(0..count) {
             items.push(read(self)?);
         }
         Ok(items)
@@ -411,7 +412,7 @@ impl<'a> Reader<'a> {
 
     fn parts(&mut self, nodes: &[Node<'_>]) -> Result<BTreeMap<String, Part>> {
         let mut parts = BTreeMap::new();
-        for _ in 0..self.items()? {
+        for _ in polled(0..self.items()?) {
             let start = self.at;
             let key = self.owned()?;
             let id = self.optional_text()?.unwrap_or_else(|| key.clone());

@@ -8,6 +8,7 @@ use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order::order;
 use crate::cad::text::write::write_scene;
+use crate::interrupt::polled;
 use crate::text::leb128;
 use std::collections::HashMap;
 
@@ -120,7 +121,7 @@ impl Writer {
                 previous = id;
             }
         }
-        for (place, &node) in order.iter().enumerate() {
+        for (place, &node) in polled(order).enumerate() {
             self.node(&document.nodes[node], place);
         }
     }
@@ -186,17 +187,17 @@ impl Writer {
 
     fn sections(&mut self, sections: &Sections) {
         self.u(sections.roots.len() as u64);
-        for root in &sections.roots {
+        for root in polled(&sections.roots) {
             let visible = root.visible.map_or(0, |visible| 1 + u64::from(visible));
             self.u(3 * self.positions[root.node] as u64 + visible);
             self.text(&root.material);
         }
         self.u(sections.materials.len() as u64);
-        for (key, material) in &sections.materials {
+        for (key, material) in polled(&sections.materials) {
             self.material(key, material);
         }
         self.u(sections.part_materials.len() as u64);
-        for (part, material) in &sections.part_materials {
+        for (part, material) in polled(&sections.part_materials) {
             self.text(part);
             self.text(material);
         }

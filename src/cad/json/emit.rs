@@ -10,6 +10,7 @@ use crate::cad::model::ir::{
 use crate::cad::model::kinds::{ALIGNMENTS, EFFECTS, JOINTS, LIGHTS};
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode};
+use crate::interrupt::polled;
 use crate::walk::Sink;
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
     // Ids ascend already unless the document comes from a text with IDS or from bytes.
     order.sort_by_key(|&node| id(node));
     let mut digits = String::new();
-    for node in order {
+    for node in polled(order) {
         digits.clear();
         write_id(&mut digits, id(node));
         sink.key(&digits)?;
@@ -203,7 +204,7 @@ fn map<S: Sink, T>(
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_object()?;
-    for (key, value) in map {
+    for (key, value) in polled(map) {
         sink.key(key)?;
         emit(value, sink)?;
     }
@@ -218,7 +219,7 @@ fn array<S: Sink, T>(
 ) -> Result<(), S::Error> {
     sink.key(name)?;
     sink.begin_array()?;
-    items.iter().try_for_each(|item| emit(item, sink))?;
+    polled(items).try_for_each(|item| emit(item, sink))?;
     sink.end_array()
 }
 

@@ -14,6 +14,7 @@ use crate::cad::model::ir::{
 use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order;
+use crate::interrupt::polled;
 use crate::json::pointer;
 use crate::value::Value;
 use crate::walk::{Shape, Source};
@@ -213,7 +214,7 @@ impl Reader {
         if self.unknown != Unknown::Keep {
             return check_kinds(nodes);
         }
-        for i in 0..nodes.len() {
+        for i in polled(0..nodes.len()) {
             // The node becomes `Empty`. It uses other nodes, so it was a solid, and `Empty` is one,
             // too: nodes that use it stay valid.
             if kind_error(nodes, &nodes[i]).is_some() {
@@ -337,7 +338,7 @@ impl Reader {
         }
         let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
         let mut nodes = Vec::with_capacity(members.len());
-        for (id, value) in members {
+        for (id, value) in polled(members) {
             let node =
                 self.or_keep_whole(&Path::Node(id), |reader| reader.node(id, value, &index))?;
             let empty = || Node { id, name: None, op: Op::new(OpCode::Empty) };
@@ -462,7 +463,7 @@ impl Reader {
         }
         let size = source.size();
         let mut items = Vec::with_capacity(size);
-        for i in 0..size {
+        for i in polled(0..size) {
             let element = source.element(i).ok_or_else(|| path.expected("an array"))?;
             items.push(read(self, element, i)?);
         }

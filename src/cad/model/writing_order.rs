@@ -6,6 +6,7 @@
 
 use super::ir::Node;
 use crate::cad::error::DocumentError;
+use crate::interrupt::{Steps, polled};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -46,7 +47,9 @@ fn sort(nodes: &[Node<'_>]) -> Vec<usize> {
         .map(|node| Reverse((nodes[node].id, node)))
         .collect();
     let mut sorted = Vec::with_capacity(nodes.len());
+    let mut steps = Steps::default();
     while let Some(Reverse((_, node))) = ready.pop() {
+        steps.step();
         sorted.push(node);
         for &user in dependents.of(node) {
             waiting[user] -= 1;
@@ -74,7 +77,7 @@ impl Dependents {
 fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Dependents) {
     let waiting: Vec<_> = nodes.iter().map(|node| node.op.refs().len()).collect();
     let mut starts = vec![0; nodes.len() + 1];
-    for &target in nodes.iter().flat_map(|node| node.op.refs()) {
+    for &target in polled(nodes).flat_map(|node| node.op.refs()) {
         starts[target + 1] += 1;
     }
     for i in 0..nodes.len() {
@@ -82,7 +85,7 @@ fn edges(nodes: &[Node<'_>]) -> (Vec<usize>, Dependents) {
     }
     let mut next = starts.clone();
     let mut list = vec![0; waiting.iter().sum()];
-    for (user, node) in nodes.iter().enumerate() {
+    for (user, node) in polled(nodes).enumerate() {
         for &target in node.op.refs() {
             list[next[target]] = user;
             next[target] += 1;

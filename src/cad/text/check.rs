@@ -9,6 +9,7 @@ use crate::cad::error::ParseError;
 use crate::cad::json::extra_values::unresolved_pointers;
 use crate::cad::model::ir::Op;
 use crate::cad::model::operations::OpCode;
+use crate::interrupt::polled;
 
 /// Returns the errors of a text in the order of lines, at most `limit`. The first is the error that
 /// reading the text returns. A node whose line has an error still counts, so later references stay
@@ -21,7 +22,7 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     let mut start = 0;
     // Whether a node is defined inside a sketch, which makes the numbers of later nodes uncertain.
     let mut numbering_uncertain = false;
-    for line in bytes.split(|&byte| byte == b'\n') {
+    for line in polled(bytes.split(|&byte| byte == b'\n')) {
         let next = start + line.len() + 1;
         let read = match std::str::from_utf8(line) {
             Ok(line) => reader.line(line).map(drop).map_err(|error| (error, line)),

@@ -6,6 +6,7 @@ use crate::cad::error::DocumentError;
 use crate::cad::model::ir::{Document, Op, Sections};
 use crate::cad::model::operations::OpCode;
 use crate::cad::model::writing_order::order;
+use crate::interrupt::polled;
 
 /// Returns the sorted codes of what writing the document in this dialect and reading it again would
 /// change. `dropped` says whether reading the document dropped unknown content.
@@ -79,7 +80,7 @@ pub(crate) fn refuse_losses(document: &Document<'_>, order: &[usize]) -> Result<
         let message = format!("uses root node {root}, which must be the last node in dialect 0.1");
         return Err(DocumentError::new(format!("node {}", user.id), message));
     }
-    for node in order.iter().map(|&node| &nodes[node]) {
+    for node in polled(order).map(|&node| &nodes[node]) {
         if let Some(name) = uncarried(&node.op) {
             let message = format!("{name} cannot be written in dialect 0.1");
             return Err(DocumentError::new(format!("node {}", node.id), message));

@@ -14,6 +14,7 @@ use crate::cad::json::extra_values::{self, Position};
 use crate::cad::model::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segment};
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode, OpSpec};
+use crate::interrupt::polled;
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -56,7 +57,7 @@ pub(crate) fn read_lines(
     // Few geometry lines are shorter than 24 bytes. Without that much memory, the list grows.
     let _ = nodes.try_reserve(text.len() / 24);
     let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+    for end in polled(memchr::memchr_iter(b'\n', text.as_bytes())) {
         nodes.extend(reader.line(&text[start..end])?);
         start = end + 1;
     }

@@ -15,6 +15,7 @@ use crate::cad::model::ir::{
 use crate::cad::model::kinds::{EFFECTS, PRESETS};
 use crate::cad::model::operations::OpCode;
 use crate::cad::model::writing_order::order;
+use crate::interrupt::polled;
 
 type Result<T> = std::result::Result<T, DocumentError>;
 
@@ -169,7 +170,7 @@ impl Reducer {
         }
         document.refuse_extra("text for vcad")?;
         self.opening(&mut document.sections)?;
-        for (&node, position) in order.iter().zip(0..) {
+        for (&node, position) in polled(&order).zip(0..) {
             let node = &mut document.nodes[node];
             self.node(node)?;
             if node.id != position {

@@ -11,6 +11,7 @@ use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order::{dependents, order};
+use crate::interrupt::polled;
 use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
@@ -36,7 +37,7 @@ pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, D
         refuse_losses(document, &order)?;
     }
     let mut writer = Writer::new(nodes.len(), &order);
-    for &node in &order {
+    for &node in polled(&order) {
         writer.node_v0_1(&nodes[node], options.names);
     }
     Ok(writer.out)
@@ -297,7 +298,7 @@ impl Writer {
             self.line("IDS");
             self.word(&ids);
         }
-        for &node in order {
+        for &node in polled(order) {
             self.node_v0_2(&document.nodes[node]);
         }
     }

@@ -8,6 +8,7 @@ use crate::cad::model::ir::{
     Root, Scene, Sections,
 };
 use crate::cad::model::kinds::{EFFECTS, JOINTS, LIGHTS};
+use crate::interrupt::polled;
 
 impl Writer {
     /// Writes the lines before the geometry: `VER`, `M`, `PMAT`.
@@ -17,10 +18,10 @@ impl Writer {
             self.line("VER");
             self.quoted(version);
         }
-        for (key, material) in &sections.materials {
+        for (key, material) in polled(&sections.materials) {
             self.material(key, material);
         }
-        for (part, material) in &sections.part_materials {
+        for (part, material) in polled(&sections.part_materials) {
             self.extended = true;
             self.line("PMAT");
             self.id(part);
@@ -55,7 +56,7 @@ impl Writer {
     }
 
     pub(crate) fn roots(&mut self, sections: &Sections, no_nodes: bool) {
-        for Root { node, material, visible } in &sections.roots {
+        for Root { node, material, visible } in polled(&sections.roots) {
             self.line("ROOT");
             self.node_position(*node);
             self.id(material);
@@ -94,7 +95,7 @@ impl Writer {
     ) {
         let Some(items) = list else { return };
         let mut empty = true;
-        for item in items {
+        for item in polled(items) {
             write(self, item);
             empty = false;
         }

@@ -15,6 +15,7 @@ use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::syntax::header::{write_count, write_field};
+use crate::interrupt::polled;
 use hashbrown::{HashMap, HashSet};
 use std::hash::Hash;
 
@@ -77,7 +78,7 @@ fn write_section<T>(
     out.push_str("## ");
     out.push_str(name);
     out.push('\n');
-    for (id, item) in (0..).zip(items) {
+    for (id, item) in (0..).zip(polled(items)) {
         write(id, item, out);
     }
 }
@@ -114,18 +115,18 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
         }
     }
     let unicode = options.allow_unicode;
-    for (i, symbol) in delta.removed.iter().enumerate() {
+    for (i, symbol) in polled(&delta.removed).enumerate() {
         let path = || format!("$.removed[{i}]");
         check_identity(symbol, unicode, path)?;
         check_first(&symbol.kind, path)?;
     }
-    for (i, symbol) in delta.added.iter().enumerate() {
+    for (i, symbol) in polled(&delta.added).enumerate() {
         check_symbol(symbol, unicode, || format!("$.added[{i}]"))?;
     }
     for (name, edges) in
         [("removed_edges", &delta.removed_edges), ("added_edges", &delta.added_edges)]
     {
-        for (i, edge) in edges.iter().enumerate() {
+        for (i, edge) in polled(edges).enumerate() {
             let path = || format!("$.{name}[{i}]");
             check_edge(edge, unicode, path)?;
             check_first(&edge.source, path)?;
@@ -159,7 +160,7 @@ fn check_first(word: &str, path: impl Fn() -> String) -> Result<(), Error> {
 /// As [`pack_root`].
 pub fn snapshot(payload: &Payload, max_expansion: usize) -> Result<Payload, Error> {
     let mut snapshot = payload.clone();
-    for symbol in &mut snapshot.symbols {
+    for symbol in polled(&mut snapshot.symbols) {
         if symbol.score.is_finite() {
             symbol.score = score::quantised(symbol.score);
         }
@@ -185,15 +186,15 @@ pub fn diff(base: &Payload, new: &Payload, max_expansion: usize) -> Result<Delta
     let carried = |symbol: &Symbol| (symbol.score.to_bits(), symbol.distance);
     let same = |a: &Symbol, b: &Symbol| carried(a) == carried(b) && a.provenance == b.provenance;
     let changed = |from: &[Symbol], to: &[Symbol]| -> Vec<Symbol> {
-        let others: HashMap<_, _> = to.iter().map(|symbol| (identity(symbol), symbol)).collect();
+        let others: HashMap<_, _> = polled(to).map(|symbol| (identity(symbol), symbol)).collect();
         let is_changed = |symbol: &&Symbol| {
             others.get(&identity(symbol)).is_none_or(|other| !same(symbol, other))
         };
-        from.iter().filter(is_changed).cloned().collect()
+        polled(from).filter(is_changed).cloned().collect()
     };
     let without = |from: &[Edge], to: &[Edge]| -> Vec<Edge> {
-        let others: HashSet<_> = to.iter().map(key).collect();
-        from.iter().filter(|edge| !others.contains(&key(edge))).map(without_status).collect()
+        let others: HashSet<_> = polled(to).map(key).collect();
+        polled(from).filter(|edge| !others.contains(&key(edge))).map(without_status).collect()
     };
     Ok(DeltaPayload {
         tool: new.tool.clone(),
@@ -222,7 +223,7 @@ fn without_status(edge: &Edge) -> Edge {
 /// Returns an error if an edge is a duplicate.
 fn check_distinct(edges: &[Edge]) -> Result<(), Error> {
     let mut keys = HashSet::with_capacity(edges.len());
-    for (i, edge) in edges.iter().enumerate() {
+    for (i, edge) in polled(edges).enumerate() {
         if !keys.insert(key(edge)) {
             let message = format!(
                 "duplicate edge {} -> {}, which a delta cannot represent",
@@ -310,20 +311,20 @@ impl<'d, T: Clone> Change<'d, T> {
         let invalid = |member, i, part, why| {
             invalid(format!("$.{member}[{i}]"), name(part), &format!("the {kind} to {why}"))
         };
-        let mut present: HashSet<_> = base.iter().map(&key).collect();
+        let mut present: HashSet<_> = polled(base).map(&key).collect();
         let mut gone = HashSet::with_capacity(removed.len());
-        for (i, part) in removed.iter().enumerate() {
+        for (i, part) in polled(*removed).enumerate() {
             if !present.remove(&key(part)) {
                 return invalid(members[0], i, part, "remove is not in the base");
             }
             gone.insert(key(part));
         }
-        for (i, part) in added.iter().enumerate() {
+        for (i, part) in polled(*added).enumerate() {
             if !present.insert(key(part)) {
                 return invalid(members[1], i, part, "add exists already");
             }
         }
-        let kept = base.iter().filter(|part| !gone.contains(&key(part)));
+        let kept = polled(base).filter(|part| !gone.contains(&key(part)));
         Ok(kept.chain(*added).cloned().collect())
     }
 }

@@ -7,6 +7,7 @@ use super::types::Symbol;
 use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
+use crate::interrupt::polled;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable, hash_table::Entry};
 use std::hash::{BuildHasher, Hasher};
 
@@ -41,7 +42,7 @@ impl<'p> Index<'p> {
             return Ok(index);
         }
         let mut identities = HashSet::new();
-        for (i, symbol) in symbols.iter().enumerate() {
+        for (i, symbol) in polled(symbols).enumerate() {
             let is_duplicate = index.duplicates.contains(&*symbol.qualified_name);
             if is_duplicate && !identities.insert(identity(symbol)) {
                 let name = excerpt(&symbol.qualified_name);
@@ -62,7 +63,7 @@ impl<'p> Index<'p> {
         let name = |position: &u32| &*symbols[*position as usize].qualified_name;
         let mut positions = HashTable::with_capacity(symbols.len());
         let mut duplicates = HashSet::new();
-        for (i, symbol) in (0_u32..).zip(symbols) {
+        for (i, symbol) in (0_u32..).zip(polled(symbols)) {
             let new = &*symbol.qualified_name;
             let same = |position: &u32| name(position) == new;
             let rehash = |position: &u32| hash_of(&hash, name(position));

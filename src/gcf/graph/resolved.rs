@@ -3,6 +3,7 @@
 use super::index::Index;
 use super::shared_str::DropBatch;
 use super::types::{Edge, Payload, Symbol};
+use crate::interrupt::polled;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -22,7 +23,7 @@ impl ResolvedEdges {
     pub(crate) fn new(payload: &Payload) -> Self {
         let index = Index::lenient(&payload.symbols);
         let find = |name| index.position(name).unwrap_or(Self::MISSING);
-        let ends = payload.edges.iter().map(|edge| [find(&edge.source), find(&edge.target)]);
+        let ends = polled(&payload.edges).map(|edge| [find(&edge.source), find(&edge.target)]);
         let ends: Vec<_> = ends.collect();
         let resolved = ends.iter().flatten().all(|&end| end != Self::MISSING);
         Self { ends, complete: index.has_unique_names() && resolved }
@@ -30,7 +31,7 @@ impl ResolvedEdges {
 
     /// Replaces source and target of each edge by the string of the symbol, so that both share memory.
     fn share_names(&self, Payload { symbols, edges, .. }: &mut Payload) {
-        for (edge, &[source, target]) in edges.iter_mut().zip(&self.ends) {
+        for (edge, &[source, target]) in polled(edges).zip(&self.ends) {
             for (end, position) in [(&mut edge.source, source), (&mut edge.target, target)] {
                 if let Some(symbol) = symbols.get(position as usize) {
                     *end = symbol.qualified_name.clone();

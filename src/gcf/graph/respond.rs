@@ -5,6 +5,7 @@ use super::encode::{EncodeOptions, encode, write_id};
 use super::types::{DeltaPayload, Payload};
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::header::write_field;
+use crate::interrupt::polled;
 use crate::limits::is_worth_a_delta;
 
 /// The kind of a response.
@@ -115,7 +116,7 @@ pub fn encode_unchanged(snapshot: &Payload) -> Result<String, Error> {
 pub fn count_tokens(text: &str) -> u64 {
     let mut count = 0;
     let mut in_word = false;
-    for char in text.chars() {
+    for char in polled(text.split_inclusive('\n')).flat_map(str::chars) {
         let word = char.is_ascii_alphanumeric() || char == '_' || char == '.';
         let blank = matches!(char, ' ' | '\t' | '\n' | '\r');
         count += u64::from((word && !in_word) || !(word || blank));

@@ -8,6 +8,7 @@ use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::number::write_float;
+use crate::interrupt::{Steps, polled};
 use crate::text::hex;
 use sha2::{Digest, Sha256};
 
@@ -55,15 +56,19 @@ fn canonical_parts(
 ) -> Result<(), Error> {
     check_expansion(&payload.edges, max_expansion)?;
     let mut symbols = Vec::with_capacity(payload.symbols.len());
-    for (i, symbol) in payload.symbols.iter().enumerate() {
+    for (i, symbol) in polled(&payload.symbols).enumerate() {
         symbols.push(symbol_record(symbol, i)?);
     }
-    symbols.sort_unstable();
+    let mut steps = Steps::default();
+    symbols.sort_unstable_by(|a, b| {
+        steps.step();
+        a.cmp(b)
+    });
     let edges = sorted_edges(payload)?;
-    for record in &symbols {
+    for record in polled(&symbols) {
         emit(record);
     }
-    for ([source, target], edge) in edges {
+    for ([source, target], edge) in polled(edges) {
         emit("E");
         for end in [source, target] {
             let (kind, name) = identity(&payload.symbols[end as usize]);
@@ -111,7 +116,7 @@ fn sorted_edges(payload: &Payload) -> Result<Vec<([u32; 2], &Edge)>, Error> {
         return Ok(edges);
     }
     let index = Index::lenient(&payload.symbols);
-    for (i, edge) in payload.edges.iter().enumerate() {
+    for (i, edge) in polled(&payload.edges).enumerate() {
         let source = index.end(&edge.source, || format!("$.edges[{i}].source"))?;
         let target = index.end(&edge.target, || format!("$.edges[{i}].target"))?;
         if !is_word(&edge.edge_type, true) {
@@ -128,7 +133,9 @@ fn sorted_edges(payload: &Payload) -> Result<Vec<([u32; 2], &Edge)>, Error> {
         edges.push(([source, target], edge));
     }
     let ranks = ranks(&payload.symbols);
+    let mut steps = Steps::default();
     edges.sort_unstable_by(|(a, edge), (b, other)| {
+        steps.step();
         let ranks = |ends: &[u32; 2]| ends.map(|end| ranks[end as usize]);
         ranks(a).cmp(&ranks(b)).then_with(|| edge.edge_type.cmp(&other.edge_type))
     });

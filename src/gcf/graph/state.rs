@@ -14,6 +14,7 @@ use super::expansion::NameMemo;
 use super::shared_str::{SharedBuffer, SharedStr};
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol};
 use super::vocabulary;
+use crate::interrupt::polled;
 use crate::text::leb128;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -142,7 +143,7 @@ impl<'p> Writer<'p> {
 
     fn list<T>(&mut self, items: &'p [T], write: impl Fn(&mut Self, &'p T)) {
         leb128::write(items.len() as u64, &mut self.body);
-        for item in items {
+        for item in polled(items) {
             write(self, item);
         }
     }
@@ -189,7 +190,7 @@ impl<'p> Writer<'p> {
         let mut out = Vec::with_capacity(form.len() + 10 + size + self.body.len());
         out.extend_from_slice(form);
         leb128::write(self.strings.len() as u64, &mut out);
-        for string in &self.strings {
+        for string in polled(&self.strings) {
             leb128::write(string.len() as u64, &mut out);
         }
         for string in &self.strings {
@@ -233,7 +234,7 @@ impl<'s> Reader<'s> {
         {
             return reader.wrong(format_args!("not enough memory for {count} strings"));
         }
-        for _ in 0..count {
+        for _ in polled(0..count) {
             lengths.push(reader.unsigned()?);
         }
         let left = (state.len() - reader.at) as u64;
@@ -249,7 +250,7 @@ impl<'s> Reader<'s> {
             return reader.wrong("not enough memory for its strings");
         };
         let mut from = 0;
-        for length in lengths {
+        for length in polled(lengths) {
             // Each length is at most the sum of all, which is `size`.
             let to = from + usize::try_from(length).unwrap_or(size);
             let Some(string) = joined.get(from..to) else {
@@ -337,7 +338,7 @@ impl<'s> Reader<'s> {
         if items.try_reserve_exact(count).is_err() {
             return self.wrong(format_args!("not enough memory for {count} items"));
         }
-        for _ in 0..count {
+        for _ in polled(0..count) {
             items.push(read(self)?);
         }
         Ok(items)

@@ -7,6 +7,7 @@ use super::{
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::header::write_field;
+use crate::interrupt::polled;
 use crate::memory;
 use hashbrown::HashMap;
 
@@ -95,14 +96,14 @@ impl Delta {
             removed: Vec::new(),
         };
         let key = new.key;
-        for row in &new.rows {
+        for row in polled(&new.rows) {
             match base.find(&row[key]) {
                 None => delta.added.push(row.clone()),
                 Some(at) if base.rows[at] != *row => delta.changed.push(row.clone()),
                 Some(_) => {}
             }
         }
-        let removed = base.rows.iter().filter(|row| new.find(&row[key]).is_none());
+        let removed = polled(&base.rows).filter(|row| new.find(&row[key]).is_none());
         delta.removed = removed.map(|row| row[key].clone()).collect();
         delta.added.sort_by_cached_key(|row| row[key].canonical_text());
         delta.changed.sort_by_cached_key(|row| row[key].canonical_text());
@@ -214,7 +215,7 @@ impl KeyedSet {
         memory::ensure(size.saturating_mul(FACTOR))?;
         let changes = self.changes(delta)?;
         let mut rows = Vec::with_capacity(self.rows.len() + delta.added.len());
-        for (at, row) in self.rows.iter().enumerate() {
+        for (at, row) in polled(&self.rows).enumerate() {
             match changes.get(&at) {
                 None => rows.push(row.clone()),
                 Some(Some(new)) => rows.push((*new).clone()),
@@ -254,7 +255,7 @@ impl KeyedSet {
                 return invalid(format!("the delta has two changes of {shown}"));
             }
         }
-        for row in &delta.added {
+        for row in polled(&delta.added) {
             if self.find(&row[self.key]).is_some() {
                 let shown = excerpt(&row[self.key].canonical_text());
                 return invalid(format!("the delta adds {shown}, which already exists"));

@@ -29,6 +29,7 @@ use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::header;
 use crate::gcf::syntax::number::{EXACT, write_float, write_int};
 use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
+use crate::interrupt::{Steps, polled};
 use crate::memory;
 use crate::text::hex;
 use hashbrown::HashMap;
@@ -144,7 +145,7 @@ impl KeyedSet {
         memory::ensure(size_of_rows(&rows).saturating_mul(FACTOR))?;
         let key = check_fields(key, &fields)?;
         let mut set = Self { name, fields, key, rows, index: HashMap::new(), root: String::new() };
-        for at in 0..set.rows.len() {
+        for at in polled(0..set.rows.len()) {
             let row = std::mem::take(&mut set.rows[at]);
             let row = set.check_row(row, at)?;
             let identity = row[set.key].canonical_text();
@@ -296,7 +297,7 @@ fn write_section(name: &str, fields: &[String], key: usize, rows: &[Row], out: &
         write_key(field, out);
     }
     out.push_str("}\n");
-    for row in rows {
+    for row in polled(rows) {
         for (at, value) in row.iter().enumerate() {
             out.push_str(if at == 0 { "" } else { "|" });
             value.write(out);
@@ -314,7 +315,7 @@ fn pack_root(fields: &[String], rows: &[Row]) -> Result<String, Error> {
     order.sort_by_key(|&field| fields[field].as_bytes());
     let mut text = String::new();
     let mut records = Vec::with_capacity(rows.len());
-    for row in rows {
+    for row in polled(rows) {
         let start = text.len();
         for &field in &order {
             row[field].write_canonical(&mut text);
@@ -326,9 +327,13 @@ fn pack_root(fields: &[String], rows: &[Row]) -> Result<String, Error> {
         records.push(start..text.len());
     }
     check_names(fields, rows.len() as u64, text.len() as u64)?;
-    records.sort_by_key(|record| &text.as_bytes()[record.clone()]);
+    let mut steps = Steps::default();
+    records.sort_by_key(|record| {
+        steps.step();
+        &text.as_bytes()[record.clone()]
+    });
     let mut hash = Sha256::new();
-    for record in records {
+    for record in polled(records) {
         hash.update(b"R");
         // Values have no tabs and line feeds: they are escaped.
         for (&field, value) in order.iter().zip(text[record].trim_end_matches('\n').split('\t')) {

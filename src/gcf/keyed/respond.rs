@@ -2,6 +2,7 @@
 
 use super::{Delta, KeyedSet, begin_header};
 use crate::gcf::error::Error;
+use crate::interrupt::polled;
 use crate::limits::is_worth_a_delta;
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -46,7 +47,7 @@ pub fn respond<E: From<Error>>(
 pub fn token_estimate(text: &str) -> u64 {
     let mut count = 0;
     let mut inside = false;
-    for char in text.chars() {
+    for char in polled(text.split_inclusive('\n')).flat_map(str::chars) {
         let is_word = char.is_ascii_alphanumeric() || matches!(char, '_' | '.');
         count += match char {
             ' ' | '\t' | '\n' | '\r' => 0,

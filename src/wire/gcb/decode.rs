@@ -7,6 +7,7 @@ use super::{DecodeOptions, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
 use crate::gcf::graph::{Components, Edge, Payload, SharedBuffer, SharedStr, Symbol};
+use crate::interrupt::polled;
 use crate::text::leb128;
 use hashbrown::HashMap;
 use std::ops::Range;
@@ -50,7 +51,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     reserve(&mut symbols, capacity, reader.at)?;
     reserve(&mut ranges, capacity, reader.at)?;
     reader.strings.try_reserve(left).map_err(|_| out_of_memory(left, reader.at))?;
-    for _ in 0..symbol_count {
+    for _ in polled(0..symbol_count) {
         let (symbol, string_ranges) = reader.symbol()?;
         symbols.push(symbol);
         ranges.push(string_ranges);
@@ -58,7 +59,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
     let strings = std::mem::take(&mut reader.strings);
     let buffer =
         SharedBuffer::try_new(&strings).ok_or_else(|| out_of_memory(strings.len(), reader.at))?;
-    for (symbol, [name, signature]) in symbols.iter_mut().zip(ranges) {
+    for (symbol, [name, signature]) in polled(&mut symbols).zip(ranges) {
         symbol.qualified_name = buffer.slice(name);
         symbol.signature = buffer.slice(signature);
     }
@@ -74,7 +75,7 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
 fn shared_names(symbols: &[Symbol]) -> Vec<bool> {
     let mut first = HashMap::with_capacity(symbols.len());
     let mut shared = Vec::new();
-    for (i, symbol) in symbols.iter().enumerate() {
+    for (i, symbol) in polled(symbols).enumerate() {
         if let Err(error) = first.try_insert(&*symbol.qualified_name, i) {
             shared.resize(symbols.len(), false);
             shared[*error.entry.get()] = true;
@@ -152,7 +153,7 @@ impl<'b> Reader<'b> {
         let mut edges = Vec::new();
         // The caller has compared the count with the bytes that are left.
         reserve(&mut edges, usize::try_from(count).unwrap_or(usize::MAX), self.at)?;
-        for _ in 0..count {
+        for _ in polled(0..count) {
             let at = self.at;
             let ends = [self.end(symbols.len())?, self.end(symbols.len())?];
             let name = |end: usize| buffer.clone_str(&symbols[end].qualified_name);

@@ -5,6 +5,7 @@ use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
 use crate::gcf::graph::{Components, Edge, NameMemo, Payload, Symbol};
+use crate::interrupt::polled;
 use crate::text::leb128;
 use hashbrown::{HashMap, HashSet};
 
@@ -28,10 +29,10 @@ pub fn encode(payload: &Payload, lossy: Lossy) -> Result<Vec<u8>, Error> {
     writer.count(payload.token_budget, "$.token_budget")?;
     writer.varint(payload.symbols.len() as u64);
     writer.varint(edges.len() as u64);
-    for (i, symbol) in payload.symbols.iter().enumerate() {
+    for (i, symbol) in polled(&payload.symbols).enumerate() {
         writer.symbol(symbol, i)?;
     }
-    for (i, source, target) in edges {
+    for (i, source, target) in polled(edges) {
         writer.edge(&payload.edges[i], i, source, target)?;
     }
     Ok(writer.out)
@@ -50,7 +51,7 @@ impl Writer {
         }
         let mut by_name = HashMap::with_capacity(payload.symbols.len());
         let mut shared = HashSet::new();
-        for (i, symbol) in (0_u64..).zip(&payload.symbols) {
+        for (i, symbol) in (0_u64..).zip(polled(&payload.symbols)) {
             if by_name.insert(&*symbol.qualified_name, i).is_some() {
                 shared.insert(&*symbol.qualified_name);
             }
@@ -73,7 +74,7 @@ impl Writer {
             },
         };
         let mut edges = Vec::with_capacity(payload.edges.len());
-        for (i, edge) in payload.edges.iter().enumerate() {
+        for (i, edge) in polled(&payload.edges).enumerate() {
             let source = end(&edge.source, i, "source")?;
             let target = end(&edge.target, i, "target")?;
             if let (Some(source), Some(target)) = (source, target) {

@@ -15,6 +15,7 @@ use crate::gcf::graph::shared_str::{SharedBuffer, SharedStr};
 use crate::gcf::graph::types::{Edge, Symbol};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::graph::vocabulary::expanded;
+use crate::interrupt::Steps;
 use std::ops::Range;
 
 impl Reader<'_, '_> {
@@ -23,15 +24,18 @@ impl Reader<'_, '_> {
         let start = self.lines.position();
         let mut at = start;
         let mut blanks = BlankPositions::new(self.text.as_bytes(), at);
+        let mut steps = Steps::default();
         match self.section {
             Section::Group(distance) if self.table.is_none() => {
                 while let Some(next) = self.fast_node(at, distance, &mut blanks) {
                     at = next;
+                    steps.step();
                 }
             }
             Section::Edges => {
                 while let Some(next) = self.fast_edge(at, &mut blanks) {
                     at = next;
+                    steps.step();
                 }
             }
             _ => {}

@@ -6,6 +6,7 @@ use crate::gcf::graph::types::{Edge, Location, Payload, Symbol};
 use crate::gcf::graph::vocabulary::abbreviated;
 use crate::gcf::syntax::header::{write_count, write_field};
 use crate::gcf::syntax::string::write_quoted;
+use crate::interrupt::polled;
 
 /// Appends the header line.
 pub(super) fn write_header(
@@ -125,7 +126,7 @@ pub(in crate::gcf::graph) fn write_locations(
     out.push_str("## loc [");
     write_id(located.len() as u64, out);
     out.push_str("]\n");
-    for (id, location) in located {
+    for (id, location) in polled(located) {
         let Location { file, line, column, end } = location;
         out.push('@');
         write_id(id, out);

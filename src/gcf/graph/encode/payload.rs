@@ -14,6 +14,7 @@ use crate::gcf::graph::resolved::ResolvedEdges;
 use crate::gcf::graph::score;
 use crate::gcf::graph::session_table::IdPlan;
 use crate::gcf::graph::types::{Edge, Payload};
+use crate::interrupt::{Steps, polled};
 
 /// Validates the symbols and returns their positions in the order of the text: by distance, then by
 /// descending score, then by position.
@@ -25,7 +26,7 @@ pub(super) fn sorted_symbols(payload: &Payload, options: EncodeOptions) -> Resul
         Error::without_place(Code::LimitExceeded, message)
     })?;
     let mut keys = Vec::with_capacity(symbols.len());
-    for (position, symbol) in (0..count).zip(symbols) {
+    for (position, symbol) in (0..count).zip(polled(symbols)) {
         check_symbol(symbol, options.allow_unicode, || format!("$.symbols[{position}]"))?;
         keys.push((symbol.distance, score::descending(symbol.score), position));
     }
@@ -51,7 +52,8 @@ fn sorted_edges<'p>(
     // Needed only to report or drop the edges whose ends are missing or ambiguous.
     let index = if resolved.complete { None } else { Some(Index::new(&payload.symbols)?) };
     let mut lines = Vec::with_capacity(payload.edges.len());
-    for (i, (edge, &[source, target])) in payload.edges.iter().zip(&resolved.ends).enumerate() {
+    let edges = payload.edges.iter().zip(&resolved.ends);
+    for (i, (edge, &[source, target])) in polled(edges).enumerate() {
         check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
         if let Some(index) = &index {
             let is_dangling = source == ResolvedEdges::MISSING || target == ResolvedEdges::MISSING;
@@ -65,7 +67,9 @@ fn sorted_edges<'p>(
         lines.push(EdgeLine { source, target, edge });
     }
     // Stable, so that edges that differ only in their status keep the order of the payload.
+    let mut steps = Steps::default();
     lines.sort_by(|a, b| {
+        steps.step();
         let ids = (a.source, a.target).cmp(&(b.source, b.target));
         ids.then_with(|| a.edge.edge_type.cmp(&b.edge.edge_type))
     });
@@ -86,7 +90,7 @@ pub(super) fn write_payload(
     let mut out = String::with_capacity(1024 + 80 * order.len() + 24 * edges.len());
     write_header(payload, edges.len(), session, &mut out)?;
     let mut distance = None;
-    for &position in order {
+    for &position in polled(order) {
         let position = position as usize;
         let symbol = &payload.symbols[position];
         if distance != Some(symbol.distance) {
@@ -99,7 +103,7 @@ pub(super) fn write_payload(
     if !edges.is_empty() {
         write_edges_label(edges.len(), &mut out);
     }
-    for EdgeLine { source, target, edge } in edges {
+    for EdgeLine { source, target, edge } in polled(edges) {
         write_edge(target, source, edge, &mut out);
     }
     if options.locations {
