@@ -90,9 +90,10 @@ where
     let send = move || _ = sender.send(work(&shared));
     let Ok(thread) = thread::Builder::new().spawn(send) else { return work(&input) };
     loop {
+        poll();
         match result.recv_timeout(INTERVAL) {
             Ok(result) => return result,
-            Err(RecvTimeoutError::Timeout) => poll(),
+            Err(RecvTimeoutError::Timeout) => {}
             // The thread panicked.
             Err(RecvTimeoutError::Disconnected) => match thread.join() {
                 Err(reason) => resume_unwind(reason),

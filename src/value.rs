@@ -4,7 +4,7 @@
 //! to a double would lose digits. Doubles are finite. The producer of a value, such
 //! as the JSON reader or the Python binding, bounds its depth.
 
-use crate::interrupt::Steps;
+use crate::interrupt::{Steps, polled};
 use crate::walk::{Columns, Scalar, Shape, Sink, Source};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -87,7 +87,7 @@ impl<'a> Value<'a> {
             Self::String(text) => sink.string(text),
             Self::Array(elements) => {
                 sink.begin_array()?;
-                elements.iter().try_for_each(|element| element.emit(sink))?;
+                polled(elements).try_for_each(|element| element.emit(sink))?;
                 sink.end_array()
             }
             Self::Object(members) => {

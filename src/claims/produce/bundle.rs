@@ -6,6 +6,7 @@ use crate::claims::canonical::{Hash, canon, canon_lf};
 use crate::claims::error::ProduceError;
 use crate::claims::make::{hash, number, object, text};
 use crate::excerpt::excerpt;
+use crate::interrupt::polled;
 use crate::value::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +70,7 @@ fn manifest(
         let message = format!("it takes {} bytes, too many for the names of files", run_id.len());
         return Err(ProduceError::argument("run_id", message));
     }
-    let mut pieces: Vec<Piece<'_>> = items.iter().map(Piece::new).collect();
+    let mut pieces: Vec<Piece<'_>> = polled(items).map(Piece::new).collect();
     pieces.sort_by(|one, other| one.id.cmp(&other.id));
     if let Some(twice) = pieces.windows(2).find(|pair| pair[0].id == pair[1].id) {
         let message =

@@ -13,6 +13,7 @@ use crate::claims::options::{Limits, Options};
 use crate::claims::policy::Policy;
 use crate::claims::report_json::value_of;
 use crate::claims::schema;
+use crate::interrupt::poll;
 use crate::value::Value;
 use std::path::Path;
 
@@ -32,7 +33,10 @@ pub fn make_claim(
     let opened = Folder::open(folder)
         .ok_or_else(|| Failure::new(Code::BundleNotFound, "the bundle is not a folder"))?;
     check_present(manifest, &opened)?;
-    let contents = checked.artifacts.iter().map(|artifact| artifacts::verify(&opened, artifact));
+    let contents = checked.artifacts.iter().map(|artifact| {
+        poll();
+        artifacts::verify(&opened, artifact)
+    });
     let contents = contents.collect::<std::result::Result<Vec<_>, _>>()?;
     let computed = Computed::new(&checked.artifacts, &contents);
     if !computed.claimable() {

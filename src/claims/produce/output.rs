@@ -6,6 +6,7 @@
 
 use super::Result;
 use crate::claims::error::ProduceError;
+use crate::interrupt::polled;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -62,9 +63,10 @@ fn fill_existing(
     }
     let workshop = folder.join(fresh_name()?);
     private_folder(&workshop).map_err(unusable)?;
+    let _workshop = Workshop(&workshop);
     let build = || {
         fs::create_dir(workshop.join(inner)).map_err(|error| failed(inner, error))?;
-        for (path, text) in files {
+        for (path, text) in polled(files) {
             write_new(&workshop.join(path), text).map_err(|error| failed(path, error))?;
         }
         let (name, text) = last;
@@ -76,26 +78,39 @@ fn fill_existing(
             failed(name, error)
         })
     };
-    let outcome = build();
-    let _gone = fs::remove_dir_all(&workshop);
-    outcome
+    build()
+}
+
+/// A folder that is removed with its content when this is dropped, also if the call is stopped.
+struct Workshop<'p>(&'p Path);
+
+impl Drop for Workshop<'_> {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(self.0);
+    }
 }
 
 /// Runs a function in a folder, created with its missing parents; on failure, removes what was
 /// created.
 pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-    let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
-    let outcome = fs::create_dir_all(folder)
-        .map_err(|error| ProduceError::io(folder, error))
-        .and_then(|()| work());
-    if outcome.is_err() {
-        for folder in made {
+    let mut made = Created(folder.ancestors().take_while(missing).collect());
+    fs::create_dir_all(folder).map_err(|error| ProduceError::io(folder, error))?;
+    let result = work()?;
+    made.0.clear();
+    Ok(result)
+}
+
+/// Folders that are removed when this is dropped, also if the call is stopped.
+struct Created<'p>(Vec<&'p Path>);
+
+impl Drop for Created<'_> {
+    fn drop(&mut self) {
+        for folder in &self.0 {
             // Keep what another process has put there meanwhile.
             let _gone = fs::remove_dir(folder);
         }
     }
-    outcome
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

@@ -140,6 +140,8 @@ impl CompactIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // `list(iterator)` runs no Python code that would.
+        py.check_signals()?;
         let _turn = Turn::take(&self.busy)?;
         loop {
             match self.step(py)? {

@@ -4,7 +4,7 @@ use super::super::args::lone_surrogate;
 use super::super::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyMapping, PyString};
 use std::path::PathBuf;
 
 /// A path: `str` or path-like, but not `bytes`, which are valid paths on Unix only.
@@ -42,17 +42,19 @@ pub(super) fn optional_text(
     value.map(|value| text(value, field)).transpose()
 }
 
-/// An iterator over an iterable that is not a `str` or `bytes`.
+/// An iterator over an iterable that is not a `str` or `bytes`; it checks signals.
 pub(super) fn iterate<'py>(
     value: &Bound<'py, PyAny>,
     field: &str,
     of: &str,
-) -> PyResult<Bound<'py, PyIterator>> {
+) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let iterable = value.hasattr("__iter__")? || value.hasattr("__getitem__")?;
     if !iterable || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong(value, field, &format!("an iterable of {of}")));
     }
-    value.try_iter()
+    let py = value.py();
+    // To iterate over a list runs no Python code that would.
+    Ok(value.try_iter()?.map(move |item| py.check_signals().and(item)))
 }
 
 /// The items of a mapping, copied, so that it may change while they are converted.

@@ -3,6 +3,7 @@
 use super::super::args::{Input, natural};
 use super::super::errors::Result;
 use super::arguments::{iterate, path, text};
+use crate::interrupt::attached;
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
@@ -86,7 +87,8 @@ pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> R
 #[pyfunction]
 #[pyo3(signature = (value, /))]
 pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    let text = claims::canonical_json(&read::value(value, "value")?);
+    let content = read::value(value, "value")?;
+    let text = attached(|| claims::canonical_json(&content))?;
     Ok(PyBytes::new(value.py(), text.as_bytes()))
 }
 
@@ -114,9 +116,12 @@ pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'
 pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
     let value = if data.is_instance_of::<PyString>() {
-        claims::parse_json(text(data, "data")?.as_bytes())
+        let text = text(data, "data")?;
+        attached(|| claims::parse_json(text.as_bytes()))?
     } else {
-        claims::parse_json(Input::new(data)?.bytes()?)
+        let data = Input::new(data)?;
+        let bytes = data.bytes()?;
+        attached(|| claims::parse_json(bytes))?
     };
     Ok(value::object(py, &value?)?)
 }

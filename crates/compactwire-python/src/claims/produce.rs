@@ -4,6 +4,7 @@ use super::super::args::boolean;
 use super::super::errors::{Result, invalid_path};
 use super::arguments::{entries, iterate, optional_text, path, text};
 use super::key::with_key;
+use crate::interrupt::attached;
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, Item, Scope, Signing};
@@ -61,7 +62,8 @@ pub(super) fn build_bundle<'py>(
     let items = iterate(items, "items", "mappings")?.zip(0..);
     let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
     let items = items.collect::<PyResult<Vec<_>>>()?;
-    let made = py.detach(|| claims::build_bundle(&folder, &run, &job, &message, &items));
+    let made =
+        py.detach(|| attached(|| claims::build_bundle(&folder, &run, &job, &message, &items)))?;
     Ok(dict(py, &made?)?)
 }
 
@@ -389,7 +391,8 @@ pub(super) fn make_claim<'py>(
             given.into_iter().map(component).collect::<PyResult<_>>()?
         }
     };
-    let made = py.detach(|| claims::make_claim(&manifest, &folder, &components, notes.as_deref()));
+    let work = || claims::make_claim(&manifest, &folder, &components, notes.as_deref());
+    let made = py.detach(|| attached(work))?;
     Ok(dict(py, &made?)?)
 }
 

@@ -2,11 +2,13 @@
 
 use crate::args::{self, Input, lone_surrogate, size};
 use crate::errors::{self, Result};
+use crate::interrupt::{attached, detached};
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, class_name, kind};
-use crate::{detached, make_str};
+use crate::{locked, locked_long, make_str};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error};
+use compactwire::interrupt::{polled, unchecked};
 use compactwire::memory::Meter;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -65,8 +67,8 @@ impl KeyedSet {
                 return Err(errors::invalid_option("fields", message).into());
             }
         };
-        let rows = read_rows(&given, &fields)?;
-        let set = keyed::KeyedSet::new(name.to_owned(), key, fields, rows);
+        let rows = attached(|| read_rows(&given, &fields))??;
+        let set = attached(|| keyed::KeyedSet::new(name.to_owned(), key, fields, rows))?;
         Ok(Self(Arc::new(set?)))
     }
 
@@ -91,7 +93,7 @@ impl KeyedSet {
     /// The rows, as new dicts.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        write_rows(py, self.0.fields(), self.0.rows())
+        attached(|| write_rows(py, self.0.fields(), self.0.rows()))?
     }
 
     /// The pack root, `sha256:` and 64 hexadecimal digits, independent of the order of rows.
@@ -121,7 +123,8 @@ impl KeyedSet {
     /// Source: GCF 3.6 section 10a.1.
     #[pyo3(signature = (*, tool = ""))]
     fn encode<'py>(&self, py: Python<'py>, tool: &str) -> Result<Bound<'py, PyString>> {
-        Ok(make_str(py, &self.0.write(tool)?)?)
+        let text = detached(py, self.0.size(), || self.0.write(tool))??;
+        Ok(make_str(py, &text)?)
     }
 
     /// Compute the delta from this set to another one.
@@ -246,7 +249,7 @@ impl KeyedDelta {
             changed: read_rows(&elements(changed)?, &fields)?,
             removed: identities.map(|(at, one)| scalar(one, at, key)).collect::<Result<_>>()?,
         };
-        let made = Delta::new(key, fields, base_root, new_root, parts);
+        let made = attached(|| Delta::new(key, fields, base_root, new_root, parts))?;
         Ok(Self(made?))
     }
 
@@ -324,7 +327,9 @@ impl KeyedDelta {
     ) -> Result<Bound<'py, PyString>> {
         let size = |size: &Bound<'_, PyAny>| args::natural(size, "sizes");
         let sizes = sizes.map(|(delta, full)| PyResult::Ok((size(&delta)?, size(&full)?)));
-        Ok(make_str(py, &self.0.write(tool, sizes.transpose()?)?)?)
+        let sizes = sizes.transpose()?;
+        let text = attached(|| self.0.write(tool, sizes))??;
+        Ok(make_str(py, &text)?)
     }
 
     fn __repr__(&self) -> String {
@@ -492,10 +497,14 @@ impl KeyedSnapshots {
             peer_root.and_then(|root| kept.find(root))
         };
         let size = |text: &str| match count_tokens {
-            Some(count) => Ok::<_, errors::Error>(args::token_count(&count.call1((text,))?)?),
+            Some(count) => {
+                let count = unchecked(|| count.call1((text,)))?;
+                Ok::<_, errors::Error>(args::token_count(&count)?)
+            }
             None => Ok(keyed::token_estimate(text)),
         };
-        let made = keyed::respond(&new.0, peer_root, base.as_deref(), tool, size)?;
+        let respond = || keyed::respond(&new.0, peer_root, base.as_deref(), tool, size);
+        let made = attached(respond)??;
         let mut kept = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         kept.keep(Arc::clone(&new.0));
         drop(kept);
@@ -571,10 +580,8 @@ impl KeyedProducer {
     ///
     /// Source: GCF 3.6 section 10a.1.
     fn full<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
-        let made = {
-            let producer = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            producer.full()
-        };
+        let bytes = locked(py, &self.0, |producer| producer.last().size());
+        let made = locked_long(py, &self.0, bytes, |producer| producer.full())?;
         Ok(make_str(py, &made?)?)
     }
 
@@ -593,10 +600,8 @@ impl KeyedProducer {
     /// Source: GCF 3.6 section 10a.6.
     #[pyo3(signature = (new, /))]
     fn push<'py>(&self, py: Python<'py>, new: &KeyedSet) -> Result<(Bound<'py, PyString>, bool)> {
-        let made = {
-            let mut producer = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            producer.push(Arc::clone(&new.0))
-        };
+        let push = |producer: &mut Producer| producer.push(Arc::clone(&new.0));
+        let made = locked_long(py, &self.0, new.0.size(), push)?;
         let answer = made?;
         Ok((make_str(py, &answer.text)?, answer.is_full))
     }
@@ -629,7 +634,7 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
     let mut read = Vec::new();
     let mut meter = Meter::new(VALUE_SIZE);
     let mut texts = 0;
-    for (at, row) in rows.iter().enumerate() {
+    for (at, row) in polled(rows).enumerate() {
         meter.reach((at + 1) * (keys.len() + 1) + texts / VALUE_SIZE)?;
         let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row).into()) };
         let mut values = Row::with_capacity(keys.len());
@@ -714,7 +719,7 @@ fn write_rows<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let keys: Vec<_> = fields.iter().map(|field| PyString::new(py, field)).collect();
     let made = PyList::empty(py);
-    for row in rows {
+    for row in polled(rows) {
         let dict = PyDict::new(py);
         for (key, value) in keys.iter().zip(row) {
             dict.set_item(key, object(py, value)?)?;

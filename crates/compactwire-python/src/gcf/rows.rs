@@ -167,6 +167,8 @@ impl Reader {
             if let Some(last) = self.last.take() {
                 return last.map(|()| None);
             }
+            // `list(iterator)` runs no Python code that would.
+            py.check_signals()?;
             match self.read(py) {
                 Ok(Status::NeedMore) => self.feed(py)?,
                 Ok(Status::Paused) => {}

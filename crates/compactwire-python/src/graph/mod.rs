@@ -444,5 +444,6 @@ pub(super) fn respond<'py>(
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(super) fn count_tokens(text: &Bound<'_, PyString>) -> PyResult<u64> {
-    Ok(graph::count_tokens(args::utf8(text, "text")?))
+    let text = args::utf8(text, "text")?;
+    attached(|| graph::count_tokens(text))
 }

@@ -17,6 +17,7 @@ pub(super) mod read_fast;
 
 use crate::args::one_of;
 use crate::errors::invalid_format;
+use crate::interrupt::attached;
 use build::ObjectBuilder;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
@@ -42,14 +43,14 @@ pub(super) fn converter<'py>(
 /// The Python object of a value.
 pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
     let mut builder = ObjectBuilder::new(py);
-    value.emit(&mut builder)?;
+    attached(|| value.emit(&mut builder))??;
     Ok(builder.finish())
 }
 
 /// The Python object of JSON text that is known to be valid.
 pub(super) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut builder = ObjectBuilder::new(py);
-    match json::read(text, json::Limits::default(), &mut builder) {
+    match attached(|| json::read(text, json::Limits::default(), &mut builder))? {
         Ok(_) => Ok(builder.finish()),
         Err(ReadError::Sink(error)) => Err(error),
         Err(ReadError::Json(error)) => Err(invalid_format(py, &error.to_string())),

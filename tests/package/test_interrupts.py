@@ -1,0 +1,282 @@
+"""Ctrl-C ends every long call, and leaves objects as they were.
+
+No test measures time: a signal is pending when a call begins, and no Python code runs before the
+call ends, so that only the call itself can notice the signal. It does so at its first check.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import ctypes
+import gc
+import io
+import json
+import operator
+import pickle
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import cad, claims, gcf, wire
+from tests.package.calls import CALLS
+from tests.scaling import cad as cad_inputs
+from tests.scaling import graph as graph_inputs
+from tests.strategies.claims import SEED, chain
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the function raise of C")
+
+MANY = 10_000  # more steps than there are between two checks
+INTERVAL_SECONDS = 0.11  # a thread checks signals every tenth of a second at most
+
+Call = Callable[[], Any]
+
+
+def is_finished(call: Call, number: int = signal.SIGINT) -> bool:
+    """Whether a call returns although a signal is pending when it begins.
+
+    A `partial` of a function in C is not Python code, and neither is the loop of `deque`.
+    """
+    results: list[None] = []
+    raise_signal = partial(ctypes.CDLL(None)["raise"], int(number))
+    calls: list[Call] = [raise_signal, call, partial(results.append, None)]
+    time.sleep(INTERVAL_SECONDS)
+    with contextlib.suppress(KeyboardInterrupt):
+        collections.deque(map(operator.call, calls), maxlen=0)
+    return bool(results)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises, as it does by default; the worker processes of pytest ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+# Inputs
+
+TEXT = "".join(f"Line {n} of a long text.\n" for n in range(MANY * 10))
+RESPONSE = cw.Response(TEXT)
+ROWS: list[Any] = [{"a": n, "b": f"text {n}", "c": [n]} for n in range(MANY)]
+FLAT: list[Any] = [{"id": n, "group": n // 9} for n in range(MANY)]
+ORDERED = [collections.OrderedDict(row) for row in ROWS]
+GCF, JSON = gcf.dumps(ROWS), json.dumps(ROWS)
+SET = gcf.KeyedSet(FLAT, key="id")
+NEXT = gcf.KeyedSet([{"id": n, "group": n // 8} for n in range(MANY)], key="id")
+CHANGED: Any = SET.delta(NEXT)
+SYMBOLS = graph_inputs.symbols(MANY)
+PAYLOAD: Any = gcf.decode(SYMBOLS)
+EDGES = wire.decode_gcb(graph_inputs.gcb_edges(MANY))
+BASE, NEW = gcf.snapshot(PAYLOAD), gcf.snapshot(wire.Payload("other"))
+DELTA = gcf.diff(BASE, NEW)
+SPHERES = cad_inputs.spheres(MANY)
+PART = cad.from_compact(SPHERES)
+KEY = claims.SigningKey.from_seed(SEED)
+SAMPLES = [f"sample {n} {n * n} of some text" for n in range(MANY)]
+
+
+def bundle(items: int) -> partial[dict[str, Any]]:
+    """Writes a bundle to a new folder."""
+    folder = tempfile.mkdtemp()
+    texts = [{"kind": "symbol", "ref": f"@s{n}", "text": f"Text {n}. " * 9} for n in range(items)]
+    return partial(claims.build_bundle, Path(folder, "bundle"), "run", "job", "message", texts)
+
+
+def claim() -> Call:
+    made = bundle(3)
+    return partial(claims.make_claim, made(), made.args[0])
+
+
+def packed_request() -> Call:
+    return partial(cw.Session().encode_request, context=TEXT, pack=True)
+
+
+LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
+    cw: {
+        "Dictionary": [lambda: partial(cw.Dictionary.train, SAMPLES)],
+        "Session": [
+            packed_request,
+            lambda: partial(cw.Session().encode_graph, PAYLOAD),
+            lambda: partial(cw.Session().decode_graph, SYMBOLS),
+            lambda: partial(cw.Session().encode_keyed, SET),
+            lambda: partial(cw.Session().decode_keyed, SET.encode()),
+        ],
+        "encode": [
+            lambda: partial(cw.encode, RESPONSE, format="zlib"),
+            lambda: partial(cw.encode, RESPONSE, format="zstd"),
+            lambda: partial(cw.encode, RESPONSE, format="dictionary"),
+        ],
+        "encode_delta": [lambda: partial(cw.encode_delta, "old", TEXT)],
+        "encode_tool_call": [lambda: partial(cw.encode_tool_call, "t", ROWS)],
+    },
+    gcf: {
+        "KeyedDelta": [lambda: partial(SET.delta, NEXT), lambda: partial(SET.apply, CHANGED)],
+        "KeyedProducer": [lambda: gcf.KeyedProducer(SET).full],
+        "KeyedSet": [lambda: partial(gcf.KeyedSet, FLAT, key="id"), lambda: SET.encode],
+        "KeyedSnapshots": [lambda: partial(gcf.KeyedSnapshots().respond, SET, None)],
+        "apply_delta": [lambda: partial(gcf.apply_delta, BASE, DELTA)],
+        "count_tokens": [lambda: partial(gcf.count_tokens, TEXT)],
+        "decode": [lambda: partial(gcf.decode, SYMBOLS)],
+        "diff": [lambda: partial(gcf.diff, BASE, NEW)],
+        "dump": [lambda: partial(gcf.dump, ROWS, io.StringIO())],
+        "dumps": [lambda: partial(gcf.dumps, ROWS), lambda: partial(gcf.dumps, ORDERED)],
+        "dumps_grouped": [lambda: partial(gcf.dumps_grouped, FLAT, "id", "group")],
+        "encode": [lambda: partial(gcf.encode, PAYLOAD), lambda: partial(gcf.encode, EDGES)],
+        "encode_delta": [lambda: partial(gcf.encode_delta, DELTA)],
+        "from_json": [lambda: partial(gcf.from_json, JSON)],
+        "iter_rows": [lambda: partial(list, gcf.iter_rows(io.BytesIO(GCF.encode())))],
+        "load": [lambda: partial(gcf.load, io.StringIO(GCF))],
+        "loads": [lambda: partial(gcf.loads, GCF)],
+        "pack_root": [lambda: partial(gcf.pack_root, PAYLOAD)],
+        "read_keyed": [lambda: partial(gcf.read_keyed, SET.encode())],
+        "read_keyed_delta": [lambda: partial(gcf.read_keyed_delta, CHANGED.encode())],
+        "receive_keyed": [lambda: partial(gcf.receive_keyed, SET.encode(), None)],
+        "respond": [lambda: partial(gcf.respond, PAYLOAD)],
+        "snapshot": [lambda: partial(gcf.snapshot, PAYLOAD)],
+        "to_json": [lambda: partial(gcf.to_json, GCF)],
+    },
+    wire: {
+        "decode_gcb": [lambda: partial(wire.decode_gcb, graph_inputs.gcb_edges(MANY))],
+        "decode_json": [lambda: partial(wire.decode_json, graph_inputs.json_symbols(MANY))],
+        "encode_gcb": [lambda: partial(wire.encode_gcb, EDGES)],
+        "encode_json": [lambda: partial(wire.encode_json, EDGES)],
+    },
+    cad: {
+        "CompactIterator": [lambda: partial(list, cad.iter_compact([SPHERES]))],
+        "canonical": [lambda: partial(cad.canonical, PART)],
+        "check": [lambda: partial(cad.check, SPHERES)],
+        "dumps": [lambda: partial(cad.dumps, PART)],
+        "from_binary": [lambda: partial(cad.from_binary, cad.to_binary(PART))],
+        "from_compact": [lambda: partial(cad.from_compact, SPHERES)],
+        "from_hybrid": [lambda: partial(cad.from_hybrid, cad_inputs.hybrid(MANY))],
+        "iter_compact": [lambda: partial(list, cad.iter_compact([SPHERES]))],
+        "load": [lambda: partial(cad.load, io.StringIO(SPHERES))],
+        "loads": [
+            lambda: partial(cad.loads, SPHERES),
+            lambda: partial(cad.loads, cad.dumps(PART)),
+        ],
+        "losses": [lambda: partial(cad.losses, PART, "0.1")],
+        "to_binary": [lambda: partial(cad.to_binary, PART)],
+        "to_compact": [lambda: partial(cad.to_compact, PART)],
+        "to_hybrid": [lambda: partial(cad.to_hybrid, PART)],
+    },
+    claims: {
+        "build_bundle": [lambda: bundle(MANY)],
+        "canonical_json": [lambda: partial(claims.canonical_json, ROWS)],
+        "make_claim": [claim],
+        "merkle_attestation": [
+            lambda: partial(claims.merkle_attestation, chain(bundle(3)(), 2), KEY)
+        ],
+        "merkle_root": [lambda: partial(claims.merkle_root, ["0" * 64] * 9)],
+        "parse_json": [lambda: partial(claims.parse_json, JSON)],
+    },
+}
+
+SHORT: dict[Any, set[str]] = {
+    # Bounded by `max_size`, or take only small values; `verify_claim` has its own test.
+    cw: {
+        *("ClaimReport", "DeltaStream", "Format", "Inspection", "Request", "Response"),
+        *("SessionStats", "ToolCall", "apply_delta", "decode", "decode_base85"),
+        *("Shrunk", "decode_tool_call", "detect", "encode_base85", "expand", "inspect"),
+        *("shrink", "verify_claim"),
+    },
+    # Values of one object, one row or symbol per call, and Python code.
+    gcf: {
+        *("Components", "DeltaPayload", "Edge", "GraphStreamEncoder", "Location", "Payload"),
+        *("SQLiteStore", "StreamEncoder", "Symbol", "Unchanged", "encode_unchanged"),
+        "from_context_block",
+    },
+    wire: {
+        *("Components", "DeltaPayload", "Edge", "Location", "Payload", "Symbol"),
+        *("GcbCodec", "GcfCodec", "JsonCodec", "decode_with", "encode_with"),
+        *("get", "list", "list_names", "register"),
+    },
+    # Python code that calls the functions above.
+    cad: {"Preview", "create_cad_compact", "preview"},
+    # One receipt of at most a MiB, or a few values.
+    claims: {
+        *("Check", "ClaimReport", "Problem", "SigningKey", "estimate_tokens", "generate_key"),
+        *("make_receipt", "make_trust_policy", "sign_merkle", "sign_receipt", "verify_claim"),
+        *("verify_merkle_signature", "write_json", "write_receipt"),
+    },
+}
+
+CASES = {
+    f"{module.__name__}.{name} {number}": make
+    for module, names in LONG.items()
+    for name, makes in names.items()
+    for number, make in enumerate(makes)
+}
+
+
+@pytest.mark.parametrize("module", list(CALLS), ids=lambda module: module.__name__)
+def test_every_public_name_is_long_or_short(module: Any) -> None:
+    assert CALLS[module].keys() <= LONG[module].keys() | SHORT[module]
+    assert not LONG[module].keys() & SHORT[module]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ctrl_c_ends_a_long_call(name: str) -> None:
+    assert not is_finished(CASES[name]())
+    CASES[name]()()
+
+
+def test_ctrl_c_waits_for_the_end_of_a_short_call() -> None:
+    assert is_finished(partial(gcf.loads, gcf.dumps([1])))
+
+
+def test_a_call_continues_after_a_handler_that_returns() -> None:
+    handled: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: handled.append(number))
+    rows: list[object] = []
+    assert is_finished(partial(rows.extend, map(gcf.loads, [GCF])))
+    assert (handled, rows) == ([signal.SIGINT], [ROWS])
+
+
+def test_dumps_begins_again_after_a_handler_that_returns() -> None:
+    handled: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: handled.append(number))
+    out = io.StringIO()
+    assert is_finished(partial(gcf.dump, ROWS, out))
+    assert (handled, out.getvalue()) == ([signal.SIGINT], GCF)
+
+
+def test_another_signal_ends_a_call_that_may_run_python_code() -> None:
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    assert not is_finished(partial(gcf.loads, GCF), signal.SIGUSR1)
+    assert not is_finished(partial(gcf.to_json, GCF), signal.SIGUSR1)
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_an_interrupted_session_is_unchanged() -> None:
+    ours, theirs = cw.Session(), cw.Session()
+    theirs.decode_request(ours.encode_request(system="Be brief.", context="Hi", pack=True))
+    state = pickle.dumps(ours)
+    assert not is_finished(partial(ours.encode_request, context=TEXT, pack=True))
+    assert pickle.dumps(ours) == state
+    request = theirs.decode_request(ours.encode_request(context=TEXT, pack=True))
+    assert request.context == TEXT
+
+
+def test_the_collector_is_on_while_a_handler_runs() -> None:
+    seen: list[bool] = []
+    signal.signal(signal.SIGINT, lambda *_: seen.append(gc.isenabled()))
+    assert is_finished(partial(cad.from_compact, SPHERES))
+    assert seen == [True]
+    assert gc.isenabled()
+
+
+def test_an_interrupted_bundle_leaves_nothing() -> None:
+    call = bundle(MANY)
+    assert not is_finished(call)
+    folder = call.args[0]
+    assert list(folder.parent.iterdir()) == []
