@@ -425,6 +425,8 @@ const NODE_VALUES: usize = 4;
 const VALUE_SIZE: usize = 96;
 /// How many bytes of a string take as much memory as a value.
 const BYTES: usize = 12;
+/// The length from which a string counts.
+const MANY_BYTES: usize = 128;
 
 impl Default for Room {
     fn default() -> Self {
@@ -483,7 +485,10 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             Shape::Object
         } else if let Ok(text) = object.cast::<PyString>() {
             // A string with a lone surrogate is not text.
-            let text = text.to_str().ok().filter(|text| self.room.take(text.len() / BYTES));
+            let text = text.to_str().ok().filter(|text| {
+                // A short one counts with the node that it is a part of.
+                text.len() < MANY_BYTES || self.room.take(text.len() / BYTES)
+            });
             text.map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
         } else if let Ok(value) = object.cast::<PyBool>() {
             Shape::Bool(value.is_true())
@@ -513,12 +518,13 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
     }
 
     fn size(&self) -> usize {
-        let size = if let Ok(dict) = self.object.cast::<PyDict>() {
-            dict.len()
-        } else if let Ok(list) = self.object.cast::<PyList>() {
-            list.len()
-        } else {
-            self.object.cast::<PyTuple>().map_or(0, PyTupleMethods::len)
+        if let Ok(dict) = self.object.cast::<PyDict>() {
+            // Its members count where they are visited, or with the node that it is a part of.
+            return dict.len();
+        }
+        let size = match self.object.cast::<PyList>() {
+            Ok(list) => list.len(),
+            Err(_) => self.object.cast::<PyTuple>().map_or(0, PyTupleMethods::len),
         };
         if self.room.take(size) { size } else { 0 }
     }
