@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import io
+import json
 import pickle
 import tempfile
 from collections.abc import Callable
@@ -152,6 +153,7 @@ CALLS: dict[Any, dict[str, list[Call]]] = {
         "Response": both(lambda text: repr(hash(cw.Response(text))), TEXT, "\ud800"),
         "Session": [tool_turns, lost_turn],
         "SessionStats": both(lambda n: repr(cw.SessionStats(n, 2, 3, 4)), 1, -1),
+        "Shrunk": [lambda: pickle.loads(pickle.dumps(cw.shrink(TEXT)))],
         "ToolCall": both(lambda args: repr(cw.ToolCall("t", args)), VALUE, {1, 2}),
         "apply_delta": both(lambda delta: cw.apply_delta(TEXT, delta), "D|R|7|x", "D|R|9999|x"),
         "decode": [*(lambda wire=wire: cw.decode(wire) for wire in WIRES), lambda: cw.decode(BAD)],
@@ -162,7 +164,14 @@ CALLS: dict[Any, dict[str, list[Call]]] = {
         "encode_base85": both(cw.encode_base85, TEXT.encode(), 1),
         "encode_delta": both(lambda new: cw.encode_delta(TEXT, new), TEXT + "!", "\ud800"),
         "encode_tool_call": both(lambda args: cw.encode_tool_call("t", args), VALUE, {1, 2}),
+        "estimate_tokens": both(cw.estimate_tokens, TEXT, 1),
+        "expand": both(cw.expand, cw.shrink([VALUE] * 20), TEXT),
         "inspect": both(cw.inspect, WIRES[2], BAD),
+        "shrink": [
+            lambda: cw.shrink([VALUE] * 20),
+            lambda: cw.shrink(json.dumps([VALUE] * 20)),
+            *both(cw.shrink, TEXT, {"a": {1, 2}}),
+        ],
         "verify_claim": CLAIMS,
     },
     gcf: {
