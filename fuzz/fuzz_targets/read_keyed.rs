@@ -47,7 +47,7 @@ fn applied(base: &KeyedSet, body: &str) {
 }
 
 fn between(base: &KeyedSet, new: &KeyedSet) {
-    let Some(delta) = Delta::between(base, new) else { return };
+    let Ok(Some(delta)) = Delta::between(base, new) else { return };
     assert_eq!(base.apply(&delta).as_ref(), Ok(new));
     let text = delta.write("", None).expect("a delta of two sets can be written");
     assert_eq!(receive(Some(base), &text).as_ref(), Ok(new), "{text}");
