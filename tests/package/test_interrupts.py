@@ -116,6 +116,7 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
             lambda: partial(cw.encode, RESPONSE, format="dictionary"),
         ],
         "encode_delta": [lambda: partial(cw.encode_delta, "old", TEXT)],
+        "estimate_tokens": [lambda: partial(cw.estimate_tokens, "a b " * 1_000_000)],
         "encode_tool_call": [lambda: partial(cw.encode_tool_call, "t", ROWS)],
     },
     gcf: {
