@@ -56,9 +56,14 @@ def is_finished(call: Call, number: int = signal.SIGINT) -> bool:
 
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
-    """Ctrl-C raises, as it does by default; the worker processes of pytest ignore it."""
+    """Ctrl-C raises, as it does by default; the worker processes of pytest ignore it.
+
+    Python ignores what is raised during a callback of the collector, and hypothesis has one.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
     yield
+    gc.callbacks[:] = callbacks
     signal.signal(signal.SIGINT, before)
 
 
