@@ -91,7 +91,7 @@ class Texts:
 
     @cached_property
     def orjson(self) -> Callable[[Any], bytes]:
-        """Write bytes with orjson; it calls `default` for times only if it is told to."""
+        """Write bytes with orjson; without an option it writes times itself."""
         if self.dates:
             return partial(orjson.dumps, default=plain, option=orjson.OPT_PASSTHROUGH_DATETIME)
         return orjson.dumps

@@ -91,12 +91,12 @@ class Prices:
         text, prices = TABLE.read_text(), cls()
         prices.by_length, prices.beyond, prices.marks = {}, {}, {}
         for kind in CLASSES:
-            row = re.search(rf"const {constant(kind)}: ByLength = \[(.*)\]", text)[1]  # type: ignore[index]
+            row = match_in(text, rf"const {constant(kind)}: ByLength = \[(.*)\]")
             *prices.by_length[kind], prices.beyond[kind] = map(int, row.split(","))
         for key, price in re.findall(r"\(0x([0-9A-F_]{19}), (\d+)\)", text):
             marks = bytes.fromhex(key.replace("_", ""))[::-1].rstrip(b"\0")
             prices.marks[marks.decode()] = int(price)
-        row = re.search(r"CHARACTERS: .* = \[(.*)\]", text)[1]  # type: ignore[index]
+        row = match_in(text, r"CHARACTERS: .* = \[(.*)\]")
         prices.characters = [int(price) for price in row.split(",")]
         return prices
 
@@ -201,6 +201,14 @@ def training(seed: int) -> list[str]:
     return texts + [sample.text for sample in samples[::4]]
 
 
+def match_in(table: str, pattern: str) -> str:
+    """Return the group of a pattern that occurs in the table."""
+    match = re.search(pattern, table)
+    if match is None:
+        raise ValueError(f"{TABLE}: nothing matches {pattern}")
+    return match[1]
+
+
 def constant(kind: str) -> str:
     """Return the name of the row of a class."""
     return kind.upper().replace(" ", "_")
@@ -244,7 +252,7 @@ def rendered(prices: Prices) -> str:
 
 def main() -> int:
     """Measure, print how far the estimate is off for held-out shapes, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description="The prices of the token estimate.")
     parser.add_argument("--write", action="store_true", help="write the table")
     arguments = parser.parse_args()
     import bpe_openai

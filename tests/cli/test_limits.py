@@ -103,7 +103,7 @@ def test_a_claim_is_made_of_regular_files_only(tmp_path: Path) -> None:
         # Without the mend, the command waits for somebody to write.
         result = subprocess.run([*new, *arguments], capture_output=True, check=False, timeout=60)
         assert result.returncode == 1
-        assert b": no regular file" in result.stderr
+        assert b": not a regular file" in result.stderr
 
 
 def test_only_the_limited_readers_open_files() -> None:

@@ -275,7 +275,7 @@ def test_an_endless_file_is_not_read_forever(tmp_path: Path) -> None:
         assert failed.returncode == 1
         assert message in failed.stderr
     for path, message in [
-        ("/dev/zero", b"/dev/zero: no regular file"),
+        ("/dev/zero", b"/dev/zero: not a regular file"),
         (key, b"key: larger than 67,108,864 bytes"),
     ]:
         failed = run(

@@ -183,7 +183,7 @@ def _open(path: Path, flags: int) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ValueError(f"{path}: no regular file")
+        raise ValueError(f"{path}: not a regular file")
     return os.fdopen(descriptor, "rb")
 
 

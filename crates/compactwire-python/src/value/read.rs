@@ -237,8 +237,14 @@ fn read<'py>(
     invalid: impl Fn(&str, &str, bool) -> Error,
 ) -> Result<Value<'static>> {
     let builder = Builder::default();
-    let mut target =
-        ValueTarget { builder, root, path: Vec::new(), max_depth, invalid, room: Room::default() };
+    let mut target = ValueTarget {
+        builder,
+        root,
+        path: Vec::new(),
+        max_depth,
+        invalid,
+        budget: Budget::default(),
+    };
     attached(|| emit(object, default, &mut target))??;
     Ok(target.builder.finish().unwrap_or(Value::Null))
 }
@@ -251,7 +257,7 @@ struct ValueTarget<'r, F> {
     path: Vec<Step>,
     max_depth: usize,
     invalid: F,
-    room: Room,
+    budget: Budget,
 }
 
 enum Step {
@@ -296,7 +302,7 @@ impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
         if let Some(Step::Element(index)) = self.path.last_mut() {
             *index += 1;
         }
-        if self.room.take(size) { Ok(()) } else { Err(memory::exhausted().into()) }
+        if self.budget.take(size) { Ok(()) } else { Err(memory::exhausted().into()) }
     }
 }
 
@@ -372,7 +378,7 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
         if let Some(Step::Member(name)) = self.path.last_mut() {
             key.clone_into(name);
         }
-        self.room.take(1 + key.len() / BYTES);
+        self.budget.take(1 + key.len() / BYTES);
         build!(self.key(key))
     }
 
@@ -411,7 +417,7 @@ pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
 }
 
 /// The memory for a document that is read from Python objects, and for the text that is written from it.
-pub(crate) struct Room {
+pub(crate) struct Budget {
     meter: RefCell<Meter>,
     /// The values so far.
     values: Cell<usize>,
@@ -428,7 +434,7 @@ const BYTES: usize = 12;
 /// The length from which a string counts.
 const MANY_BYTES: usize = 128;
 
-impl Default for Room {
+impl Default for Budget {
     fn default() -> Self {
         Self {
             meter: RefCell::new(Meter::new(VALUE_SIZE)),
@@ -438,9 +444,9 @@ impl Default for Room {
     }
 }
 
-impl Room {
+impl Budget {
     /// Whether there is memory for `more` values. If not, the document seems to have none, and
-    /// [`Room::check`] returns the error.
+    /// [`Budget::check`] returns the error.
     #[inline]
     fn take(&self, more: usize) -> bool {
         self.values.set(self.values.get() + more);
@@ -464,13 +470,13 @@ pub(crate) struct DocumentSource<'r, 'py> {
     pub(crate) object: Bound<'py, PyAny>,
     /// The names of members.
     pub(crate) names: &'static Vocabulary,
-    pub(crate) room: &'r Room,
+    pub(crate) budget: &'r Budget,
 }
 
 impl<'py> DocumentSource<'_, 'py> {
     #[inline]
     fn of(&self, object: Bound<'py, PyAny>) -> Self {
-        Self { object, names: self.names, room: self.room }
+        Self { object, names: self.names, budget: self.budget }
     }
 }
 
@@ -487,7 +493,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             // A string with a lone surrogate is not text.
             let text = text.to_str().ok().filter(|text| {
                 // A short one counts with the node that it is a part of.
-                text.len() < MANY_BYTES || self.room.take(text.len() / BYTES)
+                text.len() < MANY_BYTES || self.budget.take(text.len() / BYTES)
             });
             text.map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
         } else if let Ok(value) = object.cast::<PyBool>() {
@@ -526,7 +532,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             Ok(list) => list.len(),
             Err(_) => self.object.cast::<PyTuple>().map_or(0, PyTupleMethods::len),
         };
-        if self.room.take(size) { size } else { 0 }
+        if self.budget.take(size) { size } else { 0 }
     }
 
     fn member(&self, name: &'static str) -> Option<Self> {
@@ -551,7 +557,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         mut visit: impl FnMut(Option<&str>, Self) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let Ok(dict) = self.object.cast::<PyDict>() else { return Ok(()) };
-        if !self.room.take(NODE_VALUES * dict.len()) {
+        if !self.budget.take(NODE_VALUES * dict.len()) {
             return Ok(());
         }
         // Copied first, because a lookup by `visit` may run a key's `__eq__`, which may change the
