@@ -176,6 +176,7 @@ impl StreamEncoder {
         width: usize,
         keys: Option<HashSet<Box<str>>>,
     ) -> Result<(), Error> {
+        self.counts.try_reserve(1)?;
         self.add_name(name)?;
         self.out.push_str("## ");
         write_key(name, &mut self.out);
