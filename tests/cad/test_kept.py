@@ -126,3 +126,13 @@ def test_many_unknown_fields_below_a_long_key_are_kept_whole() -> None:
         text = cad.to_compact(document, "0.2", unknown="keep")
         assert len(text) < 3 * len(json.dumps(document))
         assert survives(document, cad.from_compact(text))
+
+
+def test_values_are_kept_in_the_order_in_which_their_owners_are_written() -> None:
+    parts = {key: {"id": key, "root": 0, "more": None} for key in "cab"}
+    solid = {"type": "Cube", "size": {"x": 1, "y": 1, "z": 1}}
+    document = {"nodes": {"0": {"op": solid}}, "partDefs": parts}
+    text = cad.to_compact(document, "0.2", unknown="keep")
+    pointers = [line.split()[1] for line in text.splitlines() if line.startswith("XF ")]
+    assert pointers == ["/partDefs/a/more", "/partDefs/b/more", "/partDefs/c/more"]
+    assert cad.to_compact(cad.loads(text), "0.2", unknown="keep") == text

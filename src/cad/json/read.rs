@@ -470,7 +470,8 @@ impl Reader {
         Ok(items)
     }
 
-    /// Reads an object with arbitrary keys.
+    /// Reads an object with arbitrary keys. What is kept of its members is in the order of the keys, in
+    /// which the members are written.
     fn map<'a, S: Source<'a>, T>(
         &mut self,
         source: S,
@@ -479,11 +480,17 @@ impl Reader {
     ) -> Result<BTreeMap<String, T>> {
         let object = Object::new(source, path)?;
         let mut map = BTreeMap::new();
+        let mut kept = BTreeMap::new();
         object.source.members(|key, value| {
             let key = key.ok_or_else(|| path.error("member names must be strings"))?;
+            let mark = self.kept.len();
             map.insert(key.to_owned(), read(self, value, key)?);
+            if self.kept.len() > mark {
+                kept.insert(key.to_owned(), self.kept.split_off(mark));
+            }
             Ok(())
         })?;
+        self.kept.extend(kept.into_values().flatten());
         Ok(map)
     }
 
