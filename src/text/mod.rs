@@ -2,12 +2,15 @@
 //!
 //! # Modules
 //! - `codes`: the enum of a system's error codes.
+//! - `block`: finding bytes sixteen at a time.
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - [`hex`]: bytes as hexadecimal digits.
 //! - [`leb128`]: unsigned integers in as few bytes as they need.
 //! - [`quoted`]: quoted strings with escapes.
 //! - [`scan`]: finding the first byte of a class, such as those that a quoted string escapes.
 
+#[cfg(feature = "gcf")]
+pub(crate) mod block;
 #[cfg(feature = "gcf")]
 pub(crate) mod codes;
 pub mod decimal;

@@ -6,6 +6,7 @@
 use crate::gcf::error::{Code, Read, fault};
 use crate::interrupt::Steps;
 use crate::memory::Meter;
+use crate::text::block;
 use memchr::memchr;
 
 /// A line that is neither blank nor a comment. Its content is `text[start..end]`.
@@ -19,6 +20,13 @@ pub(crate) struct Line {
     pub indent: usize,
     /// The offset of the next line.
     next: usize,
+}
+
+impl Line {
+    /// A line whose content begins at `start` and that ends with a line feed only, before `next`.
+    pub(crate) fn new(start: usize, indent: usize, next: usize) -> Self {
+        Self { start, end: next - 1, indent, next }
+    }
 }
 
 /// The lines of a text after the header, with one line of lookahead.
@@ -58,11 +66,13 @@ impl<'t> Lines<'t> {
     }
 
     /// The lookahead line; `None` at the end of the text.
+    #[inline]
     pub(crate) fn peek(&self) -> Option<Line> {
         self.lookahead
     }
 
     /// Consumes the lookahead line and finds the next.
+    #[inline]
     pub(crate) fn advance(&mut self) -> Read<()> {
         self.steps.step();
         self.consumed = self.next;
@@ -86,6 +96,12 @@ impl<'t> Lines<'t> {
         self.lookahead = line;
     }
 
+    /// Counts a line that the caller reads by itself.
+    #[inline]
+    pub(crate) fn step(&mut self) {
+        self.steps.step();
+    }
+
     /// Whether the lookahead has ever reached the end of the text. If it has not, more text after the
     /// end would not change what was parsed so far.
     pub(crate) fn saw_end(&self) -> bool {
@@ -103,6 +119,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The content of a line, without indentation.
+    #[inline]
     pub(crate) fn str(&self, line: Line) -> &'t str {
         &self.text[line.start..line.end]
     }
@@ -125,9 +142,9 @@ impl<'t> Lines<'t> {
         let mut steps = Steps::default();
         while from < bytes.len() {
             steps.step();
-            let (end, next) = self.bounds(from);
-            let indent = bytes[from..end].iter().take_while(|&&byte| byte == b' ').count();
+            let indent = block::leading(&bytes[from..], b' ');
             let start = from + indent;
+            let (end, next) = self.bounds(start);
             match bytes.get(start..end).unwrap_or_default() {
                 [] | [b'#', b' ', ..] => {}
                 [b'\t', blank @ ..] => {

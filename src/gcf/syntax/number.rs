@@ -7,6 +7,7 @@ use super::append::push_short;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::text::decimal::{Decimal, Exponent};
+use crate::text::scan::HIGH;
 
 /// 2^53. From this value on not every integer is a double, so doubles are written with an exponent.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -84,6 +85,177 @@ fn shape(token: &[u8]) -> Shape {
         rest = &exponent[count..];
     }
     if rest.is_empty() { Shape::Float } else { Shape::Text }
+}
+
+/// What [`scan`] finds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Scanned {
+    /// A number, and the offset of the delimiter after it.
+    Number(Number, usize),
+    /// A token that is no number, unless a blank or carriage return ends it.
+    Text,
+    /// A number of a rarer form, or text: [`parse`] tells.
+    Unknown,
+}
+
+/// Reads the number at `start` while looking for the delimiter that ends it: `|`, a line feed or the end of
+/// the text. The token begins with a digit or `-`.
+#[inline]
+pub(crate) fn scan(text: &[u8], start: usize) -> Scanned {
+    let negative = text[start] == b'-';
+    let first = start + usize::from(negative);
+    let (value, point) = scan_digits(text, first, 0);
+    let whole = point - first;
+    if whole == 0 || (whole > 1 && text[first] == b'0') {
+        return Scanned::Text;
+    }
+    match text.get(point) {
+        Some(b'|' | b'\n') | None if whole <= INT_DIGITS => {
+            let value = value.cast_signed();
+            Scanned::Number(Number::Int(if negative { -value } else { value }), point)
+        }
+        Some(b'.') => {
+            let (value, end) = scan_digits(text, point + 1, value);
+            let fraction = end - point - 1;
+            match text.get(end) {
+                _ if fraction == 0 => Scanned::Text,
+                Some(b'|' | b'\n') | None if whole + fraction <= MANTISSA_DIGITS => {
+                    match quotient(value, fraction) {
+                        // Subtracting from zero turns -0.0 into 0.0.
+                        Some(value) if negative => Scanned::Number(Number::Float(0.0 - value), end),
+                        Some(value) => Scanned::Number(Number::Float(value), end),
+                        None => Scanned::Unknown,
+                    }
+                }
+                Some(b'|' | b'\n' | b'e' | b'E') | None => Scanned::Unknown,
+                Some(_) => Scanned::Text,
+            }
+        }
+        Some(b'|' | b'\n' | b'e' | b'E') | None => Scanned::Unknown,
+        Some(_) => Scanned::Text,
+    }
+}
+
+/// Any number of so many digits is within 64 bits, with a sign and without.
+const INT_DIGITS: usize = 18;
+const MANTISSA_DIGITS: usize = 19;
+
+/// Appends the digits from `at` on to `value`; returns it and the offset after them.
+#[inline]
+fn scan_digits(text: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
+    while let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let (number, count) = leading_digits(u64::from_le_bytes(*word));
+        value = value.wrapping_mul(WHOLE_POWERS[count]).wrapping_add(number);
+        at += count;
+        if count < 8 {
+            return (value, at);
+        }
+    }
+    while let Some(digit) =
+        text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10)
+    {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (value, at)
+}
+
+const WHOLE_POWERS: [u64; 9] =
+    [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number that the digits at the beginning of eight bytes are, the first one lowest, and how many they
+/// are.
+#[inline]
+fn leading_digits(word: u64) -> (u64, usize) {
+    let digits = word ^ (HIGH / 128 * u64::from(b'0'));
+    // Only of a digit both this and the sum have no highest bit. A carry reaches bytes after the first
+    // that is none.
+    let others = (digits | digits.wrapping_add(HIGH / 128 * 0x76)) & HIGH;
+    let count = others.trailing_zeros() as usize / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    // Zeros go in front, then neighbours are joined: two digits, four, eight.
+    let digits = digits << (64 - 8 * count);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF, count)
+}
+
+/// The double nearest to `value / 10^places`; `None` if that needs more than 128 bits to tell.
+#[inline]
+fn quotient(value: u64, places: usize) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+    match POWERS.get(places) {
+        // Both are exact, and one division rounds once.
+        Some(power) if value <= 1 << 53 => Some(value as f64 / power),
+        _ => long_quotient(value, places),
+    }
+}
+
+/// The powers of ten that are doubles.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// The first 128 bits of 1 / 5^n, and the number of bits of 5^n.
+const INVERSES: [(u128, u32); 28] = {
+    let mut inverses = [(0, 0); 28];
+    let mut power: u128 = 5;
+    let mut n = 1;
+    while n < inverses.len() {
+        let bits = 128 - power.leading_zeros();
+        let mut rest = 1 << (bits - 1);
+        let mut inverse = 0;
+        let mut i = 0;
+        while i < 128 {
+            rest *= 2;
+            inverse *= 2;
+            if rest >= power {
+                rest -= power;
+                inverse += 1;
+            }
+            i += 1;
+        }
+        inverses[n] = (inverse, bits);
+        power *= 5;
+        n += 1;
+    }
+    inverses
+};
+
+/// [`quotient`] by multiplication: with 128 bits of 1 / 5^n the product is known but for its last bits, as in
+/// the algorithm of Eisel and Lemire. In the rare case that these decide how to round, `None`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "parts of 128 bits"
+)]
+fn long_quotient(value: u64, places: usize) -> Option<f64> {
+    /// The bits of the product below those of the double.
+    const BELOW: u32 = 128 - f64::MANTISSA_DIGITS;
+    const HALF: u128 = 1 << (BELOW - 1);
+    /// The product is too small by less than this.
+    const ERROR: u128 = 4;
+    if value == 0 {
+        return Some(0.0);
+    }
+    let &(inverse, bits) = INVERSES.get(places).filter(|_| places > 0)?;
+    let shift = value.leading_zeros();
+    let factor = u128::from(value << shift);
+    let low = factor * u128::from(inverse as u64);
+    let product = factor * (inverse >> 64) + (low >> 64);
+    let normal = product.leading_zeros();
+    let product = product << normal;
+    let rest = product & (2 * HALF - 1);
+    let up = rest > HALF;
+    if !up && rest + ERROR > HALF {
+        return None;
+    }
+    let mantissa = (product >> BELOW) as u64 + u64::from(up);
+    let exponent = 1023 + u64::from(BELOW) - 63 - u64::from(shift + bits + normal) - places as u64;
+    Some(mantissa as f64 * f64::from_bits(exponent << 52))
 }
 
 fn digits(text: &[u8]) -> usize {
@@ -170,7 +342,125 @@ mod tests {
         assert_eq!(parse("-9223372036854775808", 0), Ok(Some(Number::Int(i64::MIN))));
     }
 
+    /// What the general parser makes of the token before the first delimiter.
+    fn general(text: &str) -> Option<Number> {
+        let token = text.split(['|', '\n']).next().unwrap();
+        parse(token, 0).unwrap_or(None)
+    }
+
+    fn check_scan(text: &str) {
+        match scan(text.as_bytes(), 0) {
+            Scanned::Number(number, end) => {
+                assert_eq!(Some(number), general(text), "{text}");
+                assert_eq!(end, text.find(['|', '\n']).unwrap_or(text.len()), "{text}");
+                if let Number::Float(value) = number {
+                    assert!(value != 0.0 || value.is_sign_positive(), "{text}");
+                }
+            }
+            Scanned::Text => assert_eq!(general(text), None, "{text}"),
+            Scanned::Unknown => {}
+        }
+    }
+
+    #[test]
+    fn digits_are_joined_in_words_as_one_by_one() {
+        for bytes in
+            [*b"12345678", *b"00000009", *b"1234567/", *b"98:76543", *b"7|999999", *b"|1234567"]
+        {
+            for other in [b'/', b':', b'.', 0, 0xFF, 0xB0, b'5'] {
+                for at in 0..8 {
+                    let mut bytes = bytes;
+                    bytes[at] = other;
+                    let length = digits(&bytes);
+                    let number =
+                        std::str::from_utf8(&bytes[..length]).unwrap().parse().unwrap_or(0);
+                    let found = leading_digits(u64::from_le_bytes(bytes));
+                    assert_eq!(found, (number, length), "{bytes:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn common_numbers_are_scanned() {
+        for text in [
+            "0|",
+            "-0\n",
+            "-0.0|",
+            "0.0\n",
+            "12|",
+            "129.5|",
+            "999999999999999999|",
+            "0.1|",
+            "-5\n",
+            "0.30000000000000004|",
+            "123456789012345.69|",
+            "9007199254740993.5|",
+            "-3.141592653589793\n",
+            "184467440737095516.5|",
+            "0.000000000000000001|",
+        ] {
+            assert!(matches!(scan(text.as_bytes(), 0), Scanned::Number(..)), "{text}");
+            check_scan(text);
+        }
+        for text in [
+            "01|",
+            "1.|",
+            "-|",
+            "-a|",
+            "2024-02-29|",
+            "1.2.3|",
+            "1e5|",
+            "1.5e-7|",
+            "9223372036854775808|",
+            "12345678901234567890123|",
+            "0.00000000000000000000000000001|",
+            "12\r\n",
+            "1 |",
+        ] {
+            assert!(!matches!(scan(text.as_bytes(), 0), Scanned::Number(..)), "{text}");
+            check_scan(text);
+        }
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn scanned_numbers_are_those_of_the_general_parser(
+            text in prop_oneof![
+                "-?[0-9]{1,20}[|\n]",
+                "-?[0-9]{1,18}\\.[0-9]{1,18}[|\n]",
+                "-?(0|[1-9][0-9]{0,3})\\.[0-9]{12,18}[|\n]",
+                "-?[0-9.e]{1,6}[|\n x\r]?",
+            ]
+        ) {
+            check_scan(&text);
+        }
+
+        #[test]
+        fn doubles_of_any_length_are_scanned(value in -1e6_f64..1e6, digits in 0_usize..18) {
+            check_scan(&format!("{value}|"));
+            check_scan(&format!("{value:.digits$}\n"));
+        }
+
+        #[test]
+        fn quotients_near_a_tie_are_rounded_as_in_the_standard_library(
+            mantissa in 1_u64 << 52..1 << 53,
+            places in 1_usize..6,
+            off in -1_i64..=1,
+        ) {
+            // A number in the middle of two doubles, and its neighbours.
+            let value = u128::from(2 * mantissa + 1) * 10_u128.pow(u32::try_from(places).unwrap())
+                / 2_u128.pow(u32::try_from(places).unwrap() + 4);
+            prop_assume!(value < 1 << 63);
+            let value = u64::try_from(value).unwrap().saturating_add_signed(off);
+            let digits = format!("{value:019}");
+            let (whole, fraction) = digits.split_at(digits.len() - places);
+            let whole = whole.trim_start_matches('0');
+            check_scan(&format!("{}.{fraction}|", if whole.is_empty() { "0" } else { whole }));
+        }
+
         #[test]
         fn doubles_round_trip(bits: u64) {
             let value = f64::from_bits(bits);

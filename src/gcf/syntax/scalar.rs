@@ -4,9 +4,10 @@
 //! and 4.
 
 use super::line::is_blank;
-use super::number::{self, Number};
+use super::number::{self, Number, Scanned};
 use super::string;
 use crate::gcf::error::{Code, Read, fault};
+use crate::text::block;
 use crate::walk::Scalar;
 use memchr::memchr;
 use std::borrow::Cow;
@@ -72,7 +73,11 @@ pub(crate) fn read(
         }
         _ => {}
     }
-    let stop = find(delimiter, &bytes[from..]).map_or(end, |found| from + found);
+    // A line has no line feed.
+    let stop = match delimiter {
+        b'\n' => end,
+        _ => find(delimiter, &bytes[from..]).map_or(end, |found| from + found),
+    };
     let mut to = stop;
     while to > from && is_blank(bytes[to - 1]) {
         to -= 1;
@@ -81,27 +86,34 @@ pub(crate) fn read(
 }
 
 /// Finds a delimiter. Tokens are short, so the first bytes are compared before `memchr` is called.
+#[inline]
 fn find(delimiter: u8, bytes: &[u8]) -> Option<usize> {
-    let near = bytes.len().min(12);
-    match bytes[..near].iter().position(|&byte| byte == delimiter) {
-        None if near < bytes.len() => memchr(delimiter, &bytes[near..]).map(|found| near + found),
-        found => found,
+    let Some(block) = bytes.first_chunk() else {
+        return bytes.iter().position(|&byte| byte == delimiter);
+    };
+    match block::find2(block, delimiter, delimiter).found {
+        0 => memchr(delimiter, &bytes[16..]).map(|found| 16 + found),
+        found => Some(found.trailing_zeros() as usize),
     }
 }
 
 /// Parses an unquoted token without surrounding blanks.
-fn bare(token: &str, at: usize) -> Read<Token<'_>> {
+pub(crate) fn bare(token: &str, at: usize) -> Read<Token<'_>> {
     let bytes = token.as_bytes();
     Ok(match bytes {
         b"-" => Token::Null,
-        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => match short_int(bytes) {
-            Some(value) => Token::Int(value),
-            None => match number::parse(token, at)? {
+        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => {
+            let number = match number::scan(bytes, 0) {
+                Scanned::Number(number, end) => Some(number).filter(|_| end == bytes.len()),
+                Scanned::Text => None,
+                Scanned::Unknown => number::parse(token, at)?,
+            };
+            match number {
                 Some(Number::Int(value)) => Token::Int(value),
                 Some(Number::Float(value)) => Token::Float(value),
                 None => Token::String(Cow::Borrowed(token)),
-            },
-        },
+            }
+        }
         b"true" => Token::Bool(true),
         b"false" => Token::Bool(false),
         b"~" => Token::Missing,
@@ -112,23 +124,6 @@ fn bare(token: &str, at: usize) -> Read<Token<'_>> {
         }
         _ => Token::String(Cow::Borrowed(token)),
     })
-}
-
-/// Parses an integer of at most 18 digits, the common case.
-fn short_int(token: &[u8]) -> Option<i64> {
-    let unsigned = token.strip_prefix(b"-").unwrap_or(token);
-    if unsigned.len() > 18 || (unsigned[0] == b'0' && unsigned.len() > 1) {
-        return None;
-    }
-    let mut value = 0;
-    for &byte in unsigned {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + i64::from(digit);
-    }
-    Some(if unsigned.len() < token.len() { -value } else { value })
 }
 
 /// Parses an inline schema in a cell, `^{a,"b|c"}`; `None` if the token is not one.

@@ -1,0 +1,327 @@
+//! Builds Python objects from the events of a value, each as early as possible.
+//!
+//! A member goes into its dict as soon as its value is complete. The elements of open lists wait on a
+//! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
+//! values alike: texts repeat in most documents, and nobody can tell but by `is`.
+
+use super::dict;
+use crate::make_text;
+use compactwire::walk::{Columns, Scalar, Sink, Text};
+use hashbrown::HashMap;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+
+/// How many long keys are remembered: more than the tables of one document have.
+const MAX_KEYS: usize = 1 << 12;
+
+/// The size of a few rows.
+const ROW_SIZE: usize = 4096;
+
+/// How many short texts are remembered at most. A power of two.
+const MAX_TEXTS: usize = 1 << 10;
+
+/// A sink that builds a Python object.
+pub(crate) struct Objects<'py> {
+    py: Python<'py>,
+    /// The elements of open lists, and the complete value.
+    values: Vec<Bound<'py, PyAny>>,
+    open: Vec<Open<'py>>,
+    texts: Texts<'py>,
+    /// The keys that are too long for `texts`.
+    keys: HashMap<Box<str>, Bound<'py, PyString>>,
+    /// Whether a dict has all earlier members of its object.
+    whole: bool,
+}
+
+/// An open container.
+enum Open<'py> {
+    /// A list, and where its elements begin.
+    List(usize),
+    /// A dict, and the key of its next member.
+    Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>),
+}
+
+/// A table of short texts with one place for each: the last text that came there stays.
+struct Texts<'py> {
+    slots: Vec<Slot<'py>>,
+}
+
+#[derive(Default)]
+struct Slot<'py> {
+    word: u128,
+    length: usize,
+    object: Option<Bound<'py, PyString>>,
+}
+
+impl<'py> Texts<'py> {
+    /// A table for a document of `size` bytes.
+    fn new(size: usize) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with((size / 32).next_power_of_two().clamp(16, MAX_TEXTS), Slot::default);
+        Self { slots }
+    }
+
+    #[inline]
+    fn get(&mut self, py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyString>> {
+        let length = text.text.len();
+        if !(1..=16).contains(&length) {
+            return make_text(py, text);
+        }
+        let [low, high] = [text.word as u64, (text.word >> 64) as u64];
+        let mixed = (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let last = self.slots.len() - 1;
+        let slot = &mut self.slots[(mixed >> 48) as usize & last];
+        if let Some(object) = &slot.object
+            && slot.word == text.word
+            && slot.length == length
+        {
+            return Ok(object.clone());
+        }
+        let object = make_text(py, text)?;
+        *slot = Slot { word: text.word, length, object: Some(object.clone()) };
+        Ok(object)
+    }
+}
+
+impl<'py> Objects<'py> {
+    /// A builder that has received nothing, for a document of `size` bytes.
+    pub(crate) fn new(py: Python<'py>, size: usize) -> Self {
+        Self {
+            py,
+            values: Vec::new(),
+            open: Vec::new(),
+            texts: Texts::new(size),
+            keys: HashMap::new(),
+            whole: true,
+        }
+    }
+
+    /// A builder for the rows of a document one by one: each row, and each member of an object of
+    /// rows, is taken before the next begins.
+    pub(crate) fn for_rows(py: Python<'py>) -> Self {
+        Self { whole: false, ..Self::new(py, ROW_SIZE) }
+    }
+
+    /// The object, once the value is complete; `None` before.
+    pub(crate) fn finish(mut self) -> Bound<'py, PyAny> {
+        let py = self.py;
+        self.take().unwrap_or_else(|| py.None().into_bound(py))
+    }
+
+    /// Takes the object of the last complete value.
+    pub(crate) fn take(&mut self) -> Option<Bound<'py, PyAny>> {
+        self.values.pop()
+    }
+
+    /// Drops all values that were received and not taken.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.open.clear();
+    }
+
+    fn key_object(&mut self, key: &str) -> PyResult<Bound<'py, PyString>> {
+        if key.len() <= 16 {
+            return self.texts.get(self.py, Text::new(key));
+        }
+        if let Some(known) = self.keys.get(key) {
+            return Ok(known.clone());
+        }
+        // Not interned: some versions of Python never free interned strings, and a peer chose this
+        // one.
+        let object = make_text(self.py, Text::new(key))?;
+        if self.keys.len() < MAX_KEYS {
+            self.keys.insert(key.into(), object.clone());
+        }
+        Ok(object)
+    }
+
+    /// Adds a value to the innermost container.
+    #[inline]
+    fn put(&mut self, value: Bound<'py, PyAny>) -> PyResult<()> {
+        match self.open.last() {
+            Some(Open::Dict(dict, Some(key))) => dict::set(dict, key, &value),
+            _ => {
+                self.values.push(value);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a member to the innermost container, a dict.
+    #[inline]
+    fn put_member(&self, name: &Py<PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        match self.open.last() {
+            Some(Open::Dict(dict, _)) => dict::set(dict, name.bind(self.py), value),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn set_key(&mut self, name: Bound<'py, PyString>) {
+        if let Some(Open::Dict(_, key)) = self.open.last_mut() {
+            *key = Some(name);
+        }
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self, scalar: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match scalar {
+            Scalar::Null => py.None().into_bound(py),
+            Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
+            Scalar::Int(value) => dict::int(py, value)?,
+            Scalar::Float(value) => PyFloat::new(py, value).into_any(),
+            Scalar::String(text) => self.texts.get(py, Text::new(text))?.into_any(),
+        })
+    }
+}
+
+impl Sink for Objects<'_> {
+    type Error = PyErr;
+
+    fn null(&mut self) -> PyResult<()> {
+        self.put(self.py.None().into_bound(self.py))
+    }
+
+    fn bool(&mut self, value: bool) -> PyResult<()> {
+        self.put(PyBool::new(self.py, value).to_owned().into_any())
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64) -> PyResult<()> {
+        self.put(dict::int(self.py, value)?)
+    }
+
+    fn big_int(&mut self, digits: &str) -> PyResult<()> {
+        self.put(self.py.get_type::<PyInt>().call1((digits,))?)
+    }
+
+    #[inline]
+    fn float(&mut self, value: f64) -> PyResult<()> {
+        self.put(PyFloat::new(self.py, value).into_any())
+    }
+
+    fn string(&mut self, text: &str) -> PyResult<()> {
+        let text = self.texts.get(self.py, Text::new(text))?;
+        self.put(text.into_any())
+    }
+
+    #[inline]
+    fn begin_array(&mut self) -> PyResult<()> {
+        self.open.push(Open::List(self.values.len()));
+        Ok(())
+    }
+
+    fn end_array(&mut self) -> PyResult<()> {
+        if let Some(Open::List(first)) = self.open.pop() {
+            let list = PyList::new(self.py, self.values.drain(first..))?;
+            self.put(list.into_any())?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_object(&mut self) -> PyResult<()> {
+        self.open.push(Open::Dict(PyDict::new(self.py), None));
+        Ok(())
+    }
+
+    #[inline]
+    fn key(&mut self, key: &str) -> PyResult<()> {
+        let name = self.key_object(key)?;
+        self.set_key(name);
+        Ok(())
+    }
+
+    #[inline]
+    fn end_object(&mut self) -> PyResult<()> {
+        match self.open.pop() {
+            Some(Open::Dict(dict, _)) => self.put(dict.into_any()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A prepared constant is its object.
+pub(crate) enum Prepared {
+    Name(Py<PyString>),
+    Constant(Py<PyAny>),
+}
+
+impl Columns for Objects<'_> {
+    type Prepared = Prepared;
+    type Mark = [usize; 2];
+
+    fn name(&mut self, key: &str) -> PyResult<Prepared> {
+        Ok(Prepared::Name(self.key_object(key)?.unbind()))
+    }
+
+    #[inline]
+    fn known_key(&mut self, name: &Prepared) -> PyResult<()> {
+        if let Prepared::Name(name) = name {
+            self.set_key(name.bind(self.py).clone());
+        }
+        Ok(())
+    }
+
+    fn constant(&mut self, scalar: Scalar<'_>) -> PyResult<Prepared> {
+        Ok(Prepared::Constant(self.scalar(scalar)?.unbind()))
+    }
+
+    #[inline]
+    fn known_scalar(&mut self, constant: &Prepared) -> PyResult<()> {
+        match constant {
+            Prepared::Constant(object) => self.put(object.bind(self.py).clone()),
+            Prepared::Name(_) => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn begin_row(&mut self, members: usize) -> PyResult<()> {
+        self.open.push(Open::Dict(dict::with_room(self.py, members)?, None));
+        Ok(())
+    }
+
+    #[inline]
+    fn known_member(&mut self, name: &Prepared, value: Scalar<'_>) -> PyResult<()> {
+        let value = self.scalar(value)?;
+        match name {
+            Prepared::Name(name) => self.put_member(name, &value),
+            Prepared::Constant(_) => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn known_text(&mut self, name: &Prepared, value: Text<'_>) -> PyResult<()> {
+        let value = self.texts.get(self.py, value)?;
+        match name {
+            Prepared::Name(name) => self.put_member(name, value.as_any()),
+            Prepared::Constant(_) => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn reserve(&mut self, name: &Prepared) -> PyResult<Option<usize>> {
+        // A dict keeps the order of its keys when a value is replaced.
+        self.known_member(name, Scalar::Null)?;
+        Ok(Some(0))
+    }
+
+    fn mark(&self) -> [usize; 2] {
+        [self.open.len(), self.values.len()]
+    }
+
+    fn reset(&mut self, [open, values]: [usize; 2]) {
+        self.open.truncate(open);
+        self.values.truncate(values);
+    }
+
+    fn is_new_key(&self) -> Option<bool> {
+        match self.open.last() {
+            Some(Open::Dict(dict, Some(key))) if self.whole => {
+                dict.contains(key).ok().map(|found| !found)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,619 @@
+//! Ordinary rows, the fast path of [`super::row`]: one pass from the text to the sink.
+//!
+//! Each cell goes to the sink as soon as its delimiter is found. A row is not ordinary if the text around
+//! or in a cell needs a second look (blanks, a carriage return, `^{`, a flattened object that is partly
+//! missing), if it has an error, or if it would exceed a limit. The sink then discards what it has of the
+//! row, and the general reader reads the row from its beginning. So the general reader alone judges what
+//! is valid, and reports all errors.
+
+use super::columns::{PathNode, Plan, Source, Step, TableColumns};
+use super::decode::{DecodeResult, Decoder, Failure, SharedColumns, emit};
+use super::row::{Row, TableState};
+use crate::gcf::syntax::declaration::Count;
+use crate::gcf::syntax::line::Line;
+use crate::gcf::syntax::name_index::NameIndex;
+use crate::gcf::syntax::number::{self, Number, Scanned};
+use crate::gcf::syntax::row_id::{is_index, split_row_id};
+use crate::gcf::syntax::scalar::{self, Token};
+use crate::gcf::syntax::string;
+use crate::text::block;
+use crate::walk::{Columns, Scalar, Text};
+use std::borrow::Cow;
+
+/// The rows of a table that is being read.
+pub(super) struct Rows<'r, 't, N> {
+    pub table: &'r SharedColumns<N>,
+    pub state: TableState<N>,
+    pub count: Count,
+    /// The number of rows so far.
+    pub found: u64,
+    /// The indentation.
+    pub depth: usize,
+    /// The keys of the rows so far, if the table is keyed and the sink does not know them.
+    pub names: Option<NameIndex<'t>>,
+    /// Whether the key of the next row is already among them.
+    pub has_name: bool,
+    /// How many rows were ordinary, and how often one was not.
+    pub hits: u64,
+    pub misses: u64,
+}
+
+impl<N> Rows<'_, '_, N> {
+    /// Whether rows are ordinary often enough to try the next.
+    pub(super) fn expects_ordinary(&self) -> bool {
+        self.table.plan.is_some() && self.misses <= 8 + self.hits
+    }
+}
+
+/// An ordinary row.
+struct Cells {
+    /// Whether the row begins with its id.
+    has_id: bool,
+    /// The offset of the first cell.
+    start: usize,
+    /// The offset after the line feed.
+    next: usize,
+    /// The number of members in [`Decoder::marked`] before the row.
+    marked: usize,
+}
+
+impl<'t, S: Columns> Decoder<'t, '_, S> {
+    /// Reads ordinary rows, from the next line on, until the table ends or a row is not ordinary. Returns
+    /// whether that is so; the row is then the next line.
+    pub(super) fn ordinary_rows(
+        &mut self,
+        rows: &mut Rows<'_, 't, S::Prepared>,
+    ) -> DecodeResult<S, bool> {
+        let (Some(line), Some(plan)) = (self.lines.peek(), &rows.table.plan) else {
+            return Ok(true);
+        };
+        if self.depth + plan.depth > self.limits.max_depth {
+            return Ok(true);
+        }
+        let mut start = line.start;
+        // The offset of the row's line, if it is not the lookahead line.
+        let mut ahead = None;
+        loop {
+            self.lines.step();
+            let mark = self.sink.mark();
+            let Some(cells) = self.ordinary_row(start, plan, rows)? else {
+                self.sink.reset(mark);
+                ahead.map_or(Ok(()), |next| self.resume(next))?;
+                return Ok(true);
+            };
+            rows.found += 1;
+            rows.hits += 1;
+            #[cfg(test)]
+            {
+                self.ordinary += 1;
+            }
+            let marked = self.marked.len() > cells.marked;
+            if let Some(below) = self.ordinary_line(cells.next, rows.depth).filter(|_| !marked) {
+                emit!(self.sink.end_object());
+                start = below;
+                ahead = Some(cells.next);
+            } else {
+                ahead = None;
+                self.resume(cells.next)?;
+                self.ordinary_attachments(start, &cells, rows)?;
+                emit!(self.sink.end_object());
+                let below = self
+                    .lines
+                    .peek()
+                    .and_then(|line| self.ordinary_line(line.start - line.indent, rows.depth));
+                let Some(below) = below else { return Ok(false) };
+                start = below;
+            }
+            if rows.count.value.is_some_and(|count| rows.found >= count) {
+                ahead.map_or(Ok(()), |next| self.resume(next))?;
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The content of the line that begins at `next`, if it is certainly a row that is indented by `depth`:
+    /// neither blank nor a comment, the end of the table or an attachment.
+    #[inline]
+    fn ordinary_line(&self, next: usize, depth: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        if depth > 0 && block::leading(&bytes[next..], b' ') != depth {
+            return None;
+        }
+        let start = next + depth;
+        let first = bytes.get(start)?;
+        (!matches!(first, b'#' | b'.' | b'\n' | b'\r' | b'\t' | b' ')).then_some(start)
+    }
+
+    /// Reads the row whose content begins at `start`, except for its attachments and the end of its object;
+    /// `None` if it is not ordinary.
+    #[inline]
+    fn ordinary_row(
+        &mut self,
+        start: usize,
+        plan: &Plan,
+        rows: &mut Rows<'_, 't, S::Prepared>,
+    ) -> DecodeResult<S, Option<Cells>> {
+        let table = rows.table;
+        let before = self.expansion;
+        if before + table.expansion + table.path_expansion > self.max_expansion {
+            return Ok(None);
+        }
+        let mut cells = Cells { has_id: false, start, next: 0, marked: self.marked.len() };
+        if self.text.as_bytes()[start] == b'@'
+            && let Some((id, after)) = split_row_id(&self.text[start..])
+        {
+            if !is_index(id, rows.found) {
+                return Ok(None);
+            }
+            cells.has_id = true;
+            cells.start += after;
+        }
+        if let Some(names) = &mut rows.names {
+            let Some((key, stop)) = self.ordinary_key(cells.start) else { return Ok(None) };
+            cells.start = stop + 1;
+            emit!(self.sink.key(&key));
+            let is_new = self.sink.is_new_key().unwrap_or_else(|| {
+                rows.has_name = names.add(key);
+                rows.has_name
+            });
+            if !is_new {
+                return Ok(None);
+            }
+        }
+        emit!(self.sink.begin_row(table.members.len()));
+        self.expansion += table.expansion;
+        match self.ordinary_cells(cells.start, plan, table)? {
+            Some(next) if cells.has_id || self.marked.len() == cells.marked => {
+                cells.next = next;
+                rows.has_name = false;
+                Ok(Some(cells))
+            }
+            _ => {
+                self.expansion = before;
+                self.marked.truncate(cells.marked);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads the key of a row of a keyed table; returns it and the offset of the `|` after it.
+    fn ordinary_key(&self, start: usize) -> Option<(Cow<'t, str>, usize)> {
+        let bytes = self.text.as_bytes();
+        let (key, stop) = if bytes.get(start) == Some(&b'"') {
+            string::read_quoted(self.text, start, bytes.len()).ok()?
+        } else {
+            let (text, stop) = find_text(self.text, start)?;
+            if has_blank_ends(text.text) || text.text == "-" || text.text.starts_with(['~', '^']) {
+                return None;
+            }
+            (Cow::Borrowed(text.text), stop)
+        };
+        (bytes.get(stop) == Some(&b'|')).then_some((key, stop))
+    }
+
+    /// Passes the members of a row to the sink. Returns the offset after the line feed.
+    #[inline]
+    fn ordinary_cells(
+        &mut self,
+        mut at: usize,
+        plan: &Plan,
+        table: &TableColumns<S::Prepared>,
+    ) -> DecodeResult<S, Option<usize>> {
+        let mut left = table.width;
+        let mut index = 0;
+        while let Some(&step) = plan.steps.get(index) {
+            index += 1;
+            let (key, member) = match step {
+                Step::Cell { member } => (&table.members[member].key, Some(member)),
+                Step::Leaf { node } => (&table.paths[node].key, None),
+                Step::Open { node, after } => {
+                    if let Some((leaves, stop)) = self.open_path(at, &table.paths[node])? {
+                        left -= leaves;
+                        index = after;
+                        if !self.is_cell_end(stop, left) {
+                            return Ok(None);
+                        }
+                        at = stop + 1;
+                    }
+                    continue;
+                }
+                Step::Constant { member } => {
+                    let member = &table.members[member];
+                    if let Source::Constant(constant) = &member.source {
+                        emit!(self.sink.known_key(&member.key));
+                        emit!(self.sink.known_scalar(constant));
+                    }
+                    continue;
+                }
+                Step::Close => {
+                    emit!(self.sink.end_object());
+                    continue;
+                }
+            };
+            left -= 1;
+            match self.ordinary_cell(at, key, member)? {
+                Some(stop) if self.is_cell_end(stop, left) => at = stop + 1,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
+    /// Whether the delimiter after a cell is at `at`, if `left` cells follow.
+    #[inline]
+    fn is_cell_end(&self, at: usize, left: usize) -> bool {
+        self.text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
+    }
+
+    /// Begins the object of a path node. If it is the root of a member that is null or missing in the row, it
+    /// returns the number of its cells and the offset of the delimiter after them.
+    #[inline]
+    fn open_path(
+        &mut self,
+        at: usize,
+        node: &PathNode<S::Prepared>,
+    ) -> DecodeResult<S, Option<(usize, usize)>> {
+        if let Some(leaves) = node.root_leaves() {
+            let bytes = &self.text.as_bytes()[at..];
+            if let [byte @ (b'-' | b'~'), b'|' | b'\n', ..] = bytes
+                && let Some(cells) = bytes.get(..2 * leaves)
+                && cells
+                    .as_chunks::<2>()
+                    .0
+                    .iter()
+                    .all(|[cell, end]| cell == byte && matches!(end, b'|' | b'\n'))
+                && !cells[..cells.len() - 1].contains(&b'\n')
+            {
+                if *byte == b'-' {
+                    emit!(self.sink.known_member(&node.key, Scalar::Null));
+                }
+                return Ok(Some((leaves, at + 2 * leaves - 1)));
+            }
+        }
+        emit!(self.sink.known_key(&node.key));
+        emit!(self.sink.begin_object());
+        self.expansion += node.expansion;
+        Ok(None)
+    }
+
+    /// Passes a member to the sink whose cell begins at `at`. Returns the offset of the delimiter, or of what
+    /// stands in its place; `None` if the row is not ordinary. Only a `member` can be missing or attached.
+    #[inline]
+    fn ordinary_cell(
+        &mut self,
+        at: usize,
+        key: &S::Prepared,
+        member: Option<usize>,
+    ) -> DecodeResult<S, Option<usize>> {
+        let Some(&first) = self.text.as_bytes().get(at) else { return Ok(None) };
+        let mut rare_number = false;
+        match first {
+            b'0'..=b'9' | b'-' => match number::scan(self.text.as_bytes(), at) {
+                Scanned::Number(number, stop) => {
+                    let scalar = match number {
+                        Number::Int(value) => Scalar::Int(value),
+                        Number::Float(value) => Scalar::Float(value),
+                    };
+                    emit!(self.sink.known_member(key, scalar));
+                    return Ok(Some(stop));
+                }
+                Scanned::Text => {}
+                Scanned::Unknown => rare_number = true,
+            },
+            b'"' => return self.quoted_cell(at, key),
+            _ => {}
+        }
+        let Some((text, stop)) = find_text(self.text, at) else { return Ok(None) };
+        if has_blank_ends(text.text) {
+            return Ok(None);
+        }
+        if rare_number || matches!(first, b'-' | b't' | b'f' | b'~' | b'^') {
+            return Ok(self.special_cell(at, key, text, member)?.then_some(stop));
+        }
+        emit!(self.sink.known_text(key, text));
+        Ok(Some(stop))
+    }
+
+    fn quoted_cell(&mut self, at: usize, key: &S::Prepared) -> DecodeResult<S, Option<usize>> {
+        // A line feed ends the search.
+        let Ok((text, stop)) = string::read_quoted(self.text, at, self.text.len()) else {
+            return Ok(None);
+        };
+        emit!(self.sink.known_text(key, Text::new(&text)));
+        Ok(Some(stop))
+    }
+
+    /// Passes a member to the sink whose cell may be more than text. Returns whether the row is ordinary.
+    fn special_cell(
+        &mut self,
+        at: usize,
+        key: &S::Prepared,
+        text: Text<'_>,
+        member: Option<usize>,
+    ) -> DecodeResult<S, bool> {
+        match (scalar::bare(text.text, at), member) {
+            (Ok(Token::Missing), Some(_)) => {}
+            (Ok(Token::Marker), Some(member)) => match emit!(self.sink.reserve(key)) {
+                Some(place) => self.marked.push((member, place)),
+                None => return Ok(false),
+            },
+            (Ok(Token::String(_)), _) if !text.text.starts_with("^{") => {
+                emit!(self.sink.known_text(key, text));
+            }
+            (Ok(Token::Int(value)), _) => emit!(self.sink.known_member(key, Scalar::Int(value))),
+            (Ok(Token::Float(value)), _) => {
+                emit!(self.sink.known_member(key, Scalar::Float(value)));
+            }
+            (Ok(Token::Bool(value)), _) => emit!(self.sink.known_member(key, Scalar::Bool(value))),
+            (Ok(Token::Null), _) => emit!(self.sink.known_member(key, Scalar::Null)),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Reads what is attached to the row whose content begins at `start`.
+    fn ordinary_attachments(
+        &mut self,
+        start: usize,
+        cells: &Cells,
+        rows: &mut Rows<'_, 't, S::Prepared>,
+    ) -> DecodeResult<S> {
+        let line = Line::new(start, rows.depth, cells.next);
+        let mut row = Row::unsplit(line, cells.has_id, cells.start);
+        let split = self.cells.len();
+        self.depth += 1;
+        for index in cells.marked..self.marked.len() {
+            let (member, place) = self.marked[index];
+            emit!(self.sink.reserved_key(&rows.table.members[member].key, place));
+            self.attached_value(&mut row, rows.table, &mut rows.state, member, false)?;
+        }
+        self.marked.truncate(cells.marked);
+        self.remaining_attachments(row, rows.table, &mut rows.state)?;
+        self.depth -= 1;
+        self.cells.truncate(split);
+        Ok(())
+    }
+}
+
+/// Whether blanks or control characters are around a token.
+#[inline]
+fn has_blank_ends(token: &str) -> bool {
+    let token = token.as_bytes();
+    token.first().is_some_and(|&first| first <= b' ')
+        || token.last().is_some_and(|&last| last <= b' ')
+}
+
+/// The text from `start` on to the next delimiter, `|` or a line feed, and the offset of that.
+#[inline]
+fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
+    let Some(block) = text.as_bytes()[start..].first_chunk::<16>() else {
+        return find_long_text(text, start);
+    };
+    let marks = block::find2(block, b'|', b'\n');
+    if marks.found == 0 {
+        return find_long_text(text, start);
+    }
+    let length = marks.found.trailing_zeros();
+    let found = Text {
+        text: &text[start..start + length as usize],
+        is_ascii: marks.non_ascii & ((1 << length) - 1) == 0,
+        word: u128::from_le_bytes(*block) & ((1 << (8 * length)) - 1),
+    };
+    Some((found, start + length as usize))
+}
+
+/// [`find_text`] for a text of 16 bytes or more, or within the last 16 bytes.
+fn find_long_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
+    let (blocks, last) = text.as_bytes()[start..].as_chunks::<16>();
+    let mut padded = [0; 16];
+    padded[..last.len()].copy_from_slice(last);
+    let mut stop = start;
+    let mut non_ascii = 0;
+    for block in blocks.iter().chain([&padded]) {
+        let marks = block::find2(block, b'|', b'\n');
+        if marks.found != 0 {
+            let length = marks.found.trailing_zeros();
+            non_ascii |= marks.non_ascii & ((1 << length) - 1);
+            stop += length as usize;
+            return Some((Text::with(&text[start..stop], non_ascii == 0), stop));
+        }
+        non_ascii |= marks.non_ascii;
+        stop += 16;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcf::error::Error;
+    use crate::gcf::limits::Limits;
+    use crate::json::{Escape, Writer, write_float};
+    use crate::value::{self, Value};
+    use proptest::prelude::*;
+
+    /// Reads a text by one path; returns the value or error, and how many rows were ordinary.
+    fn read<S: Columns>(
+        text: &str,
+        limits: Limits,
+        mut sink: S,
+        fast: bool,
+    ) -> (Result<S, Error>, u64) {
+        let mut decoder = Decoder::new(text, limits, &mut sink);
+        decoder.fast = fast;
+        let read = decoder.root();
+        let ordinary = decoder.ordinary;
+        let error = match read {
+            Ok(()) => None,
+            Err(Failure::Fault(fault)) => Some(fault.locate(text)),
+            Err(Failure::Sink(_)) => unreachable!("the sinks of these tests do not stop"),
+        };
+        (error.map_or(Ok(sink), Err), ordinary)
+    }
+
+    /// Reads a text by both paths into both kinds of sinks, and compares. Returns the value and how many
+    /// rows were ordinary.
+    fn compare_within(text: &str, limits: Limits) -> (Result<Value<'static>, Error>, u64) {
+        let values = [true, false].map(|fast| {
+            let (read, ordinary) = read(text, limits, value::Builder::default(), fast);
+            (read.map(|builder| builder.finish().unwrap()), ordinary)
+        });
+        let json = [true, false].map(|fast| {
+            let writer = Writer::new(Escape::Needed, write_float);
+            read(text, limits, writer, fast).0.map(Writer::finish)
+        });
+        let [(value, ordinary), (general, none)] = values;
+        assert_eq!(value, general, "{text}");
+        assert_eq!(none, 0);
+        assert_eq!(json[0], json[1], "{text}");
+        assert_eq!(value.clone().err(), json[0].clone().err(), "{text}");
+        (value, ordinary)
+    }
+
+    fn compare(text: &str) -> (Result<Value<'static>, Error>, u64) {
+        compare_within(text, Limits::default())
+    }
+
+    /// How many rows of a valid text are ordinary.
+    fn ordinary(text: &str) -> u64 {
+        let (value, ordinary) = compare(text);
+        value.unwrap();
+        ordinary
+    }
+
+    #[test]
+    fn common_rows_are_ordinary() {
+        for (rows, text) in [
+            (2, "## [2]{a,b}\n1|x\n-2.5|true\n"),
+            (3, "## [3]{a}\n-\n\"x\\n|\"\n2024-02-29\n"),
+            (2, "## [2]{a,b,c}\n~|1|~\nKöln|1e300|\n"),
+            (2, "## [2:]{key,a,b}\nx|1|2\n\"-\"|1|2\n"),
+            (3, "## [3]{\"a>b\",\"a>c>d\",e}\n1|2|3\n-|-|3\n~|~|3\n"),
+            (2, "## [2]{a,b=x,\"c>d\"}\n1|2\n3|4\n"),
+            (4, "## [2]{id,a,b}\n@0 1|^|x\n  .a [2]{n}\n    1\n    2\n@1 1|^|y\n  .a [1]: 1\n"),
+            (2, "## s\n  a=1\n  ## t [2]{a}\n  1\n  2\n  b=2\n"),
+            (2, "## [2]{a}\n@0 1\n  .\"x>y\" =1\n@1 2\n"),
+            (2, "## [?]{a}\n1\n2\n##! summary counts=2\n"),
+        ] {
+            assert_eq!(ordinary(&format!("GCF profile=generic\n{text}")), rows, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_that_need_a_second_look_are_not_ordinary() {
+        for (rows, text) in [
+            (1, "## [2]{a,b}\n1| x\n2|x\n"),
+            (1, "## [2]{a,b}\n1|x\t\n2|x\n"),
+            (0, "## [2]{a,b}\r\n1|x\r\n2|x\r\n"),
+            (1, "## [2]{a}\n1\n2"),
+            (1, "## [2]{\"a>b\",\"a>c\"}\n~|1\n1|2\n"),
+            (0, "## [1]{\"a>b\",c,\"a>d\"}\n1|2|3\n"),
+            (1, "## [2]{a,b}\n@0 1|^{x,y,z}\n1|2|3\n@1 1|^\n1|2|3\n"),
+        ] {
+            assert_eq!(ordinary(&format!("GCF profile=generic\n{text}")), rows, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_table_without_ordinary_rows_is_not_tried_for_long() {
+        let rows = "1| 2\n".repeat(1000);
+        let text = format!("GCF profile=generic\n## [1000]{{a,b}}\n{rows}");
+        let mut sink = value::Builder::default();
+        let mut decoder = Decoder::new(&text, Limits::default(), &mut sink);
+        assert!(decoder.root().is_ok());
+        assert!(decoder.missed < 20, "{}", decoder.missed);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_general_reader() {
+        let text = "GCF profile=generic\n## [3]{a,\"b>c>d\",e=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}\n1|2\n1|-\n1|2\n";
+        for max_expansion in 0..1200 {
+            let _ = compare_within(text, Limits { max_expansion, ..Limits::default() });
+        }
+        for max_depth in 1..6 {
+            let _ = compare_within(text, Limits { max_depth, ..Limits::default() });
+        }
+    }
+
+    const TABLES: [&str; 5] = [
+        "## [4]{id,name,x}\n1|ann|0.5\n2|bob|-\n3|\"a|b\"|true\n4|Köln|12\n",
+        "## [4:]{key,a,b}\nk1|1|2\nk2|3|4\nk3|5|6\nk4|7|8\n",
+        "## [4]{id,\"p>q\",\"p>r>s\",t}\n1|2|3|x\n2|-|-|x\n3|~|~|x\n4|5|6|x\n",
+        "## [4]{id,a,b}\n@0 1|^|x\n  .a [1]{n,m}\n    1|2\n@1 2|^|x\n  .a [1]\n    3|4\n@2 3|-|^\n  .b [2]: 1,2\n@3 4|^|^\n  .a [0]:\n  .b {}\n    c=1\n",
+        "## u\n  ## t [4]{a,b=1}\n  w\n  x\n  y\n  z\n",
+    ];
+
+    /// What a row may contain against the expectation.
+    const PIECES: [&str; 27] = [
+        "~",
+        "^",
+        "^{a,b}",
+        "-",
+        " ",
+        "\t",
+        "\r",
+        "|",
+        "\"",
+        "\\",
+        "\"x\\u00e9\"",
+        "@0 ",
+        "@7 ",
+        ".a ",
+        "\n",
+        "\n\n",
+        "# c",
+        "## ",
+        "##!",
+        "0",
+        "1.",
+        "e5",
+        "99999999999999999999",
+        "é",
+        "  ",
+        ">",
+        "",
+    ];
+
+    #[test]
+    fn a_row_that_contradicts_its_table_is_read_as_by_the_general_reader() {
+        let mut errors = 0;
+        for table in TABLES {
+            assert!(ordinary(&format!("GCF profile=generic\n{table}")) >= 4);
+            for at in (0..table.len()).filter(|&at| table.is_char_boundary(at)) {
+                for piece in PIECES {
+                    for removed in 0..3 {
+                        let Some(rest) = table.get(at + removed..) else { continue };
+                        let text = format!("GCF profile=generic\n{}{piece}{rest}", &table[..at]);
+                        errors += u64::from(compare(&text).0.is_err());
+                    }
+                }
+            }
+        }
+        assert!(errors > 1000, "{errors}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn texts_of_rows_are_read_as_by_the_general_reader(
+            table in proptest::sample::select(&TABLES[..]),
+            edits in proptest::collection::vec((any::<prop::sample::Index>(), proptest::sample::select(&PIECES[..])), 1..6),
+        ) {
+            let mut text = format!("GCF profile=generic\n{table}");
+            for (at, piece) in edits {
+                let places: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
+                text.insert_str(places[at.index(places.len())], piece);
+            }
+            let _ = compare(&text);
+        }
+
+        #[test]
+        fn cells_are_read_as_by_the_general_reader(
+            cells in proptest::collection::vec("[-+~^]?[0-9a-zA-Z.@# \\\\{}>=é|\t\"-]{0,20}", 1..20),
+        ) {
+            let text = format!("GCF profile=generic\n## [?]{{a}}\n{}\n", cells.join("\n"));
+            let _ = compare(&text);
+        }
+    }
+}

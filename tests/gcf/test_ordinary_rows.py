@@ -1,0 +1,150 @@
+"""Rows have a fast path; a row that ends in a carriage return is read by the general reader.
+
+So the same text with lines that end in CR LF is read by the other path, and has the same value or
+the same error. `src/gcf/generic/ordinary.rs` tests the paths with more texts.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactwire import gcf
+from tests.strategies.gcf import result_or_error, same, tables, values
+from tests.vectors import OWN, PUBLISHED, load
+
+HEADER = "GCF profile=generic\n"
+
+
+def outcome(text: str) -> Any:
+    """The value of a text, or the code, line and column of its error."""
+    found = result_or_error(lambda: gcf.loads(text))
+    if isinstance(found, gcf.GcfError):
+        return ("error", found.code, found.line, found.column)
+    assert same(json.loads(gcf.to_json(text)), found)
+    return found
+
+
+def assert_read_alike(text: str) -> None:
+    fast, general = outcome(text), outcome(text.replace("\n", "\r\n"))
+    if isinstance(fast, tuple):
+        # A carriage return within a quoted string that does not end is one more character.
+        assert isinstance(general, tuple)
+        assert fast[2] == general[2]
+    else:
+        assert same(fast, general)
+
+
+def texts_of(value: Any) -> list[str]:
+    """All strings in a vector that are texts of the generic profile."""
+    if isinstance(value, str):
+        return [value] if value.startswith("GCF profile=generic") else []
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for each in inner for text in texts_of(each)]
+
+
+def vectors() -> list[str]:
+    files = sorted((OWN / "gcf").rglob("*.json")) + sorted((PUBLISHED / "gcf").rglob("*.json"))
+    return sorted({text for path in files for text in texts_of(load(path))})
+
+
+def test_vectors_are_read_alike_by_both_paths() -> None:
+    found = [text for text in vectors() if "\r" not in text]
+    assert len(found) > 30
+    for text in found:
+        assert_read_alike(text)
+
+
+@given(values | tables(values))
+def test_values_are_read_alike_by_both_paths(value: Any) -> None:
+    text = gcf.dumps(value)
+    assert same(gcf.loads(text), gcf.loads(text.encode()))
+    assert_read_alike(text)
+
+
+ROWS = [
+    *("1|ann|^|x\n  .items [2]{n,s}\n    1|a\n    2|b\n", "2|Köln|^|-\n  .items [0]:\n"),
+    *("3|-|^|true\n  .items [1]\n    3|c\n", '4|"a|b\\n"|^|~\n  .items [1]: 5\n', "5|x|0.25|y\n"),
+]
+DECLARED = '[5]{id,"name",items,"p>q"}\n'
+
+
+@given(
+    st.permutations(ROWS),
+    st.integers(0, 4),
+    st.sampled_from(
+        ["~", " ", "\t", '"', "\\u00e9", "|", "^", "^{a}", "-", "\n", "# ", "@", ".", "1"]
+    ),
+    st.integers(0, 40),
+)
+def test_a_changed_row_is_read_alike_by_both_paths(
+    rows: list[str], at: int, piece: str, place: int
+) -> None:
+    numbered = [f"@{index} {row}" for index, row in enumerate(rows)]
+    row = numbered[at]
+    place = min(place, len(row))
+    for changed in (row, row[:place] + piece + row[place:], row[:place] + row[place + 1 :]):
+        lines = [*numbered[:at], changed, *numbered[at + 1 :]]
+        assert_read_alike(f"{HEADER}## {DECLARED}{''.join(lines)}")
+
+
+@pytest.mark.parametrize("columns", [*range(1, 40), 300])
+def test_a_row_is_a_plain_dict_of_its_own(columns: int) -> None:
+    rows = [{f"c{i}": i for i in range(columns)} for _ in range(3)]
+    first, second, third = gcf.loads(gcf.dumps(rows))
+    first["c0"] = first["new"] = "changed"
+    del second["c0"]
+    assert third == rows[2]
+    assert list(third) == list(rows[2])
+    assert third["c" + str(columns - 1)] == columns - 1
+    assert "new" not in third
+    assert type(third) is dict
+
+
+def test_a_duplicate_key_is_found_in_every_object() -> None:
+    keyed = HEADER + "## [3:]{key,a,b}\nx|1|2\ny|1|2\n?|1|2\n"
+    assert len(gcf.loads(keyed)) == 3
+    for key in ("x", '"x"', "y "):
+        with pytest.raises(gcf.GcfError, match="duplicate member key"):
+            gcf.loads(keyed.replace("?", key))
+    with pytest.raises(gcf.GcfError, match="duplicate member"):
+        gcf.loads(HEADER + "a=1\nb=2\na=3\n")
+
+
+def test_the_collector_is_as_before_after_every_outcome() -> None:
+    rows = [{"id": i, "tags": [i]} for i in range(5000)]
+    text = gcf.dumps(rows)
+    for prepare, expected in ((gc.enable, True), (gc.disable, False)):
+        try:
+            prepare()
+            assert gcf.loads(text) == rows
+            assert gc.isenabled() is expected
+            with pytest.raises(gcf.GcfError):
+                gcf.loads(text[:-20])
+            assert gc.isenabled() is expected
+        finally:
+            gc.enable()
+
+
+def test_no_thread_sees_the_collector_disabled() -> None:
+    text = gcf.dumps([{"id": i, "tags": [i]} for i in range(5000)])
+    seen: set[bool] = set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            seen.add(gc.isenabled())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    for _ in range(20):
+        gcf.loads(text)
+    done.set()
+    thread.join()
+    assert seen == {True}
