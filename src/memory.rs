@@ -69,6 +69,12 @@ impl Meter {
         if done < self.next { Ok(()) } else { self.ask(done) }
     }
 
+    /// The work for which there is memory.
+    #[inline]
+    pub fn next(&self) -> usize {
+        self.next
+    }
+
     #[cold]
     fn ask(&mut self, done: usize) -> Result<(), TryReserveError> {
         self.next = done.saturating_add(done.clamp(1, STRIDE));

@@ -191,8 +191,15 @@ pub struct Builder<'a> {
 /// An open container, and the index on its stack where its entries begin.
 #[derive(Debug)]
 enum Open<'a> {
-    Array { start: usize },
-    Object { start: usize, key: Cow<'a, str> },
+    Array {
+        start: usize,
+    },
+    /// The value of the next member goes to `place`, if there is one.
+    Object {
+        start: usize,
+        key: Cow<'a, str>,
+        place: Option<usize>,
+    },
 }
 
 /// A container with at least this many entries takes over the whole stack, if no other uses it.
@@ -233,7 +240,10 @@ impl<'a> Builder<'a> {
         match self.open.last_mut() {
             None => self.done = Some(value),
             Some(Open::Array { .. }) => self.elements.push(value),
-            Some(Open::Object { key, .. }) => self.members.push((std::mem::take(key), value)),
+            Some(Open::Object { key, place, .. }) => match place.take() {
+                None => self.members.push((std::mem::take(key), value)),
+                Some(place) => self.members[place].1 = value,
+            },
         }
     }
 
@@ -300,7 +310,7 @@ impl Sink for Builder<'_> {
 
     fn begin_object(&mut self) -> Result<(), Infallible> {
         let start = self.members.len();
-        self.open.push(Open::Object { start, key: Cow::default() });
+        self.open.push(Open::Object { start, key: Cow::default(), place: None });
         Ok(())
     }
 
@@ -321,6 +331,30 @@ impl Sink for Builder<'_> {
 /// A prepared key is a string.
 impl<'a> Columns for Builder<'a> {
     type Prepared = Value<'a>;
+    type Mark = [usize; 3];
+
+    fn reserve(&mut self, name: &Value<'a>) -> Result<Option<usize>, Infallible> {
+        self.known_key(name)?;
+        self.null()?;
+        Ok(Some(self.members.len() - 1))
+    }
+
+    fn reserved_key(&mut self, _: &Value<'a>, at: usize) -> Result<(), Infallible> {
+        if let Some(Open::Object { place, .. }) = self.open.last_mut() {
+            *place = Some(at);
+        }
+        Ok(())
+    }
+
+    fn mark(&self) -> [usize; 3] {
+        [self.open.len(), self.elements.len(), self.members.len()]
+    }
+
+    fn reset(&mut self, [open, elements, members]: [usize; 3]) {
+        self.open.truncate(open);
+        self.elements.truncate(elements);
+        self.members.truncate(members);
+    }
 
     fn name(&mut self, key: &str) -> Result<Value<'a>, Infallible> {
         Ok(Value::String(self.keep(key)))

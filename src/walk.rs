@@ -63,7 +63,8 @@ impl Scalar<'_> {
     ///
     /// # Errors
     /// The sink's error, if it stops.
-    pub fn emit<S: Sink>(self, sink: &mut S) -> Result<(), S::Error> {
+    #[inline]
+    pub fn emit<S: Sink + ?Sized>(self, sink: &mut S) -> Result<(), S::Error> {
         match self {
             Self::Null => sink.null(),
             Self::Bool(value) => sink.bool(value),
@@ -74,10 +75,56 @@ impl Scalar<'_> {
     }
 }
 
+/// A string, with what a parser that found its end knows about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a> {
+    /// The string.
+    pub text: &'a str,
+    /// Whether it is known to be ASCII.
+    pub is_ascii: bool,
+    /// The bytes of a string of at most 16, the first one lowest, filled up with zeros; 0 for others.
+    pub word: u128,
+}
+
+impl<'a> Text<'a> {
+    /// A string about which nothing is known yet.
+    #[inline]
+    pub fn new(text: &'a str) -> Self {
+        Self::with(text, text.is_ascii())
+    }
+
+    /// A string that is ASCII or not.
+    #[inline]
+    pub(crate) fn with(text: &'a str, is_ascii: bool) -> Self {
+        Self { text, is_ascii, word: short_word(text.as_bytes()) }
+    }
+}
+
+/// The value of [`Text::word`].
+#[inline]
+fn short_word(bytes: &[u8]) -> u128 {
+    let length = bytes.len();
+    if length > 16 {
+        return 0;
+    }
+    // Two parts that overlap and agree where they do.
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let last = u128::from(u64::from_le_bytes(*last)) << (8 * (length - 8));
+        return u128::from(u64::from_le_bytes(*first)) | last;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let last = u64::from(u32::from_le_bytes(*last)) << (8 * (length - 4));
+        return u128::from(u64::from(u32::from_le_bytes(*first)) | last);
+    }
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
+}
+
 /// A sink that can prepare a key or a scalar once and receive it many times, as for the rows of a table.
 pub trait Columns: Sink {
     /// A prepared key or scalar.
     type Prepared;
+    /// The number and size of the open containers.
+    type Mark: Copy;
 
     /// Prepares a key.
     fn name(&mut self, key: &str) -> Result<Self::Prepared, Self::Error>;
@@ -87,6 +134,58 @@ pub trait Columns: Sink {
     fn constant(&mut self, scalar: Scalar<'_>) -> Result<Self::Prepared, Self::Error>;
     /// Receives a prepared scalar.
     fn known_scalar(&mut self, constant: &Self::Prepared) -> Result<(), Self::Error>;
+
+    /// The start of an object that is likely to have `members` members, such as a row.
+    #[inline]
+    fn begin_row(&mut self, members: usize) -> Result<(), Self::Error> {
+        let _ = members;
+        self.begin_object()
+    }
+
+    /// Receives a member with a prepared key.
+    #[inline]
+    fn known_member(
+        &mut self,
+        name: &Self::Prepared,
+        value: Scalar<'_>,
+    ) -> Result<(), Self::Error> {
+        self.known_key(name)?;
+        value.emit(self)
+    }
+
+    /// Receives a member with a prepared key whose value is a string.
+    #[inline]
+    fn known_text(&mut self, name: &Self::Prepared, value: Text<'_>) -> Result<(), Self::Error> {
+        self.known_key(name)?;
+        self.string(value.text)
+    }
+
+    /// Receives a prepared key whose value comes later, after other members of the object. Returns the place
+    /// of the member; `None` if the sink needs values in order, and then has received nothing.
+    #[inline]
+    fn reserve(&mut self, name: &Self::Prepared) -> Result<Option<usize>, Self::Error> {
+        let _ = name;
+        Ok(None)
+    }
+
+    /// [`Sink::key`] for a member that has its `place` in the innermost object: its value follows.
+    #[inline]
+    fn reserved_key(&mut self, name: &Self::Prepared, place: usize) -> Result<(), Self::Error> {
+        let _ = place;
+        self.known_key(name)
+    }
+
+    /// Where the sink is now.
+    fn mark(&self) -> Self::Mark;
+    /// Discards all events since the sink was at `mark`. No container that was open then was closed
+    /// since.
+    fn reset(&mut self, mark: Self::Mark);
+
+    /// Whether the innermost object has no other member with the key that was received last; `None` if the
+    /// sink does not know.
+    fn is_new_key(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// A sink that ignores all events, for a parser that only checks.
@@ -143,6 +242,15 @@ impl Sink for Discard {
 
 impl Columns for Discard {
     type Prepared = ();
+    type Mark = ();
+
+    fn reserve(&mut self, (): &()) -> Result<Option<usize>, Infallible> {
+        Ok(Some(0))
+    }
+
+    fn mark(&self) {}
+
+    fn reset(&mut self, (): ()) {}
 
     fn name(&mut self, _: &str) -> Result<(), Infallible> {
         Ok(())
@@ -203,4 +311,21 @@ pub trait Source<'a>: Sized {
     fn element(&self, index: usize) -> Option<Self>;
     /// Visits all members in order. The key is `None` if it is not a string.
     fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_text_is_a_word_of_its_bytes() {
+        let text = "abcdefghijklmnopq";
+        for length in 0..=text.len() {
+            let mut bytes = [0; 16];
+            if length <= 16 {
+                bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+            }
+            assert_eq!(Text::new(&text[..length]).word, u128::from_le_bytes(bytes), "{length}");
+        }
+    }
 }

@@ -103,6 +103,15 @@ impl<F: Fn(f64, &mut String)> Sink for Writer<F> {
 /// A prepared key is the quoted string with its colon, a prepared scalar its JSON.
 impl<F: Fn(f64, &mut String) + Copy> Columns for Writer<F> {
     type Prepared = String;
+    type Mark = usize;
+
+    fn mark(&self) -> usize {
+        self.out.len()
+    }
+
+    fn reset(&mut self, mark: usize) {
+        self.out.truncate(mark);
+    }
 
     fn name(&mut self, key: &str) -> Result<String, Infallible> {
         let mut name = String::new();

@@ -54,7 +54,7 @@ fn equal(word: u64, byte: u8) -> u64 {
 /// The highest bits of the bytes of a word as one number.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn gather(marks: u64) -> u32 {
-    u32::from(((marks >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8)
+    u32::from((marks >> 7).wrapping_mul(0x0102_0408_1020_4080).to_le_bytes()[7])
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]

@@ -148,3 +148,13 @@ def test_no_thread_sees_the_collector_disabled() -> None:
     done.set()
     thread.join()
     assert seen == {True}
+
+
+@pytest.mark.parametrize("shift", range(16))
+@pytest.mark.parametrize("text", ["ä\n", "ä|ü", "€", "😀\t"], ids=ascii)
+def test_rows_of_any_length_are_read(shift: int, text: str) -> None:
+    """Memory is requested for a part of the text at a time, and a row may end beyond it."""
+    lengths = [shift, 4096, 1, 8000, 70_000, 0, 300_000]
+    value = [{"a": text * length, "b": length, "c": text} for length in lengths]
+    assert gcf.loads(gcf.dumps(value)) == value
+    assert json.loads(gcf.to_json(gcf.dumps(value))) == value

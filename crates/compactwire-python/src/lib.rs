@@ -32,6 +32,7 @@ mod value;
 mod wire;
 
 use compactwire::memory;
+use compactwire::walk::Text;
 use interrupt::{DETACH_FROM, detached, undone_detached};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -172,6 +173,23 @@ fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> 
             Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
         };
     }
+    make_ascii(py, text)
+}
+
+/// [`make_str`] for a text that may be known to be ASCII.
+#[inline]
+fn make_text<'py>(py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyString>> {
+    if text.is_ascii && text.text.len() > 1 {
+        make_ascii(py, text.text)
+    } else {
+        make_str(py, text.text)
+    }
+}
+
+/// Creates a str from ASCII.
+#[inline]
+fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
     // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
     // other code has a reference to it before it is completely filled.
     unsafe {

@@ -4,8 +4,8 @@ use super::args::{Input, one_of, size};
 use super::errors::{Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
-use super::value::build::ObjectBuilder;
 use super::value::converter;
+use super::value::objects::Objects;
 use super::value::read::value_with;
 use super::{detached, make_str};
 use crate::interrupt::attached;
@@ -346,8 +346,8 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
     };
     let input = Input::new(&held)?;
     let limits = Limits { max_depth: Limits::DEEPEST, ..Limits::default() };
-    let mut builder = ObjectBuilder::new(py);
     let text = input.text(py)?;
+    let mut builder = Objects::new(py, text.len());
     match attached(|| shrink::expand(text, limits, &mut builder))? {
         Ok(()) => Ok(builder.finish()),
         Err(ExpandError::Gcf(error)) => Err(error.into()),

@@ -6,6 +6,7 @@
 use super::columns::{Prepare, TableColumns};
 use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
 use super::groups::read::{CLAUSE, GroupedColumns};
+use super::ordinary::Rows;
 use super::row::TableState;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
@@ -254,6 +255,22 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
+    /// Reads a row that need not be ordinary.
+    fn general_row(&mut self, line: Line, rows: &mut Rows<'_, 't, S::Prepared>) -> DecodeResult<S> {
+        let has_name = std::mem::take(&mut rows.has_name);
+        let mut add_key;
+        let add_key = match &mut rows.names {
+            None => None,
+            Some(names) => {
+                add_key = |key| if has_name { Ok(true) } else { names.add(key) };
+                Some(&mut add_key as &mut dyn FnMut(_) -> _)
+            }
+        };
+        self.row(line, rows.table, &mut rows.state, rows.found, add_key)?;
+        rows.found += 1;
+        Ok(())
+    }
+
     fn rows(
         &mut self,
         count: Count,
@@ -264,15 +281,32 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.counted_container(count, |decoder| {
             decoder.forecast(count, table.width, table.expansion + table.path_expansion)?;
             emit!(if keyed { decoder.sink.begin_object() } else { decoder.sink.begin_array() });
-            let mut found = 0;
-            let mut state = TableState::new();
-            let mut names = NameIndex::new();
-            while let Some(line) = decoder.next_row(count, found, depth)? {
-                let mut add_key = |key| names.add(key);
-                let add_key = keyed.then_some(&mut add_key as &mut dyn FnMut(_) -> _);
-                decoder.row(line, table, &mut state, found, add_key)?;
-                found += 1;
+            let mut rows = Rows {
+                table,
+                state: TableState::new(),
+                count,
+                found: 0,
+                depth,
+                names: keyed.then(NameIndex::new),
+                has_name: false,
+                hits: 0,
+                misses: 0,
+            };
+            let mut missed = false;
+            while let Some(line) = decoder.next_row(count, rows.found, depth)? {
+                if decoder.fast && !missed && rows.expects_ordinary() {
+                    missed = decoder.ordinary_rows(&mut rows)?;
+                    rows.misses += u64::from(missed);
+                    #[cfg(test)]
+                    {
+                        decoder.missed += u64::from(missed);
+                    }
+                    continue;
+                }
+                missed = false;
+                decoder.general_row(line, &mut rows)?;
             }
+            let found = rows.found;
             emit!(if keyed { decoder.sink.end_object() } else { decoder.sink.end_array() });
             Ok(found)
         })

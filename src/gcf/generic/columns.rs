@@ -41,6 +41,8 @@ pub(crate) struct TableColumns<N> {
     cell_names: NameIndex<'static>,
     /// The member of each of those names.
     cell_members: Vec<usize>,
+    /// How an ordinary row is read; `None` if all rows are read by the general reader.
+    pub plan: Option<Plan>,
 }
 
 pub(crate) struct Member<N> {
@@ -73,6 +75,13 @@ pub(crate) struct PathNode<N> {
 pub(crate) enum PathValue {
     Leaf(usize),
     Object(Vec<usize>),
+}
+
+impl<N> PathNode<N> {
+    /// The number of leaves, if it is a root.
+    pub(crate) fn root_leaves(&self) -> Option<usize> {
+        self.parent.is_none().then_some(self.leaves as usize)
+    }
 }
 
 struct PathLeaf {
@@ -164,6 +173,7 @@ impl<N> TableColumns<N> {
             path_expansion: 0,
             cell_names: NameIndex::new(),
             cell_members: Vec::new(),
+            plan: None,
         };
         let mut planner = Planner {
             columns,
@@ -179,7 +189,9 @@ impl<N> TableColumns<N> {
             }
             planner.add(field)?;
         }
-        Ok(planner.columns)
+        let mut columns = planner.columns;
+        columns.plan = Plan::new(&columns);
+        Ok(columns)
     }
 }
 
@@ -305,6 +317,72 @@ impl<N> TableColumns<N> {
         match self.members[member].source {
             Source::Cell(cell) => Some(cell),
             _ => None,
+        }
+    }
+}
+
+/// How the cells of a row become members, in the order of the cells.
+pub(crate) struct Plan {
+    pub steps: Vec<Step>,
+    /// How many containers a row nests, itself included.
+    pub depth: usize,
+}
+
+/// A step through a row.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    /// A member with a cell of its own.
+    Cell { member: usize },
+    /// A constant column.
+    Constant { member: usize },
+    /// The start of the object of a path node. The step `after` follows its end.
+    Open { node: usize, after: usize },
+    /// A cell of a path.
+    Leaf { node: usize },
+    /// The end of the innermost object of a path.
+    Close,
+}
+
+impl Plan {
+    /// Plans the rows of a table; `None` if its members do not follow the order of the cells.
+    fn new<N>(columns: &TableColumns<N>) -> Option<Self> {
+        let mut plan = Self { steps: Vec::new(), depth: 1 };
+        let mut cells = 0..columns.width;
+        for (member, declared) in columns.members.iter().enumerate() {
+            match declared.source {
+                Source::Constant(_) => plan.steps.push(Step::Constant { member }),
+                Source::Cell(cell) if cells.next() == Some(cell) => {
+                    plan.steps.push(Step::Cell { member });
+                }
+                Source::Path(root) if plan.add_node(columns, root, 1, &mut cells) => {}
+                Source::Cell(_) | Source::Path(_) => return None,
+            }
+        }
+        (columns.width > 0 && cells.is_empty()).then_some(plan)
+    }
+
+    fn add_node<N>(
+        &mut self,
+        columns: &TableColumns<N>,
+        node: usize,
+        depth: usize,
+        cells: &mut impl Iterator<Item = usize>,
+    ) -> bool {
+        match &columns.paths[node].value {
+            PathValue::Leaf(cell) => {
+                self.steps.push(Step::Leaf { node });
+                cells.next() == Some(*cell)
+            }
+            PathValue::Object(children) => {
+                self.depth = self.depth.max(depth + 1);
+                let open = self.steps.len();
+                self.steps.push(Step::Open { node, after: 0 });
+                let ordered =
+                    children.iter().all(|&child| self.add_node(columns, child, depth + 1, cells));
+                self.steps.push(Step::Close);
+                self.steps[open] = Step::Open { node, after: self.steps.len() };
+                ordered
+            }
         }
     }
 }

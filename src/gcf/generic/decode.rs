@@ -123,7 +123,7 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     /// What the text so far implies without spelling it out; see [`Limits::max_expansion`].
     pub expansion: u64,
     /// The maximum of `expansion`.
-    max_expansion: u64,
+    pub max_expansion: u64,
     /// The memory for what `expansion` counts.
     expanded: Meter,
     /// Whether `expansion` need not be counted in advance.
@@ -134,6 +134,17 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub deferred: Vec<(usize, u64)>,
     /// The cells of all open rows.
     pub cells: Vec<Token<'t>>,
+    /// The members with an attachment, of all open rows that are ordinary, and their places in the sink.
+    pub marked: Vec<(usize, usize)>,
+    /// Whether ordinary rows have a path of their own.
+    pub fast: bool,
+    /// The offset before which an ordinary row ends.
+    pub row_limit: usize,
+    /// How many rows were ordinary, and how often one was not.
+    #[cfg(test)]
+    pub ordinary: u64,
+    #[cfg(test)]
+    pub missed: u64,
     /// What the previous line ended.
     pub preceding: Preceding,
     /// Whether the text is a keyed set, whose declaration marks the identity with `@`.
@@ -198,12 +209,19 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             base: 0,
             deferred: Vec::new(),
             cells: Vec::new(),
+            marked: Vec::new(),
+            row_limit: 0,
+            fast: true,
+            #[cfg(test)]
+            ordinary: 0,
+            #[cfg(test)]
+            missed: 0,
             preceding: Preceding::Nothing,
             keyed_set: false,
         }
     }
 
-    fn root(&mut self) -> DecodeResult<S> {
+    pub(super) fn root(&mut self) -> DecodeResult<S> {
         match self.begin()? {
             Root::Scalar(line) => {
                 self.advance()?;
@@ -231,10 +249,14 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     /// Reads the header and determines the kind of the root.
     pub(crate) fn begin(&mut self) -> DecodeResult<S, Root> {
-        let header = Header::read(&mut self.lines)?;
-        check_generic(&header)?;
-        self.keyed_set = header.get("pack_root").is_some() && header.get("key").is_some();
-        self.advance()?;
+        if self.text.starts_with(header::GENERIC) {
+            self.resume(header::GENERIC.len())?;
+        } else {
+            let header = Header::read(&mut self.lines)?;
+            check_generic(&header)?;
+            self.keyed_set = header.get("pack_root").is_some() && header.get("key").is_some();
+            self.advance()?;
+        }
         Ok(match self.lines.peek().filter(|line| line.indent == 0) {
             Some(line) if self.starts(line, "=") => Root::Scalar(line),
             Some(line) if self.starts(line, "## [") => Root::Array(line),
@@ -262,10 +284,18 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.lines.advance()
     }
 
+    /// Continues at the line that begins at `next`.
+    pub(crate) fn resume(&mut self, next: usize) -> Read<()> {
+        self.preceding = Preceding::Nothing;
+        self.lines.resume(next)
+    }
+
+    #[inline]
     pub(crate) fn starts(&self, line: Line, prefix: &str) -> bool {
         self.lines.str(line).starts_with(prefix)
     }
 
+    #[inline]
     pub(crate) fn is_trailer(&self, line: Line) -> bool {
         line.indent == 0 && self.starts(line, "##!")
     }
@@ -391,7 +421,11 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     fn member(&mut self, line: Line, depth: usize, names: &mut NameIndex<'t>) -> DecodeResult<S> {
         let (name, form) = self.member_head(line)?;
         emit!(self.sink.key(&name));
-        if !names.add(name)? {
+        let is_new = match self.sink.is_new_key() {
+            Some(is_new) => is_new,
+            None => names.add(name)?,
+        };
+        if !is_new {
             return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
         }
         self.member_value(line, depth, form)

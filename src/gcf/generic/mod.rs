@@ -3,7 +3,8 @@
 //! Encoding: `tree` holds the value, `table` plans the columns of each table, `encode` writes the text.
 //!
 //! Decoding: `decode` reads headers, objects and lists, `array` the heads and bodies of arrays and keyed
-//! tables, `row` the rows with their attachments, by the `columns` of their table.
+//! tables, `row` the rows with their attachments, by the `columns` of their table. `ordinary` is a faster
+//! path for rows that need no second look.
 //!
 //! `groups` reads and writes grouped tables, which published writers emit beyond GCF 3.6.
 
@@ -12,6 +13,7 @@ pub(crate) mod columns;
 pub(crate) mod decode;
 pub(crate) mod encode;
 pub(crate) mod groups;
+pub(crate) mod ordinary;
 pub(crate) mod row;
 pub(crate) mod table;
 pub(crate) mod tree;

@@ -74,7 +74,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         // The offset of the row's line, if it is not the lookahead line.
         let mut ahead = None;
         loop {
-            self.lines.step();
+            self.row_limit = self.lines.step(start)?;
             let mark = self.sink.mark();
             let Some(cells) = self.ordinary_row(start, plan, rows)? else {
                 self.sink.reset(mark);
@@ -152,16 +152,18 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             let Some((key, stop)) = self.ordinary_key(cells.start) else { return Ok(None) };
             cells.start = stop + 1;
             emit!(self.sink.key(&key));
-            let is_new = self.sink.is_new_key().unwrap_or_else(|| {
-                rows.has_name = names.add(key);
+            let is_new = if let Some(is_new) = self.sink.is_new_key() {
+                is_new
+            } else {
+                rows.has_name = names.add(key)?;
                 rows.has_name
-            });
+            };
             if !is_new {
                 return Ok(None);
             }
         }
         emit!(self.sink.begin_row(table.members.len()));
-        self.expansion += table.expansion;
+        self.expand(table.expansion, start)?;
         match self.ordinary_cells(cells.start, plan, table)? {
             Some(next) if cells.has_id || self.marked.len() == cells.marked => {
                 cells.next = next;
@@ -179,10 +181,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     /// Reads the key of a row of a keyed table; returns it and the offset of the `|` after it.
     fn ordinary_key(&self, start: usize) -> Option<(Cow<'t, str>, usize)> {
         let bytes = self.text.as_bytes();
-        let (key, stop) = if bytes.get(start) == Some(&b'"') {
-            string::read_quoted(self.text, start, bytes.len()).ok()?
+        let (key, stop) = if bytes[..self.row_limit].get(start) == Some(&b'"') {
+            string::read_quoted(self.text, start, self.row_limit).ok()?
         } else {
-            let (text, stop) = find_text(self.text, start)?;
+            let (text, stop) = find_text(self.text, start, self.row_limit)?;
             if has_blank_ends(text.text) || text.text == "-" || text.text.starts_with(['~', '^']) {
                 return None;
             }
@@ -239,10 +241,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(Some(at))
     }
 
-    /// Whether the delimiter after a cell is at `at`, if `left` cells follow.
+    /// Whether the delimiter after a cell is at `at`, within the row's limit, if `left` cells follow.
     #[inline]
     fn is_cell_end(&self, at: usize, left: usize) -> bool {
-        self.text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
+        at < self.row_limit
+            && self.text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
     }
 
     /// Begins the object of a path node. If it is the root of a member that is null or missing in the row, it
@@ -272,7 +275,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         emit!(self.sink.known_key(&node.key));
         emit!(self.sink.begin_object());
-        self.expansion += node.expansion;
+        self.expand(node.expansion, at)?;
         Ok(None)
     }
 
@@ -300,10 +303,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 Scanned::Text => {}
                 Scanned::Unknown => rare_number = true,
             },
-            b'"' => return self.quoted_cell(at, key),
+            b'"' if at < self.row_limit => return self.quoted_cell(at, key),
             _ => {}
         }
-        let Some((text, stop)) = find_text(self.text, at) else { return Ok(None) };
+        let Some((text, stop)) = find_text(self.text, at, self.row_limit) else { return Ok(None) };
         if has_blank_ends(text.text) {
             return Ok(None);
         }
@@ -316,7 +319,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 
     fn quoted_cell(&mut self, at: usize, key: &S::Prepared) -> DecodeResult<S, Option<usize>> {
         // A line feed ends the search.
-        let Ok((text, stop)) = string::read_quoted(self.text, at, self.text.len()) else {
+        let Ok((text, stop)) = string::read_quoted(self.text, at, self.row_limit) else {
             return Ok(None);
         };
         emit!(self.sink.known_text(key, Text::new(&text)));
@@ -383,15 +386,16 @@ fn has_blank_ends(token: &str) -> bool {
         || token.last().is_some_and(|&last| last <= b' ')
 }
 
-/// The text from `start` on to the next delimiter, `|` or a line feed, and the offset of that.
+/// The text from `start` on to the next delimiter before `limit`, `|` or a line feed, and the offset of
+/// that.
 #[inline]
-fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
+fn find_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)> {
     let Some(block) = text.as_bytes()[start..].first_chunk::<16>() else {
-        return find_long_text(text, start);
+        return find_long_text(text, start, limit);
     };
     let marks = block::find2(block, b'|', b'\n');
     if marks.found == 0 {
-        return find_long_text(text, start);
+        return find_long_text(text, start, limit);
     }
     let length = marks.found.trailing_zeros();
     let found = Text {
@@ -403,8 +407,8 @@ fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
 }
 
 /// [`find_text`] for a text of 16 bytes or more, or within the last 16 bytes.
-fn find_long_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
-    let (blocks, last) = text.as_bytes()[start..].as_chunks::<16>();
+fn find_long_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)> {
+    let (blocks, last) = text.as_bytes().get(start..limit)?.as_chunks::<16>();
     let mut padded = [0; 16];
     padded[..last.len()].copy_from_slice(last);
     let mut stop = start;

@@ -51,16 +51,29 @@ impl<N> TableState<N> {
 pub(crate) type AddKey<'k, 't> = dyn FnMut(Cow<'t, str>) -> Result<bool, TryReserveError> + 'k;
 
 /// The row that is being read.
-struct Row<'t> {
+pub(super) struct Row<'t> {
     line: Line,
     /// Whether it begins with `@i `; only such a row can have attachments.
     has_id: bool,
     /// The index of its first cell in [`Decoder::cells`].
     base: usize,
+    /// The offset of its first cell, as long as the cells are not there.
+    unsplit: Option<usize>,
     /// The undeclared fields attached so far: names with `>`, which have no column.
     undeclared: NameIndex<'t>,
     /// The remaining attachments, if they are not in column order.
     attachments: Option<Attachments<'t>>,
+}
+
+impl Row<'_> {
+    fn new(line: Line, has_id: bool, base: usize, unsplit: Option<usize>) -> Self {
+        Self { line, has_id, base, unsplit, undeclared: NameIndex::new(), attachments: None }
+    }
+
+    /// A row whose cells, from the offset `cells` on, are parsed when they are needed.
+    pub(super) fn unsplit(line: Line, has_id: bool, cells: usize) -> Self {
+        Self::new(line, has_id, 0, Some(cells))
+    }
 }
 
 /// The attachments of a row, found by a scan of the lines below it.
@@ -106,7 +119,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             more = stop < line.end;
             start = stop + 1;
             emit!(self.sink.key(&key));
-            if !add_key(key)? {
+            let is_new = match self.sink.is_new_key() {
+                Some(is_new) => is_new,
+                None => add_key(key)?,
+            };
+            if !is_new {
                 let message = "duplicate member key";
                 return self.fail(Code::DuplicateMemberKey, line, message);
             }
@@ -121,7 +138,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.advance()?;
         self.enter(line.start)?;
         self.expand(table.expansion, line.start)?;
-        emit!(self.sink.begin_object());
+        emit!(self.sink.begin_row(table.members.len()));
         if table.plain && !marked {
             for (member, token) in table.members.iter().zip(&self.cells[base..]) {
                 if *token != Token::Missing {
@@ -130,12 +147,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 }
             }
             if self.attachment_line(line).is_some_and(|below| self.starts(below, ".")) {
-                let row =
-                    Row { line, has_id, base, undeclared: NameIndex::new(), attachments: None };
+                let row = Row::new(line, has_id, base, None);
                 self.remaining_attachments(row, table, state)?;
             }
         } else {
-            let row = Row { line, has_id, base, undeclared: NameIndex::new(), attachments: None };
+            let row = Row::new(line, has_id, base, None);
             self.row_members(row, table, state)?;
         }
         emit!(self.sink.end_object());
@@ -270,6 +286,27 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             return self.fail(Code::MissingAttachment, row.line, message);
         }
         let declares_schema = self.declare_inline_schema(row, table, state, member)?;
+        self.attached_value(row, table, state, member, declares_schema)
+    }
+
+    /// Parses the cells of a row if that was left for later.
+    fn split_row(&mut self, row: &mut Row<'t>) -> DecodeResult<S> {
+        if let Some(start) = row.unsplit.take() {
+            row.base = self.cells.len();
+            self.split_cells(row.line, start)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the attachment of a member of a row that has an id.
+    pub(super) fn attached_value(
+        &mut self,
+        row: &mut Row<'t>,
+        table: &SharedColumns<S::Prepared>,
+        state: &mut TableState<S::Prepared>,
+        member: usize,
+        declares_schema: bool,
+    ) -> DecodeResult<S> {
         if row.attachments.is_none() {
             let name = &table.members[member].name;
             match self.attachment_line(row.line) {
@@ -339,6 +376,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         state: &TableState<S::Prepared>,
         member: usize,
     ) -> DecodeResult<S, Attachments<'t>> {
+        self.split_row(row)?;
         let mut attachments =
             Attachments { members: HashMap::new(), undeclared: Vec::new(), after: None };
         let mut next_inline = member;
@@ -408,7 +446,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// Reads the undeclared fields of a row; any other remaining attachment is an error.
-    fn remaining_attachments(
+    pub(super) fn remaining_attachments(
         &mut self,
         mut row: Row<'t>,
         table: &SharedColumns<S::Prepared>,
@@ -425,6 +463,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         while let Some(line) = self.attachment_line(row.line).filter(|&line| self.starts(line, "."))
         {
+            self.split_row(&mut row)?;
             let (name, _) = self.attachment_name(line)?;
             if self.attachment_member(&row, table, &name, line)?.is_some() {
                 return self.fail(Code::DuplicateAttachment, line, "duplicate attachment");

@@ -96,10 +96,17 @@ impl<'t> Lines<'t> {
         self.lookahead = line;
     }
 
-    /// Counts a line that the caller reads by itself.
+    /// Counts the line from `start` on, which the caller reads by itself. Returns the offset up to which
+    /// there is memory for it.
     #[inline]
-    pub(crate) fn step(&mut self) {
+    pub(crate) fn step(&mut self, start: usize) -> Read<usize> {
         self.steps.step();
+        self.meter.reach(start)?;
+        let mut end = self.meter.next().min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Ok(end)
     }
 
     /// Whether the lookahead has ever reached the end of the text. If it has not, more text after the

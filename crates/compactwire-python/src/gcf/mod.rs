@@ -9,7 +9,8 @@ use super::args::{File, Input, depth, path_of, size};
 use super::{detached, make_str};
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
-use crate::value::build::ObjectBuilder;
+use crate::value::build::CollectorPause;
+use crate::value::objects::Objects;
 use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
@@ -244,8 +245,12 @@ pub(super) fn loads<'py>(
 }
 
 fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py, PyAny>> {
-    let mut objects = ObjectBuilder::new(py);
-    attached(|| gcf::read(text, limits, &mut objects))??;
+    let mut objects = Objects::new(py, text.len());
+    // A guess: rows have some cells, and a dict of an object takes a few lines.
+    let pause = CollectorPause::new(py, text.len() / 32);
+    let read = attached(|| gcf::read(text, limits, &mut objects));
+    drop(pause);
+    read??;
     Ok(objects.finish())
 }
 

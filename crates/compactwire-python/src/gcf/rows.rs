@@ -3,7 +3,7 @@
 use super::limits;
 use crate::args::{depth, path_of, size, utf8_with_surrogates};
 use crate::errors::{Result, os_error};
-use crate::value::build::ObjectBuilder;
+use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{Code, Error};
@@ -150,7 +150,7 @@ impl RowIterator {
 }
 
 struct Reader {
-    rows: RowReader<Py<PyAny>>,
+    rows: RowReader<Prepared>,
     path: Vec<String>,
     source: Source,
     ready: VecDeque<Py<PyAny>>,
@@ -181,7 +181,7 @@ impl Reader {
     /// Reads all rows that are complete so far.
     fn read(&mut self, py: Python<'_>) -> Result<Status> {
         let (ready, path) = (&mut self.ready, &self.path);
-        let mut each = |objects: &mut ObjectBuilder<'_>, event: Event| {
+        let mut each = |objects: &mut Objects<'_>, event: Event| {
             match (event, objects.take()) {
                 (Event::Incomplete, _) => objects.clear(),
                 (Event::Row, Some(row)) => ready.push_back(row.unbind()),
@@ -200,7 +200,7 @@ impl Reader {
             }
             Ok(())
         };
-        Ok(self.rows.read(&mut ObjectBuilder::new(py), &mut each)?)
+        Ok(self.rows.read(&mut Objects::for_rows(py), &mut each)?)
     }
 
     fn feed(&mut self, py: Python<'_>) -> PyResult<()> {

@@ -1,17 +1,16 @@
-//! Builds Python objects from the events of a value.
+//! Builds Python objects from the events of a value in a format that has its own names, as CAD has.
 //!
 //! Objects are built from the leaves: values wait on a stack until their container ends, so that a
-//! list is allocated at its exact size. A key is one `str` object, however often it occurs. A dict
-//! with the keys of an earlier one, such as a row of a table, starts as a copy of a form: a dict
-//! with these keys, so that the copy already has the space and the hashes. The forms of a format's
-//! own names live as long as the process, because a small document has too few dicts to repay a form.
+//! list is allocated at its exact size. A name of the format is one `str` object. A dict with the keys
+//! of an earlier one starts as a copy of a form: a dict with these keys, so that the copy already has
+//! the space and the hashes. The forms live as long as the process, because a small document has too
+//! few dicts to repay a form.
 
 use super::read_fast::LOCKED;
 use crate::errors::Error;
 use crate::make_str;
 use compactwire::memory::Meter;
-use compactwire::walk::{Columns, Scalar, Sink};
-use hashbrown::HashMap;
+use compactwire::walk::Sink;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -19,18 +18,9 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-/// How many keys are remembered: more than the tables of one document have.
-const MAX_KEYS: usize = 1 << 12;
-
-/// How many forms are remembered: more than a document has kinds of dicts. A power of two.
-const MAX_FORMS: usize = 64;
-
 /// How many forms of a format's names are remembered: many more than the format has kinds of dicts,
 /// so that most have a slot of their own. A power of two.
 const KNOWN_FORMS: usize = 512;
-
-/// A dict with more keys than this is a map, whose keys are data, and gets no form.
-const MAX_FORM_KEYS: usize = 256;
 
 /// The `str` objects of a format's names, and the forms of dicts with only such keys. Both live as
 /// long as the process.
@@ -112,8 +102,7 @@ pub(crate) struct ObjectBuilder<'py> {
     values: Vec<Bound<'py, PyAny>>,
     names: Vec<Bound<'py, PyString>>,
     open: Vec<Open>,
-    keys: Keys<'py>,
-    recent: Vec<RecentForm<'py>>,
+    vocabulary: &'static Vocabulary,
     /// The memory for the stacks.
     meter: Meter,
 }
@@ -128,14 +117,6 @@ struct Open {
     values: usize,
     names: usize,
     known: bool,
-}
-
-/// The key objects.
-enum Keys<'py> {
-    /// All keys of the document so far.
-    Seen(HashMap<Box<str>, Bound<'py, PyString>>),
-    /// The names of a format; other keys are data, and rarely occur twice.
-    Known(&'static Vocabulary),
 }
 
 /// Keys, and a dict with these keys that no other code uses.
@@ -156,14 +137,6 @@ impl Form {
     }
 }
 
-/// The keys of the last dict that used this slot, and a dict with these keys, created when a second
-/// dict in a row has them.
-#[derive(Default)]
-struct RecentForm<'py> {
-    names: Vec<Bound<'py, PyString>>,
-    dict: Option<Bound<'py, PyDict>>,
-}
-
 /// A dict with these keys; the values are `None`.
 fn dict_with<'py>(py: Python<'py>, names: &[Bound<'py, PyString>]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -179,19 +152,6 @@ fn address(name: &Bound<'_, PyString>) -> usize {
 }
 
 impl<'py> ObjectBuilder<'py> {
-    /// A builder that has received nothing.
-    pub(crate) fn new(py: Python<'py>) -> Self {
-        Self {
-            py,
-            values: Vec::new(),
-            names: Vec::new(),
-            open: Vec::new(),
-            keys: Keys::Seen(HashMap::new()),
-            recent: Vec::new(),
-            meter: Meter::new(VALUE_SIZE),
-        }
-    }
-
     /// A builder for a format that has its own names as keys and as strings.
     pub(crate) fn with_vocabulary(py: Python<'py>, names: &'static Vocabulary) -> Self {
         Self {
@@ -200,8 +160,7 @@ impl<'py> ObjectBuilder<'py> {
             values: Vec::with_capacity(32),
             names: Vec::with_capacity(32),
             open: Vec::with_capacity(8),
-            keys: Keys::Known(names),
-            recent: Vec::new(),
+            vocabulary: names,
             meter: Meter::new(VALUE_SIZE),
         }
     }
@@ -215,13 +174,6 @@ impl<'py> ObjectBuilder<'py> {
     /// Takes the object of the last complete value.
     pub(crate) fn take(&mut self) -> Option<Bound<'py, PyAny>> {
         self.values.pop()
-    }
-
-    /// Drops all values that were received and not taken.
-    pub(crate) fn clear(&mut self) {
-        self.values.clear();
-        self.names.clear();
-        self.open.clear();
     }
 
     #[inline]
@@ -239,62 +191,22 @@ impl<'py> ObjectBuilder<'py> {
 
     #[inline]
     fn key_object(&mut self, key: &str) -> PyResult<Bound<'py, PyString>> {
-        let seen = match &mut self.keys {
-            Keys::Known(names) => {
-                if let Some(name) = names.get(key) {
-                    return Ok(name.bind(self.py).clone());
-                }
-                if let Some(open) = self.open.last_mut() {
-                    open.known = false;
-                }
-                return make_str(self.py, key);
-            }
-            Keys::Seen(seen) => seen,
-        };
-        if let Some(known) = seen.get(key) {
-            return Ok(known.clone());
+        if let Some(name) = self.vocabulary.get(key) {
+            return Ok(name.bind(self.py).clone());
         }
-        // Not interned: some versions of Python never free interned strings, and a peer chose this
-        // one.
-        let object = make_str(self.py, key)?;
-        if seen.len() < MAX_KEYS {
-            seen.insert(key.into(), object.clone());
+        if let Some(open) = self.open.last_mut() {
+            open.known = false;
         }
-        Ok(object)
+        make_str(self.py, key)
     }
 
     /// A dict with these keys, whose values are to be set, or an empty dict.
     #[inline]
-    fn dict_for(&mut self, open: Open) -> PyResult<Bound<'py, PyDict>> {
-        let names = &self.names[open.names..];
-        let ([first, ..], [.., last]) = (names, names) else { return Ok(PyDict::new(self.py)) };
-        match &self.keys {
-            Keys::Known(vocabulary) if open.known => return vocabulary.dict_for(self.py, names),
-            Keys::Known(_) => return Ok(PyDict::new(self.py)),
-            Keys::Seen(_) if names.len() > MAX_FORM_KEYS => return Ok(PyDict::new(self.py)),
-            Keys::Seen(_) => {}
+    fn dict_for(&self, open: Open) -> PyResult<Bound<'py, PyDict>> {
+        match &self.names[open.names..] {
+            names if open.known && !names.is_empty() => self.vocabulary.dict_for(self.py, names),
+            _ => Ok(PyDict::new(self.py)),
         }
-        if self.recent.is_empty() {
-            self.recent.resize_with(MAX_FORMS, RecentForm::default);
-        }
-        let mixed = address(first).wrapping_mul(31).wrapping_add(address(last));
-        let mixed = mixed.wrapping_mul(31).wrapping_add(names.len());
-        let form = &mut self.recent[mixed % MAX_FORMS];
-        let same = form.names.len() == names.len()
-            && form.names.iter().zip(names).all(|(known, name)| known.is(name));
-        if !same {
-            form.names.clear();
-            form.names.extend_from_slice(names);
-            form.dict = None;
-            return Ok(PyDict::new(self.py));
-        }
-        if let Some(dict) = &form.dict {
-            return dict.copy();
-        }
-        let dict = dict_with(self.py, names)?;
-        let copy = dict.copy();
-        form.dict = Some(dict);
-        copy
     }
 }
 
@@ -329,12 +241,9 @@ impl Sink for ObjectBuilder<'_> {
     }
 
     fn string(&mut self, text: &str) -> PyResult<()> {
-        let text = match &self.keys {
-            Keys::Known(names) => match names.get(text) {
-                Some(name) => name.bind(self.py).clone(),
-                None => make_str(self.py, text)?,
-            },
-            Keys::Seen(_) => make_str(self.py, text)?,
+        let text = match self.vocabulary.get(text) {
+            Some(name) => name.bind(self.py).clone(),
+            None => make_str(self.py, text)?,
         };
         self.values.push(text.into_any());
         Ok(())
@@ -373,34 +282,6 @@ impl Sink for ObjectBuilder<'_> {
             dict.set_item(name, value)?;
         }
         self.values.push(dict.into_any());
-        Ok(())
-    }
-}
-
-impl Columns for ObjectBuilder<'_> {
-    type Prepared = Py<PyAny>;
-
-    fn name(&mut self, key: &str) -> PyResult<Py<PyAny>> {
-        Ok(self.key_object(key)?.into_any().unbind())
-    }
-
-    fn known_key(&mut self, name: &Py<PyAny>) -> PyResult<()> {
-        // It may be a peer's name, which no form may keep for the life of the process.
-        if let Some(open) = self.open.last_mut() {
-            open.known = false;
-        }
-        self.names.push(name.bind(self.py).cast::<PyString>()?.clone());
-        Ok(())
-    }
-
-    fn constant(&mut self, scalar: Scalar<'_>) -> PyResult<Py<PyAny>> {
-        scalar.emit(self)?;
-        let object = self.values.pop();
-        Ok(object.map_or_else(|| self.py.None(), Bound::unbind))
-    }
-
-    fn known_scalar(&mut self, constant: &Py<PyAny>) -> PyResult<()> {
-        self.values.push(constant.bind(self.py).clone());
         Ok(())
     }
 }

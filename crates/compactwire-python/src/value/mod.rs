@@ -6,21 +6,24 @@
 //!   it goes on, so that any Python code may run meanwhile and change the objects.
 //! - [`read_fast`]: the fast reader, for plain objects under the interpreter's global lock. It
 //!   borrows references and strings; all `unsafe` reading is in this file.
-//! - [`build`]: the one sink that builds Python objects.
+//! - [`objects`]: the sink that builds Python objects; `dict` makes its dicts.
+//! - [`build`]: a sink for formats that have their own names, and the pause of the collector.
 //!
 //! Both readers return the same value or the same error for the same object;
 //! `tests/package/test_bridge.py` compares them.
 
 pub(super) mod build;
+mod dict;
+pub(super) mod objects;
 pub(super) mod read;
 pub(super) mod read_fast;
 
 use crate::args::one_of;
 use crate::errors::invalid_format;
 use crate::interrupt::attached;
-use build::ObjectBuilder;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
+use objects::Objects;
 use pyo3::prelude::*;
 
 /// The function that converts objects which are not JSON types: `default=`, after the conversions
@@ -42,14 +45,14 @@ pub(super) fn converter<'py>(
 
 /// The Python object of a value.
 pub(super) fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let mut builder = ObjectBuilder::new(py);
+    let mut builder = Objects::new(py, 0);
     attached(|| value.emit(&mut builder))??;
     Ok(builder.finish())
 }
 
 /// The Python object of JSON text that is known to be valid.
 pub(super) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    let mut builder = ObjectBuilder::new(py);
+    let mut builder = Objects::new(py, text.len());
     match attached(|| json::read(text, json::Limits::default(), &mut builder))? {
         Ok(_) => Ok(builder.finish()),
         Err(ReadError::Sink(error)) => Err(error),

@@ -5,7 +5,9 @@
 //! values alike: texts repeat in most documents, and nobody can tell but by `is`.
 
 use super::dict;
+use crate::errors::Error;
 use crate::make_text;
+use compactwire::memory::Meter;
 use compactwire::walk::{Columns, Scalar, Sink, Text};
 use hashbrown::HashMap;
 use pyo3::prelude::*;
@@ -31,6 +33,8 @@ pub(crate) struct Objects<'py> {
     keys: HashMap<Box<str>, Bound<'py, PyString>>,
     /// Whether a dict has all earlier members of its object.
     whole: bool,
+    /// The memory for the stack of values.
+    meter: Meter,
 }
 
 /// An open container.
@@ -62,6 +66,7 @@ impl<'py> Texts<'py> {
     }
 
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "two halves; a few bits of a hash")]
     fn get(&mut self, py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyString>> {
         let length = text.text.len();
         if !(1..=16).contains(&length) {
@@ -93,6 +98,7 @@ impl<'py> Objects<'py> {
             texts: Texts::new(size),
             keys: HashMap::new(),
             whole: true,
+            meter: Meter::new(2 * size_of::<usize>()),
         }
     }
 
@@ -138,13 +144,12 @@ impl<'py> Objects<'py> {
     /// Adds a value to the innermost container.
     #[inline]
     fn put(&mut self, value: Bound<'py, PyAny>) -> PyResult<()> {
-        match self.open.last() {
-            Some(Open::Dict(dict, Some(key))) => dict::set(dict, key, &value),
-            _ => {
-                self.values.push(value);
-                Ok(())
-            }
+        if let Some(Open::Dict(dict, Some(key))) = self.open.last() {
+            return dict::set(dict, key, &value);
         }
+        self.meter.reach(self.values.len()).map_err(Error::from)?;
+        self.values.push(value);
+        Ok(())
     }
 
     /// Adds a member to the innermost container, a dict.
@@ -163,7 +168,7 @@ impl<'py> Objects<'py> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn scalar(&mut self, scalar: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         Ok(match scalar {
