@@ -5,10 +5,12 @@
 //! as the JSON reader or the Python binding, bounds its depth.
 
 use crate::interrupt::{Steps, polled};
-use crate::walk::{Columns, Scalar, Shape, Sink, Source};
+use crate::walk::{Columns, Found, Look, Scalar, Shape, Sink, Source, Stop, Type, Walk};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::convert::Infallible;
-use std::vec;
+use std::marker::PhantomData;
+use std::{slice, vec};
 
 /// A JSON-like value.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,6 +148,86 @@ impl<'a> Source<'a> for &'a Value<'_> {
     ) -> Result<(), E> {
         let members = self.as_object().unwrap_or_default();
         members.iter().try_for_each(|(name, value)| visit(Some(name), value))
+    }
+}
+
+/// A [`Walk`] over a value.
+#[derive(Debug, Default)]
+pub struct ValueWalk<'v, 'a>(PhantomData<&'v Value<'a>>);
+
+impl<'v, 'a> Walk for ValueWalk<'v, 'a> {
+    type Value = &'v Value<'a>;
+    type Key = &'v str;
+    type Array = &'v [Value<'a>];
+    type Object = slice::Iter<'v, (Cow<'a, str>, Value<'a>)>;
+    type Error = Infallible;
+
+    fn look<'l>(&mut self, value: &'l &'v Value<'a>) -> Look<'l, Self> {
+        Ok(match *value {
+            Value::Null => Found::Null,
+            Value::Bool(value) => Found::Bool(*value),
+            Value::Int(value) => Found::Int(*value),
+            Value::BigInt(_) => return Err(Stop::Unusual),
+            Value::Float(value) => Found::Float(*value),
+            Value::String(text) => Found::Text(text),
+            Value::Array(elements) => Found::Array(elements),
+            Value::Object(members) => Found::Object(members.iter()),
+        })
+    }
+
+    fn type_of(&self, value: &&'v Value<'a>) -> Type {
+        match value {
+            Value::Null => Type::Null,
+            Value::Array(_) => Type::Array,
+            Value::Object(_) => Type::Object,
+            _ => Type::Scalar,
+        }
+    }
+
+    fn convert(&mut self, _: &&'v Value<'a>) -> Result<&'v Value<'a>, Stop<Infallible>> {
+        Err(Stop::Unusual)
+    }
+
+    fn length(&self, array: &&'v [Value<'a>]) -> usize {
+        array.len()
+    }
+
+    fn element(&self, array: &&'v [Value<'a>], index: usize) -> &'v Value<'a> {
+        &array[index]
+    }
+
+    fn size(&self, object: &Self::Object) -> usize {
+        object.len()
+    }
+
+    fn next(&self, object: &mut Self::Object) -> Option<(&'v str, &'v Value<'a>)> {
+        object.next().map(|(key, value)| (&**key, value))
+    }
+
+    fn first_member(&self, object: &Self::Object) -> Option<&'v Value<'a>> {
+        object.as_slice().first().map(|(_, value)| value)
+    }
+
+    fn all_members(&self, object: &Self::Object, mut test: impl FnMut(Type) -> bool) -> bool {
+        object.clone().all(|(_, value)| test(self.type_of(&value)))
+    }
+
+    fn is_same(&self, left: &&'v str, right: &&'v str) -> bool {
+        left == right
+    }
+
+    fn key<'k>(&self, key: &'k &'v str) -> Result<&'k str, Stop<Infallible>> {
+        Ok(key)
+    }
+
+    fn has_distinct_keys(&self, object: &Self::Object) -> bool {
+        let members = object.as_slice();
+        if members.len() <= 8 {
+            let is_new = |i: usize| members[..i].iter().all(|(key, _)| *key != members[i].0);
+            return (1..members.len()).all(is_new);
+        }
+        let mut seen = HashSet::with_capacity(members.len());
+        members.iter().all(|(key, _)| seen.insert(key))
     }
 }
 

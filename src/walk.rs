@@ -1,4 +1,5 @@
-//! Two interfaces to a JSON-like value: a parser emits events to a [`Sink`], a reader asks a [`Source`].
+//! Three interfaces to a JSON-like value: a parser emits events to a [`Sink`], a reader asks a [`Source`],
+//! and a writer takes a [`Walk`].
 //!
 //! A parser emits what it reads to a [`Sink`]. [`crate::value::Builder`] is a sink that builds a tree,
 //! [`crate::json::Writer`] one that writes JSON; the binding has one that builds Python objects. A parser
@@ -6,6 +7,9 @@
 //!
 //! A [`Source`] is a tree of values, or of the objects of another language. A reader asks it for members
 //! by name and never visits the others, so the depth and size of unknown members cost nothing.
+//!
+//! A [`Walk`] visits a tree from front to back and hands out references to its containers, so that a
+//! writer needs no copy of the tree. The writer decides what to visit next.
 //!
 //! Invariant, kept by the emitter: the events describe one well-formed value. Containers are closed in
 //! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by
@@ -311,6 +315,109 @@ pub trait Source<'a>: Sized {
     fn element(&self, index: usize) -> Option<Self>;
     /// Visits all members in order. The key is `None` if it is not a string.
     fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
+}
+
+/// A value as [`Walk::look`] finds it.
+#[derive(Debug)]
+pub enum Found<'v, A, O> {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// A double.
+    Float(f64),
+    /// A string.
+    Text(&'v str),
+    /// An array.
+    Array(A),
+    /// An object, before its first member.
+    Object(O),
+    /// An object of another language that [`Walk::convert`] replaces.
+    Foreign,
+}
+
+/// What [`Found`] says without the content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// Null.
+    Null,
+    /// A boolean, number or string.
+    Scalar,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+    /// See [`Found::Foreign`].
+    Foreign,
+}
+
+/// Why a walk stops.
+#[derive(Debug)]
+pub enum Stop<E> {
+    /// The value has to be taken in another way, which also reports what is wrong with it.
+    Unusual,
+    /// The walk's error.
+    Failed(E),
+}
+
+/// What [`Walk::look`] returns.
+pub type Look<'v, W> =
+    Result<Found<'v, <W as Walk>::Array, <W as Walk>::Object>, Stop<<W as Walk>::Error>>;
+
+/// A JSON-like value that is visited from front to back.
+///
+/// While a container is open, its content stays as it was when [`Walk::look`] found it.
+pub trait Walk {
+    /// A reference to a value.
+    type Value: Clone;
+    /// A reference to the key of a member.
+    type Key: Clone;
+    /// A reference to an array.
+    type Array;
+    /// A position in an object.
+    type Object;
+    /// Why the walk fails.
+    type Error;
+
+    /// Returns the type and content of a value. A string is valid Unicode.
+    ///
+    /// # Errors
+    /// [`Stop::Unusual`] if it has no such content.
+    fn look<'v>(&mut self, value: &'v Self::Value) -> Look<'v, Self>
+    where
+        Self: Sized;
+    /// Returns the type of a value.
+    fn type_of(&self, value: &Self::Value) -> Type;
+    /// Returns the value that replaces a foreign value, and is not foreign itself.
+    ///
+    /// # Errors
+    /// [`Stop::Unusual`] if there is none, [`Stop::Failed`] if the conversion fails.
+    fn convert(&mut self, value: &Self::Value) -> Result<Self::Value, Stop<Self::Error>>;
+    /// The number of elements.
+    fn length(&self, array: &Self::Array) -> usize;
+    /// Returns an element; `index` is less than the length.
+    fn element(&self, array: &Self::Array, index: usize) -> Self::Value;
+    /// The number of members.
+    fn size(&self, object: &Self::Object) -> usize;
+    /// Returns the next member.
+    fn next(&self, object: &mut Self::Object) -> Option<(Self::Key, Self::Value)>;
+    /// Returns the first member's value, if the position is before it.
+    fn first_member(&self, object: &Self::Object) -> Option<Self::Value>;
+    /// Whether `test` accepts the types of all members.
+    fn all_members(&self, object: &Self::Object, test: impl FnMut(Type) -> bool) -> bool;
+    /// Whether two keys are the same object, for a quick test: equal keys need not be.
+    fn is_same(&self, left: &Self::Key, right: &Self::Key) -> bool;
+    /// The text of a key.
+    ///
+    /// # Errors
+    /// [`Stop::Unusual`] if it has none.
+    fn key<'k>(&self, key: &'k Self::Key) -> Result<&'k str, Stop<Self::Error>>;
+    /// Whether the keys of an object are distinct. Often this is known without a look.
+    fn has_distinct_keys(&self, _: &Self::Object) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - [`hex`]: bytes as hexadecimal digits.
 //! - [`leb128`]: unsigned integers in as few bytes as they need.
+//! - [`output`]: text that grows, in memory of its user.
 //! - [`quoted`]: quoted strings with escapes.
 //! - [`scan`]: finding the first byte of a class, such as those that a quoted string escapes.
 
@@ -16,5 +17,6 @@ pub(crate) mod codes;
 pub mod decimal;
 pub mod hex;
 pub mod leb128;
+pub mod output;
 pub mod quoted;
 pub mod scan;

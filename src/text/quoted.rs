@@ -6,6 +6,7 @@
 //! Invariant: [`read`] returns the string that [`write`] wrote.
 
 use super::hex;
+use super::output::{Memory, Output};
 use super::scan::{self, Escaped, EscapedOrNonAscii};
 use std::borrow::Cow;
 
@@ -161,18 +162,45 @@ pub fn write_content(text: &str, escape: Escape, out: &mut String) {
         out.push_str(&rest[..plain]);
         rest = &rest[plain..];
         let Some(char) = rest.chars().next() else { return };
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{c}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            _ => write_unicode(char, out),
+        match short_escape(char) {
+            Some(letter) => out.extend(['\\', char::from(letter)]),
+            None => write_unicode(char, out),
         }
         rest = &rest[char.len_utf8()..];
     }
+}
+
+/// Appends a string in quotes to an output; only what needs it is escaped.
+pub fn put<M: Memory>(text: &str, out: &mut Output<M>) {
+    out.byte(b'"');
+    let mut rest = text;
+    loop {
+        rest = &rest[out.until::<Escaped>(rest)..];
+        let Some(char) = rest.chars().next() else { break };
+        if let Some(letter) = short_escape(char) {
+            out.bytes([b'\\', letter]);
+        } else {
+            let mut escape = String::new();
+            write_unicode(char, &mut escape);
+            out.str(&escape);
+        }
+        rest = &rest[char.len_utf8()..];
+    }
+    out.byte(b'"');
+}
+
+/// The letter after the `\` of an escape of two characters.
+fn short_escape(char: char) -> Option<u8> {
+    Some(match char {
+        '"' => b'"',
+        '\\' => b'\\',
+        '\u{8}' => b'b',
+        '\t' => b't',
+        '\n' => b'n',
+        '\u{c}' => b'f',
+        '\r' => b'r',
+        _ => return None,
+    })
 }
 
 /// Appends a character as one `\u` escape or a surrogate pair.

@@ -5,6 +5,8 @@
 //!
 //! Invariant: the byte at the position that [`first`] returns is of the class, and none before it is.
 
+use std::ops::BitOr;
+
 /// A set of bytes.
 pub trait Class {
     /// Whether the byte is of the class.
@@ -13,7 +15,160 @@ pub trait Class {
     /// Marks bytes of a little-endian word by their highest bits: none if no byte is of the class;
     /// otherwise the lowest mark is the first such byte. Marks above it may be wrong.
     fn mark(word: u64) -> u64;
+
+    /// Whether any byte of a block is of the class.
+    fn any(block: [u8; 16]) -> bool {
+        block.iter().any(|&byte| Self::contains(byte))
+    }
 }
+
+/// 16 bytes in a vector register. A comparison results in bytes that are zero or not.
+#[derive(Clone, Copy)]
+pub struct Block(vector::Block);
+
+impl Block {
+    /// The block of these bytes.
+    #[inline]
+    pub fn new(bytes: [u8; 16]) -> Self {
+        Self(vector::new(bytes))
+    }
+
+    /// Which bytes are equal to `byte`.
+    #[inline]
+    #[must_use]
+    pub fn equal(self, byte: u8) -> Self {
+        Self(vector::equal(self.0, byte))
+    }
+
+    /// Which bytes are at most `bound`.
+    #[inline]
+    #[must_use]
+    pub fn at_most(self, bound: u8) -> Self {
+        Self(vector::at_most(self.0, bound))
+    }
+
+    /// Which bytes are not ASCII.
+    #[inline]
+    #[must_use]
+    pub fn beyond_ascii(self) -> Self {
+        self
+    }
+
+    /// The bytes with these bits set.
+    #[inline]
+    #[must_use]
+    pub fn with_bits(self, bits: u8) -> Self {
+        Self(vector::or(self.0, vector::new([bits; 16])))
+    }
+
+    /// The difference of each byte and `byte`, modulo 256.
+    #[inline]
+    #[must_use]
+    pub fn minus(self, byte: u8) -> Self {
+        Self(vector::minus(self.0, byte))
+    }
+
+    /// Whether the highest bit of any byte is set.
+    #[inline]
+    pub fn any(self) -> bool {
+        vector::any(self.0)
+    }
+}
+
+impl BitOr for Block {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(vector::or(self.0, other.0))
+    }
+}
+
+/// SSE2, which every x86-64 processor has.
+#[cfg(target_arch = "x86_64")]
+mod vector {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+        _mm_sub_epi8,
+    };
+
+    pub(super) type Block = __m128i;
+
+    #[inline]
+    pub(super) fn new(bytes: [u8; 16]) -> Block {
+        // SAFETY: both types have 16 bytes, of any value.
+        unsafe { std::mem::transmute(bytes) }
+    }
+
+    #[inline]
+    pub(super) fn equal(block: Block, byte: u8) -> Block {
+        // SAFETY: the target has SSE2.
+        unsafe { _mm_cmpeq_epi8(block, _mm_set1_epi8(byte.cast_signed())) }
+    }
+
+    #[inline]
+    pub(super) fn at_most(block: Block, bound: u8) -> Block {
+        // SAFETY: the target has SSE2.
+        unsafe { _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(bound.cast_signed())), block) }
+    }
+
+    #[inline]
+    pub(super) fn minus(block: Block, byte: u8) -> Block {
+        // SAFETY: the target has SSE2.
+        unsafe { _mm_sub_epi8(block, _mm_set1_epi8(byte.cast_signed())) }
+    }
+
+    #[inline]
+    pub(super) fn or(left: Block, right: Block) -> Block {
+        // SAFETY: the target has SSE2.
+        unsafe { _mm_or_si128(left, right) }
+    }
+
+    #[inline]
+    pub(super) fn any(block: Block) -> bool {
+        // SAFETY: the target has SSE2.
+        unsafe { _mm_movemask_epi8(block) != 0 }
+    }
+}
+
+/// Loops that a compiler turns into vector instructions, such as NEON.
+#[cfg(any(not(target_arch = "x86_64"), test))]
+mod loops {
+    pub(super) type Block = [u8; 16];
+
+    #[inline]
+    pub(super) fn new(bytes: [u8; 16]) -> Block {
+        bytes
+    }
+
+    #[inline]
+    pub(super) fn equal(block: Block, byte: u8) -> Block {
+        block.map(|other| if other == byte { 0xFF } else { 0 })
+    }
+
+    #[inline]
+    pub(super) fn at_most(block: Block, bound: u8) -> Block {
+        block.map(|byte| if byte <= bound { 0xFF } else { 0 })
+    }
+
+    #[inline]
+    pub(super) fn minus(block: Block, byte: u8) -> Block {
+        block.map(|other| other.wrapping_sub(byte))
+    }
+
+    #[inline]
+    pub(super) fn or(left: Block, right: Block) -> Block {
+        (u128::from_ne_bytes(left) | u128::from_ne_bytes(right)).to_ne_bytes()
+    }
+
+    #[inline]
+    pub(super) fn any(block: Block) -> bool {
+        u128::from_ne_bytes(block) & u128::from_ne_bytes([0x80; 16]) != 0
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use loops as vector;
 
 /// What a quoted string escapes: control characters below U+0020, `"` and `\`.
 pub struct Escaped;
@@ -35,7 +190,7 @@ pub fn below(word: u64, bound: u8) -> u64 {
     word.wrapping_sub(u64::from(bound) * ONES) & !word
 }
 
-/// Marks bytes equal to the ASCII character `byte`; the marks are those of [`Class::mark`].
+/// Marks bytes equal to `byte`; the marks are those of [`Class::mark`].
 #[inline]
 pub fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (u64::from(byte) * ONES), 1)
@@ -51,6 +206,12 @@ impl Class for Escaped {
     #[inline]
     fn mark(word: u64) -> u64 {
         (below(word, 0x20) | equal(word, b'"') | equal(word, b'\\')) & HIGH
+    }
+
+    #[inline]
+    fn any(block: [u8; 16]) -> bool {
+        let block = Block::new(block);
+        (block.at_most(0x1F) | block.equal(b'"') | block.equal(b'\\')).any()
     }
 }
 
@@ -168,6 +329,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn check<C: Class>(bytes: &[u8]) {
+        for block in bytes.as_chunks::<16>().0 {
+            let any = block.iter().any(|&byte| C::contains(byte));
+            assert_eq!(C::any(*block), any, "{block:?}");
+        }
         let found = bytes.iter().position(|&byte| C::contains(byte));
         assert_eq!(first::<C>(bytes), found.unwrap_or(bytes.len()), "{bytes:?}");
         assert_eq!(first_near::<C>(bytes), first::<C>(bytes), "{bytes:?}");
@@ -196,6 +361,25 @@ mod tests {
                     check::<EscapedOrNonAscii>(&bytes[..length]);
                     check::<NotGraphic>(&bytes[..length]);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn loops_compare_as_vectors_do() {
+        for byte in 0..=255 {
+            for other in [0, 1, 0x1F, 0x20, 0x7F, 0x80, 0xE1, 0xFF] {
+                let bytes = |block: vector::Block| -> [u8; 16] {
+                    // SAFETY: both types have 16 bytes, of any value.
+                    unsafe { std::mem::transmute(block) }
+                };
+                let (block, vector) = ([byte; 16], vector::new([byte; 16]));
+                assert_eq!(bytes(vector::equal(vector, other)), loops::equal(block, other));
+                assert_eq!(bytes(vector::at_most(vector, other)), loops::at_most(block, other));
+                assert_eq!(bytes(vector::minus(vector, other)), loops::minus(block, other));
+                let or = loops::or(block, loops::new([other; 16]));
+                assert_eq!(bytes(vector::or(vector, vector::new([other; 16]))), or);
+                assert_eq!(vector::any(vector), loops::any(block));
             }
         }
     }

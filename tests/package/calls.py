@@ -192,6 +192,7 @@ CALLS: dict[Any, dict[str, list[Call]]] = {
         "diff": [lambda: gcf.diff(BASE, NEW), lambda: gcf.diff(BASE, NEW, max_expansion=1)],
         "dump": both(lambda value: gcf.dump(value, io.StringIO()), VALUE, {1, 2}),
         "dumps": both(gcf.dumps, VALUE, {"a": {1, 2}}),
+        "dumps_bytes": both(gcf.dumps_bytes, VALUE, {"a": {1, 2}}),
         "dumps_grouped": both(gcf.dumps_grouped, VALUE["rows"], {1, 2}),
         "encode": [lambda: gcf.encode(PAYLOAD), lambda: gcf.encode(PAYLOAD, dangling="x")],  # type: ignore[arg-type]
         "encode_delta": both(gcf.encode_delta, DELTA, gcf.DeltaPayload()),

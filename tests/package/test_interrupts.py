@@ -135,6 +135,10 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
         "diff": [lambda: partial(gcf.diff, BASE, NEW)],
         "dump": [lambda: partial(gcf.dump, ROWS, io.StringIO())],
         "dumps": [lambda: partial(gcf.dumps, ROWS), lambda: partial(gcf.dumps, ORDERED)],
+        "dumps_bytes": [
+            lambda: partial(gcf.dumps_bytes, ROWS),
+            lambda: partial(gcf.dumps_bytes, ORDERED),
+        ],
         "dumps_grouped": [lambda: partial(gcf.dumps_grouped, FLAT, "id", "group")],
         "encode": [lambda: partial(gcf.encode, PAYLOAD), lambda: partial(gcf.encode, EDGES)],
         "encode_delta": [lambda: partial(gcf.encode_delta, DELTA)],

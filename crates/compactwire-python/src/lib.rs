@@ -12,6 +12,7 @@
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
 
 mod args;
+mod bytes_memory;
 mod cad;
 mod claims;
 mod delta;

@@ -15,6 +15,7 @@ __all__ = [
     "StreamEncoder",
     "dump",
     "dumps",
+    "dumps_bytes",
     "dumps_grouped",
     "from_json",
     "iter_rows",
@@ -86,6 +87,44 @@ def dumps(
         The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
         `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
         `limit_exceeded` for a value that is nested too deeply or contains itself.
+
+    Source: GCF 3.6 sections 2 to 7.
+    """
+
+def dumps_bytes(
+    obj: object,
+    /,
+    *,
+    default: Callable[[Any], object] | None = None,
+    flatten: bool = True,
+    constant_columns: bool = False,
+    group_values: bool = False,
+    max_depth: int = 128,
+) -> bytes:
+    """Encode a value as GCF text, in UTF-8.
+
+    Makes the `bytes` object without a `str`, which takes less time and half the memory.
+
+    Parameters
+    ----------
+    obj, default, flatten, constant_columns, group_values, max_depth
+        As in `dumps`.
+
+    Returns
+    -------
+    bytes
+        The text that `dumps` returns.
+
+    Raises
+    ------
+    GcfError
+        As `dumps`.
+
+    Examples
+    --------
+    >>> from compactwire import gcf
+    >>> gcf.dumps_bytes({"id": 1}).splitlines()
+    [b'GCF profile=generic', b'id=1']
 
     Source: GCF 3.6 sections 2 to 7.
     """

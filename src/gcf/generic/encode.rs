@@ -5,6 +5,7 @@
 
 use super::columns::VALUE_SIZE;
 use super::groups::write::write_shorter;
+use super::one_pass;
 use super::table::{self, Column, ColumnClass, Table, TableOptions, rows};
 use super::tree::{Array, ArrayKind, Builder, KeyId, Node, Object, Tree};
 use crate::gcf::error::{Code, Error, Fault};
@@ -14,7 +15,9 @@ use crate::gcf::syntax::string::{write_quoted, write_value};
 use crate::interrupt::{Steps, polled};
 use crate::json;
 use crate::memory::Meter;
-use crate::value::Value;
+use crate::text::output::{Memory, Output};
+use crate::value::{Value, ValueWalk};
+use crate::walk::{Stop, Walk};
 use bumpalo::Bump;
 use std::collections::TryReserveError;
 
@@ -51,6 +54,33 @@ impl Default for EncodeOptions {
 /// `out_of_range` for an integer beyond 64 bits; `not_finite`; `duplicate_key`; `limit_exceeded` for a
 /// value that is nested too deep.
 pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Error> {
+    let written = write_walk(&mut ValueWalk::default(), &value, options, Vec::new());
+    if let Some(text) = written.ok().and_then(Output::into_string) {
+        return Ok(text);
+    }
+    encode_tree(value, options)
+}
+
+/// Encodes the value of a walk in one pass, into `memory`. Most values are written so.
+///
+/// # Errors
+/// [`Stop::Unusual`] if the value is to be written by way of a [`Tree`], which also reports what is
+/// invalid; the errors of `walk`.
+pub fn write_walk<W: Walk, M: Memory>(
+    walk: &mut W,
+    value: &W::Value,
+    options: &EncodeOptions,
+    memory: M,
+) -> Result<Output<M>, Stop<W::Error>> {
+    let EncodeOptions { flatten, constant_columns, group_values, limits } = *options;
+    if constant_columns || group_values {
+        return Err(Stop::Unusual);
+    }
+    one_pass::write(walk, value, flatten, limits.max_depth, memory)
+}
+
+/// [`encode`] by way of a tree, which decides what is unusual or invalid.
+pub(crate) fn encode_tree(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
     value.emit(&mut builder)?;

@@ -1,6 +1,7 @@
 //! The generic profile of GCF 3.6: one JSON-like value as one text.
 //!
-//! Encoding: `tree` holds the value, `table` plans the columns of each table, `encode` writes the text.
+//! Encoding: `one_pass` writes what is common; for all else `tree` holds the value, `table` plans the
+//! columns of each table, and `encode` writes the text.
 //!
 //! Decoding: `decode` reads headers, objects and lists, `array` the heads and bodies of arrays and keyed
 //! tables, `row` the rows with their attachments, by the `columns` of their table. `ordinary` is a faster
@@ -13,12 +14,13 @@ pub(crate) mod columns;
 pub(crate) mod decode;
 pub(crate) mod encode;
 pub(crate) mod groups;
+pub(crate) mod one_pass;
 pub(crate) mod ordinary;
 pub(crate) mod row;
 pub(crate) mod table;
 pub(crate) mod tree;
 
 pub use decode::{ReadError, decode, read, to_json, utf8};
-pub use encode::{EncodeOptions, encode, from_json, write};
+pub use encode::{EncodeOptions, encode, from_json, write, write_walk};
 pub use groups::write::{Grouping, encode_grouped, write_grouped};
-pub use tree::{Builder, KeyId, Node, ShapeId, Tree, out_of_range_message};
+pub use tree::{Builder, Node, Tree, out_of_range_message};

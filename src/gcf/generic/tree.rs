@@ -15,7 +15,7 @@ use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::{number, string};
 use crate::interrupt::Steps;
 use crate::memory::{self, Meter};
-use crate::walk::Sink;
+use crate::walk::{Found, Sink, Stop, Walk};
 use bumpalo::Bump;
 use hashbrown::{HashMap, HashSet};
 use std::ops::Range;
@@ -355,21 +355,73 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Adds the value that a walk finds, and copies its strings.
+    ///
+    /// # Errors
+    /// [`Stop::Unusual`] for anything that is an error, and the errors of `walk`. The tree is incomplete.
+    pub fn add<W: Walk>(&mut self, walk: &mut W, value: &W::Value) -> Result<(), Stop<W::Error>> {
+        self.expect(1).map_err(|_| Stop::Unusual)?;
+        match walk.look(value)? {
+            Found::Null => self.push(Node::Null),
+            Found::Bool(value) => self.push(Node::Bool(value)),
+            Found::Int(value) => self.push(Node::Int(value)),
+            Found::Float(value) => self.push_float(value).map_err(|_| Stop::Unusual)?,
+            Found::Text(text) => self.push_copy(text).map_err(|_| Stop::Unusual)?,
+            Found::Array(array) => {
+                let count = walk.length(&array);
+                self.expect_container(false, count).map_err(|_| Stop::Unusual)?;
+                self.begin(false).map_err(|_| Stop::Unusual)?;
+                for index in 0..count {
+                    let element = walk.element(&array, index);
+                    self.add(walk, &element)?;
+                }
+                self.end().map_err(|_| Stop::Unusual)?;
+            }
+            Found::Object(object) => self.add_members(walk, object)?,
+            Found::Foreign => {
+                let value = walk.convert(value)?;
+                self.add(walk, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_members<W: Walk>(
+        &mut self,
+        walk: &mut W,
+        mut object: W::Object,
+    ) -> Result<(), Stop<W::Error>> {
+        self.expect_container(true, walk.size(&object)).map_err(|_| Stop::Unusual)?;
+        self.begin(true).map_err(|_| Stop::Unusual)?;
+        // Most objects have the keys of the object before, as the rows of a table do.
+        let mut expected = self.expected();
+        let mut found = 0;
+        while let Some((key, value)) = walk.next(&mut object) {
+            let text = walk.key(&key)?;
+            let guess = expected.and_then(|shape| self.tree.shape(shape).get(found).copied());
+            if let Some(id) = guess.filter(|&id| self.tree.key(id).text == text) {
+                self.push_key(id);
+            } else {
+                expected = None;
+                self.push_key_copy(text).map_err(|_| Stop::Unusual)?;
+            }
+            found += 1;
+            self.add(walk, &value)?;
+        }
+        let shape = expected.filter(|&shape| self.tree.shape(shape).len() == found);
+        self.end_as(shape).map_err(|_| Stop::Unusual)
+    }
+
     /// Predicts the shape of the object that has just begun, from objects before it.
-    pub fn expected(&self) -> Option<ShapeId> {
+    fn expected(&self) -> Option<ShapeId> {
         let context = self.open.last()?.context;
         let by_key = self.shape_under_key.get(context as usize).copied().unwrap_or(NONE);
         let by_depth = || self.shape_at_depth.get(self.open.len()).copied().unwrap_or(NONE);
         Some(if by_key == NONE { by_depth() } else { by_key }).filter(|&shape| shape != NONE)
     }
 
-    /// The key at `position` of a shape returned by [`Builder::expected`].
-    pub fn expected_key(&self, shape: ShapeId, position: usize) -> Option<KeyId> {
-        self.tree.shape(shape).get(position).copied()
-    }
-
     /// Adds a known key to the innermost object.
-    pub fn push_key(&mut self, id: KeyId) {
+    fn push_key(&mut self, id: KeyId) {
         self.key_stack.push(id);
     }
 
@@ -390,7 +442,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The id of a key, which the tree borrows if it is new.
-    pub fn key_of(&mut self, key: &'a str) -> KeyId {
+    fn key_of(&mut self, key: &'a str) -> KeyId {
         if let Some(&id) = self.key_ids.get(key) {
             return id;
         }
@@ -437,7 +489,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// As [`Builder::end`].
-    pub fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
+    fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
         let Some(&OpenContainer { first, first_key, context, is_object }) = self.open.last() else {
             return Ok(());
         };

@@ -7,11 +7,14 @@ use super::append::push_short;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::text::decimal::{Decimal, Exponent};
+use crate::text::output::{Memory, Output};
 use crate::text::scan::HIGH;
 
 /// 2^53. From this value on not every integer is a double, so doubles are written with an exponent.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
 const SMALLEST_PLAIN: f64 = 1e-6;
+/// From this value on, and below [`EXACT`], the shortest text of a double has no exponent.
+const ALWAYS_POSITIONAL: f64 = 1e-4;
 
 /// A parsed number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -291,6 +294,31 @@ pub(crate) fn write_float(value: f64, out: &mut String) {
     }
 }
 
+/// Appends a finite double to an output. The result is that of [`write_float`].
+#[inline]
+pub(crate) fn put_float<M: Memory>(value: f64, out: &mut Output<M>) {
+    let size = value.abs();
+    if size < EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
+        let whole = value as i64;
+        #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact below 2^53")]
+        if whole as f64 == value {
+            return out.int(whole);
+        }
+        if size >= ALWAYS_POSITIONAL {
+            return out.short(zmij::Buffer::new().format_finite(value));
+        }
+    }
+    put_extreme(value, out);
+}
+
+#[cold]
+fn put_extreme<M: Memory>(value: f64, out: &mut Output<M>) {
+    let mut text = String::new();
+    write_float(value, &mut text);
+    out.str(&text);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -459,6 +487,16 @@ mod tests {
             let (whole, fraction) = digits.split_at(digits.len() - places);
             let whole = whole.trim_start_matches('0');
             check_scan(&format!("{}.{fraction}|", if whole.is_empty() { "0" } else { whole }));
+        }
+
+        #[test]
+        fn outputs_get_the_same_text(bits: u64, small in -2e6..2e6_f64, exponent in -9..18) {
+            for value in [f64::from_bits(bits), small, small.trunc(), small * 10_f64.powi(exponent)] {
+                prop_assume!(value.is_finite());
+                let mut out = Output::new(Vec::new());
+                put_float(value, &mut out);
+                prop_assert_eq!(out.into_string(), Some(text(value)));
+            }
         }
 
         #[test]

@@ -6,8 +6,9 @@
 use super::append::push_short;
 use super::number;
 use crate::gcf::error::{Code, Read, fault};
+use crate::text::output::{Mark, Memory, Output};
 use crate::text::quoted::{self, Escape, Problem};
-use crate::text::scan::{self, Class, Escaped};
+use crate::text::scan::{self, Block, Class, Escaped};
 use std::borrow::Cow;
 
 /// Appends a string as a value, in quotes only if necessary.
@@ -17,6 +18,43 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
     } else {
         push_short(text, out);
     }
+}
+
+/// Appends a string as a value to an output, in quotes only if necessary. The result is that of
+/// [`write_value`]; the string is copied while it is classified.
+#[inline]
+pub(crate) fn put_value<M: Memory>(text: &str, out: &mut Output<M>) {
+    let bytes = text.as_bytes();
+    let is_plain_outside = match (bytes.first(), bytes.last()) {
+        (Some(&first), Some(&last)) => {
+            last != b' ' && !(FIRST[usize::from(first)] && looks_special(bytes))
+        }
+        _ => false,
+    };
+    if !is_plain_outside {
+        return quoted::put(text, out);
+    }
+    let start = out.mark();
+    let plain = out.until::<MaybeDelimiter>(text);
+    if plain < text.len() {
+        put_rest(text, plain, start, out);
+    }
+}
+
+/// Appends what follows the first byte that may be a delimiter, or all of the string in quotes.
+#[inline(never)]
+fn put_rest<M: Memory>(text: &str, plain: usize, start: Mark, out: &mut Output<M>) {
+    if has_delimiter(&text[plain..]) {
+        out.cut(start);
+        quoted::put(text, out);
+    } else {
+        out.str(&text[plain..]);
+    }
+}
+
+/// Appends a key to an output, in quotes unless it is a bare key.
+pub(crate) fn put_key<M: Memory>(key: &str, out: &mut Output<M>) {
+    if is_bare_key(key) { out.short(key) } else { quoted::put(key, out) }
 }
 
 /// Whether a key needs no quotes: `[A-Za-z_][A-Za-z0-9_]*`.
@@ -78,14 +116,20 @@ fn looks_special(text: &[u8]) -> bool {
 }
 
 /// The bytes that make a call of [`has_delimiter`] necessary: those that are escaped, `|`, `,`,
-/// `[`, and bytes beyond ASCII.
+/// `[`, and the first bytes of characters beyond ASCII that delimit or are like them.
 struct MaybeDelimiter;
 
 #[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler uses vectors")]
 impl Class for MaybeDelimiter {
     #[inline]
     fn contains(byte: u8) -> bool {
-        Escaped::contains(byte) | (byte >= 0x80) | (byte == b'|') | (byte == b',') | (byte == b'[')
+        Escaped::contains(byte)
+            | (byte == b'|')
+            | (byte == b',')
+            | (byte == b'[')
+            | (byte == 0xC2)
+            | (byte.wrapping_sub(0xE1) <= 2)
+            | (byte == 0xEF)
     }
 
     #[inline]
@@ -96,7 +140,28 @@ impl Class for MaybeDelimiter {
             | scan::equal(word, b'"')
             | scan::equal(word, b',')
             | scan::equal(word, b'[');
-        (word | scan::below(word, 0x20) | equal) & scan::HIGH
+        let mut beyond = word & scan::HIGH;
+        if beyond != 0 {
+            let lead = |byte| scan::equal(word, byte);
+            beyond &= lead(0xC2) | lead(0xE1) | lead(0xE2) | lead(0xE3) | lead(0xEF);
+        }
+        ((scan::below(word, 0x20) | equal) & scan::HIGH) | beyond
+    }
+
+    #[inline]
+    fn any(block: [u8; 16]) -> bool {
+        let block = Block::new(block);
+        // Bit 0x20 turns a backslash into a bar.
+        let special = block.with_bits(0x20).equal(b'|')
+            | block.equal(b'"')
+            | block.equal(b',')
+            | block.equal(b'[');
+        // First without a look at what is beyond ASCII.
+        if !(special | block.at_most(0x1F) | block.beyond_ascii()).any() {
+            return false;
+        }
+        let lead = block.minus(0xE1).at_most(2) | block.equal(0xC2) | block.equal(0xEF);
+        (special | block.at_most(0x1F) | lead).any()
     }
 }
 
@@ -337,6 +402,17 @@ mod tests {
                 scan::contains::<MaybeDelimiter>(&bytes),
                 MaybeDelimiter::contains(byte)
             );
+        }
+
+        #[test]
+        fn outputs_get_the_same_text(text in "[a-zäöü\u{80}-\u{A0}\u{2000}-\u{2030}\u{3000}€😀,|\"\\\\ \\[\\]:#1-]{0,50}") {
+            let mut out = Output::new(Vec::new());
+            put_value(&text, &mut out);
+            let mut expected = String::new();
+            write_value(&text, &mut expected);
+            put_key(&text, &mut out);
+            write_key(&text, &mut expected);
+            prop_assert_eq!(out.into_string(), Some(expected));
         }
 
         #[test]

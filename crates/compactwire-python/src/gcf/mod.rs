@@ -7,14 +7,20 @@ mod tree;
 
 use super::args::{File, Input, depth, path_of, size};
 use super::{detached, make_str};
+use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
 use crate::value::build::CollectorPause;
 use crate::value::objects::Objects;
+use crate::value::owned::OwnedWalk;
+use crate::value::read::Conversions;
+use crate::value::read_fast::{BorrowedWalk, NotPlain};
 use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
-use pyo3::exceptions::PyBlockingIOError;
+use compactwire::text::output::{Memory, Output};
+use compactwire::walk::Stop;
+use pyo3::exceptions::{PyBlockingIOError, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tree::TreeTarget;
@@ -34,7 +40,7 @@ pub(super) mod module {
     #[pymodule_export]
     use super::stream::StreamEncoder;
     #[pymodule_export]
-    use super::{dump, dumps, dumps_grouped, from_json, load, loads, to_json};
+    use super::{dump, dumps, dumps_bytes, dumps_grouped, from_json, load, loads, to_json};
     use pyo3::prelude::*;
 
     #[pymodule_init]
@@ -108,38 +114,136 @@ pub(super) fn dumps<'py>(
     make_str(obj.py(), &encode(obj, default, &options)?)
 }
 
+/// Encode a value as GCF text, in UTF-8.
+///
+/// Makes the `bytes` object without a `str`, which takes less time and half the memory.
+///
+/// Parameters
+/// ----------
+/// obj, default, flatten, constant_columns, group_values, max_depth
+///     As in `dumps`.
+///
+/// Returns
+/// -------
+/// bytes
+///     The text that `dumps` returns.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `dumps`.
+///
+/// Examples
+/// --------
+/// >>> from compactwire import gcf
+/// >>> gcf.dumps_bytes({"id": 1}).splitlines()
+/// [b'GCF profile=generic', b'id=1']
+///
+/// Source: GCF 3.6 sections 2 to 7.
+#[pyfunction]
+#[pyo3(signature = (
+    obj, /, *, default = None, flatten = true, constant_columns = false, group_values = false,
+    max_depth = 128
+))]
+pub(super) fn dumps_bytes<'py>(
+    obj: &Bound<'py, PyAny>,
+    default: Option<&Bound<'py, PyAny>>,
+    flatten: bool,
+    constant_columns: bool,
+    group_values: bool,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = obj.py();
+    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let options = EncodeOptions { flatten, constant_columns, group_values, limits };
+    match write_text(obj, default, &options, || BytesMemory::new(py))? {
+        Text::OnePass(out) => {
+            let made = out.finish().and_then(|(memory, size)| memory.finish(size));
+            made.ok_or_else(|| PyMemoryError::new_err(()))
+        }
+        Text::Tree(text) => Ok(PyBytes::new(py, text.as_bytes())),
+    }
+}
+
 fn encode(
     obj: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
     options: &EncodeOptions,
-) -> Result<String> {
-    Ok(with_tree(obj, default, options.limits, |tree| gcf::write(tree, options))??)
+) -> PyResult<String> {
+    match write_text(obj, default, options, Vec::new)? {
+        Text::OnePass(out) => out.into_string().ok_or_else(|| PyMemoryError::new_err(())),
+        Text::Tree(text) => Ok(text),
+    }
+}
+
+/// A text that was written in one pass, or by way of a tree.
+enum Text<M> {
+    OnePass(Output<M>),
+    Tree(String),
+}
+
+fn write_text<M: Memory>(
+    obj: &Bound<'_, PyAny>,
+    default: Option<&Bound<'_, PyAny>>,
+    options: &EncodeOptions,
+    memory: impl Fn() -> M,
+) -> Result<Text<M>> {
+    let conversions = default.map(Conversions::new);
+    let py = obj.py();
+    let borrowed = || {
+        // SAFETY: until the text is written, nothing below calls Python or drops a reference.
+        let (mut walk, value) = unsafe { BorrowedWalk::new(obj) };
+        gcf::write_walk(&mut walk, &value, options, memory())
+    };
+    if read_fast::LOCKED && default.is_none() {
+        match undone(py, borrowed)? {
+            Ok(out) => return Ok(Text::OnePass(out)),
+            Err(Stop::Failed(NotPlain)) => {}
+            Err(Stop::Unusual) => {
+                let tree = with_tree(obj, None, options.limits, |tree| gcf::write(tree, options));
+                return Ok(Text::Tree(tree??));
+            }
+        }
+    }
+    let mut walk = OwnedWalk { conversions: conversions.as_ref() };
+    match attached(|| gcf::write_walk(&mut walk, obj, options, memory()))? {
+        Ok(out) => return Ok(Text::OnePass(out)),
+        Err(Stop::Failed(error)) => return Err(error.into()),
+        Err(Stop::Unusual) => {}
+    }
+    if let Some(conversions) = &conversions {
+        conversions.restart();
+    }
+    let tree =
+        with_tree(obj, conversions.as_ref(), options.limits, |tree| gcf::write(tree, options));
+    Ok(Text::Tree(tree??))
 }
 
 /// Calls `write` with the tree of a value. `write` must not call Python.
-fn with_tree<R>(
-    obj: &Bound<'_, PyAny>,
-    default: Option<&Bound<'_, PyAny>>,
+fn with_tree<'py, R>(
+    obj: &Bound<'py, PyAny>,
+    conversions: Option<&Conversions<'py>>,
     limits: Limits,
     write: impl Fn(&Tree<'_>) -> R,
 ) -> PyResult<R> {
-    let fast = || -> Result<Option<R>> {
+    let borrowed = || {
         let bump = Bump::new();
         let mut builder = Builder::new(&bump, limits);
-        // SAFETY: until the text is written, nothing below calls Python or drops a reference; an
-        // incomplete builder is dropped, and owns no objects.
-        let complete = unsafe { read_fast::read(obj, &mut builder) }?;
-        Ok(complete.then(|| write(&builder.finish())))
+        // SAFETY: until the tree is complete, nothing below calls Python or drops a reference.
+        let (mut walk, value) = unsafe { BorrowedWalk::new(obj) };
+        let complete = builder.add(&mut walk, &value).is_ok();
+        complete.then(|| write(&builder.finish()))
     };
     if read_fast::LOCKED
-        && let Some(written) = undone(obj.py(), fast)??
+        && conversions.is_none()
+        && let Some(written) = undone(obj.py(), borrowed)?
     {
         return Ok(written);
     }
     attached(|| {
         let bump = Bump::new();
         let mut builder = Builder::new(&bump, limits);
-        read::emit(obj, default, &mut TreeTarget(&mut builder))?;
+        read::emit(obj, conversions, &mut TreeTarget(&mut builder))?;
         Ok(write(&builder.finish()))
     })?
 }
@@ -200,8 +304,10 @@ pub(super) fn dumps_grouped<'py>(
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
     let grouping = Grouping { key, group, reorder };
-    let text =
-        with_tree(rows, default, Limits::default(), |tree| gcf::write_grouped(tree, grouping))??;
+    let conversions = default.map(Conversions::new);
+    let text = with_tree(rows, conversions.as_ref(), Limits::default(), |tree| {
+        gcf::write_grouped(tree, grouping)
+    })??;
     Ok(make_str(rows.py(), &text)?)
 }
 

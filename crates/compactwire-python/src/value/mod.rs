@@ -4,17 +4,19 @@
 //!
 //! - [`read`]: the checked reader. It owns its references and copies containers and strings before
 //!   it goes on, so that any Python code may run meanwhile and change the objects.
-//! - [`read_fast`]: the fast reader, for plain objects under the interpreter's global lock. It
+//! - [`read_fast`]: the fast walk, for plain objects under the interpreter's global lock. It
 //!   borrows references and strings; all `unsafe` reading is in this file.
 //! - [`objects`]: the sink that builds Python objects; `dict` makes its dicts.
 //! - [`build`]: a sink for formats that have their own names, and the pause of the collector.
+//! - [`owned`]: the same walk with owned references, for all other objects.
 //!
-//! Both readers return the same value or the same error for the same object;
+//! They return the same value or the same error for the same object;
 //! `tests/package/test_bridge.py` compares them.
 
 pub(super) mod build;
 mod dict;
 pub(super) mod objects;
+pub(super) mod owned;
 pub(super) mod read;
 pub(super) mod read_fast;
 

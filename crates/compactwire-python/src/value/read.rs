@@ -22,7 +22,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::TryReserveError;
+use std::collections::{HashMap, TryReserveError};
 
 /// The JSON type of an object.
 pub(crate) enum Kind<'o, 'py> {
@@ -73,17 +73,23 @@ pub(crate) fn digits(value: &Bound<'_, PyInt>) -> Option<String> {
 }
 
 /// The items of a dict, copied; those of an `OrderedDict` in its own order.
-fn items<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+pub(crate) fn items<'py>(
+    dict: &Bound<'py, PyDict>,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
     static ORDERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let exact = dict.is_exact_instance_of::<PyDict>();
-    let ordered = ORDERED.import(dict.py(), "collections", "OrderedDict")?;
-    let list = if !exact && dict.is_instance(ordered)? {
-        let items = ordered.call_method1("items", (dict,))?;
-        items.try_iter()?.collect::<PyResult<Vec<_>>>()?
-    } else {
-        dict.items().iter().collect()
-    };
-    list.into_iter().map(|item| item.extract()).collect()
+    if !dict.is_exact_instance_of::<PyDict>() {
+        let ordered = ORDERED.import(dict.py(), "collections", "OrderedDict")?;
+        if dict.is_instance(ordered)? {
+            let items = ordered.call_method1("items", (dict,))?;
+            return items.try_iter()?.map(|item| item?.extract()).collect();
+        }
+    }
+    let items = RefCell::new(Vec::with_capacity(dict.len()));
+    dict.locked_for_each(|key, value| {
+        items.borrow_mut().push((key, value));
+        Ok(())
+    })?;
+    Ok(items.into_inner())
 }
 
 /// An object that a [`Target`] cannot receive.
@@ -111,10 +117,68 @@ pub(crate) trait Target: Sink<Error = Error> {
 /// How many times in a row `default=` is called, as long as its results are not JSON types.
 const MAX_DEFAULTS: usize = 128;
 
+/// `default=`, and what it has returned.
+///
+/// A value that the fast path could not write is read again. `default=` may return something else the
+/// second time, as for a generator, so it is called once for each time that the object occurs.
+pub(crate) struct Conversions<'py> {
+    default: Bound<'py, PyAny>,
+    /// Each object that was converted, and the result.
+    made: RefCell<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
+    /// What was made when the value was read before, by the address of the object, the last first.
+    before: RefCell<HashMap<usize, Vec<Bound<'py, PyAny>>>>,
+}
+
+impl<'py> Conversions<'py> {
+    pub(crate) fn new(default: &Bound<'py, PyAny>) -> Self {
+        let (made, before) = (RefCell::default(), RefCell::default());
+        Self { default: default.clone(), made, before }
+    }
+
+    /// The value will be read from its beginning.
+    pub(crate) fn restart(&self) {
+        let mut before = self.before.borrow_mut();
+        for (object, result) in self.made.borrow().iter().rev() {
+            before.entry(object.as_ptr().addr()).or_default().push(result.clone());
+        }
+    }
+
+    /// What `default=` makes of an object that is not a JSON type.
+    pub(crate) fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
+        // `made` still holds the object, so that no other has its address.
+        let known = self.before.borrow_mut().get_mut(&object.as_ptr().addr()).and_then(Vec::pop);
+        if let Some(known) = known {
+            return Ok(Converted::To(known));
+        }
+        let call = |object: &Bound<'py, PyAny>| unchecked(|| self.default.call1((object,)));
+        let mut result = call(object)?;
+        if result.is(object.py().NotImplemented()) {
+            return Ok(Converted::Refused);
+        }
+        for _ in 0..MAX_DEFAULTS {
+            if !matches!(kind(&result), Kind::Other) {
+                self.made.borrow_mut().push((object.clone(), result.clone()));
+                return Ok(Converted::To(result));
+            }
+            result = call(&result)?;
+        }
+        Ok(Converted::Endless)
+    }
+}
+
+/// What `default=` makes of an object.
+pub(crate) enum Converted<'py> {
+    To(Bound<'py, PyAny>),
+    /// Nothing: the object is not for it.
+    Refused,
+    /// It keeps returning objects that are not JSON types.
+    Endless,
+}
+
 /// Emits an object to `target`. `default` converts objects that are not JSON types.
 pub(crate) fn emit<'py>(
     object: &Bound<'py, PyAny>,
-    default: Option<&Bound<'py, PyAny>>,
+    default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
     match kind(object) {
@@ -139,7 +203,7 @@ pub(crate) fn emit<'py>(
 
 fn emit_members<'py>(
     dict: &Bound<'py, PyDict>,
-    default: Option<&Bound<'py, PyAny>>,
+    default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
     target.begin_object()?;
@@ -158,7 +222,7 @@ fn emit_members<'py>(
 
 fn emit_elements<'py>(
     elements: &Bound<'py, PyTuple>,
-    default: Option<&Bound<'py, PyAny>>,
+    default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
     target.begin_array()?;
@@ -171,23 +235,15 @@ fn emit_elements<'py>(
 #[cold]
 fn emit_converted<'py>(
     object: &Bound<'py, PyAny>,
-    default: Option<&Bound<'py, PyAny>>,
+    default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
     let Some(default) = default else { return Err(target.invalid(Invalid::Class(object))) };
-    let call = |object: &Bound<'py, PyAny>| unchecked(|| default.call1((object,)));
-    let converted = call(object)?;
-    if converted.is(object.py().NotImplemented()) {
-        return Err(target.invalid(Invalid::Class(object)));
+    match default.convert(object)? {
+        Converted::To(object) => emit(&object, Some(default), target),
+        Converted::Refused => Err(target.invalid(Invalid::Class(object))),
+        Converted::Endless => Err(target.invalid(Invalid::Default)),
     }
-    let mut object = converted;
-    for _ in 0..MAX_DEFAULTS {
-        if !matches!(kind(&object), Kind::Other) {
-            return emit(&object, Some(default), target);
-        }
-        object = call(&object)?;
-    }
-    Err(target.invalid(Invalid::Default))
 }
 
 /// The value of a Python object. `root` is its name in errors: `args` in `args.rows[3].total`.
@@ -245,7 +301,8 @@ fn read<'py>(
         invalid,
         budget: Budget::default(),
     };
-    attached(|| emit(object, default, &mut target))??;
+    let conversions = default.map(Conversions::new);
+    attached(|| emit(object, conversions.as_ref(), &mut target))??;
     Ok(target.builder.finish().unwrap_or(Value::Null))
 }
 

@@ -1,206 +1,251 @@
-//! The fast reader: plain objects as a tree for the GCF encoder, with borrowed references.
+//! The fast walk: plain objects, with borrowed references.
 //!
-//! Nearly every value consists of plain dicts, lists and scalars. The tree borrows their strings. That
-//! is sound because from the first object to the last character written this thread stays attached to
-//! the interpreter and no Python code runs, so that nothing is changed or freed. The reader stops at
-//! the first object that only [`super::read`] can read: one that needs `default=`, an `OrderedDict`
-//! or another subclass, and anything that is an error. Without the interpreter's global lock it is
-//! never used.
+//! Nearly every value consists of plain dicts, lists and scalars. The walk borrows them and their strings.
+//! That is sound because from the first object to the last this thread stays attached to the
+//! interpreter and no Python code runs, so that nothing is changed or freed. The walk stops at the first
+//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, a subclass
+//! of dict, and anything that is an error. Without the interpreter's global lock it is never used.
 
-use crate::errors::{Error, Result};
-use compactwire::gcf::{self, Builder, KeyId, Node, ShapeId};
+use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use std::marker::PhantomData;
 
 /// Whether the interpreter has a global lock. Without one, the head of an object is larger than a
 /// reference count and a class.
 pub(crate) const LOCKED: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
-/// Adds `object` to `builder`, which borrows its strings. Returns whether it was read to the end; if
-/// not, the builder is incomplete, and the checked reader must start again.
-///
-/// # Safety
-/// The interpreter is [`LOCKED`]. While the builder or its tree is alive, the thread stays attached,
-/// no Python code runs, and no reference that existed before is dropped.
-pub(crate) unsafe fn read(object: &Bound<'_, PyAny>, builder: &mut Builder<'_>) -> Result<bool> {
-    let mut reader = Reader { builder, keys: Vec::new() };
-    // SAFETY: the caller promises what `value` requires.
-    match unsafe { reader.value(object.as_ptr()) } {
-        Ok(()) => Ok(true),
-        Err(Stop::NotPlain) => Ok(false),
-        Err(Stop::Error(error)) => Err(error),
+/// A walk over plain objects.
+pub(crate) struct BorrowedWalk<'py>(PhantomData<Python<'py>>);
+
+/// An object that [`super::owned`] can read, at most.
+pub(crate) struct NotPlain;
+
+/// A borrowed reference that a [`BorrowedWalk`] has found.
+#[derive(Clone)]
+pub(crate) struct Borrowed(*mut ffi::PyObject);
+
+/// The elements of a list or tuple.
+pub(crate) struct BorrowedArray {
+    elements: *const *mut ffi::PyObject,
+    length: usize,
+}
+
+/// A position in a dict.
+pub(crate) struct BorrowedDict {
+    dict: *mut ffi::PyObject,
+    next: ffi::Py_ssize_t,
+}
+
+impl<'py> BorrowedWalk<'py> {
+    /// A walk that begins at `object`.
+    ///
+    /// # Safety
+    /// The interpreter is [`LOCKED`]. While the walk is used, the thread stays attached, no Python code
+    /// runs, and no reference that existed before is dropped.
+    pub(crate) unsafe fn new(object: &Bound<'py, PyAny>) -> (Self, Borrowed) {
+        (Self(PhantomData), Borrowed(object.as_ptr()))
     }
 }
 
-struct Reader<'b, 'a> {
-    builder: &'b mut Builder<'a>,
-    /// The object that last had each key, by the id of the key.
-    keys: Vec<*mut ffi::PyObject>,
-}
+// SAFETY, for all blocks below: each object is alive, by the promise made to `new`. References borrowed
+// from dicts, lists and tuples stay alive because nothing changes.
 
-enum Stop {
-    /// The checked reader reads this object, or reports its error.
-    NotPlain,
-    /// An error of the builder, which the checked reader would report alike.
-    Error(Error),
-}
-
-impl From<gcf::Error> for Stop {
-    fn from(error: gcf::Error) -> Self {
-        Self::Error(error.into())
+/// The text of a str; a lone surrogate is unusual.
+#[inline]
+fn text_of<'v>(object: *mut ffi::PyObject) -> Result<&'v str, Stop<NotPlain>> {
+    // SAFETY: the str outlives its users by the promise made to `new`, and caches its UTF-8 as long; the
+    // data of an ASCII str is its UTF-8.
+    unsafe {
+        let mut length = 0;
+        let start = if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
+            length = ffi::PyUnicode_GET_LENGTH(object);
+            ffi::PyUnicode_DATA(object).cast()
+        } else {
+            ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length)
+        };
+        if start.is_null() {
+            ffi::PyErr_Clear();
+            return Err(Stop::Unusual);
+        }
+        let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length.cast_unsigned());
+        Ok(std::str::from_utf8_unchecked(bytes))
     }
 }
 
-impl<'a> Reader<'_, 'a> {
-    // SAFETY, for all of them: `object` is alive, by the promise made to `read`. References borrowed
-    // from dicts, lists and tuples stay alive because nothing changes.
+/// The content of an int; one beyond 64 bits is unusual.
+#[inline]
+fn int_of<'v, A, O>(object: *mut ffi::PyObject) -> Result<Found<'v, A, O>, Stop<NotPlain>> {
+    let mut overflow = 0;
+    // SAFETY: the object is an int, for which this runs no code and does not fail.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &raw mut overflow) };
+    if overflow == 0 { Ok(Found::Int(value)) } else { Err(Stop::Unusual) }
+}
 
-    unsafe fn value(&mut self, object: *mut ffi::PyObject) -> Result<(), Stop> {
-        // SAFETY: as above.
+fn list_of(object: *mut ffi::PyObject) -> BorrowedArray {
+    // SAFETY: the object is a list or an instance of a subclass.
+    unsafe {
+        let elements = (*object.cast::<ffi::PyListObject>()).ob_item.cast_const();
+        BorrowedArray { elements, length: ffi::PyList_GET_SIZE(object).cast_unsigned() }
+    }
+}
+
+fn tuple_of(object: *mut ffi::PyObject) -> BorrowedArray {
+    // SAFETY: the object is a tuple or an instance of a subclass.
+    unsafe {
+        let elements = (&raw const (*object.cast::<ffi::PyTupleObject>()).ob_item).cast();
+        BorrowedArray { elements, length: ffi::PyTuple_GET_SIZE(object).cast_unsigned() }
+    }
+}
+
+/// The content of an instance of a subclass. Its methods are not called.
+#[cold]
+fn subclass_of<'v>(
+    object: *mut ffi::PyObject,
+) -> Result<Found<'v, BorrowedArray, BorrowedDict>, Stop<NotPlain>> {
+    // SAFETY: each function is called for an instance of its class.
+    unsafe {
+        if ffi::PyUnicode_Check(object) != 0 {
+            Ok(Found::Text(text_of(object)?))
+        } else if ffi::PyLong_Check(object) != 0 {
+            int_of(object)
+        } else if ffi::PyFloat_Check(object) != 0 {
+            Ok(Found::Float(ffi::PyFloat_AS_DOUBLE(object)))
+        } else if ffi::PyList_Check(object) != 0 {
+            Ok(Found::Array(list_of(object)))
+        } else if ffi::PyTuple_Check(object) != 0 {
+            Ok(Found::Array(tuple_of(object)))
+        } else {
+            Ok(Found::Foreign)
+        }
+    }
+}
+
+impl Walk for BorrowedWalk<'_> {
+    type Value = Borrowed;
+    type Key = Borrowed;
+    type Array = BorrowedArray;
+    type Object = BorrowedDict;
+    type Error = NotPlain;
+
+    #[inline]
+    fn look<'v>(&mut self, value: &'v Borrowed) -> Look<'v, Self> {
+        let object = value.0;
+        // SAFETY: each function is called for an object of its class.
         unsafe {
             let class = ffi::Py_TYPE(object);
             if class == &raw mut ffi::PyUnicode_Type {
-                let text = Self::text(object)?;
-                self.builder.count(text);
-                self.builder.push(Node::String(text));
+                Ok(Found::Text(text_of(object)?))
             } else if class == &raw mut ffi::PyLong_Type {
-                let value = Self::int(object)?;
-                self.builder.push(Node::Int(value));
+                int_of(object)
             } else if class == &raw mut ffi::PyFloat_Type {
-                self.float(ffi::PyFloat_AS_DOUBLE(object))?;
+                Ok(Found::Float(ffi::PyFloat_AS_DOUBLE(object)))
             } else if object == ffi::Py_None() {
-                self.builder.push(Node::Null);
+                Ok(Found::Null)
             } else if object == ffi::Py_True() {
-                self.builder.push(Node::Bool(true));
+                Ok(Found::Bool(true))
             } else if object == ffi::Py_False() {
-                self.builder.push(Node::Bool(false));
+                Ok(Found::Bool(false))
             } else if class == &raw mut ffi::PyDict_Type {
-                return self.dict(object);
+                Ok(Found::Object(BorrowedDict { dict: object, next: 0 }))
             } else if class == &raw mut ffi::PyList_Type {
-                return self.list(object);
+                Ok(Found::Array(list_of(object)))
             } else if class == &raw mut ffi::PyTuple_Type {
-                return self.tuple(object);
+                Ok(Found::Array(tuple_of(object)))
             } else {
-                return Err(Stop::NotPlain);
+                subclass_of(object)
             }
         }
-        Ok(())
     }
 
-    unsafe fn int(object: *mut ffi::PyObject) -> Result<i64, Stop> {
-        let mut overflow = 0;
-        // SAFETY: the object is an int, for which this runs no code and does not fail.
-        let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &raw mut overflow) };
-        if overflow == 0 { Ok(value) } else { Err(Stop::NotPlain) }
-    }
-
-    fn float(&mut self, value: f64) -> Result<(), Stop> {
-        Ok(self.builder.push_float(value)?)
-    }
-
-    /// The text of a str; the checked reader reports a lone surrogate.
-    unsafe fn text(object: *mut ffi::PyObject) -> Result<&'a str, Stop> {
-        // SAFETY: the str outlives 'a by the caller's promise, and caches its UTF-8 as long; the data
-        // of an ASCII str is its UTF-8.
-        unsafe {
-            let mut length = 0;
-            let start = if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
-                length = ffi::PyUnicode_GET_LENGTH(object);
-                ffi::PyUnicode_DATA(object).cast()
-            } else {
-                ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length)
-            };
-            if start.is_null() {
-                ffi::PyErr_Clear();
-                return Err(Stop::NotPlain);
-            }
-            let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length.cast_unsigned());
-            Ok(std::str::from_utf8_unchecked(bytes))
-        }
-    }
-
-    unsafe fn key(&mut self, key: *mut ffi::PyObject) -> Result<KeyId, Stop> {
-        // SAFETY: as for `value`.
-        unsafe {
-            if ffi::Py_TYPE(key) != &raw mut ffi::PyUnicode_Type {
-                return Err(Stop::NotPlain);
-            }
-            let text = Self::text(key)?;
-            self.builder.count(text);
-            let id = self.builder.key_of(text);
-            if self.keys.len() <= id as usize {
-                self.keys.resize(id as usize + 1, std::ptr::null_mut());
-            }
-            self.keys[id as usize] = key;
-            Ok(id)
-        }
-    }
-
-    unsafe fn dict(&mut self, dict: *mut ffi::PyObject) -> Result<(), Stop> {
-        // SAFETY: as above, a dict.
-        self.begin(true, unsafe { ffi::PyDict_Size(dict) })?;
-        // Most objects have the keys of the object before, as the rows of a table do.
-        let mut expected = self.builder.expected();
-        let mut found = 0;
-        let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: a dict that does not change.
-        unsafe {
-            while ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) != 0 {
-                let guess = expected.and_then(|shape| self.builder.expected_key(shape, found));
-                let id = match guess {
-                    // Two live objects have different addresses.
-                    Some(id) if self.keys.get(id as usize) == Some(&key) => id,
-                    _ => {
-                        let id = self.key(key)?;
-                        expected = expected.filter(|_| guess == Some(id));
-                        id
-                    }
-                };
-                found += 1;
-                self.builder.push_key(id);
-                self.value(value)?;
-            }
-        }
-        let all = |&shape: &ShapeId| self.builder.expected_key(shape, found).is_none();
-        let shape = expected.filter(all);
-        Ok(self.builder.end_as(shape)?)
-    }
-
-    unsafe fn list(&mut self, list: *mut ffi::PyObject) -> Result<(), Stop> {
-        // SAFETY: a list that does not change.
-        unsafe {
-            self.elements(ffi::PyList_GET_SIZE(list), |index| ffi::PyList_GET_ITEM(list, index))
-        }
-    }
-
-    unsafe fn tuple(&mut self, tuple: *mut ffi::PyObject) -> Result<(), Stop> {
-        // SAFETY: a tuple never changes.
-        unsafe {
-            self.elements(ffi::PyTuple_GET_SIZE(tuple), |index| ffi::PyTuple_GET_ITEM(tuple, index))
-        }
-    }
-
-    /// The elements that `element` returns by index must be borrowed, valid objects.
     #[inline]
-    unsafe fn elements(
-        &mut self,
-        count: ffi::Py_ssize_t,
-        element: impl Fn(ffi::Py_ssize_t) -> *mut ffi::PyObject,
-    ) -> Result<(), Stop> {
-        self.begin(false, count)?;
-        for index in 0..count {
-            // SAFETY: the caller's condition.
-            unsafe { self.value(element(index)) }?;
+    fn type_of(&self, value: &Borrowed) -> Type {
+        let object = value.0;
+        // SAFETY: the object is alive.
+        unsafe {
+            let class = ffi::Py_TYPE(object);
+            if class == &raw mut ffi::PyDict_Type {
+                Type::Object
+            } else if class == &raw mut ffi::PyUnicode_Type
+                || class == &raw mut ffi::PyLong_Type
+                || class == &raw mut ffi::PyFloat_Type
+                || class == &raw mut ffi::PyBool_Type
+            {
+                Type::Scalar
+            } else if object == ffi::Py_None() {
+                Type::Null
+            } else if ffi::PyList_Check(object) != 0 || ffi::PyTuple_Check(object) != 0 {
+                Type::Array
+            } else if ffi::PyUnicode_Check(object) != 0
+                || ffi::PyLong_Check(object) != 0
+                || ffi::PyFloat_Check(object) != 0
+            {
+                Type::Scalar
+            } else {
+                Type::Foreign
+            }
         }
-        self.end()
     }
 
-    fn begin(&mut self, is_object: bool, count: ffi::Py_ssize_t) -> Result<(), Stop> {
-        self.builder.expect_container(is_object, count.cast_unsigned())?;
-        Ok(self.builder.begin(is_object)?)
+    fn convert(&mut self, _: &Borrowed) -> Result<Borrowed, Stop<NotPlain>> {
+        Err(Stop::Failed(NotPlain))
     }
 
-    fn end(&mut self) -> Result<(), Stop> {
-        Ok(self.builder.end()?)
+    #[inline]
+    fn length(&self, array: &BorrowedArray) -> usize {
+        array.length
+    }
+
+    #[inline]
+    fn element(&self, array: &BorrowedArray, index: usize) -> Borrowed {
+        assert!(index < array.length);
+        // SAFETY: the array has so many elements.
+        unsafe { Borrowed(*array.elements.add(index)) }
+    }
+
+    fn size(&self, object: &BorrowedDict) -> usize {
+        // SAFETY: the object is a dict.
+        unsafe { ffi::PyDict_Size(object.dict).cast_unsigned() }
+    }
+
+    #[inline]
+    fn next(&self, object: &mut BorrowedDict) -> Option<(Borrowed, Borrowed)> {
+        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the object is a dict that does not change.
+        let found = unsafe {
+            ffi::PyDict_Next(object.dict, &raw mut object.next, &raw mut key, &raw mut value)
+        };
+        (found != 0).then_some((Borrowed(key), Borrowed(value)))
+    }
+
+    fn first_member(&self, object: &BorrowedDict) -> Option<Borrowed> {
+        self.next(&mut BorrowedDict { next: 0, ..*object }).map(|(_, value)| value)
+    }
+
+    fn all_members(&self, object: &BorrowedDict, mut test: impl FnMut(Type) -> bool) -> bool {
+        let mut members = BorrowedDict { next: 0, ..*object };
+        while let Some((_, value)) = self.next(&mut members) {
+            if !test(self.type_of(&value)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn is_same(&self, left: &Borrowed, right: &Borrowed) -> bool {
+        // Two live objects have different addresses.
+        left.0 == right.0
+    }
+
+    /// Keys of other classes than str are unusual: their text may not be distinct.
+    #[inline]
+    fn key<'k>(&self, key: &'k Borrowed) -> Result<&'k str, Stop<NotPlain>> {
+        // SAFETY: the key is alive.
+        if unsafe { ffi::Py_TYPE(key.0) } == &raw mut ffi::PyUnicode_Type {
+            text_of(key.0)
+        } else {
+            Err(Stop::Unusual)
+        }
     }
 }

@@ -1,0 +1,107 @@
+//! The walk with owned references: any Python code may run meanwhile, and no lock is needed.
+//!
+//! A container is copied when it is opened, so that `default=` or another thread may change it.
+
+use super::read::{Conversions, Converted, Kind, items, kind};
+use compactwire::walk::{Found, Look, Stop, Type, Walk};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use std::collections::HashSet;
+use std::vec::IntoIter;
+
+/// A walk over any objects.
+pub(crate) struct OwnedWalk<'c, 'py> {
+    /// `default=`
+    pub(crate) conversions: Option<&'c Conversions<'py>>,
+}
+
+type Members<'py> = IntoIter<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+
+impl<'py> Walk for OwnedWalk<'_, 'py> {
+    type Value = Bound<'py, PyAny>;
+    type Key = Bound<'py, PyAny>;
+    type Array = Bound<'py, PyTuple>;
+    type Object = Members<'py>;
+    type Error = PyErr;
+
+    #[inline]
+    fn look<'v>(&mut self, value: &'v Bound<'py, PyAny>) -> Look<'v, Self> {
+        Ok(match kind(value) {
+            Kind::Null => Found::Null,
+            Kind::Bool(value) => Found::Bool(value),
+            Kind::Int(value) => Found::Int(value),
+            Kind::BigInt(_) => return Err(Stop::Unusual),
+            Kind::Float(value) => Found::Float(value),
+            Kind::String(text) => Found::Text(text.to_str().map_err(|_| Stop::Unusual)?),
+            Kind::List(list) => Found::Array(list.to_tuple()),
+            Kind::Tuple(tuple) => Found::Array(tuple.clone()),
+            Kind::Dict(dict) => Found::Object(items(dict).map_err(Stop::Failed)?.into_iter()),
+            Kind::Other => Found::Foreign,
+        })
+    }
+
+    #[inline]
+    fn type_of(&self, value: &Bound<'py, PyAny>) -> Type {
+        match kind(value) {
+            Kind::Null => Type::Null,
+            Kind::Dict(_) => Type::Object,
+            Kind::List(_) | Kind::Tuple(_) => Type::Array,
+            Kind::Other => Type::Foreign,
+            _ => Type::Scalar,
+        }
+    }
+
+    #[inline]
+    fn convert(&mut self, value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Stop<PyErr>> {
+        let conversions = self.conversions.ok_or(Stop::Unusual)?;
+        match conversions.convert(value).map_err(Stop::Failed)? {
+            Converted::To(value) => Ok(value),
+            Converted::Refused | Converted::Endless => Err(Stop::Unusual),
+        }
+    }
+
+    fn length(&self, array: &Bound<'py, PyTuple>) -> usize {
+        array.len()
+    }
+
+    #[inline]
+    fn element(&self, array: &Bound<'py, PyTuple>, index: usize) -> Bound<'py, PyAny> {
+        array.as_slice()[index].clone()
+    }
+
+    fn size(&self, object: &Members<'py>) -> usize {
+        object.len()
+    }
+
+    #[inline]
+    fn next(&self, object: &mut Members<'py>) -> Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        object.next()
+    }
+
+    fn first_member(&self, object: &Members<'py>) -> Option<Bound<'py, PyAny>> {
+        object.as_slice().first().map(|(_, value)| value.clone())
+    }
+
+    fn all_members(&self, object: &Members<'py>, mut test: impl FnMut(Type) -> bool) -> bool {
+        object.as_slice().iter().all(|(_, value)| test(self.type_of(value)))
+    }
+
+    #[inline]
+    fn is_same(&self, left: &Bound<'py, PyAny>, right: &Bound<'py, PyAny>) -> bool {
+        left.is(right)
+    }
+
+    fn key<'k>(&self, key: &'k Bound<'py, PyAny>) -> Result<&'k str, Stop<PyErr>> {
+        key.cast::<PyString>().ok().and_then(|key| key.to_str().ok()).ok_or(Stop::Unusual)
+    }
+
+    /// Keys of a subclass of str may be unequal and have the same text.
+    fn has_distinct_keys(&self, object: &Members<'py>) -> bool {
+        let members = object.as_slice();
+        if members.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>()) {
+            return true;
+        }
+        let mut seen = HashSet::with_capacity(members.len());
+        members.iter().all(|(key, _)| self.key(key).is_ok_and(|text| seen.insert(text)))
+    }
+}
