@@ -8,7 +8,7 @@ use super::{detached, ensure_memory, json_memory, make_bytes, make_str};
 use crate::interrupt::attached;
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
-use crate::value::read::{Budget, DocumentSource};
+use crate::value::read::DocumentReading;
 use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losses, Options};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
@@ -59,9 +59,9 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
         ensure_memory(json_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))?
     } else {
-        let budget = Budget::default();
-        let read = attached(|| core::read_json(source(doc, &budget), lossy))?;
-        budget.check()?;
+        let reading = DocumentReading::new(vocabulary(py));
+        let read = attached(|| core::read_json(reading.source(doc.clone()), lossy))?;
+        reading.budget.check()?;
         read
     };
     Ok(read?)
@@ -88,11 +88,6 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
 fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
     static NAMES: PyOnceLock<Vocabulary> = PyOnceLock::new();
     NAMES.get_or_init(py, || Vocabulary::new(py, core::names()))
-}
-
-/// A Python object to read a document from.
-fn source<'r, 'py>(object: &Bound<'py, PyAny>, budget: &'r Budget) -> DocumentSource<'r, 'py> {
-    DocumentSource { object: object.clone(), names: vocabulary(object.py()), budget }
 }
 
 /// The bytes that a document takes at most, read from text or any other form, and what is written from
@@ -497,9 +492,9 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         ensure_memory(json_memory(text.as_bytes()) + document_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_hybrid_text(text))?
     } else {
-        let budget = Budget::default();
-        let read = attached(|| core::read_hybrid(source(obj, &budget)))?;
-        budget.check()?;
+        let reading = DocumentReading::new(vocabulary(py));
+        let read = attached(|| core::read_hybrid(reading.source(obj.clone())))?;
+        reading.budget.check()?;
         read
     };
     dict(py, &read?)

@@ -522,19 +522,30 @@ impl Budget {
     }
 }
 
-/// A Python object from which a CAD document is read.
-pub(crate) struct DocumentSource<'r, 'py> {
-    pub(crate) object: Bound<'py, PyAny>,
+/// What the sources of a CAD document share.
+pub(crate) struct DocumentReading {
     /// The names of members.
-    pub(crate) names: &'static Vocabulary,
-    pub(crate) budget: &'r Budget,
+    names: &'static Vocabulary,
+    pub(crate) budget: Budget,
 }
 
-impl<'py> DocumentSource<'_, 'py> {
-    #[inline]
-    fn of(&self, object: Bound<'py, PyAny>) -> Self {
-        Self { object, names: self.names, budget: self.budget }
+impl DocumentReading {
+    pub(crate) fn new(names: &'static Vocabulary) -> Self {
+        Self { names, budget: Budget::default() }
     }
+
+    /// A Python object from which a document is read.
+    #[inline]
+    pub(crate) fn source<'py>(&self, object: Bound<'py, PyAny>) -> DocumentSource<'_, 'py> {
+        DocumentSource { object, reading: self }
+    }
+}
+
+/// A Python object from which a CAD document is read. It has two words, because a function returns so
+/// many in registers.
+pub(crate) struct DocumentSource<'r, 'py> {
+    object: Bound<'py, PyAny>,
+    reading: &'r DocumentReading,
 }
 
 impl<'a> Source<'a> for DocumentSource<'_, '_> {
@@ -550,7 +561,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             // A string with a lone surrogate is not text.
             let text = text.to_str().ok().filter(|text| {
                 // A short one counts with the node that it is a part of.
-                text.len() < MANY_BYTES || self.budget.take(text.len() / BYTES)
+                text.len() < MANY_BYTES || self.reading.budget.take(text.len() / BYTES)
             });
             text.map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
         } else if let Ok(value) = object.cast::<PyBool>() {
@@ -589,16 +600,16 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             Ok(list) => list.len(),
             Err(_) => self.object.cast::<PyTuple>().map_or(0, PyTupleMethods::len),
         };
-        if self.budget.take(size) { size } else { 0 }
+        if self.reading.budget.take(size) { size } else { 0 }
     }
 
     fn member(&self, name: &'static str) -> Option<Self> {
         let dict = self.object.cast::<PyDict>().ok()?;
-        let found = match self.names.get(name) {
+        let found = match self.reading.names.get(name) {
             Some(name) => dict.get_item(name.bind(dict.py())),
             None => dict.get_item(name),
         };
-        found.ok().flatten().map(|object| self.of(object))
+        found.ok().flatten().map(|object| self.reading.source(object))
     }
 
     fn element(&self, index: usize) -> Option<Self> {
@@ -606,7 +617,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             Ok(list) => list.get_item(index),
             Err(_) => self.object.cast::<PyTuple>().ok()?.get_item(index),
         };
-        element.ok().map(|object| self.of(object))
+        element.ok().map(|object| self.reading.source(object))
     }
 
     fn members<E>(
@@ -614,7 +625,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         mut visit: impl FnMut(Option<&str>, Self) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let Ok(dict) = self.object.cast::<PyDict>() else { return Ok(()) };
-        if !self.budget.take(NODE_VALUES * dict.len()) {
+        if !self.reading.budget.take(NODE_VALUES * dict.len()) {
             return Ok(());
         }
         // Copied first, because a lookup by `visit` may run a key's `__eq__`, which may change the
@@ -627,7 +638,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         debug_assert!(copied.is_ok(), "nothing here fails");
         for (key, value) in items.into_inner() {
             let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
-            visit(text, self.of(value))?;
+            visit(text, self.reading.source(value))?;
         }
         Ok(())
     }

@@ -71,7 +71,13 @@ impl Reader<'_, '_> {
             }
             _ => score::read(&self.text[score_at..provenance_at - 1], score_at).ok()?,
         };
-        let symbol = Symbol {
+        self.symbols.try_reserve(1).ok()?;
+        if !self.ids.try_reserve() {
+            return None;
+        }
+        self.ids.add(id, self.symbols.len());
+        // In place: as an argument of `push`, each string would be copied before it is stored.
+        self.symbols.push(Symbol {
             qualified_name: self.buffer.slice(name_at..score_at - 1),
             kind: self
                 .kind_cache
@@ -84,8 +90,7 @@ impl Reader<'_, '_> {
             ),
             distance,
             ..Symbol::default()
-        };
-        self.push(id, symbol, at).ok()?;
+        });
         self.item_count += 1;
         Some(next)
     }
