@@ -15,6 +15,7 @@
 //! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by
 //! a value, and no object has a key twice.
 
+use crate::text::block;
 use std::borrow::Cow;
 use std::convert::Infallible;
 
@@ -100,27 +101,8 @@ impl<'a> Text<'a> {
     /// A string that is ASCII or not.
     #[inline]
     pub(crate) fn with(text: &'a str, is_ascii: bool) -> Self {
-        Self { text, is_ascii, word: short_word(text.as_bytes()) }
+        Self { text, is_ascii, word: block::short(text.as_bytes()) }
     }
-}
-
-/// The value of [`Text::word`].
-#[inline]
-fn short_word(bytes: &[u8]) -> u128 {
-    let length = bytes.len();
-    if length > 16 {
-        return 0;
-    }
-    // Two parts that overlap and agree where they do.
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        let last = u128::from(u64::from_le_bytes(*last)) << (8 * (length - 8));
-        return u128::from(u64::from_le_bytes(*first)) | last;
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        let last = u64::from(u32::from_le_bytes(*last)) << (8 * (length - 4));
-        return u128::from(u64::from(u32::from_le_bytes(*first)) | last);
-    }
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
 /// A sink that can prepare a key or a scalar once and receive it many times, as for the rows of a table.

@@ -53,7 +53,7 @@ fn emit<S: Sink>(
     }
     if response.tokens != 0 {
         json.key("tokens")?;
-        json.big_int(&response.tokens.to_string())?;
+        json.big_int(itoa::Buffer::new().format(response.tokens))?;
     }
     json.end_object()
 }

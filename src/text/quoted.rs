@@ -7,7 +7,7 @@
 
 use super::hex;
 use super::output::{Memory, Output};
-use super::scan::{self, Escaped, EscapedOrNonAscii};
+use super::scan::{self, Class, Escaped, EscapedOrNonAscii};
 use std::borrow::Cow;
 
 /// Which characters a writer escapes besides `"`, `\` and those below U+0020.
@@ -146,6 +146,7 @@ pub fn skip(text: &str, start: usize, end: usize) -> Result<usize, Error> {
 
 /// Appends a string in quotes.
 pub fn write(text: &str, escape: Escape, out: &mut String) {
+    out.reserve(text.len() + 2);
     out.push('"');
     write_content(text, escape, out);
     out.push('"');
@@ -153,12 +154,17 @@ pub fn write(text: &str, escape: Escape, out: &mut String) {
 
 /// Appends the content of a quoted string, without the quotes.
 pub fn write_content(text: &str, escape: Escape, out: &mut String) {
+    match escape {
+        Escape::Needed => write_escaped::<Escaped>(text, out),
+        Escape::NonAscii => write_escaped::<EscapedOrNonAscii>(text, out),
+    }
+}
+
+/// Appends a string with the characters of a class escaped.
+fn write_escaped<C: Class>(text: &str, out: &mut String) {
+    let mut plain = scan::first::<C>(text.as_bytes());
     let mut rest = text;
     loop {
-        let plain = match escape {
-            Escape::Needed => scan::first_near::<Escaped>(rest.as_bytes()),
-            Escape::NonAscii => scan::first_near::<EscapedOrNonAscii>(rest.as_bytes()),
-        };
         out.push_str(&rest[..plain]);
         rest = &rest[plain..];
         let Some(char) = rest.chars().next() else { return };
@@ -167,6 +173,7 @@ pub fn write_content(text: &str, escape: Escape, out: &mut String) {
             None => write_unicode(char, out),
         }
         rest = &rest[char.len_utf8()..];
+        plain = scan::first_near::<C>(rest.as_bytes());
     }
 }
 

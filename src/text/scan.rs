@@ -5,9 +5,10 @@
 //!
 //! Invariant: the byte at the position that [`first`] returns is of the class, and none before it is.
 
+use super::block;
 use std::ops::BitOr;
 
-/// A set of bytes.
+/// A set of bytes, without letters.
 pub trait Class {
     /// Whether the byte is of the class.
     fn contains(byte: u8) -> bool;
@@ -181,6 +182,8 @@ pub struct NotGraphic;
 
 const ONES: u64 = u64::MAX / 255;
 
+const LETTERS: u64 = ONES * b'a' as u64;
+
 /// The highest bit of each byte of a word.
 pub const HIGH: u64 = ONES << 7;
 
@@ -278,14 +281,14 @@ pub fn first<C: Class>(bytes: &[u8]) -> usize {
         }
         at += 8;
     }
-    match bytes.last_chunk::<8>() {
+    if let Some(word) = bytes.last_chunk::<8>() {
         // The last word overlaps bytes already tested. Without a mark, the sum is the length.
-        Some(word) => {
-            let marks = C::mark(u64::from_le_bytes(*word));
-            bytes.len() - 8 + marks.trailing_zeros() as usize / 8
-        }
-        None => bytes.iter().position(|&byte| C::contains(byte)).unwrap_or(bytes.len()),
+        let marks = C::mark(u64::from_le_bytes(*word));
+        return bytes.len() - 8 + marks.trailing_zeros() as usize / 8;
     }
+    #[expect(clippy::cast_possible_truncation, reason = "there are less than 8 bytes")]
+    let word = block::short(bytes) as u64 | (LETTERS << (8 * bytes.len()));
+    bytes.len().min(C::mark(word).trailing_zeros() as usize / 8)
 }
 
 /// Whether any byte is of the class.

@@ -4,7 +4,7 @@ mod stream;
 
 use super::args::{File, Input, size};
 use super::errors::{Error, Result, invalid_option};
-use super::{detached, ensure_memory, json_memory, make_bytes, make_str};
+use super::{count_bytes, detached, ensure_memory, json_memory, make_bytes, make_str};
 use crate::interrupt::attached;
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
@@ -100,7 +100,7 @@ fn document_memory(text: &[u8]) -> usize {
     if text.first() == Some(&0x89) {
         return 0;
     }
-    let count = |wanted| text.iter().map(|&byte| usize::from(byte == wanted)).sum::<usize>();
+    let count = |wanted| count_bytes(text, |byte| byte == wanted);
     let (lines, words) = (count(b'\n'), count(b' '));
     let of_bytes = text.len().saturating_mul(8);
     (lines + 1).saturating_mul(LINE_SIZE).saturating_add(words.saturating_mul(WORD_SIZE)) + of_bytes

@@ -142,8 +142,14 @@ fn ensure_memory(bytes: usize) -> PyResult<()> {
 /// The bytes that a tree of the values of a JSON text takes at most, and what is made of it: the text
 /// itself says how many values there are.
 fn json_memory(text: &[u8]) -> usize {
-    let values = text.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    let values = count_bytes(text, |byte| matches!(byte, b',' | b'[' | b'{'));
     values.saturating_mul(VALUE_SIZE).saturating_add(text.len().saturating_mul(TEXT_FACTOR))
+}
+
+/// How many bytes `counts`. A sum of single bytes takes an eighth of the time of a sum of `usize`.
+fn count_bytes(text: &[u8], counts: impl Fn(u8) -> bool) -> usize {
+    let count = |part: &[u8]| part.iter().map(|&byte| u8::from(counts(byte))).sum::<u8>();
+    text.chunks(usize::from(u8::MAX)).map(|part| usize::from(count(part))).sum()
 }
 
 /// The bytes for a value: an object of one member, its key, and the node or record that it becomes.

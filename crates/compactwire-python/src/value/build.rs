@@ -58,6 +58,8 @@ impl Vocabulary {
         let last = self.slots.len() - 1;
         let mut slot = hash(name.as_bytes()) & last;
         while let Some((known, _)) = &self.slots[slot]
+            // Mostly they are the same constant.
+            && !std::ptr::eq(*known, name)
             && *known != name
         {
             slot = (slot + 1) & last;
