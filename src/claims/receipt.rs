@@ -15,6 +15,7 @@ use super::signed::Form;
 use super::signer::{Scope, Signer};
 use crate::value::Value;
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 
 /// The declared and computed facts of a receipt.
 #[derive(Debug)]
@@ -47,12 +48,16 @@ impl Receipt {
 }
 
 /// The names of files in `folder` that may be receipts of the run, ascending.
-pub(super) fn discover(folder: &Folder, run_id: &str, limit: u64) -> Result<Vec<String>, Failure> {
+pub(super) fn discover(
+    folder: &Folder,
+    run_id: &str,
+    limit: u64,
+) -> Result<Vec<OsString>, Failure> {
     let prefix = format!("{run_id}_");
     let (mut names, mut count) = (Vec::new(), 0u64);
     let listed = folder.names(|name| {
-        let rest = name.strip_prefix(prefix.as_str());
-        if rest.and_then(|rest| rest.strip_suffix(".json")).is_some() {
+        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_bytes());
+        if rest.is_some_and(|rest| rest.ends_with(b".json")) {
             count += 1;
             if count <= limit {
                 names.push(name.to_owned());
@@ -80,9 +85,9 @@ pub(super) struct Reader<'a> {
 }
 
 /// Reads a receipt; `None` if it is of another run.
-pub(super) fn read(reader: &Reader<'_>, name: &str) -> Result<Option<Receipt>, Failure> {
+pub(super) fn read(reader: &Reader<'_>, name: &OsStr) -> Result<Option<Receipt>, Failure> {
     let Reader { folder, run_id, options, keys } = reader;
-    let path = format!("receipts/{}", cut(name));
+    let path = format!("receipts/{}", cut(&name.to_string_lossy()));
     let invalid = |violation: Violation| invalid(&path, violation);
     let file = folder.open_file(&[name]).map_err(|refusal| {
         invalid(Violation::new(match refusal {

@@ -385,7 +385,7 @@ fn invalid_policy(violation: Violation) -> Failure {
 fn refused(refusal: Refusal) -> Violation {
     Violation::new(match refusal {
         Refusal::Link => "the file is a link",
-        Refusal::Missing => "there is not a regular file",
+        Refusal::Missing => "it is not a regular file",
         Refusal::Unreadable => "the file cannot be read",
     })
 }

@@ -1,6 +1,7 @@
 //! Access by paths, for systems that cannot open a file relative to an open folder.
 
 use super::{Content, Kind, Refusal};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -20,25 +21,25 @@ impl Folder {
     }
 
     /// Opens the regular file at `segments`, each an entry of the one before.
-    pub(in super::super) fn open_file(&self, segments: &[&str]) -> Result<Content, Refusal> {
+    pub(in super::super) fn open_file<S: AsRef<OsStr>>(
+        &self,
+        segments: &[S],
+    ) -> Result<Content, Refusal> {
         let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
         let mut path = self.0.clone();
         for segment in way {
-            path.push(segment);
+            path.push(segment.as_ref());
             expect(&path, Kind::Folder)?;
         }
-        path.push(name);
+        path.push(name.as_ref());
         expect(&path, Kind::File)?;
         open(&path)
     }
 
-    /// Calls `take` with the name of each entry, if it is UTF-8, in any order; `None` if the folder
-    /// cannot be listed.
-    pub(in super::super) fn names(&self, mut take: impl FnMut(&str)) -> Option<()> {
+    /// Calls `take` with the name of each entry, in any order; `None` if the folder cannot be listed.
+    pub(in super::super) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
         for entry in self.0.read_dir().ok()? {
-            if let Some(name) = entry.ok()?.file_name().to_str() {
-                take(name);
-            }
+            take(&entry.ok()?.file_name());
         }
         Some(())
     }
