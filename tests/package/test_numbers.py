@@ -74,6 +74,8 @@ LIMITS: dict[str, Call] = {
     "apply_delta": lambda n: cw.apply_delta("", COMPRESSED, max_size=n),
     "DeltaStream": stream,
     "Session": session,
+    "shrink, max_size": lambda n: cw.shrink([1] * 99, max_size=n),
+    "shrink, min_tokens": lambda n: cw.shrink("[1, 2]", min_tokens=n),
     "KeyedSnapshots": lambda n: gcf.KeyedSnapshots(limit=n).respond(SET, None),
 }
 
@@ -120,6 +122,7 @@ def test_a_depth_out_of_range_is_a_value_error(depth: int) -> None:
         lambda n: gcf.from_json("1", max_depth=n),
         lambda n: gcf.to_json(TEXT, max_depth=n),
         lambda n: gcf.iter_rows(io.StringIO(TEXT), max_depth=n),
+        lambda n: cw.shrink([1], max_depth=n),
     ]
     for call in calls:
         with pytest.raises(ValueError, match="1 to 256"):

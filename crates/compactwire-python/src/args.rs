@@ -280,7 +280,7 @@ impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
 pub(super) fn size(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     // The message names the arguments, because PyO3 names them only in a note on the exception.
     let negative = || {
-        let names = "max_size (or size, limit, max_line, max_expansion)";
+        let names = "max_size (or size, limit, max_line, max_expansion, min_tokens)";
         invalid_option(names, &format!("{names} must be 0 or more"))
     };
     match value.extract::<i64>() {

@@ -1,6 +1,6 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{Input, one_of, size};
+use super::args::{Input, depth, one_of, size};
 use super::errors::{Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
@@ -185,9 +185,9 @@ pub(super) fn shrink_object<'py>(
     formats: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<&Bound<'py, PyAny>>,
     min_saving: f64,
-    min_tokens: u64,
+    #[pyo3(from_py_with = size)] min_tokens: usize,
     #[pyo3(from_py_with = size)] max_size: usize,
-    max_depth: usize,
+    #[pyo3(from_py_with = depth)] max_depth: usize,
     types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Shrunk> {
@@ -197,6 +197,7 @@ pub(super) fn shrink_object<'py>(
         return Err(invalid_option("min_saving", "min_saving must be from 0 to 1").into());
     }
     let max_depth = limits(max_depth, Limits::EXPANSION)?.max_depth;
+    let min_tokens = min_tokens as u64;
     let options = Options { json, gcf, min_saving, min_tokens, max_size, max_depth };
     let counter = Counter::new(py, tokenizer)?;
     if let Ok(text) = value.cast::<PyString>() {
