@@ -1,0 +1,370 @@
+//! The encoder's fast path: one pass from values to text, without a tree.
+//!
+//! The first row of a table decides its columns, which are then written row by row. A row that would
+//! have decided otherwise, and all else that is not common, makes the writer stop with
+//! [`Stop::Unusual`]; the tree and [`super::encode`] then take the whole value. So the text is always that
+//! of the tree, and the tree alone decides what is invalid.
+//!
+//! This module writes scalars, objects and arrays; `plan` plans and declares the columns of a table, and
+//! `rows` writes its rows.
+
+mod plan;
+mod rows;
+
+use crate::gcf::limits::is_readable;
+use crate::gcf::syntax::header::GENERIC;
+use crate::gcf::syntax::number::put_float;
+use crate::gcf::syntax::string::{put_key, put_value};
+use crate::interrupt::Steps;
+use crate::text::output::{Memory, Output};
+use crate::walk::{Found, Stop, Type, Walk};
+
+/// Writes a value.
+///
+/// # Errors
+/// [`Stop::Unusual`] for the tree to write the value; the errors of `walk`.
+pub(crate) fn write<W: Walk, M: Memory>(
+    walk: &mut W,
+    value: &W::Value,
+    flatten: bool,
+    max_depth: usize,
+    memory: M,
+) -> Result<Output<M>, Stop<W::Error>> {
+    let mut writer = Writer {
+        walk,
+        out: Output::new(memory),
+        flatten,
+        max_depth,
+        expansion: 0,
+        attached: Vec::new(),
+        steps: Steps::default(),
+    };
+    writer.out.str(GENERIC);
+    writer.root(value)?;
+    let Writer { out, expansion, .. } = writer;
+    if out.failed() || is_readable(expansion, out.len()) { Ok(out) } else { Err(Stop::Unusual) }
+}
+
+struct Writer<'w, W: Walk, M> {
+    walk: &'w mut W,
+    out: Output<M>,
+    flatten: bool,
+    max_depth: usize,
+    /// What the text implies without spelling it out, as for the tree.
+    expansion: u64,
+    /// The column and value of what is attached below the rows that are open.
+    attached: Vec<(usize, W::Value)>,
+    steps: Steps,
+}
+
+type Outcome<W, T = ()> = Result<T, Stop<<W as Walk>::Error>>;
+
+/// Where a container is written.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The indentation of its body.
+    indent: usize,
+    /// How many containers are open around it.
+    level: usize,
+}
+
+impl Place {
+    fn inside(self, indent: usize) -> Self {
+        Self { indent: self.indent + indent, level: self.level + 1 }
+    }
+}
+
+/// What a table is made of.
+enum Rows<W: Walk> {
+    Elements(W::Array),
+    Members(W::Object),
+}
+
+/// How an array is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Empty,
+    Scalars,
+    Rows,
+    Mixed,
+}
+
+impl<W: Walk, M: Memory> Writer<'_, W, M> {
+    /// Writes the scalar that was found. A container is [`Stop::Unusual`].
+    #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "it comes from `look`, and is inlined")]
+    fn put(&mut self, found: Found<'_, W::Array, W::Object>) -> Outcome<W> {
+        match found {
+            Found::Text(text) => put_value(text, &mut self.out),
+            Found::Int(value) => self.out.int(value),
+            Found::Float(value) if value.is_finite() => put_float(value, &mut self.out),
+            Found::Null => self.out.byte(b'-'),
+            Found::Bool(true) => self.out.bytes(*b"true"),
+            Found::Bool(false) => self.out.bytes(*b"false"),
+            _ => return Err(Stop::Unusual),
+        }
+        Ok(())
+    }
+
+    /// The value, or what replaces it.
+    fn converted(&mut self, value: &W::Value) -> Outcome<W, W::Value> {
+        match self.walk.type_of(value) {
+            Type::Foreign => self.walk.convert(value),
+            _ => Ok(value.clone()),
+        }
+    }
+
+    /// Begins a line.
+    #[inline]
+    fn indent(&mut self, place: Place) {
+        self.steps.step();
+        self.out.spaces(place.indent);
+    }
+
+    /// Checks that one more container may be open.
+    fn open(&self, place: Place) -> Outcome<W> {
+        if place.level < self.max_depth { Ok(()) } else { Err(Stop::Unusual) }
+    }
+
+    fn root(&mut self, value: &W::Value) -> Outcome<W> {
+        let value = self.converted(value)?;
+        let place = Place { indent: 0, level: 0 };
+        match self.walk.look(&value)? {
+            Found::Object(object) => {
+                if self.is_keyed(&object) {
+                    self.out.bytes(*b"## ");
+                    self.keyed(object, place)
+                } else {
+                    self.open(place)?;
+                    self.members(object, Place { level: 1, ..place })
+                }
+            }
+            Found::Array(array) => {
+                self.out.bytes(*b"## ");
+                self.array(array, place)
+            }
+            scalar => {
+                self.out.byte(b'=');
+                self.put(scalar)?;
+                self.out.byte(b'\n');
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether all members of an object are objects, so that it is written as a keyed table. Foreign
+    /// objects are taken for scalars.
+    fn is_keyed(&self, object: &W::Object) -> bool {
+        self.walk.size(object) >= 2
+            && self.walk.all_members(object, |member| member == Type::Object)
+    }
+
+    /// Writes the members of an object that is not a keyed table. The object itself is open.
+    fn members(&mut self, mut object: W::Object, place: Place) -> Outcome<W> {
+        if !self.walk.has_distinct_keys(&object) {
+            return Err(Stop::Unusual);
+        }
+        let mut is_keyed = self.walk.size(&object) >= 2;
+        while let Some((key, value)) = self.walk.next(&mut object) {
+            self.indent(place);
+            is_keyed &= self.member(&key, &value, place)?;
+        }
+        // Foreign objects have become what makes it a keyed table.
+        if is_keyed { Err(Stop::Unusual) } else { Ok(()) }
+    }
+
+    /// Writes a member. Returns whether it is an object.
+    fn member(&mut self, key: &W::Key, value: &W::Value, place: Place) -> Outcome<W, bool> {
+        match self.walk.look(value)? {
+            Found::Foreign => {
+                let value = self.walk.convert(value)?;
+                return self.member(key, &value, place);
+            }
+            Found::Array(array) => {
+                let (kind, first) = self.array_kind(&array)?;
+                if kind != Kind::Scalars {
+                    self.out.bytes(*b"## ");
+                }
+                put_key(self.walk.key(key)?, &mut self.out);
+                if kind != Kind::Scalars {
+                    self.out.byte(b' ');
+                }
+                self.array_of(kind, array, first, place)?;
+            }
+            Found::Object(object) => {
+                self.out.bytes(*b"## ");
+                put_key(self.walk.key(key)?, &mut self.out);
+                if self.is_keyed(&object) {
+                    self.out.byte(b' ');
+                    self.keyed(object, place)?;
+                } else {
+                    self.open(place)?;
+                    self.out.byte(b'\n');
+                    self.members(object, place.inside(2))?;
+                }
+                return Ok(true);
+            }
+            scalar => {
+                put_key(self.walk.key(key)?, &mut self.out);
+                self.out.byte(b'=');
+                self.put(scalar)?;
+                self.out.byte(b'\n');
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes a container after `@i ` or `.name `, or a scalar after `@i `.
+    fn nested(&mut self, value: &W::Value, place: Place) -> Outcome<W> {
+        match self.walk.look(value)? {
+            Found::Foreign => {
+                let value = self.walk.convert(value)?;
+                self.nested(&value, place)
+            }
+            Found::Array(array) => self.array(array, place),
+            Found::Object(object) if self.is_keyed(&object) => self.keyed(object, place),
+            Found::Object(object) => {
+                self.open(place)?;
+                self.out.bytes(*b"{}\n");
+                self.members(object, Place { level: place.level + 1, ..place })
+            }
+            scalar => {
+                self.out.byte(b'=');
+                self.put(scalar)?;
+                self.out.byte(b'\n');
+                Ok(())
+            }
+        }
+    }
+
+    fn count(&mut self, count: usize) {
+        self.out.byte(b'[');
+        self.out.int(count.try_into().unwrap_or(i64::MAX));
+    }
+
+    fn array(&mut self, array: W::Array, place: Place) -> Outcome<W> {
+        let (kind, first) = self.array_kind(&array)?;
+        self.array_of(kind, array, first, place)
+    }
+
+    /// How an array is written, and its first element. Other elements that are foreign are taken for what
+    /// the rest is.
+    fn array_kind(&mut self, array: &W::Array) -> Outcome<W, (Kind, Option<W::Value>)> {
+        let length = self.walk.length(array);
+        if length == 0 {
+            return Ok((Kind::Empty, None));
+        }
+        let first = self.walk.element(array, 0);
+        let first = self.converted(&first)?;
+        let all = |test: fn(Type) -> bool| {
+            (1..length).all(|index| test(self.walk.type_of(&self.walk.element(array, index))))
+        };
+        let kind = match self.walk.type_of(&first) {
+            Type::Object if all(|one| matches!(one, Type::Object | Type::Foreign)) => Kind::Rows,
+            Type::Null | Type::Scalar if all(|one| !matches!(one, Type::Array | Type::Object)) => {
+                Kind::Scalars
+            }
+            _ => Kind::Mixed,
+        };
+        Ok((kind, Some(first)))
+    }
+
+    /// Writes an array from its bracket on.
+    fn array_of(
+        &mut self,
+        kind: Kind,
+        array: W::Array,
+        first: Option<W::Value>,
+        place: Place,
+    ) -> Outcome<W> {
+        self.open(place)?;
+        let length = self.walk.length(&array);
+        self.count(length);
+        let Some(first) = first.filter(|_| kind != Kind::Empty) else {
+            self.out.bytes(*b"]\n");
+            return Ok(());
+        };
+        match kind {
+            Kind::Rows => {
+                self.out.byte(b']');
+                self.table(Rows::Elements(array), length, first, place)
+            }
+            Kind::Scalars => {
+                self.out.bytes(*b"]: ");
+                let mut next = first;
+                for index in 1..=length {
+                    self.steps.step();
+                    self.list_element(&next)?;
+                    let is_last = index == length;
+                    self.out.byte(if is_last { b'\n' } else { b',' });
+                    if !is_last {
+                        next = self.walk.element(&array, index);
+                    }
+                }
+                Ok(())
+            }
+            _ => {
+                self.out.bytes(*b"]\n");
+                let mut next = first;
+                let (mut scalars, mut objects) = (0, 0);
+                for index in 0..length {
+                    if index > 0 {
+                        let element = self.walk.element(&array, index);
+                        next = self.converted(&element)?;
+                    }
+                    match self.walk.type_of(&next) {
+                        Type::Object => objects += 1,
+                        Type::Array => {}
+                        _ => scalars += 1,
+                    }
+                    self.indent(place);
+                    self.out.row_id(index);
+                    self.nested(&next, place.inside(2))?;
+                }
+                // Foreign objects have become what makes it a list or a table.
+                if scalars == length || objects == length { Err(Stop::Unusual) } else { Ok(()) }
+            }
+        }
+    }
+
+    #[inline]
+    fn list_element(&mut self, value: &W::Value) -> Outcome<W> {
+        match self.walk.look(value)? {
+            Found::Foreign => {
+                let value = self.walk.convert(value)?;
+                let found = self.walk.look(&value)?;
+                self.put(found)
+            }
+            found => self.put(found),
+        }
+    }
+
+    fn keyed(&mut self, object: W::Object, place: Place) -> Outcome<W> {
+        self.open(place)?;
+        if !self.walk.has_distinct_keys(&object) {
+            return Err(Stop::Unusual);
+        }
+        let Some(first) = self.walk.first_member(&object) else { return Err(Stop::Unusual) };
+        let count = self.walk.size(&object);
+        self.count(count);
+        self.out.bytes(*b":]");
+        self.table(Rows::Members(object), count, first, place)
+    }
+
+    /// Writes a table from its declaration on. It is open already.
+    fn table(&mut self, rows: Rows<W>, count: usize, first: W::Value, place: Place) -> Outcome<W> {
+        let mut plan = self.plan(&first, place.level + 1, true)?;
+        if let Rows::Elements(array) = &rows {
+            for index in [count / 2, count - 1] {
+                let row = self.walk.element(array, index);
+                self.probe(&plan, &row)?;
+            }
+        }
+        self.declaration(&plan, matches!(rows, Rows::Members(_)))?;
+        self.out.byte(b'\n');
+        self.rows(&mut plan, rows, count, first, place)
+    }
+}
+
+#[cfg(test)]
+mod tests;
