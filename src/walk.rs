@@ -15,7 +15,7 @@
 //! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by
 //! a value, and no object has a key twice.
 
-use crate::text::block;
+use crate::text::scan;
 use std::borrow::Cow;
 use std::convert::Infallible;
 
@@ -101,7 +101,7 @@ impl<'a> Text<'a> {
     /// A string that is ASCII or not.
     #[inline]
     pub(crate) fn with(text: &'a str, is_ascii: bool) -> Self {
-        Self { text, is_ascii, word: block::short(text.as_bytes()) }
+        Self { text, is_ascii, word: scan::short(text.as_bytes()) }
     }
 }
 

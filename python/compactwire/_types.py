@@ -1,7 +1,7 @@
 """Objects that JSON does not have, as JSON has them: `types="common"`.
 
 `common` is a function for `default=`: it returns what to write in place of an object, or
-`NotImplemented`. The table is in `docs/types.md`; a column of the same type is written alike.
+`NotImplemented`. The table is in `docs/shrink.md`; a column of the same type is written alike.
 """
 
 from __future__ import annotations

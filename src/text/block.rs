@@ -81,25 +81,6 @@ pub fn leading(bytes: &[u8], byte: u8) -> usize {
     length + bytes[length..].iter().take_while(|&&next| next == byte).count()
 }
 
-/// At most 16 bytes, the first one lowest, filled up with zeros; 0 for more bytes.
-#[inline]
-pub fn short(bytes: &[u8]) -> u128 {
-    let length = bytes.len();
-    if length > 16 {
-        return 0;
-    }
-    // Two parts that overlap and agree where they do.
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        let last = u128::from(u64::from_le_bytes(*last)) << (8 * (length - 8));
-        return u128::from(u64::from_le_bytes(*first)) | last;
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        let last = u64::from(u32::from_le_bytes(*last)) << (8 * (length - 4));
-        return u128::from(u64::from(u32::from_le_bytes(*first)) | last);
-    }
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,7 @@ pub(crate) mod codes;
 pub mod decimal;
 pub mod hex;
 pub mod leb128;
+#[cfg(feature = "gcf")]
 pub mod output;
 pub mod quoted;
 pub mod scan;

@@ -6,6 +6,7 @@
 //! Invariant: [`read`] returns the string that [`write`] wrote.
 
 use super::hex;
+#[cfg(feature = "gcf")]
 use super::output::{Memory, Output};
 use super::scan::{self, Class, Escaped, EscapedOrNonAscii};
 use std::borrow::Cow;
@@ -178,6 +179,7 @@ fn write_escaped<C: Class>(text: &str, out: &mut String) {
 }
 
 /// Appends a string in quotes to an output; only what needs it is escaped.
+#[cfg(feature = "gcf")]
 pub fn put<M: Memory>(text: &str, out: &mut Output<M>) {
     out.byte(b'"');
     let mut rest = text;

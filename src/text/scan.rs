@@ -5,7 +5,6 @@
 //!
 //! Invariant: the byte at the position that [`first`] returns is of the class, and none before it is.
 
-use super::block;
 use std::ops::BitOr;
 
 /// A set of bytes, without letters.
@@ -287,8 +286,27 @@ pub fn first<C: Class>(bytes: &[u8]) -> usize {
         return bytes.len() - 8 + marks.trailing_zeros() as usize / 8;
     }
     #[expect(clippy::cast_possible_truncation, reason = "there are less than 8 bytes")]
-    let word = block::short(bytes) as u64 | (LETTERS << (8 * bytes.len()));
+    let word = short(bytes) as u64 | (LETTERS << (8 * bytes.len()));
     bytes.len().min(C::mark(word).trailing_zeros() as usize / 8)
+}
+
+/// At most 16 bytes, the first one lowest, filled up with zeros; 0 for more bytes.
+#[inline]
+pub fn short(bytes: &[u8]) -> u128 {
+    let length = bytes.len();
+    if length > 16 {
+        return 0;
+    }
+    // Two parts that overlap and agree where they do.
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let last = u128::from(u64::from_le_bytes(*last)) << (8 * (length - 8));
+        return u128::from(u64::from_le_bytes(*first)) | last;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let last = u64::from(u32::from_le_bytes(*last)) << (8 * (length - 4));
+        return u128::from(u64::from(u32::from_le_bytes(*first)) | last);
+    }
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
 /// Whether any byte is of the class.

@@ -277,7 +277,19 @@ def test_encode_names_a_missing_key() -> None:
         assert getattr(missing.value, "field", None) == name
 
 
-@pytest.mark.parametrize("wrong", [None, "text", b"bytes", 7, ["result"], {"result": None}, {1: 2}])
+def test_encode_accepts_the_result_of_a_response() -> None:
+    for text in ("hello", "", "{}", "x" * 1000):
+        assert cw.encode(text) == cw.encode(cw.Response(text))
+        assert cw.decode(cw.encode(text, format="zstd")).result == text
+
+
+@pytest.mark.parametrize("wrong", [7, ["rows"], {"rows": []}])
+def test_encode_names_what_writes_other_values(wrong: Any) -> None:
+    with pytest.raises((TypeError, cw.EncodeError), match=r"shrink and gcf\.dumps"):
+        cw.encode(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, b"bytes", 7, ["result"], {"result": None}, {1: 2}])
 def test_encode_refuses_other_types(wrong: Any) -> None:
     with pytest.raises((TypeError, cw.EncodeError)):
         cw.encode(wrong)

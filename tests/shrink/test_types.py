@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import io
 from collections import namedtuple
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -13,6 +14,7 @@ from uuid import UUID
 import pytest
 
 import compactwire as cw
+from compactwire import gcf
 
 
 class Color(enum.Enum):
@@ -122,3 +124,32 @@ def test_strict_types_leave_dates_to_default() -> None:
     with pytest.raises(cw.EncodeError, match="date"):
         cw.shrink([date(2026, 1, 1)], types="json")
     assert cw.shrink([date(2026, 1, 1)], types="json", default=str).text == '["2026-01-01"]'
+
+
+@pytest.mark.parametrize("at", [0, 1, 40], ids=str)
+def test_gcf_writes_common_types_as_shrink_does(at: int) -> None:
+    moment = datetime(2026, 11, 22, 14, 50, tzinfo=UTC)
+    rows: list[Any] = [{"a": 1, "b": "x"} for _ in range(50)]
+    rows[at] = {"a": moment, "b": Point(1, Color.RED)}
+    plain = list(rows)
+    plain[at] = {"a": "2026-11-22T14:50:00Z", "b": {"x": 1, "color": "red"}}
+    text = gcf.dumps(plain)
+    assert gcf.dumps(rows, types="common") == text
+    assert gcf.dumps(plain, types="common") == text
+    assert gcf.dumps_bytes(rows, types="common") == text.encode()
+    with io.StringIO() as file:
+        gcf.dump(rows, file, types="common")
+        assert file.getvalue() == text
+    ids = [{"id": UUID(int=n), "of": n // 2} for n in range(4)]
+    ids_as_text = [{**row, "id": str(row["id"])} for row in ids]
+    expected = gcf.dumps_grouped(ids_as_text, "id", "of")
+    assert gcf.dumps_grouped(ids, "id", "of", types="common") == expected
+
+
+def test_gcf_names_the_options_for_other_types() -> None:
+    for options in ({}, {"types": "json"}):
+        with pytest.raises(gcf.GcfError, match=r'types="common" or default= \(at \$\[0\]\)'):
+            gcf.dumps([date(2026, 1, 1)], **options)
+    assert gcf.loads(gcf.dumps([timedelta(1)], types="common", default=str)) == ["1 day, 0:00:00"]
+    with pytest.raises(cw.OptionError, match="types must be"):
+        gcf.dumps([], types="all")  # type: ignore[arg-type]

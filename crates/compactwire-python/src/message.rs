@@ -30,9 +30,10 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ///
 /// Parameters
 /// ----------
-/// response : Response or Mapping
-///     The response, or a mapping that has only the fields of a response ("result", "model", ...)
-///     or only the members of a verbose message ("response", "model", "returncode", ...).
+/// response : Response, str or Mapping
+///     The response; a str is the result of one; a mapping has only the fields of a response
+///     ("result", "model", ...) or only the members of a verbose message ("response", "model",
+///     "returncode", ...).
 /// format : str
 ///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
 ///     size of the result, "smallest" tries all formats and returns the shortest message.

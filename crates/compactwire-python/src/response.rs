@@ -90,6 +90,9 @@ const FIELDS: [&str; 8] = [
     "ultrathink",
 ];
 
+/// What to do with a value that is not a response.
+const FOR_VALUES: &str = "shrink and gcf.dumps write any value";
+
 /// The error message for a mapping without a required field.
 const MISSING: &str = "missing in the mapping (one with \"result\" is a response, one with \"response\" a \
                        verbose message)";
@@ -304,16 +307,19 @@ impl Response {
         }
     }
 
-    /// A response from what `encode` takes: a `Response`, or a mapping with the fields of one or of
-    /// a verbose message.
+    /// A response from what `encode` takes: a `Response`, its result, or a mapping with the fields of
+    /// a response or of a verbose message.
     pub(super) fn from_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         if let Ok(response) = object.cast::<Self>() {
             return Ok(response.clone());
         }
         let py = object.py();
+        if object.is_instance_of::<PyString>() {
+            return Ok(py.get_type::<Self>().call1((object,))?.cast_into()?);
+        }
         let Ok(mapping) = object.cast::<PyMapping>() else {
             let found = object.get_type().name()?;
-            let message = format!("expected a Response or a mapping, not {found}");
+            let message = format!("expected a Response, str or mapping, not {found}; {FOR_VALUES}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         };
         let fields = PyDict::new(py);
@@ -324,7 +330,8 @@ impl Response {
             let key = key.str()?;
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
-                let message = format!("no such field; expected some of {}", known.join(", "));
+                let known = known.join(", ");
+                let message = format!("no such field; expected some of {known}; {FOR_VALUES}");
                 return Err(invalid_field(py, &key, &message));
             }
         }
@@ -332,7 +339,7 @@ impl Response {
             return Self::from_members(&fields)?.into_pyobject(py);
         }
         if !fields.contains("result")? {
-            return Err(invalid_field(py, "result", MISSING));
+            return Err(invalid_field(py, "result", &format!("{MISSING}; {FOR_VALUES}")));
         }
         Ok(py.get_type::<Self>().call((), Some(&fields))?.cast_into()?)
     }

@@ -150,7 +150,7 @@ def _restore_response(
     fields: tuple[Any, ...], format: str | None, version: _Layout | None
 ) -> Response: ...
 def encode(
-    response: Response | Mapping[str, object],
+    response: Response | str | Mapping[str, object],
     /,
     *,
     format: _FormatName | Format = "auto",
@@ -162,9 +162,10 @@ def encode(
 
     Parameters
     ----------
-    response : Response or Mapping
-        The response, or a mapping that has only the fields of a response ("result", "model", ...)
-        or only the members of a verbose message ("response", "model", "returncode", ...).
+    response : Response, str or Mapping
+        The response; a str is the result of one; a mapping has only the fields of a response
+        ("result", "model", ...) or only the members of a verbose message ("response", "model",
+        "returncode", ...).
     format : str
         "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
         size of the result, "smallest" tries all formats and returns the shortest message.

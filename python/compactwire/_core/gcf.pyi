@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
-from typing import Any, Protocol, TypeAlias, final, type_check_only
+from typing import Any, Literal, Protocol, TypeAlias, final, type_check_only
 
 from . import _Record
 
@@ -46,6 +46,7 @@ def dumps(
     /,
     *,
     default: Callable[[Any], object] | None = None,
+    types: Literal["json", "common"] = "json",
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
@@ -60,6 +61,10 @@ def dumps(
     default : callable, optional
         Called with each object of another class; returns an object to write in its place, or raises
         `TypeError`, as in `json.dumps`.
+    types : {"json", "common"}
+        Which objects the value may contain: "json" only those, as `loads` returns them; "common"
+        also dates, UUIDs, enums, dataclasses, numpy values and others, as `compactwire.shrink`
+        writes them.
     flatten : bool
         Whether nested objects with the same keys in every row of a table are written as columns
         `"a>b"`.
@@ -96,6 +101,7 @@ def dumps_bytes(
     /,
     *,
     default: Callable[[Any], object] | None = None,
+    types: Literal["json", "common"] = "json",
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
@@ -107,7 +113,7 @@ def dumps_bytes(
 
     Parameters
     ----------
-    obj, default, flatten, constant_columns, group_values, max_depth
+    obj, default, types, flatten, constant_columns, group_values, max_depth
         As in `dumps`.
 
     Returns
@@ -136,6 +142,7 @@ def dumps_grouped(
     *,
     reorder: bool = False,
     default: Callable[[Any], object] | None = None,
+    types: Literal["json", "common"] = "json",
 ) -> str:
     """Encode rows as GCF text, in groups with the same value of one column.
 
@@ -155,7 +162,7 @@ def dumps_grouped(
     reorder : bool
         Whether rows of one group that are apart are brought together. `loads` then returns the rows
         in that order.
-    default : callable, optional
+    default, types
         As in `dumps`.
 
     Returns
@@ -226,6 +233,7 @@ def dump(
     /,
     *,
     default: Callable[[Any], object] | None = None,
+    types: Literal["json", "common"] = "json",
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
@@ -240,7 +248,7 @@ def dump(
     file : path-like, or a file open for writing
         A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
         of any other object a str.
-    default, flatten, constant_columns, group_values, max_depth
+    default, types, flatten, constant_columns, group_values, max_depth
         As in `dumps`.
 
     Raises

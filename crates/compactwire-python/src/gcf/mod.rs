@@ -11,6 +11,7 @@ use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
 use crate::value::build::CollectorPause;
+use crate::value::converter;
 use crate::value::objects::Objects;
 use crate::value::owned::OwnedWalk;
 use crate::value::read::Conversions;
@@ -67,6 +68,10 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 /// default : callable, optional
 ///     Called with each object of another class; returns an object to write in its place, or raises
 ///     `TypeError`, as in `json.dumps`.
+/// types : {"json", "common"}
+///     Which objects the value may contain: "json" only those, as `loads` returns them; "common"
+///     also dates, UUIDs, enums, dataclasses, numpy values and others, as `compactwire.shrink`
+///     writes them.
 /// flatten : bool
 ///     Whether nested objects with the same keys in every row of a table are written as columns
 ///     `"a>b"`.
@@ -98,12 +103,13 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    obj, /, *, default = None, flatten = true, constant_columns = false, group_values = false,
-    max_depth = 128
+    obj, /, *, default = None, types = "json", flatten = true, constant_columns = false,
+    group_values = false, max_depth = 128
 ))]
 pub(super) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
+    types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -111,7 +117,8 @@ pub(super) fn dumps<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
-    make_str(obj.py(), &encode(obj, default, &options)?)
+    let default = converter(obj.py(), types, default)?;
+    make_str(obj.py(), &encode(obj, default.as_ref(), &options)?)
 }
 
 /// Encode a value as GCF text, in UTF-8.
@@ -120,7 +127,7 @@ pub(super) fn dumps<'py>(
 ///
 /// Parameters
 /// ----------
-/// obj, default, flatten, constant_columns, group_values, max_depth
+/// obj, default, types, flatten, constant_columns, group_values, max_depth
 ///     As in `dumps`.
 ///
 /// Returns
@@ -142,12 +149,13 @@ pub(super) fn dumps<'py>(
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    obj, /, *, default = None, flatten = true, constant_columns = false, group_values = false,
-    max_depth = 128
+    obj, /, *, default = None, types = "json", flatten = true, constant_columns = false,
+    group_values = false, max_depth = 128
 ))]
 pub(super) fn dumps_bytes<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
+    types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -156,7 +164,8 @@ pub(super) fn dumps_bytes<'py>(
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
-    match write_text(obj, default, &options, || BytesMemory::new(py))? {
+    let default = converter(py, types, default)?;
+    match write_text(obj, default.as_ref(), &options, || BytesMemory::new(py))? {
         Text::OnePass(out) => {
             let made = out.finish().and_then(|(memory, size)| memory.finish(size));
             made.ok_or_else(|| PyMemoryError::new_err(()))
@@ -195,14 +204,13 @@ fn write_text<M: Memory>(
         let (mut walk, value) = unsafe { BorrowedWalk::new(obj) };
         gcf::write_walk(&mut walk, &value, options, memory())
     };
-    if read_fast::LOCKED && default.is_none() {
+    let write_tree =
+        || with_tree(obj, conversions.as_ref(), options.limits, |tree| gcf::write(tree, options));
+    if read_fast::LOCKED {
         match undone(py, borrowed)? {
             Ok(out) => return Ok(Text::OnePass(out)),
             Err(Stop::Failed(NotPlain)) => {}
-            Err(Stop::Unusual) => {
-                let tree = with_tree(obj, None, options.limits, |tree| gcf::write(tree, options));
-                return Ok(Text::Tree(tree??));
-            }
+            Err(Stop::Unusual) => return Ok(Text::Tree(write_tree()??)),
         }
     }
     let mut walk = OwnedWalk { conversions: conversions.as_ref() };
@@ -214,9 +222,7 @@ fn write_text<M: Memory>(
     if let Some(conversions) = &conversions {
         conversions.restart();
     }
-    let tree =
-        with_tree(obj, conversions.as_ref(), options.limits, |tree| gcf::write(tree, options));
-    Ok(Text::Tree(tree??))
+    Ok(Text::Tree(write_tree()??))
 }
 
 /// Calls `write` with the tree of a value. `write` must not call Python.
@@ -266,7 +272,7 @@ fn with_tree<'py, R>(
 /// reorder : bool
 ///     Whether rows of one group that are apart are brought together. `loads` then returns the rows
 ///     in that order.
-/// default : callable, optional
+/// default, types
 ///     As in `dumps`.
 ///
 /// Returns
@@ -295,16 +301,18 @@ fn with_tree<'py, R>(
 ///
 /// Source: the published writers gcf-python 2.8 and gcf 3.1; not in GCF 3.6.
 #[pyfunction]
-#[pyo3(signature = (rows, key, group, *, reorder = false, default = None))]
+#[pyo3(signature = (rows, key, group, *, reorder = false, default = None, types = "json"))]
 pub(super) fn dumps_grouped<'py>(
     rows: &Bound<'py, PyAny>,
     key: &str,
     group: &str,
     reorder: bool,
     default: Option<&Bound<'py, PyAny>>,
+    types: &str,
 ) -> Result<Bound<'py, PyString>> {
     let grouping = Grouping { key, group, reorder };
-    let conversions = default.map(Conversions::new);
+    let default = converter(rows.py(), types, default)?;
+    let conversions = default.as_ref().map(Conversions::new);
     let text = with_tree(rows, conversions.as_ref(), Limits::default(), |tree| {
         gcf::write_grouped(tree, grouping)
     })??;
@@ -394,7 +402,7 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 /// file : path-like, or a file open for writing
 ///     A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
 ///     of any other object a str.
-/// default, flatten, constant_columns, group_values, max_depth
+/// default, types, flatten, constant_columns, group_values, max_depth
 ///     As in `dumps`.
 ///
 /// Raises
@@ -407,13 +415,15 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    obj, file, /, *, default = None, flatten = true, constant_columns = false, group_values = false,
-    max_depth = 128
+    obj, file, /, *, default = None, types = "json", flatten = true, constant_columns = false,
+    group_values = false, max_depth = 128
 ))]
+#[expect(clippy::too_many_arguments, reason = "the options of the function")]
 pub(super) fn dump(
     obj: &Bound<'_, PyAny>,
     file: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
+    types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -422,7 +432,8 @@ pub(super) fn dump(
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
     let options = EncodeOptions { flatten, constant_columns, group_values, limits };
-    let text = encode(obj, default, &options)?;
+    let default = converter(py, types, default)?;
+    let text = encode(obj, default.as_ref(), &options)?;
     if !file.hasattr("write")? {
         let path = path_of(file)?;
         return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));

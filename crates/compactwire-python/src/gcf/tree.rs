@@ -74,7 +74,9 @@ impl Target for TreeTarget<'_, '_> {
             }
             Invalid::Class(object) => {
                 let class = class_name(&object.get_type());
-                let message = format!("{class} is not a JSON type; convert it with default=");
+                let message = format!(
+                    "{class} is not a JSON type; convert it with types=\"common\" or default="
+                );
                 tree.error(Code::UnsupportedType, message)
             }
             Invalid::Default => {

@@ -1,4 +1,4 @@
-//! Dicts with `str` keys, and ints: the quickest calls that the interpreter exports.
+//! Dicts with `str` keys, and ints, made by the fastest functions that the interpreter exports.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
