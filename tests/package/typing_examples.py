@@ -33,7 +33,8 @@ def accepted(path: Path) -> None:
 def refused(response: cw.Response) -> None:
     cw.encode(response, format="brotli")  # type: ignore[arg-type]
     cw.encode(response, protocol=3)  # type: ignore[arg-type]
-    cw.encode("text")  # type: ignore[arg-type]
+    cw.encode("text")
+    cw.encode(["rows"])  # type: ignore[arg-type]
     cw.Response("x", status="FINE")  # type: ignore[arg-type]
     response.tokens = 3  # type: ignore[misc]
     cw.decode(3)  # type: ignore[arg-type]
