@@ -30,6 +30,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         let options = EncodeOptions::default();
         let canonical = gcf::encode(&value, &options).unwrap();
         let json = gcf::to_json(text, LIMITS, Escape::Needed).unwrap();
+        bounded::add_input(canonical.len() + json.len());
         assert_eq!(gcf::from_json(&json, &options).unwrap(), canonical);
         let again = gcf::decode(&canonical, Limits::default()).unwrap();
         assert!(same::same(&again, &value), "{canonical}");

@@ -12,6 +12,7 @@ const ROOM: usize = 2 << 20;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+static INPUT: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts the bytes in use, and the most since the last reset.
 struct Counting;
@@ -51,11 +52,19 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// Counts a text that the target has written as input, since it will be read.
+#[allow(dead_code, reason = "not every target reads what it writes")]
+pub fn add_input(size: usize) {
+    INPUT.fetch_add(size, Relaxed);
+}
+
 /// Runs a target and asserts the bound for an input of `size` bytes.
 pub fn run(size: usize, target: impl FnOnce()) {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
+    INPUT.store(size, Relaxed);
     target();
     let grown = PEAK.load(Relaxed).saturating_sub(before);
+    let size = INPUT.load(Relaxed);
     assert!(grown <= FACTOR * size + ROOM, "{grown} bytes of heap for {size} bytes of input");
 }
