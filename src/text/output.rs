@@ -1,7 +1,7 @@
-//! Text that is written from front to back, into memory that always has room for one more short piece.
+//! Text that is written from front to back. The memory always has space for one more short piece.
 //!
 //! Pieces of up to 32 bytes are copied in two blocks of fixed size and classified on the way, so that
-//! most cells of a table cost one comparison of length, one of room and one of content.
+//! most cells of a table cost one comparison of length, one of capacity and one of content.
 //!
 //! Invariant: the bytes before `len` are initialized and UTF-8.
 
@@ -51,8 +51,8 @@ const SMALL: usize = 1 << 16;
 /// From this size on, memory grows by small steps.
 const LARGE: usize = 1 << 20;
 
-/// The room that every piece of fixed size needs at most.
-const ROOM: usize = 64;
+/// The space that a piece of fixed size needs at most.
+const PIECE: usize = 64;
 
 impl<M: Memory> Output<M> {
     /// An empty text.
@@ -91,7 +91,7 @@ impl<M: Memory> Output<M> {
         self.len = self.len.min(mark.0);
     }
 
-    /// Makes room for `more` bytes. Returns whether there is.
+    /// Reserves `more` bytes. Returns whether there is memory.
     #[inline]
     fn reserve(&mut self, more: usize) -> bool {
         self.capacity - self.len >= more || self.grow(more)
@@ -100,7 +100,7 @@ impl<M: Memory> Output<M> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, more: usize) -> bool {
-        let needed = self.len.checked_add(more).and_then(|sum| sum.checked_add(ROOM));
+        let needed = self.len.checked_add(more).and_then(|sum| sum.checked_add(PIECE));
         // A large block usually grows where it is, and little of it is to remain unused.
         let step = match self.capacity {
             ..SMALL => 3 * self.capacity,
@@ -132,9 +132,9 @@ impl<M: Memory> Output<M> {
     /// Appends a few ASCII characters.
     #[inline]
     pub fn bytes<const N: usize>(&mut self, bytes: [u8; N]) {
-        const { assert!(N <= ROOM) };
-        if self.reserve(ROOM) {
-            // SAFETY: there is room for ROOM bytes after `len`.
+        const { assert!(N <= PIECE) };
+        if self.reserve(PIECE) {
+            // SAFETY: there is space for PIECE bytes after `len`.
             unsafe { self.start.as_ptr().add(self.len).cast::<[u8; N]>().write_unaligned(bytes) };
             self.len += N;
         }
@@ -153,7 +153,7 @@ impl<M: Memory> Output<M> {
     #[inline]
     pub fn str(&mut self, text: &str) {
         if self.reserve(text.len()) {
-            // SAFETY: there is room for the text after `len`, and it is UTF-8.
+            // SAFETY: there is space for the text after `len`, and it is UTF-8.
             unsafe {
                 let end = self.start.as_ptr().add(self.len);
                 text.as_ptr().copy_to_nonoverlapping(end, text.len());
@@ -165,8 +165,8 @@ impl<M: Memory> Output<M> {
     /// Appends a short text.
     #[inline]
     pub fn short(&mut self, text: &str) {
-        if text.len() <= 32 && self.reserve(ROOM) {
-            // SAFETY: there is room for ROOM bytes after `len`.
+        if text.len() <= 32 && self.reserve(PIECE) {
+            // SAFETY: there is space for PIECE bytes after `len`.
             unsafe { copy_short(text.as_bytes(), self.start.as_ptr().add(self.len)) };
             self.len += text.len();
         } else {
@@ -177,12 +177,12 @@ impl<M: Memory> Output<M> {
     /// Appends `count` spaces.
     #[inline]
     pub fn spaces(&mut self, count: usize) {
-        if count > 0 && self.reserve(count.max(ROOM)) {
-            // SAFETY: there is room for at least ROOM bytes, and for `count`.
+        if count > 0 && self.reserve(count.max(PIECE)) {
+            // SAFETY: there is space for at least PIECE bytes, and for `count`.
             unsafe {
                 let end = self.start.as_ptr().add(self.len);
-                if count <= ROOM {
-                    end.cast::<[u8; ROOM]>().write_unaligned([b' '; ROOM]);
+                if count <= PIECE {
+                    end.cast::<[u8; PIECE]>().write_unaligned([b' '; PIECE]);
                 } else {
                     end.write_bytes(b' ', count);
                 }
@@ -203,8 +203,8 @@ impl<M: Memory> Output<M> {
     /// Moves the text after `end`, of at most 32 bytes, to a mark before `end`.
     pub(crate) fn move_end(&mut self, end: Mark, to: Mark) {
         let moved = self.len.saturating_sub(end.0);
-        if moved <= 32 && to.0 <= end.0 && end.0 <= self.len && self.reserve(ROOM) {
-            // SAFETY: the copies are within the text and the room after it. Marks are between characters.
+        if moved <= 32 && to.0 <= end.0 && end.0 <= self.len && self.reserve(PIECE) {
+            // SAFETY: the copies are within the text and the space after it. Marks are between characters.
             unsafe {
                 let (to, end) = (self.start.as_ptr().add(to.0), self.start.as_ptr().add(end.0));
                 let mut copy = [MaybeUninit::<u8>::uninit(); 32];
@@ -222,10 +222,10 @@ impl<M: Memory> Output<M> {
         if bytes.len() > 32 {
             return self.until_in_blocks::<C>(text);
         }
-        if !self.reserve(ROOM) {
+        if !self.reserve(PIECE) {
             return bytes.len();
         }
-        // SAFETY: there is room for ROOM bytes after `len`.
+        // SAFETY: there is space for PIECE bytes after `len`.
         let [low, high] = unsafe { copy_short(bytes, self.start.as_ptr().add(self.len)) };
         let any = if bytes.len() > 16 { C::any(low) | C::any(high) } else { C::any(low) };
         let taken = if any { first_char::<C>(text, 0) } else { bytes.len() };
@@ -238,7 +238,7 @@ impl<M: Memory> Output<M> {
         if !self.reserve(bytes.len()) {
             return bytes.len();
         }
-        // SAFETY: there is room for the whole text after `len`; each block and the rest are within it.
+        // SAFETY: there is space for the whole text after `len`; each block and the rest are within it.
         // Only whole characters of the text are added.
         unsafe {
             let end = self.start.as_ptr().add(self.len);
@@ -292,7 +292,7 @@ fn first_char<C: Class>(text: &str, from: usize) -> usize {
 /// bytes, only in the first block.
 ///
 /// # Safety
-/// There is room for 32 bytes at `to`.
+/// There is space for 32 bytes at `to`.
 #[inline]
 unsafe fn copy_short(bytes: &[u8], to: *mut u8) -> [[u8; 16]; 2] {
     let len = bytes.len();

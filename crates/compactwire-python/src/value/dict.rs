@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyString};
 
 #[cfg(not(Py_3_14))]
 unsafe extern "C" {
-    /// A dict with room for so many entries: not documented, but exported by 3.11 to 3.13.
+    /// Returns a dict with the capacity for so many entries: not documented, but exported by 3.11 to 3.13.
     fn _PyDict_NewPresized(entries: ffi::Py_ssize_t) -> *mut ffi::PyObject;
 }
 
@@ -17,12 +17,12 @@ unsafe fn _PyDict_NewPresized(_: ffi::Py_ssize_t) -> *mut ffi::PyObject {
     unsafe { ffi::PyDict_New() }
 }
 
-/// More entries than a declaration in a text may ask room for.
+/// The largest capacity: the number of columns that a text declares is not trusted.
 const MOST: usize = 1 << 10;
 
-/// An empty dict with room for `entries`.
+/// An empty dict with the capacity for `entries`.
 #[inline]
-pub(super) fn with_room(py: Python<'_>, entries: usize) -> PyResult<Bound<'_, PyDict>> {
+pub(super) fn with_capacity(py: Python<'_>, entries: usize) -> PyResult<Bound<'_, PyDict>> {
     let entries = ffi::Py_ssize_t::try_from(entries.min(MOST)).unwrap_or(0);
     // SAFETY: the thread is attached to the interpreter. The function returns a new dict or an error.
     unsafe {

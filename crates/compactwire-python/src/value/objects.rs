@@ -2,7 +2,7 @@
 //!
 //! A member goes into its dict as soon as its value is complete. The elements of open lists wait on a
 //! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
-//! values alike: texts repeat in most documents, and nobody can tell but by `is`.
+//! values alike, because texts repeat in most documents. Only `is` shows the difference.
 
 use super::dict;
 use crate::errors::Error;
@@ -283,7 +283,7 @@ impl Columns for Objects<'_> {
 
     #[inline]
     fn begin_row(&mut self, members: usize) -> PyResult<()> {
-        self.open.push(Open::Dict(dict::with_room(self.py, members)?, None));
+        self.open.push(Open::Dict(dict::with_capacity(self.py, members)?, None));
         Ok(())
     }
 
