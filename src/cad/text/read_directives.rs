@@ -14,11 +14,12 @@ use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, 
 use crate::cad::model::kinds::JOINTS;
 use crate::json::pointer;
 
-/// The arguments of a line, taken from left to right.
+/// The arguments of a line, taken from left to right, and its attributes.
 pub(crate) struct Args<'l, 't> {
     pub(crate) line: Line<'l, 't>,
     opcode: Token,
     pub(crate) rest: &'t [Token],
+    pub(crate) attributes: Attributes<'l>,
 }
 
 impl Args<'_, '_> {
@@ -47,11 +48,11 @@ impl Args<'_, '_> {
 
     /// Takes a name, and returns it with the key and the place of the key. The key is the attribute
     /// `key=`; without it, it is the name.
-    fn word_and_key(&mut self, [key, _]: Attributes<'_>) -> (String, String, usize) {
+    fn word_and_key(&mut self) -> (String, String, usize) {
         let at = self.rest.first().map_or(0, |token| token.start);
         let word = self.word();
-        match key {
-            Some(key) => (word, key.value.into_owned(), key.at),
+        match &self.attributes[0] {
+            Some(key) => (word, (*key.value).to_owned(), key.at),
             None => (word.clone(), word, at),
         }
     }
@@ -107,7 +108,7 @@ impl Args<'_, '_> {
 }
 
 /// The attributes of a line, by their index in the directive's list.
-pub(crate) type Attributes<'l> = [Option<Attribute<'l>>; 2];
+type Attributes<'l> = [Option<Attribute<'l>>; 2];
 
 impl Reader {
     /// Reads a directive.
@@ -121,33 +122,26 @@ impl Reader {
         self.check_place(line, found, opcode, tokens)?;
         let mut positional = Vec::new();
         let attributes = self.split_attributes(line, found, opcode, tokens, &mut positional)?;
-        let args = Args { line, opcode, rest: &positional };
+        let args = Args { line, opcode, rest: &positional, attributes };
         check_count(&args, found)?;
         self.check_once(found, opcode)?;
-        self.dispatch(found, args, attributes)
+        self.dispatch(found.kind, args)
     }
 
-    fn dispatch(
-        &mut self,
-        found: &'static Directive,
-        mut args: Args<'_, '_>,
-        attributes: Attributes<'_>,
-    ) -> Result<(), LineError> {
-        match found.kind {
-            DirectiveKind::Material | DirectiveKind::MaterialHeader => {
-                self.material(args, attributes)
-            }
+    fn dispatch(&mut self, kind: DirectiveKind, mut args: Args<'_, '_>) -> Result<(), LineError> {
+        match kind {
+            DirectiveKind::Material | DirectiveKind::MaterialHeader => self.material(args),
             DirectiveKind::Root => self.root(args),
-            DirectiveKind::Part => self.part(args, attributes),
+            DirectiveKind::Part => self.part(args),
             DirectiveKind::Instance => self.instance(args),
-            DirectiveKind::Joint(kind) => self.joint(kind, args, &attributes),
+            DirectiveKind::Joint(kind) => self.joint(kind, args),
             DirectiveKind::Ground => {
                 self.sections.ground = Some(args.word());
                 Ok(())
             }
             DirectiveKind::Environment => self.environment(args),
             DirectiveKind::Background => self.background(args),
-            DirectiveKind::Light(kind) => self.light(kind, args, &attributes),
+            DirectiveKind::Light(kind) => self.light(kind, args),
             DirectiveKind::Effect(kind) => self.effect(kind, args),
             DirectiveKind::Tone => self.tone(args),
             DirectiveKind::Exposure => self.exposure(args),
@@ -231,12 +225,8 @@ impl Reader {
     }
 
     /// `M name r g b metallic roughness [density|_ [friction]] key=`
-    fn material(
-        &mut self,
-        mut args: Args<'_, '_>,
-        attributes: Attributes<'_>,
-    ) -> Result<(), LineError> {
-        let (name, key, at) = args.word_and_key(attributes);
+    fn material(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
+        let (name, key, at) = args.word_and_key();
         if self.sections.materials.contains_key(&key) {
             return Err(LineError::new(
                 at,
@@ -286,12 +276,8 @@ impl Reader {
     }
 
     /// `PDEF id "name"|_ ref [mat] key=`
-    fn part(
-        &mut self,
-        mut args: Args<'_, '_>,
-        attributes: Attributes<'_>,
-    ) -> Result<(), LineError> {
-        let (id, key, at) = args.word_and_key(attributes);
+    fn part(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
+        let (id, key, at) = args.word_and_key();
         if self.sections.parts.as_ref().is_some_and(|parts| parts.contains_key(&key)) {
             return Err(part_defined(&key, at));
         }
@@ -318,12 +304,7 @@ impl Reader {
     }
 
     /// `JREV id parent|_ child px py pz cx cy cz ax ay az [min max] name= state=`
-    fn joint(
-        &mut self,
-        kind: usize,
-        mut args: Args<'_, '_>,
-        attributes: &Attributes<'_>,
-    ) -> Result<(), LineError> {
+    fn joint(&mut self, kind: usize, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let id = args.word();
         let parent = if args.take_underscore() { None } else { Some(args.word()) };
         let child = args.word();
@@ -331,7 +312,7 @@ impl Reader {
         let axis = if JOINTS[kind].axis { args.vector()? } else { [0.0; 3] };
         let limits =
             if args.rest.is_empty() { None } else { Some([args.number()?, args.number()?]) };
-        let [name, state] = attributes;
+        let [name, state] = &args.attributes;
         let name = name.as_ref().map(|name| name.value.clone().into_owned());
         let state = state.as_ref().map_or(Ok(0.0), Attribute::number)?;
         let joint = Joint { id, name, parent, child, anchors, kind, axis, limits, state };

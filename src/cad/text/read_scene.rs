@@ -3,7 +3,7 @@
 use super::arguments::string;
 use super::lex::{Form, LineError};
 use super::read::Reader;
-use super::read_directives::{Args, Attributes};
+use super::read_directives::Args;
 use crate::cad::model::ir::{Background, Camera, Effect, Environment, EnvironmentSource, Light};
 use crate::cad::model::kinds::{self, LIGHTS, PRESETS, TONES};
 
@@ -35,12 +35,7 @@ impl Reader {
     }
 
     /// `LSPT id r g b i px py pz dx dy dz [angle|_ [penumbra]] enabled= shadow=`
-    pub(crate) fn light(
-        &mut self,
-        kind: usize,
-        mut args: Args<'_, '_>,
-        attributes: &Attributes<'_>,
-    ) -> Result<(), LineError> {
+    pub(crate) fn light(&mut self, kind: usize, mut args: Args<'_, '_>) -> Result<(), LineError> {
         let id = args.word();
         let color = args.vector()?;
         let intensity = args.number()?;
@@ -57,7 +52,7 @@ impl Reader {
             *slot = if last { args.last_number()? } else { args.optional_number()? };
         }
         let word = shadow_word(&mut args)?;
-        let [enabled, shadow] = attributes;
+        let [enabled, shadow] = &args.attributes;
         if let Some(again) = shadow.as_ref().filter(|_| word) {
             let message = format!("{} repeats shadow=", LIGHTS[kind].opcode);
             return Err(LineError::new(again.at, message));
