@@ -128,14 +128,18 @@ impl Reader {
             scene.background = Some(self.background(source, &path.field("background"))?);
         }
         if let Some(source) = object.get("lights") {
-            scene.lights = Some(self.array(&source, &path.field("lights"), Self::light)?);
+            let path = path.field("lights");
+            let light = |reader: &mut Self, source, i| reader.light(source, &Path::Index(&path, i));
+            scene.lights = Some(self.array(&source, &path, light)?);
         }
         if let Some(source) = object.get("postProcessing") {
             scene.post = Some(self.post(source, &path.field("postProcessing"))?);
         }
         if let Some(source) = object.get("cameraPresets") {
-            scene.cameras =
-                Some(self.array(&source, &path.field("cameraPresets"), Self::camera)?);
+            let path = path.field("cameraPresets");
+            let camera =
+                |reader: &mut Self, source, i| reader.camera(source, &Path::Index(&path, i));
+            scene.cameras = Some(self.array(&source, &path, camera)?);
         }
         self.check_unknown_fields(&object)?;
         Ok(scene)
@@ -174,11 +178,8 @@ impl Reader {
         Ok(background)
     }
 
-    fn light<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Light> {
-        let scene = Path::Top("scene");
-        let lights = scene.field("lights");
-        let path = Path::Index(&lights, i);
-        self.object(source, &path, |reader, object| {
+    fn light<'a, S: Source<'a>>(&mut self, source: S, path: &Path<'_>) -> Result<Light> {
+        self.object(source, path, |reader, object| {
             let (kind, vectors, numbers) =
                 reader.light_kind(object.need("kind")?, &path.field("kind"))?;
             Ok(Light {
@@ -237,11 +238,8 @@ impl Reader {
         Ok(post)
     }
 
-    fn camera<'a, S: Source<'a>>(&mut self, source: S, i: usize) -> Result<Camera> {
-        let scene = Path::Top("scene");
-        let cameras = scene.field("cameraPresets");
-        let path = Path::Index(&cameras, i);
-        self.object(source, &path, |reader, object| {
+    fn camera<'a, S: Source<'a>>(&mut self, source: S, path: &Path<'_>) -> Result<Camera> {
+        self.object(source, path, |reader, object| {
             Ok(Camera {
                 id: object.string("id")?,
                 name: object.optional_string("name")?,
