@@ -231,9 +231,9 @@ pub(crate) fn emit_sections<S: Sink>(
 ) -> Result<(), S::Error> {
     map("materials", &sections.materials, sink, emit_material)?;
     map("part_materials", &sections.part_materials, sink, |key, sink| sink.string(key))?;
-    array("roots", &sections.roots, sink, |root, sink| emit_root(root, &id, sink))?;
+    array("roots", &sections.roots, sink, |root, sink| emit_root(root, id(root.node), sink))?;
     if let Some(parts) = &sections.parts {
-        map("partDefs", parts, sink, |part, sink| emit_part(part, &id, sink))?;
+        map("partDefs", parts, sink, |part, sink| emit_part(part, id(part.node), sink))?;
     }
     if let Some(instances) = &sections.instances {
         array("instances", instances, sink, emit_instance)?;
@@ -262,29 +262,21 @@ fn emit_material<S: Sink>(material: &Material, sink: &mut S) -> Result<(), S::Er
     sink.end_object()
 }
 
-fn emit_root<S: Sink>(
-    root: &Root,
-    id: impl Fn(usize) -> u64,
-    sink: &mut S,
-) -> Result<(), S::Error> {
+fn emit_root<S: Sink>(root: &Root, node: u64, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     sink.key("root")?;
-    emit_id(id(root.node), sink)?;
+    emit_id(node, sink)?;
     text("material", &root.material, sink)?;
     optional_bool("visible", root.visible, sink)?;
     sink.end_object()
 }
 
-fn emit_part<S: Sink>(
-    part: &Part,
-    id: impl Fn(usize) -> u64,
-    sink: &mut S,
-) -> Result<(), S::Error> {
+fn emit_part<S: Sink>(part: &Part, node: u64, sink: &mut S) -> Result<(), S::Error> {
     sink.begin_object()?;
     text("id", &part.id, sink)?;
     optional_text("name", part.name.as_ref(), sink)?;
     sink.key("root")?;
-    emit_id(id(part.node), sink)?;
+    emit_id(node, sink)?;
     optional_text("defaultMaterial", part.material.as_ref(), sink)?;
     sink.end_object()
 }
