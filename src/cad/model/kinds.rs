@@ -28,35 +28,12 @@ pub(crate) struct LightSpec {
     pub required: bool,
 }
 
+#[rustfmt::skip]
 pub(crate) static LIGHTS: [LightSpec; 4] = [
-    LightSpec {
-        name: "Directional",
-        opcode: "LDIR",
-        vectors: &["direction"],
-        numbers: &[],
-        required: false,
-    },
-    LightSpec {
-        name: "Point",
-        opcode: "LPNT",
-        vectors: &["position"],
-        numbers: &["distance"],
-        required: false,
-    },
-    LightSpec {
-        name: "Spot",
-        opcode: "LSPT",
-        vectors: &["position", "direction"],
-        numbers: &["angle", "penumbra"],
-        required: false,
-    },
-    LightSpec {
-        name: "Area",
-        opcode: "LAREA",
-        vectors: &["position", "direction"],
-        numbers: &["width", "height"],
-        required: true,
-    },
+    LightSpec { name: "Directional", opcode: "LDIR", vectors: &["direction"], numbers: &[], required: false },
+    LightSpec { name: "Point", opcode: "LPNT", vectors: &["position"], numbers: &["distance"], required: false },
+    LightSpec { name: "Spot", opcode: "LSPT", vectors: &["position", "direction"], numbers: &["angle", "penumbra"], required: false },
+    LightSpec { name: "Area", opcode: "LAREA", vectors: &["position", "direction"], numbers: &["width", "height"], required: true },
 ];
 
 /// A post-processing effect: its JSON member, its opcode and its two optional numbers.
