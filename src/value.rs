@@ -317,7 +317,8 @@ impl<'a> Builder<'a> {
         part.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
     }
 
-    fn put(&mut self, value: Value<'a>) {
+    #[expect(clippy::unnecessary_wraps, reason = "the result of the methods of `Sink`")]
+    fn put(&mut self, value: Value<'a>) -> Result<(), Infallible> {
         self.steps.step();
         match self.open.last_mut() {
             None => self.done = Some(value),
@@ -327,15 +328,16 @@ impl<'a> Builder<'a> {
                 Some(place) => self.members[place].1 = value,
             },
         }
+        Ok(())
     }
 
-    fn close(&mut self) {
+    fn close(&mut self) -> Result<(), Infallible> {
         let value = match self.open.pop() {
-            None => return,
+            None => return Ok(()),
             Some(Open::Array { start }) => Value::Array(top(&mut self.elements, start)),
             Some(Open::Object { start, .. }) => Value::Object(top(&mut self.members, start)),
         };
-        self.put(value);
+        self.put(value)
     }
 }
 
@@ -351,33 +353,27 @@ impl Sink for Builder<'_> {
     type Error = Infallible;
 
     fn null(&mut self) -> Result<(), Infallible> {
-        self.put(Value::Null);
-        Ok(())
+        self.put(Value::Null)
     }
 
     fn bool(&mut self, value: bool) -> Result<(), Infallible> {
-        self.put(Value::Bool(value));
-        Ok(())
+        self.put(Value::Bool(value))
     }
 
     fn int(&mut self, value: i64) -> Result<(), Infallible> {
-        self.put(Value::Int(value));
-        Ok(())
+        self.put(Value::Int(value))
     }
 
     fn big_int(&mut self, digits: &str) -> Result<(), Infallible> {
-        self.put(Value::BigInt(self.keep(digits)));
-        Ok(())
+        self.put(Value::BigInt(self.keep(digits)))
     }
 
     fn float(&mut self, value: f64) -> Result<(), Infallible> {
-        self.put(Value::Float(value));
-        Ok(())
+        self.put(Value::Float(value))
     }
 
     fn string(&mut self, text: &str) -> Result<(), Infallible> {
-        self.put(Value::String(self.keep(text)));
-        Ok(())
+        self.put(Value::String(self.keep(text)))
     }
 
     fn begin_array(&mut self) -> Result<(), Infallible> {
@@ -386,8 +382,7 @@ impl Sink for Builder<'_> {
     }
 
     fn end_array(&mut self) -> Result<(), Infallible> {
-        self.close();
-        Ok(())
+        self.close()
     }
 
     fn begin_object(&mut self) -> Result<(), Infallible> {
@@ -405,8 +400,7 @@ impl Sink for Builder<'_> {
     }
 
     fn end_object(&mut self) -> Result<(), Infallible> {
-        self.close();
-        Ok(())
+        self.close()
     }
 }
 
@@ -457,8 +451,7 @@ impl<'a> Columns for Builder<'a> {
     }
 
     fn known_scalar(&mut self, constant: &Value<'a>) -> Result<(), Infallible> {
-        self.put(constant.clone());
-        Ok(())
+        self.put(constant.clone())
     }
 }
 
