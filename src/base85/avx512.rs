@@ -144,11 +144,12 @@ const TO_TEXT: [u8; BLOCK_CHARS] = {
 const TO_HEAD: [u8; 64] = part(&TO_TEXT, 0);
 const TO_TAIL: [u8; 64] = part(&TO_TEXT, BLOCK_BYTES);
 
-const fn part(indices: &[u8; BLOCK_CHARS], start: usize) -> [u8; 64] {
+/// The 64 bytes from `start`; zeros after the end.
+const fn part(bytes: &[u8], start: usize) -> [u8; 64] {
     let mut part = [0; 64];
     let mut i = 0;
-    while i < 64 && start + i < BLOCK_CHARS {
-        part[i] = indices[start + i];
+    while i < 64 && start + i < bytes.len() {
+        part[i] = bytes[start + i];
         i += 1;
     }
     part
@@ -180,15 +181,7 @@ const BYTE_SWAP: [u8; 64] = {
 };
 
 /// The character of each digit.
-const CHARS: [[u8; 64]; 2] = {
-    let mut table = [[0; 64]; 2];
-    let mut digit = 0;
-    while digit < 85 {
-        table[digit / 64][digit % 64] = ALPHABET[digit];
-        digit += 1;
-    }
-    table
-};
+const CHARS: [[u8; 64]; 2] = [part(ALPHABET, 0), part(ALPHABET, 64)];
 
 /// The digit of each ASCII character; bit 7 for none.
 const DIGITS: [[u8; 64]; 2] = {
