@@ -27,7 +27,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::limits::{FREE_EXPANSION, Limits};
 use crate::gcf::syntax::header;
-use crate::gcf::syntax::number::{EXACT, write_float, write_int};
+use crate::gcf::syntax::number::{integer, write_float, write_int};
 use crate::gcf::syntax::string::{write_key, write_quoted, write_value};
 use crate::interrupt::{Steps, polled};
 use crate::memory;
@@ -81,14 +81,7 @@ impl Scalar {
     /// Converts a double that is an integer below 2^53 to an integer; `None` if it is not finite.
     fn normalized(self) -> Option<Self> {
         let Self::Float(value) = self else { return Some(self) };
-        if !value.is_finite() {
-            return None;
-        }
-        if value.abs() >= EXACT || value.fract() != 0.0 {
-            return Some(self);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
-        Some(Self::Int(value as i64))
+        value.is_finite().then(|| integer(value).map_or(self, Self::Int))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::text::output::{Memory, Output};
 use crate::text::scan::HIGH;
 
 /// 2^53. From this value on not every integer is a double, so doubles are written with an exponent.
-pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
+const EXACT: f64 = 9_007_199_254_740_992.0;
 const SMALLEST_PLAIN: f64 = 1e-6;
 /// From this value on, and below [`EXACT`], the shortest text of a double has no exponent.
 const ALWAYS_POSITIONAL: f64 = 1e-4;
@@ -270,18 +270,24 @@ pub(crate) fn write_int(value: i64, out: &mut String) {
     push_short(itoa::Buffer::new().format(value), out);
 }
 
+/// The value as an integer, if it is one below 2^53.
+#[inline]
+pub(crate) fn integer(value: f64) -> Option<i64> {
+    if value.abs() >= EXACT {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
+    let whole = value as i64;
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact below 2^53")]
+    (whole as f64 == value).then_some(whole)
+}
+
 /// Appends a finite double.
 pub(crate) fn write_float(value: f64, out: &mut String) {
-    let size = value.abs();
-    if size < EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
-        let whole = value as i64;
-        #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact below 2^53")]
-        if whole as f64 == value {
-            return write_int(whole, out);
-        }
+    if let Some(whole) = integer(value) {
+        return write_int(whole, out);
     }
-    if !(SMALLEST_PLAIN..EXACT).contains(&size) {
+    if !(SMALLEST_PLAIN..EXACT).contains(&value.abs()) {
         return Decimal::of(value).write_scientific(Exponent::Signed, out);
     }
     let mut buffer = zmij::Buffer::new();
@@ -297,19 +303,13 @@ pub(crate) fn write_float(value: f64, out: &mut String) {
 /// Appends a finite double to an output. The result is that of [`write_float`].
 #[inline]
 pub(crate) fn put_float<M: Memory>(value: f64, out: &mut Output<M>) {
-    let size = value.abs();
-    if size < EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
-        let whole = value as i64;
-        #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact below 2^53")]
-        if whole as f64 == value {
-            return out.int(whole);
-        }
-        if size >= ALWAYS_POSITIONAL {
-            return out.short(zmij::Buffer::new().format_finite(value));
-        }
+    if let Some(whole) = integer(value) {
+        out.int(whole);
+    } else if (ALWAYS_POSITIONAL..EXACT).contains(&value.abs()) {
+        out.short(zmij::Buffer::new().format_finite(value));
+    } else {
+        put_extreme(value, out);
     }
-    put_extreme(value, out);
 }
 
 #[cold]
