@@ -228,7 +228,6 @@ def rendered(prices: Prices) -> str:
     ]
     for kind in CLASSES:
         row = ", ".join(str(price) for price in [*prices.by_length[kind], prices.beyond[kind]])
-        out.append("#[rustfmt::skip]")
         out.append(f"pub(super) const {constant(kind)}: ByLength = [{row}];")
     packed = sorted(
         (int.from_bytes(piece.encode(), "little"), price) for piece, price in prices.marks.items()
@@ -236,7 +235,6 @@ def rendered(prices: Prices) -> str:
     out += [
         "",
         "/// Prices of common punctuation, by its bytes as a little-endian number.",
-        "#[rustfmt::skip]",
         f"pub(super) static COMMON_MARKS: [(u64, u16); {len(packed)}] = [",
         *(f"    (0x{key:019_X}, {price})," for key, price in packed),
         "];",

@@ -13,6 +13,7 @@ mod candidates;
 mod estimate;
 mod expand;
 mod minify;
+#[rustfmt::skip]
 mod prices;
 mod same;
 

@@ -6,21 +6,14 @@ pub(super) const UNIT: u64 = 64;
 /// Prices by length in bytes; the last entry is that of each byte beyond.
 pub(super) type ByLength = [u16; 26];
 
-#[rustfmt::skip]
 pub(super) const WORD: ByLength = [0, 64, 64, 71, 68, 70, 77, 82, 82, 112, 127, 127, 135, 143, 206, 206, 271, 294, 294, 294, 294, 294, 294, 294, 294, 16];
-#[rustfmt::skip]
 pub(super) const SPACED_WORD: ByLength = [0, 64, 64, 64, 67, 67, 67, 69, 72, 76, 78, 84, 89, 91, 96, 166, 196, 184, 221, 222, 222, 222, 222, 222, 222, 16];
-#[rustfmt::skip]
 pub(super) const MARKED_WORD: ByLength = [0, 67, 67, 73, 112, 113, 116, 119, 136, 145, 150, 163, 164, 172, 181, 230, 230, 230, 230, 230, 230, 230, 230, 230, 230, 16];
-#[rustfmt::skip]
 pub(super) const CAPITALS: ByLength = [0, 64, 64, 89, 66, 83, 89, 143, 123, 130, 148, 173, 176, 176, 180, 180, 180, 368, 407, 407, 407, 407, 407, 407, 407, 16];
-#[rustfmt::skip]
 pub(super) const MARKS: ByLength = [0, 64, 66, 82, 109, 126, 159, 180, 189, 547, 623, 679, 748, 806, 867, 935, 992, 1059, 1126, 1185, 1246, 1308, 1403, 1432, 1536, 63];
-#[rustfmt::skip]
 pub(super) const BLANK: ByLength = [0, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 2];
 
 /// Prices of common punctuation, by its bytes as a little-endian number.
-#[rustfmt::skip]
 pub(super) static COMMON_MARKS: [(u64, u16); 128] = [
     (0x0000_0000_0000_0022, 64),
     (0x0000_0000_0000_0028, 64),
