@@ -80,13 +80,7 @@ mod tests {
     use crate::gcf::graph::{Content, Symbol};
 
     fn payload(names: &[&str]) -> ResolvedPayload {
-        let symbol = |name: &&str| Symbol {
-            qualified_name: (**name).into(),
-            kind: "function".into(),
-            score: 0.5,
-            provenance: "lsp".into(),
-            ..Symbol::default()
-        };
+        let symbol = |&name: &&str| Symbol::new(name, "function", 0.5, "lsp");
         Payload { symbols: names.iter().map(symbol).collect(), ..Payload::default() }.into()
     }
 

@@ -235,13 +235,7 @@ mod tests {
     fn session() -> Session {
         let mut session = Session::default();
         let mut peer = Session::default();
-        let symbol = |name: &str| Symbol {
-            qualified_name: name.into(),
-            kind: "function".into(),
-            score: 0.5,
-            provenance: "lsp".into(),
-            ..Symbol::default()
-        };
+        let symbol = |name| Symbol::new(name, "function", 0.5, "lsp");
         let payload = Payload { symbols: vec![symbol("a"), symbol("b")], ..Payload::default() };
         let rows = [1, 2].map(|id| vec![Scalar::Int(id), Scalar::String("text".into())]);
         let fields = vec!["id".to_owned(), "text".to_owned()];

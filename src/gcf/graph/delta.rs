@@ -336,13 +336,7 @@ mod tests {
     use crate::limits::DEFAULT_MAX_EXPANSION as MAX;
 
     fn symbol(name: &str, score: f64) -> Symbol {
-        Symbol {
-            qualified_name: name.into(),
-            kind: "function".into(),
-            score,
-            provenance: "lsp".into(),
-            ..Symbol::default()
-        }
+        Symbol::new(name, "function", score, "lsp")
     }
 
     fn payload(names: &[(&str, f64)], edges: &[(&str, &str)]) -> Payload {

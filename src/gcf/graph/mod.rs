@@ -18,15 +18,11 @@
 //! ```
 //! use compactwire::gcf::graph::{self, Edge, Payload, Symbol};
 //!
-//! let symbol = |name: &str, kind: &str| Symbol {
-//!     qualified_name: name.into(),
-//!     kind: kind.into(),
-//!     score: 0.5,
-//!     provenance: "lsp".into(),
-//!     ..Symbol::default()
-//! };
 //! let payload = Payload {
-//!     symbols: vec![symbol("a.f", "function"), symbol("a.T", "type")],
+//!     symbols: vec![
+//!         Symbol::new("a.f", "function", 0.5, "lsp"),
+//!         Symbol::new("a.T", "type", 0.5, "lsp"),
+//!     ],
 //!     edges: vec![Edge::new("a.f", "a.T", "references")],
 //!     ..Payload::default()
 //! };

@@ -143,13 +143,7 @@ mod tests {
         let symbols = |scores: &[f64]| Payload {
             symbols: (0..)
                 .zip(scores)
-                .map(|(i, &score)| Symbol {
-                    qualified_name: format!("pkg.f{i}").into(),
-                    kind: "function".into(),
-                    score,
-                    provenance: "lsp".into(),
-                    ..Symbol::default()
-                })
+                .map(|(i, &score)| Symbol::new(format!("pkg.f{i}"), "function", score, "lsp"))
                 .collect(),
             edges: vec![Edge::new("pkg.f0", "pkg.f1", "calls")],
             ..Payload::default()

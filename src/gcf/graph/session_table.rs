@@ -357,14 +357,8 @@ impl SymbolTable {
             return None;
         }
         table.commit(state.into_iter().map(|known| {
-            let symbol = Symbol {
-                qualified_name: known.qualified_name.into(),
-                kind: known.kind.into(),
-                score: known.score,
-                provenance: known.provenance.into(),
-                ..Symbol::default()
-            };
-            (known.id, symbol)
+            let KnownSymbol { id, kind, qualified_name, score, provenance } = known;
+            (id, Symbol::new(qualified_name, kind, score, provenance))
         }));
         (table.len() == count).then_some(table)
     }
@@ -421,13 +415,7 @@ mod tests {
     use crate::gcf::graph::{Content, EncodeOptions, Payload, decode_in, encode_in};
 
     fn payload(names: &[&str]) -> Payload {
-        let symbols = names.iter().map(|name| Symbol {
-            qualified_name: (*name).into(),
-            kind: "function".into(),
-            score: 0.5,
-            provenance: "lsp".into(),
-            ..Symbol::default()
-        });
+        let symbols = names.iter().map(|&name| Symbol::new(name, "function", 0.5, "lsp"));
         Payload { symbols: symbols.collect(), ..Payload::default() }
     }
 

@@ -287,14 +287,7 @@ mod tests {
     use crate::gcf::graph::{Content, SymbolTable, TableLimits, decode, decode_in};
 
     fn symbol(name: &str, distance: i64) -> Symbol {
-        Symbol {
-            qualified_name: name.into(),
-            kind: "function".into(),
-            score: 0.5,
-            provenance: "lsp".into(),
-            distance,
-            ..Symbol::default()
-        }
+        Symbol { distance, ..Symbol::new(name, "function", 0.5, "lsp") }
     }
 
     #[test]

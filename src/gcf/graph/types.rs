@@ -67,6 +67,24 @@ pub struct Symbol {
     pub location: Option<Box<Location>>,
 }
 
+impl Symbol {
+    /// Creates a symbol at distance 0, without signature, components and location.
+    pub fn new(
+        qualified_name: impl Into<SharedStr>,
+        kind: impl Into<SharedStr>,
+        score: f64,
+        provenance: impl Into<SharedStr>,
+    ) -> Self {
+        Self {
+            qualified_name: qualified_name.into(),
+            kind: kind.into(),
+            score,
+            provenance: provenance.into(),
+            ..Self::default()
+        }
+    }
+}
+
 /// The components of a score.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Components {

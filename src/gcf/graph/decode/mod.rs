@@ -92,13 +92,12 @@ pub fn decode_in_if(
         table.commit(declared.into_iter().map(|(id, index)| {
             let symbol = &payload.symbols[index];
             // The table must not keep the text in memory.
-            let known = Symbol {
-                qualified_name: symbol.qualified_name.detached(),
-                kind: symbol.kind.detached(),
-                score: symbol.score,
-                provenance: symbol.provenance.detached(),
-                ..Symbol::default()
-            };
+            let known = Symbol::new(
+                symbol.qualified_name.detached(),
+                symbol.kind.detached(),
+                symbol.score,
+                symbol.provenance.detached(),
+            );
             (id, known)
         }));
     }

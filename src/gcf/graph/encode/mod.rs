@@ -122,14 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn symbol(name: &str, score: f64, distance: i64) -> Symbol {
-        Symbol {
-            qualified_name: name.into(),
-            kind: "function".into(),
-            score,
-            provenance: "lsp".into(),
-            distance,
-            ..Symbol::default()
-        }
+        Symbol { distance, ..Symbol::new(name, "function", score, "lsp") }
     }
 
     fn encoded(payload: &Payload) -> Result<String, Code> {
