@@ -128,15 +128,25 @@ def add_command(
     about: str,
     example: str,
 ) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
+    parser = _add_parser(commands, name, about, example)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_group(commands: Commands, name: str, about: str, example: str) -> Commands:
+    """Add a command that consists of commands, and return the place for them."""
+    parser = _add_parser(commands, name, about, example)
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def _add_parser(commands: Commands, name: str, about: str, example: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
         name,
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
-    return parser
 
 
 def natural(text: str) -> int:

@@ -13,6 +13,7 @@ from compactwire import cad
 from ._shell import (
     OK,
     add_command,
+    add_group,
     add_max_input,
     add_output,
     complain,
@@ -54,14 +55,8 @@ _WHAT = {
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "cad",
-        lambda _: parser.error("expected a command"),
-        "convert, check and measure vcad documents",
-        "compactwire cad compact part.vcad -o part.vcadc",
-    )
-    group = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    about = "convert, check and measure vcad documents"
+    group = add_group(commands, "cad", about, "compactwire cad compact part.vcad -o part.vcadc")
     compact = _one(group, "compact", _compact, "write a document as compact text", "part.vcad")
     compact.add_argument(
         "--dialect", choices=["0.1", "0.2"], help="0.1 (the default): the shape; 0.2: everything"

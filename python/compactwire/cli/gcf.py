@@ -9,6 +9,7 @@ from compactwire import gcf
 
 from ._shell import (
     add_command,
+    add_group,
     add_input,
     add_max_input,
     add_output,
@@ -27,14 +28,8 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "gcf",
-        lambda _: parser.error("which command?"),
-        "convert between JSON and GCF, and measure the savings",
-        "compactwire gcf encode orders.json -o orders.gcf",
-    )
-    group = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    about = "convert between JSON and GCF, and measure the savings"
+    group = add_group(commands, "gcf", about, "compactwire gcf encode orders.json -o orders.gcf")
     about = "convert JSON to GCF"
     encode = add_command(
         group, "encode", _encode, about, "compactwire gcf encode orders.json -o orders.gcf"
