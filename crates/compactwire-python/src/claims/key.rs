@@ -7,6 +7,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
+use std::path::Path;
 use zeroize::Zeroizing;
 
 /// A secret Ed25519 key, for signing.
@@ -88,9 +89,7 @@ impl SigningKey {
     #[classmethod]
     #[pyo3(signature = (path, /))]
     fn load(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
-        let (py, file) = (path.py(), self::path(path, "path")?);
-        let loaded = py.detach(|| claims::SigningKey::load(&file));
-        Ok(loaded.map(Self)?)
+        load(path, claims::SigningKey::load)
     }
 
     /// Read a key from a file of 64 bare hexadecimal digits, as earlier versions wrote it.
@@ -112,9 +111,7 @@ impl SigningKey {
     #[classmethod]
     #[pyo3(signature = (path, /))]
     fn load_hex(_class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> Result<Self> {
-        let (py, file) = (path.py(), self::path(path, "path")?);
-        let loaded = py.detach(|| claims::SigningKey::load_hex(&file));
-        Ok(loaded.map(Self)?)
+        load(path, claims::SigningKey::load_hex)
     }
 
     /// Write the key to a new file, which only its owner may read on Unix.
@@ -148,6 +145,15 @@ impl SigningKey {
     fn __repr__(&self) -> String {
         format!("<SigningKey public_key={}>", self.0.public_key())
     }
+}
+
+/// The key in the file that `path` names.
+fn load(
+    path: &Bound<'_, PyAny>,
+    read: fn(&Path) -> Result<claims::SigningKey, claims::ProduceError>,
+) -> Result<SigningKey> {
+    let file = self::path(path, "path")?;
+    Ok(path.py().detach(|| read(&file)).map(SigningKey)?)
 }
 
 /// The key of a seed; all copies of the seed made here are wiped.
