@@ -7,10 +7,10 @@ use crate::limits::DEFAULT_MAX_EXPANSION;
 pub struct Limits {
     /// The maximum nesting depth of containers; the root is at depth 1. At most [`Limits::DEEPEST`].
     pub max_depth: usize,
-    /// The maximum size, in bytes, of content that a text to decode implies without spelling it out.
-    /// Each constant column counts 16 bytes and the length of its text for every row, a column name its
-    /// length, and each object that path columns form 144 bytes and the length of its name. 16 bytes for
-    /// each byte of the text are free.
+    /// The maximum *expansion* of a text to decode: the size in bytes of content that is in the value
+    /// but not in the text. In every row, a constant column counts 16 bytes and the length of its text, a
+    /// column name its length, and each object that path columns form 144 bytes and the length of its
+    /// name. 16 bytes for each byte of the text are free.
     pub max_expansion: usize,
 }
 
@@ -24,8 +24,8 @@ impl Limits {
 /// How many bytes of expansion are free for each byte of the text.
 pub(crate) const FREE_EXPANSION: u64 = 16;
 
-/// Whether a reader with the default [`Limits::max_expansion`] accepts a text of `size` bytes that implies
-/// `expansion` bytes without spelling them out.
+/// Whether a reader with the default [`Limits::max_expansion`] accepts a text of `size` bytes with this
+/// expansion.
 pub(crate) fn is_readable(expansion: u64, size: usize) -> bool {
     expansion <= Limits::EXPANSION as u64 + FREE_EXPANSION * size as u64
 }

@@ -12,7 +12,7 @@ use crate::walk::Scalar;
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
-/// What a sink is to prepare.
+/// A key or scalar for a sink to prepare.
 pub(crate) enum Prepare<'t> {
     Key(&'t str),
     Constant(Scalar<'t>),
@@ -30,12 +30,11 @@ pub(crate) struct TableColumns<N> {
     pub width: usize,
     /// Whether each member has one cell of its own.
     pub plain: bool,
-    /// What each row implies without spelling it out, in the unit of [`Limits::max_expansion`], without
-    /// the objects of paths.
+    /// The expansion of each row as [`Limits::max_expansion`] defines it, without the objects of paths.
     ///
     /// [`Limits::max_expansion`]: crate::gcf::Limits::max_expansion
     pub expansion: u64,
-    /// What a row implies in addition if it has all objects of the paths.
+    /// The additional expansion of a row that has all objects of the paths.
     pub path_expansion: u64,
     /// The names of the members with a cell of their own, which may hold an attachment marker.
     cell_names: NameIndex<'static>,
@@ -139,7 +138,7 @@ impl PathMarks {
 /// The bytes of memory that a field takes at most, without its name.
 pub(crate) const FIELD_SIZE: usize = 512;
 
-/// The size of a value, and of an object besides.
+/// How much the expansion counts for a value, and in addition for an object.
 pub(crate) const VALUE_SIZE: u64 = 16;
 pub(crate) const OBJECT_SIZE: u64 = 128;
 

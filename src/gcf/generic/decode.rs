@@ -120,13 +120,13 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub limits: Limits,
     /// The number of open containers.
     pub depth: usize,
-    /// What the text so far implies without spelling it out; see [`Limits::max_expansion`].
+    /// The expansion of the text so far; see [`Limits::max_expansion`].
     pub expansion: u64,
     /// The maximum of `expansion`.
     pub max_expansion: u64,
-    /// The memory for what `expansion` counts.
+    /// Checks memory for the content that `expansion` counts.
     expanded: Meter,
-    /// Whether `expansion` need not be counted in advance.
+    /// Whether [`Decoder::forecast`] is not needed any more.
     pub counted: bool,
     /// The offset of `text` in the whole text, when it is read in pieces.
     pub base: usize,
@@ -136,11 +136,11 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub cells: Vec<Token<'t>>,
     /// The members with an attachment, of all open rows that are ordinary, and their places in the sink.
     pub marked: Vec<(usize, usize)>,
-    /// Whether ordinary rows have a path of their own.
+    /// Whether rows are first tried on the fast path, `ordinary`.
     pub fast: bool,
     /// The offset before which an ordinary row ends.
     pub row_limit: usize,
-    /// How many rows were ordinary, and how often one was not.
+    /// How many rows the fast path has read, and how many it has left to the general reader.
     #[cfg(test)]
     pub ordinary: u64,
     #[cfg(test)]
@@ -180,7 +180,7 @@ pub(crate) enum MemberForm {
     Invalid,
 }
 
-/// The bytes of memory for each byte that the text implies without spelling it out.
+/// The bytes of memory for each byte of expansion.
 const EXPANSION_FACTOR: usize = 2;
 
 pub(crate) const DUPLICATE_MEMBER: &str = "duplicate member";
@@ -349,7 +349,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.max_expansion = self.limits.max_expansion as u64;
     }
 
-    /// Counts what the text implies at `at` without spelling it out.
+    /// Adds `size` to the expansion at the offset `at`.
     pub(crate) fn expand(&mut self, size: u64, at: usize) -> Read<()> {
         self.expansion = self.expansion.saturating_add(size);
         if self.expansion > self.max_expansion {
@@ -368,9 +368,9 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         fault(Code::LimitExceeded, at, message)
     }
 
-    /// Counts the expansion of the whole text before the rows of a table that may exceed the limit, so
-    /// that a text that exceeds it costs no memory. Each row has `width` cells and implies up to
-    /// `expansion`.
+    /// Before the rows of a table with which the text may exceed the limit of expansion, decodes the whole
+    /// text once without building a value, so that a text that exceeds the limit costs no memory. Each row
+    /// has `width` cells and at most the given expansion.
     pub(crate) fn forecast(&mut self, count: Count, width: usize, expansion: u64) -> Read<()> {
         if self.counted {
             return Ok(());

@@ -64,8 +64,8 @@ pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Erro
 /// Encodes the value of a walk in one pass, into `memory`. Most values are written so.
 ///
 /// # Errors
-/// [`Stop::Unusual`] if the value is to be written by way of a [`Tree`], which also reports what is
-/// invalid; the errors of `walk`.
+/// [`Stop::Unusual`] if one pass is not enough: the caller then builds a [`Tree`] and calls [`write()`],
+/// which also reports errors in the value. Errors of `walk`.
 pub fn write_walk<W: Walk, M: Memory>(
     walk: &mut W,
     value: &W::Value,
@@ -79,7 +79,7 @@ pub fn write_walk<W: Walk, M: Memory>(
     one_pass::write(walk, value, flatten, limits.max_depth, memory)
 }
 
-/// [`encode`] by way of a tree, which decides what is unusual or invalid.
+/// [`encode`] without the fast path: it builds a tree, which also reports errors in the value.
 pub(crate) fn encode_tree(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::new(&bump, options.limits);
@@ -164,18 +164,18 @@ struct Writer<'t, 'a> {
     /// Whether objects are written as rows of tables where possible.
     tables: bool,
     out: String,
-    /// What the text implies without spelling it out; see [`Limits::max_expansion`].
+    /// The expansion of the text so far; see [`Limits::max_expansion`].
     expansion: u64,
     steps: Steps,
-    /// The memory for what follows.
+    /// Checks memory for the rest of the text.
     meter: Meter,
-    /// There was not enough, and the text is lost.
+    /// Set if there was not enough memory. The text so far is then discarded.
     failed: Option<TryReserveError>,
 }
 
 /// The bytes of memory for each byte of the text: its buffer doubles.
 const TEXT_FACTOR: usize = 2;
-/// How many cells of a row are written between two questions for memory.
+/// How many cells of a row are written between two checks of memory.
 const FEW_CELLS: usize = 64;
 
 /// The syntax in front of an array or object, which decides how its columns may be declared.
@@ -217,7 +217,7 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
     }
 
-    /// Asks for the memory of the next lines or cells.
+    /// Checks that there is memory for the next lines or cells.
     #[inline]
     fn expect_more(&mut self) {
         if let Err(error) = self.meter.reach(self.out.len()) {
@@ -411,8 +411,7 @@ impl<'t, 'a> Writer<'t, 'a> {
         keys.iter().map(|&key| self.tree.key(key).text.len() as u64).sum()
     }
 
-    /// What each row of a table implies without spelling it out, without the objects of flattened
-    /// fields.
+    /// The expansion of each row of a table, without the objects of flattened fields.
     fn row_expansion(&self, table: &Table, nodes: &[Node<'a>]) -> u64 {
         let size = |(i, column): (usize, &Column)| {
             let name = self.tree.key(column.key).text;

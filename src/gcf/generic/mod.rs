@@ -1,11 +1,11 @@
 //! The generic profile of GCF 3.6: one JSON-like value as one text.
 //!
-//! Encoding: `one_pass` writes what is common; for all else `tree` holds the value, `table` plans the
-//! columns of each table, and `encode` writes the text.
+//! Encoding: `one_pass` writes common values directly. For other values, `tree` holds the value, `table`
+//! plans the columns of each table, and `encode` writes the text.
 //!
-//! Decoding: `decode` reads headers, objects and lists, `array` the heads and bodies of arrays and keyed
-//! tables, `row` the rows with their attachments, by the `columns` of their table. `ordinary` is a faster
-//! path for rows that need no second look.
+//! Decoding: `decode` reads headers, objects and lists, and `array` the heads and bodies of arrays and keyed
+//! tables. `columns` holds the columns of a table; `row` reads its rows and their attachments. `ordinary` is
+//! a fast path for common rows.
 //!
 //! `groups` reads and writes grouped tables, which published writers emit beyond GCF 3.6.
 

@@ -1,10 +1,10 @@
-//! Ordinary rows, the fast path of [`super::row`]: one pass from the text to the sink.
+//! The fast path for the rows of a table: one pass from the text to the sink.
 //!
-//! Each cell goes to the sink as soon as its delimiter is found. A row is not ordinary if the text around
-//! or in a cell needs a second look (blanks, a carriage return, `^{`, a flattened object that is partly
-//! missing), if it has an error, or if it would exceed a limit. The sink then discards what it has of the
-//! row, and the general reader reads the row from its beginning. So the general reader alone judges what
-//! is valid, and reports all errors.
+//! Each cell is emitted as soon as its delimiter is found. A row is *ordinary* if this path can read it. A
+//! row is not ordinary if it has blanks or control characters around a cell, a carriage return, an inline
+//! schema (`^{`), a flattened object of which some cells are missing, an error, or if it would exceed a
+//! limit. The sink then discards the events of the row, and the general reader, [`super::row`], reads the row
+//! from its beginning. Only the general reader reports errors.
 
 use super::columns::{PathNode, Plan, Source, Step, TableColumns};
 use super::decode::{DecodeResult, Decoder, Failure, SharedColumns, emit};
@@ -29,17 +29,17 @@ pub(super) struct Rows<'r, 't, N> {
     pub found: u64,
     /// The indentation.
     pub depth: usize,
-    /// The keys of the rows so far, if the table is keyed and the sink does not know them.
+    /// The keys of the rows so far, if the table is keyed. Not used if the sink finds duplicate keys itself.
     pub names: Option<NameIndex<'t>>,
-    /// Whether the key of the next row is already among them.
+    /// Whether the key of the next row was already added to `names`.
     pub has_name: bool,
-    /// How many rows were ordinary, and how often one was not.
+    /// How many rows were ordinary, and how many were not.
     pub hits: u64,
     pub misses: u64,
 }
 
 impl<N> Rows<'_, '_, N> {
-    /// Whether rows are ordinary often enough to try the next.
+    /// Whether enough rows were ordinary to try the fast path on the next one.
     pub(super) fn expects_ordinary(&self) -> bool {
         self.table.plan.is_some() && self.misses <= 8 + self.hits
     }
@@ -58,8 +58,8 @@ struct Cells {
 }
 
 impl<'t, S: Columns> Decoder<'t, '_, S> {
-    /// Reads ordinary rows, from the next line on, until the table ends or a row is not ordinary. Returns
-    /// whether that is so; the row is then the next line.
+    /// Reads ordinary rows, from the next line on. Returns true if it stopped at a row that is not ordinary:
+    /// that row is then the next line. Returns false at the end of the table.
     pub(super) fn ordinary_rows(
         &mut self,
         rows: &mut Rows<'_, 't, S::Prepared>,
@@ -71,7 +71,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             return Ok(true);
         }
         let mut start = line.start;
-        // The offset of the row's line, if it is not the lookahead line.
+        // The offset of the current row's line if it lies after the line that `self.lines` peeks at.
         let mut ahead = None;
         loop {
             self.row_limit = self.lines.step(start)?;
@@ -111,8 +111,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    /// The content of the line that begins at `next`, if it is certainly a row that is indented by `depth`:
-    /// neither blank nor a comment, the end of the table or an attachment.
+    /// The offset of the content of the line at `next`, if the line is a row that is indented by `depth`.
+    /// `None` if it is blank, a comment, an attachment, or after the end of the table.
     #[inline]
     fn ordinary_line(&self, next: usize, depth: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
@@ -124,8 +124,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         (!matches!(first, b'#' | b'.' | b'\n' | b'\r' | b'\t' | b' ')).then_some(start)
     }
 
-    /// Reads the row whose content begins at `start`, except for its attachments and the end of its object;
-    /// `None` if it is not ordinary.
+    /// Reads the row whose content begins at `start`; `None` if it is not ordinary. The caller reads the
+    /// attachments and emits the end of the row's object.
     #[inline]
     fn ordinary_row(
         &mut self,
@@ -178,7 +178,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    /// Reads the key of a row of a keyed table; returns it and the offset of the `|` after it.
+    /// Reads the key of a row in a keyed table. Returns it and the offset of the `|` after it.
     fn ordinary_key(&self, start: usize) -> Option<(Cow<'t, str>, usize)> {
         let bytes = self.text.as_bytes();
         let (key, stop) = if bytes[..self.row_limit].get(start) == Some(&b'"') {
@@ -193,7 +193,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         (bytes.get(stop) == Some(&b'|')).then_some((key, stop))
     }
 
-    /// Passes the members of a row to the sink. Returns the offset after the line feed.
+    /// Emits the members of a row. Returns the offset after the line feed; `None` if the row is not ordinary.
     #[inline]
     fn ordinary_cells(
         &mut self,
@@ -241,15 +241,16 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(Some(at))
     }
 
-    /// Whether the delimiter after a cell is at `at`, within the row's limit, if `left` cells follow.
+    /// Whether a cell ends at `at`: with `|` if `left` more cells follow, otherwise with a line feed.
     #[inline]
     fn is_cell_end(&self, at: usize, left: usize) -> bool {
         at < self.row_limit
             && self.text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
     }
 
-    /// Begins the object of a path node. If it is the root of a member that is null or missing in the row, it
-    /// returns the number of its cells and the offset of the delimiter after them.
+    /// Begins the object of a path node. If the node is the root of a member that is null or missing in this
+    /// row, emits no object and returns the number of the member's cells and the offset of the delimiter
+    /// after them.
     #[inline]
     fn open_path(
         &mut self,
@@ -279,8 +280,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(None)
     }
 
-    /// Passes a member to the sink whose cell begins at `at`. Returns the offset of the delimiter, or of what
-    /// stands in its place; `None` if the row is not ordinary. Only a `member` can be missing or attached.
+    /// Emits the member whose cell begins at `at`. Returns the offset after the cell, where the caller
+    /// expects the delimiter; `None` if the row is not ordinary. `member` is `None` for a cell of a path,
+    /// which cannot be missing or have an attachment.
     #[inline]
     fn ordinary_cell(
         &mut self,
@@ -318,7 +320,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     fn quoted_cell(&mut self, at: usize, key: &S::Prepared) -> DecodeResult<S, Option<usize>> {
-        // A line feed ends the search.
+        // An error of the string, such as a line feed within it, is reported by the general reader.
         let Ok((text, stop)) = string::read_quoted(self.text, at, self.row_limit) else {
             return Ok(None);
         };
@@ -326,7 +328,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(Some(stop))
     }
 
-    /// Passes a member to the sink whose cell may be more than text. Returns whether the row is ordinary.
+    /// Emits the member of an unquoted cell that may be a keyword, a marker or an uncommon number. Returns
+    /// whether the row is ordinary.
     fn special_cell(
         &mut self,
         at: usize,
@@ -354,7 +357,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(true)
     }
 
-    /// Reads what is attached to the row whose content begins at `start`.
+    /// Reads the attachments of the row whose content begins at `start`.
     fn ordinary_attachments(
         &mut self,
         start: usize,
@@ -378,7 +381,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 }
 
-/// Whether blanks or control characters are around a token.
+/// Whether a token begins or ends with a blank or a control character.
 #[inline]
 fn has_blank_ends(token: &str) -> bool {
     let token = token.as_bytes();
@@ -386,8 +389,7 @@ fn has_blank_ends(token: &str) -> bool {
         || token.last().is_some_and(|&last| last <= b' ')
 }
 
-/// The text from `start` on to the next delimiter before `limit`, `|` or a line feed, and the offset of
-/// that.
+/// The text from `start` to the next `|` or line feed before `limit`, and the offset of that delimiter.
 #[inline]
 fn find_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)> {
     let Some(block) = text.as_bytes()[start..].first_chunk::<16>() else {
@@ -436,7 +438,8 @@ mod tests {
     use crate::value::{self, Value};
     use proptest::prelude::*;
 
-    /// Reads a text by one path; returns the value or error, and how many rows were ordinary.
+    /// Reads a text with or without the fast path. Returns the value or error, and the number of ordinary
+    /// rows.
     fn read<S: Columns>(
         text: &str,
         limits: Limits,
@@ -504,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_need_a_second_look_are_not_ordinary() {
+    fn rows_with_uncommon_syntax_are_not_ordinary() {
         for (rows, text) in [
             (1, "## [2]{a,b}\n1| x\n2|x\n"),
             (1, "## [2]{a,b}\n1|x\t\n2|x\n"),
@@ -519,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_ordinary_rows_is_not_tried_for_long() {
+    fn the_fast_path_is_given_up_for_a_table_without_ordinary_rows() {
         let rows = "1| 2\n".repeat(1000);
         let text = format!("GCF profile=generic\n## [1000]{{a,b}}\n{rows}");
         let mut sink = value::Builder::default();
@@ -547,7 +550,7 @@ mod tests {
         "## u\n  ## t [4]{a,b=1}\n  w\n  x\n  y\n  z\n",
     ];
 
-    /// What a row may contain against the expectation.
+    /// Texts to insert into a row, most of which make it invalid or not ordinary.
     const PIECES: [&str; 27] = [
         "~",
         "^",
@@ -579,7 +582,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_row_that_contradicts_its_table_is_read_as_by_the_general_reader() {
+    fn an_edited_row_is_read_as_by_the_general_reader() {
         let mut errors = 0;
         for table in TABLES {
             assert!(ordinary(&format!("GCF profile=generic\n{table}")) >= 4);

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::sync::Arc;
 
-/// What earlier rows of a table have declared for later ones.
+/// The schemas that earlier rows of a table have declared for later ones.
 pub(crate) struct TableState<N> {
     /// Inline schemas `^{a,b}`: the keys of the inline objects of a member.
     inline_schemas: HashMap<usize, Arc<InlineSchema<N>>>,
@@ -57,7 +57,7 @@ pub(super) struct Row<'t> {
     has_id: bool,
     /// The index of its first cell in [`Decoder::cells`].
     base: usize,
-    /// The offset of its first cell, as long as the cells are not there.
+    /// The offset of its first cell, until the cells are parsed into [`Decoder::cells`].
     unsplit: Option<usize>,
     /// The undeclared fields attached so far: names with `>`, which have no column.
     undeclared: NameIndex<'t>,
@@ -70,7 +70,7 @@ impl Row<'_> {
         Self { line, has_id, base, unsplit, undeclared: NameIndex::new(), attachments: None }
     }
 
-    /// A row whose cells, from the offset `cells` on, are parsed when they are needed.
+    /// A row whose cells begin at the offset `cells` and are parsed only when they are needed.
     pub(super) fn unsplit(line: Line, has_id: bool, cells: usize) -> Self {
         Self::new(line, has_id, 0, Some(cells))
     }
@@ -289,7 +289,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.attached_value(row, table, state, member, declares_schema)
     }
 
-    /// Parses the cells of a row if that was left for later.
+    /// Parses the cells of a row unless they are parsed already.
     fn split_row(&mut self, row: &mut Row<'t>) -> DecodeResult<S> {
         if let Some(start) = row.unsplit.take() {
             row.base = self.cells.len();

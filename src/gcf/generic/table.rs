@@ -399,8 +399,8 @@ fn same_scalar(left: Node<'_>, right: Node<'_>) -> bool {
     right.is_scalar() && text(left) == text(right)
 }
 
-/// What the objects of a flattened field imply without being spelled out, in the unit of
-/// [`Limits::max_expansion`]: in each row, and in each row that has the field.
+/// The expansion of a flattened field, as [`Limits::max_expansion`] defines it: the part in each row, and the
+/// additional part in each row that has the field.
 ///
 /// [`Limits::max_expansion`]: crate::gcf::Limits::max_expansion
 pub(crate) fn path_expansion(tree: &Tree<'_>, name: &str, form: Object) -> (u64, u64) {

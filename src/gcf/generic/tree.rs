@@ -104,9 +104,9 @@ impl Node<'_> {
     }
 }
 
-/// Whether a table would consist mostly of absent cells, `~`, so that its rows are written one by one
-/// instead. Otherwise rows with unlike keys would take a text that grows like the square of their number.
-/// This is not part of GCF 3.6, whose encoders write such a table.
+/// Whether a table would consist mostly of absent cells, `~`. Its rows are then written one by one, because
+/// the table of rows with different keys grows like the square of their number. This differs from GCF 3.6,
+/// whose encoders write such a table.
 pub(crate) fn is_sparse(cells: u64, present: u64) -> bool {
     cells > SMALL_TABLE && cells > SPARSENESS * present
 }
@@ -114,8 +114,8 @@ pub(crate) fn is_sparse(cells: u64, present: u64) -> bool {
 /// A table of at most this many cells is never sparse: the text stays within a small factor of the value.
 const SMALL_TABLE: u64 = 4096;
 
-/// How many cells of a table there may be for each cell that is not absent. The names in front of the
-/// members of an object, written one by one, take about as much text as this many absent cells.
+/// How many cells a table may have for each cell that is not absent. A member's name, which a row does not
+/// repeat, takes about as much text as this many absent cells.
 const SPARSENESS: u64 = 8;
 
 /// A key and how it can be written.
@@ -161,8 +161,8 @@ pub struct Tree<'a> {
     long: usize,
 }
 
-/// The length from which strings are counted, because a few of them take more memory than is asked for
-/// now and then.
+/// Strings of at least this length are counted one by one, because a few of them take more memory than a
+/// [`Meter`] checks at a time.
 pub const LONG: usize = 16 << 10;
 
 impl<'a> Tree<'a> {
@@ -170,7 +170,7 @@ impl<'a> Tree<'a> {
         self.keys[id as usize]
     }
 
-    /// Whether there is memory for planning the tables of the value, and for its long strings as text,
+    /// Checks that there is memory for planning the tables of the value, and for its long strings as text,
     /// where a character takes up to six bytes.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl<'a> Tree<'a> {
         Ok(memory::ensure(self.long.saturating_mul(16).saturating_add(size))?)
     }
 
-    /// Whether there is memory for grouping the rows of a value whose text has `size` bytes.
+    /// Checks that there is memory for grouping the rows of a value whose text has `size` bytes.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -233,14 +233,14 @@ pub struct Builder<'a> {
     last_shape_with_key: Vec<ShapeId>,
     limits: Limits,
     steps: Steps,
-    /// The memory for what follows; the work is counted in nodes.
+    /// Checks memory for the rest of the value; the unit of work is a node.
     meter: Meter,
     /// The bytes that were copied.
     copied: usize,
 }
 
-/// The bytes of memory for a node: twice, because it waits on the stack for its container, and the keys and
-/// shapes.
+/// The bytes of memory for a node. It is stored twice, on the stack and in its container; keys and shapes are
+/// included.
 const NODE_FACTOR: usize = 64;
 /// How many nodes take as much memory as a key.
 const KEY: usize = 3;
@@ -287,7 +287,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether there is memory for a container of `count` nodes, with new keys if it is an object.
+    /// Checks that there is memory for a container of `count` nodes, with new keys if it is an object.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -296,7 +296,7 @@ impl<'a> Builder<'a> {
         self.expect(if is_object { (1 + KEY) * count } else { count })
     }
 
-    /// Whether there is memory for `more` nodes.
+    /// Checks that there is memory for `more` nodes.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
     /// Adds the value that a walk finds, and copies its strings.
     ///
     /// # Errors
-    /// [`Stop::Unusual`] for anything that is an error, and the errors of `walk`. The tree is incomplete.
+    /// [`Stop::Unusual`] for any error in the value; the errors of `walk`. The tree is then incomplete.
     pub fn add<W: Walk>(&mut self, walk: &mut W, value: &W::Value) -> Result<(), Stop<W::Error>> {
         self.expect(1).map_err(|_| Stop::Unusual)?;
         match walk.look(value)? {
@@ -559,8 +559,8 @@ impl<'a> Builder<'a> {
         Node::Object(Object { shape, first: self.tree.nodes.len() as u32, flat, keyed })
     }
 
-    /// Whether the table of these rows, all of them objects, is sparse. Names that cannot be columns do
-    /// not count.
+    /// Whether the table of these rows is sparse. All of them are objects. Keys that cannot be columns do not
+    /// count.
     fn is_sparse(&self, rows: &[Node<'_>]) -> bool {
         let shapes = || {
             rows.iter().filter_map(|row| match row {
@@ -568,7 +568,7 @@ impl<'a> Builder<'a> {
                 _ => None,
             })
         };
-        // Each row has at least one cell of a column, on average at least `1 / rows` of all.
+        // Each column occurs in at least one row, so at least one cell in `rows.len()` is present.
         if rows.len() as u64 <= SPARSENESS || shapes().all(|shape| Some(shape) == shapes().next()) {
             return false;
         }

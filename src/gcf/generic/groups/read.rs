@@ -1,8 +1,8 @@
 //! Reads grouped tables: the clause after the declaration, group lines and rows.
 //!
-//! Every line is parsed once, as a group line or as a row: the count of the group alone decides which. What a
-//! line adds to the [`GroupState`] is returned to the caller, because the row reader parses a line again if
-//! its buffer ends there.
+//! Every line is parsed once, as a group line or as a row: the count of the group alone decides which.
+//! Parsing a line does not change the [`GroupState`]; the caller adds the result to it. The row reader needs
+//! this, because it parses a line again if its buffer ended within it.
 
 use super::ScalarKey;
 use crate::excerpt::excerpt;
@@ -33,7 +33,7 @@ pub(crate) struct GroupedColumns<N> {
     identity: usize,
     /// The name of the group column.
     name: String,
-    /// What each row implies without spelling it out, except for the value of its group.
+    /// The expansion of each row, without the value of its group.
     expansion: u64,
 }
 
@@ -45,7 +45,7 @@ enum Source<N> {
     Group,
 }
 
-/// The open group, and what must not occur twice in the table.
+/// The open group, and the groups and identities so far, which must be distinct.
 pub(crate) struct GroupState<N> {
     /// The prepared value and its size.
     value: Option<(N, u64)>,

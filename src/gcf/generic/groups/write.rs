@@ -1,7 +1,8 @@
-//! Writes grouped tables: as the caller asks, or by the column that makes the text shortest.
+//! Writes grouped tables: by the columns that the caller names, or by those that make the text shortest.
 //!
-//! Published writers bring the rows of a group together and write null for a missing value of the group
-//! column. Here both need consent or are an error, because decoding the text would not return the rows.
+//! Published writers reorder the rows of a group and write null for a missing value of the group column.
+//! Decoding such a text does not return the same rows. Therefore this writer reorders rows only if the caller
+//! allows it ([`Grouping::reorder`]), and a missing value is an error.
 
 use super::ScalarKey;
 use super::read::CLAUSE;
@@ -24,7 +25,7 @@ pub struct Grouping<'n> {
     pub key: &'n str,
     /// The name of the group column: every row has it.
     pub group: &'n str,
-    /// Whether rows of one group that are apart are brought together, which changes the order of the rows.
+    /// Whether the writer may reorder rows, so that those of a group follow each other.
     pub reorder: bool,
 }
 
@@ -67,7 +68,8 @@ pub fn write_grouped(tree: &Tree<'_>, grouping: Grouping<'_>) -> Result<String, 
     source.check_identity(key).map_err(|fault| source.error(fault, key))?;
     let groups = source.groups(group).map_err(|fault| source.error(fault, group))?;
     if let Some(row) = groups.first_apart.filter(|_| !reorder) {
-        let message = "rows of this group are apart; reorder the rows, or ask for it (reorder)";
+        let message =
+            "rows of this group do not follow each other; sort the rows, or allow reorder";
         return Err(source.error((row, message), group));
     }
     let constants = source.constants(|column| column != key && column != group);
@@ -77,17 +79,17 @@ pub fn write_grouped(tree: &Tree<'_>, grouping: Grouping<'_>) -> Result<String, 
         return Ok(text);
     }
     let message = format!(
-        "the rows repeat {} bytes of names and values that the text has once, more than \
-         max_expansion={} of a reader; use dumps",
+        "the rows repeat {} bytes of names and values that the text contains once, more than \
+         a reader allows by default (max_expansion={}); use dumps",
         source.expansion(columns),
         Limits::EXPANSION
     );
     Err(Error { code: Code::LimitExceeded, message, place: Place::Value("$".to_owned()) })
 }
 
-/// The grouped text of a tree, if there is one with less than `limit` bytes in which all rows keep their
-/// order. The identity is the first column that can be one. Of several group columns the one is chosen whose
-/// text is shortest, or the first of those.
+/// The shortest grouped text of a tree; `None` if it has `limit` bytes or more, or if no grouping keeps the
+/// order of all rows. The identity is the first column that can be one. Of group columns with equally short
+/// texts, the first one is taken.
 pub(crate) fn write_shorter(tree: &Tree<'_>, limit: usize) -> Option<String> {
     let rows = plain_rows(tree)?;
     let table = table::of_scalars(tree, rows.nodes);
@@ -188,7 +190,7 @@ fn invalid(message: String, row: Option<usize>, field: Option<&str>) -> Error {
     Error { code: Code::InvalidGrouping, message, place: Place::Value(path) }
 }
 
-/// A row and what is wrong with it.
+/// The index of a row and the problem with it.
 type RowFault = (usize, &'static str);
 
 /// The columns that a grouped table does not write as ordinary cells.
@@ -214,11 +216,11 @@ struct Groups {
     order: Vec<usize>,
     /// The rows of each group, as a range of `order`.
     ranges: Vec<Range<usize>>,
-    /// The first row that does not follow a row of its group, although there is one before it.
+    /// The first row that is separated from the other rows of its group.
     first_apart: Option<usize>,
 }
 
-/// Numbers of bytes that do not depend on the group column.
+/// The sizes in bytes that do not depend on the group column.
 struct Sizes {
     /// The whole text without the lines and the clause that name the group column.
     all: usize,
@@ -307,7 +309,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
         Ok(Groups { first_rows, order, ranges, first_apart })
     }
 
-    /// Which of the columns that `may` be constant are so. A single row has none.
+    /// Which columns are constant, of those that `may` accepts. A single row has no constant columns.
     fn constants(&self, may: impl Fn(usize) -> bool) -> Vec<bool> {
         let several = self.rows.len() >= 2;
         let is_constant = |column| {
@@ -330,7 +332,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
         out
     }
 
-    /// What the text implies without spelling it out; see [`Limits::max_expansion`].
+    /// The expansion of the text; see [`Limits::max_expansion`].
     fn expansion(&self, columns: Columns<'_>) -> u64 {
         let value = |row, column| match self.cell(row, column) {
             Some(Node::String(text)) => VALUE_SIZE + text.len() as u64,
@@ -402,7 +404,8 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
         }
     }
 
-    /// Measures what [`GroupedRows::write`] writes, whatever the group column is.
+    /// Computes the sizes of the parts of [`GroupedRows::write`]'s text that do not depend on the group
+    /// column.
     fn sizes(&self, identity: usize, constants: &[bool]) -> Sizes {
         let mut text = String::new();
         self.declaration(identity, constants, &mut text);
@@ -410,7 +413,7 @@ impl<'t, 'a> GroupedRows<'t, 'a> {
         let mut size = |row, column| {
             text.clear();
             self.write_cell(row, column, &mut text);
-            // After each cell is a delimiter or line feed.
+            // A delimiter or line feed follows each cell.
             text.len() + 1
         };
         let columns: Vec<usize> = (0..constants.len())
@@ -472,7 +475,7 @@ mod tests {
                 for group in ["a a", "b", "c"] {
                     let grouping = Grouping { key: "id", group, reorder: false };
                     let text = encode_grouped(&rows, grouping, Limits::default());
-                    // One group only is not a choice: the column is constant.
+                    // A column with one group is not a candidate: it is constant.
                     texts.extend(text.ok().filter(|text| text.matches(" [").count() > 2));
                 }
             }

@@ -1,9 +1,11 @@
 //! The encoder's fast path: one pass from values to text, without a tree.
 //!
-//! The first row of a table decides its columns, which are then written row by row. A row that would
-//! have decided otherwise, and all else that is not common, makes the writer stop with
-//! [`Stop::Unusual`]; the tree and [`super::encode`] then take the whole value. So the text is always that
-//! of the tree, and the tree alone decides what is invalid.
+//! The first row of a table determines its columns, and rows are written as they are visited. If a later
+//! row needs other columns, or the value is invalid or has an uncommon form, the writer stops with
+//! [`Stop::Unusual`], and the caller encodes the whole value again with a tree and [`super::encode`].
+//!
+//! Invariant: a text of this module is the one that [`super::encode`] writes. Only that path reports errors
+//! in a value.
 //!
 //! This module writes scalars, objects and arrays; `plan` plans and declares the columns of a table, and
 //! `rows` writes its rows.
@@ -22,7 +24,7 @@ use crate::walk::{Found, Stop, Type, Walk};
 /// Writes a value.
 ///
 /// # Errors
-/// [`Stop::Unusual`] for the tree to write the value; the errors of `walk`.
+/// [`Stop::Unusual`] if the value has to be encoded with a tree; the errors of `walk`.
 pub(crate) fn write<W: Walk, M: Memory>(
     walk: &mut W,
     value: &W::Value,
@@ -50,9 +52,9 @@ struct Writer<'w, W: Walk, M> {
     out: Output<M>,
     flatten: bool,
     max_depth: usize,
-    /// What the text implies without spelling it out, as for the tree.
+    /// The expansion of the text so far; see [`Limits::max_expansion`](crate::gcf::Limits::max_expansion).
     expansion: u64,
-    /// The column and value of what is attached below the rows that are open.
+    /// The attachments of all open rows: the column and the value of each.
     attached: Vec<(usize, W::Value)>,
     steps: Steps,
 }
@@ -74,7 +76,7 @@ impl Place {
     }
 }
 
-/// What a table is made of.
+/// The source of a table's rows: the elements of an array, or the members of an object.
 enum Rows<W: Walk> {
     Elements(W::Array),
     Members(W::Object),
@@ -90,7 +92,7 @@ enum Kind {
 }
 
 impl<W: Walk, M: Memory> Writer<'_, W, M> {
-    /// Writes the scalar that was found. A container is [`Stop::Unusual`].
+    /// Writes a scalar. Anything else, such as a container, is [`Stop::Unusual`].
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "it comes from `look`, and is inlined")]
     fn put(&mut self, found: Found<'_, W::Array, W::Object>) -> Outcome<W> {
@@ -106,7 +108,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(())
     }
 
-    /// The value, or what replaces it.
+    /// The value, or its replacement if it is foreign.
     fn converted(&mut self, value: &W::Value) -> Outcome<W, W::Value> {
         match self.walk.type_of(value) {
             Type::Foreign => self.walk.convert(value),
@@ -153,7 +155,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     }
 
     /// Whether all members of an object are objects, so that it is written as a keyed table. Foreign
-    /// objects are taken for scalars.
+    /// values count as scalars; [`Self::members`] checks this assumption.
     fn is_keyed(&self, object: &W::Object) -> bool {
         self.walk.size(object) >= 2
             && self.walk.all_members(object, |member| member == Type::Object)
@@ -169,7 +171,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             self.indent(place);
             is_keyed &= self.member(&key, &value, place)?;
         }
-        // Foreign objects have become what makes it a keyed table.
+        // Foreign values were converted to objects, so it should have been a keyed table.
         if is_keyed { Err(Stop::Unusual) } else { Ok(()) }
     }
 
@@ -247,8 +249,8 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         self.array_of(kind, array, first, place)
     }
 
-    /// How an array is written, and its first element. Other elements that are foreign are taken for what
-    /// the rest is.
+    /// How an array is written, and its first element. Other foreign elements are assumed to be of the same
+    /// type as the rest; [`Self::array_of`] checks this.
     fn array_kind(&mut self, array: &W::Array) -> Outcome<W, (Kind, Option<W::Value>)> {
         let length = self.walk.length(array);
         if length == 0 {
@@ -321,7 +323,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                     self.out.row_id(index);
                     self.nested(&next, place.inside(2))?;
                 }
-                // Foreign objects have become what makes it a list or a table.
+                // Foreign elements were converted, so it should have been a list or a table.
                 if scalars == length || objects == length { Err(Stop::Unusual) } else { Ok(()) }
             }
         }

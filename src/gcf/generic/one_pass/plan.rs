@@ -16,9 +16,9 @@ pub(super) struct Plan<K> {
     pub(super) fields: Vec<Field<K>>,
     /// The keys of the columns as they are written.
     pub(super) names: String,
-    /// What each row implies without spelling it out.
+    /// The expansion of each row.
     pub(super) row_expansion: u64,
-    /// How many cells are absent.
+    /// How many cells are absent so far.
     pub(super) absent: u64,
 }
 
@@ -26,14 +26,14 @@ pub(super) struct Column<K> {
     pub(super) key: K,
     pub(super) kind: ColumnKind<K>,
     pub(super) name: Range<usize>,
-    /// What follows its last cell: `|`, or a line feed in the last column.
+    /// The byte after its last cell: `|`, or a line feed in the last column.
     pub(super) end: u8,
 }
 
 pub(super) enum ColumnKind<K> {
     /// Scalars only.
     Scalars,
-    /// Scalars, and arrays below the row. If it is `certain` that no form fits the column, objects too.
+    /// Scalars, and arrays below the row. Objects, too, if it is `certain` that no other kind applies.
     Plain { certain: bool },
     /// Tables of scalars with the same columns, which the first row declares.
     Shared(Option<Box<Plan<K>>>),
@@ -50,14 +50,14 @@ pub(super) struct Field<K> {
     pub(super) inner: usize,
 }
 
-/// What is known of an object that can be flattened.
+/// The properties of an object that can be flattened.
 struct Form {
     leaves: u64,
     /// The length of all keys.
     keys: u64,
     /// The length of the names of all columns.
     paths: u64,
-    /// What an object implies without spelling it out.
+    /// The expansion of an object.
     expansion: u64,
     all_null: bool,
 }
@@ -121,7 +121,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(plan)
     }
 
-    /// Whether the first array of a column is a table of scalars, as far as its first row tells.
+    /// Whether the first array of a column is a table of scalars, judged by its first row.
     fn may_share_columns(&mut self, value: &W::Value, level: usize) -> Outcome<W, bool> {
         let Found::Array(array) = self.walk.look(value)? else { return Ok(false) };
         let length = self.walk.length(&array);
@@ -131,7 +131,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             return Ok(false);
         }
         let first = self.walk.element(&array, 0);
-        // A foreign object may become a row or not.
+        // The type of a foreign value after conversion is not known yet.
         let Found::Object(object) = self.walk.look(&first)? else { return Err(Stop::Unusual) };
         let is_scalar = |member| !matches!(member, Type::Array | Type::Object);
         Ok(self.walk.size(&object) > 0 && self.walk.all_members(&object, is_scalar))
@@ -220,8 +220,8 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(true)
     }
 
-    /// Stops if the types of a row's members contradict the plan. So fewer rows are written that would be
-    /// discarded later.
+    /// Stops if the types of a row's members contradict the plan, before rows are written that would then be
+    /// discarded.
     pub(super) fn probe(&mut self, plan: &Plan<W::Key>, row: &W::Value) -> Outcome<W> {
         if self.walk.type_of(row) == Type::Foreign {
             return Ok(());
@@ -252,7 +252,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(())
     }
 
-    /// The column from `at` on with this key. A key out of order or without a column is unusual.
+    /// The column with this key, searched from `at` on; [`Stop::Unusual`] if there is none.
     #[inline]
     pub(super) fn find(&self, plan: &Plan<W::Key>, at: usize, key: &W::Key) -> Outcome<W, usize> {
         match plan.columns.get(at) {

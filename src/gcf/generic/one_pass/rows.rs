@@ -1,4 +1,4 @@
-//! Writes the rows of a table by its plan, with what is attached below them.
+//! Writes the rows of a table and their attachments by the table's plan.
 
 use super::plan::{ColumnKind, Field, Plan};
 use super::{Kind, Outcome, Place, Rows, Writer};
@@ -56,7 +56,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         self.finish_table(plan, count as u64)
     }
 
-    /// Checks what only the whole table tells.
+    /// Adds the expansion of the rows, and checks that the complete table is not sparse.
     fn finish_table(&mut self, plan: &Plan<W::Key>, count: u64) -> Outcome<W> {
         let cells = count * plan.columns.len() as u64;
         self.expansion += count * plan.row_expansion;
@@ -69,7 +69,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         if sparse { Err(Stop::Unusual) } else { Ok(()) }
     }
 
-    /// Writes a row and what is attached below it.
+    /// Writes a row and its attachments.
     #[inline]
     fn row(
         &mut self,
@@ -102,7 +102,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         if self.attached.len() > attached {
             let end = self.out.mark();
             self.out.row_id(index);
-            // The identifier precedes the cells, which tell that it is needed.
+            // Only now it is known that the row needs an id, which stands before its cells.
             self.out.move_end(end, start);
             self.attachments(plan, index, attached, place)?;
         }
@@ -131,7 +131,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                 self.expansion += *expansion;
                 let fields = fields.clone();
                 let is_null = self.leaves(&plan.fields[fields], object)?;
-                // A reader would take the object for null.
+                // A reader would interpret these cells as null, not as an object.
                 if is_null {
                     return Err(Stop::Unusual);
                 }
@@ -173,8 +173,8 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     /// Writes the cells of a member that a row does not have.
     #[inline(never)]
     fn absent(&mut self, plan: &mut Plan<W::Key>, at: usize, index: usize) -> Outcome<W> {
-        // The first row decides the columns, so it has them all; in a table that shares its columns
-        // with others, it decides the order of those.
+        // The first row of a table has every column. In a later table with shared columns, the first row
+        // may lack some; the tree handles that case.
         if index == 0 {
             return Err(Stop::Unusual);
         }
@@ -240,7 +240,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         }
     }
 
-    /// Writes what is attached below a row, in column order.
+    /// Writes the attachments of a row, in column order.
     fn attachments(
         &mut self,
         plan: &mut Plan<W::Key>,
@@ -248,7 +248,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         first: usize,
         place: Place,
     ) -> Outcome<W> {
-        // The row is open too.
+        // An attachment is within the row, which is within the table.
         let place = Place { level: place.level + 2, ..place };
         for next in first..self.attached.len() {
             let (at, value) = self.attached[next].clone();
@@ -309,8 +309,8 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     }
 }
 
-/// Whether a table is so sparse after some of its rows that it is unlikely to become dense. Then the text
-/// must not become long.
+/// Whether a table is so sparse after some of its rows that it is unlikely to become dense. The writer then
+/// stops early, so that it discards only a short text.
 fn may_be_sparse(cells: u64, present: u64) -> bool {
     is_sparse(cells / 4, present)
 }

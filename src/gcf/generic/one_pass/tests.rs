@@ -7,7 +7,7 @@ use crate::value::{Value, ValueWalk};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The text of the fast path; `None` if it leaves the value to the tree.
+/// The text of the fast path; `None` if it stops with [`Stop::Unusual`].
 fn fast(value: &Value<'_>, options: &EncodeOptions) -> Option<String> {
     let written = write_walk(&mut ValueWalk::default(), &value, options, Vec::new());
     written.ok().map(|out| out.into_string().unwrap())
