@@ -97,7 +97,7 @@ impl Context {
         !self.last.is_empty()
     }
 
-    /// The history to compress against: the last `len` bytes of the conversation at most, and the
+    /// The history to compress against: at most the last `len` bytes of the conversation, and the
     /// beginning of the last request frame.
     pub(super) fn history(&self, len: usize) -> Vec<u8> {
         let text = self.text.as_bytes();

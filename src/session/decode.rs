@@ -14,9 +14,9 @@ use std::sync::Arc;
 const NEW_CONTEXT: &str = "c_00000000";
 
 /// How often a request can be rejected with [`DecodeError::UnknownReference`], if its sender forgets the
-/// reported ids each time and nothing else is lost: once for the ids that this side lacks, and once for an
-/// id that it has for another content, or evicts because it lacked others. The second report names
-/// everything that the request uses.
+/// reported ids each time and no further message is lost. The first report names the ids that this side
+/// does not have. The second one is for an id that stands for another content here, or that was evicted
+/// because of the ids missing before; it names everything that the request uses.
 pub const MAX_REJECTIONS: usize = 2;
 
 impl Session {
@@ -24,8 +24,9 @@ impl Session {
     ///
     /// # Errors
     /// [`DecodeError`]; the session is then unchanged. After [`DecodeError::UnknownReference`] the
-    /// sender must [forget](Session::forget) its ids and encode its request again. A request is
-    /// rejected so at most [`MAX_REJECTIONS`] times: after the last, all of it is sent in full.
+    /// sender must [forget](Session::forget) the ids in the error and encode its request again. This
+    /// error occurs at most [`MAX_REJECTIONS`] times for a request: after the last, the sender sends
+    /// all of it in full.
     pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
         self.decode(frames, bytes)
@@ -35,13 +36,14 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::decode_request`], and errors of Base85, compression and `MessagePack`. A packed
-    /// request may be rejected once more: first for the conversation that it is compressed against.
+    /// request may be rejected once more, because this side lacks the conversation that it is compressed
+    /// against.
     pub fn decode_packed(&mut self, text: &str) -> Result<Request, DecodeError> {
         let message = pack::unpack(text, &self.received.context, self.limits.max_size)?;
         let frames = pack::read_frames(&message)
             .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
         self.decode(&frames, text.len()).map_err(|error| match error {
-            // The sender would compress its next request against this one, which is rejected.
+            // Without this id, the sender would compress its next request against this rejected one.
             DecodeError::UnknownReference { unknown, mut undone } => {
                 if !unknown.iter().chain(&undone).any(|id| id.starts_with("c_")) {
                     undone.push(pack::history_name(self.received.context.history_id()));
@@ -101,8 +103,9 @@ impl Session {
             undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
         }
         if unknown.ids.iter().any(|id| self.received.has(id)) {
-            // A definition of this very request evicted it: this side uses another order than the
-            // sender. With more definitions it would evict more, one attempt after the other.
+            // A definition in this request evicted it, so the order of use differs from the sender's. If
+            // the sender defined only this id again, that would evict the next one, and so on: all are
+            // reported at once.
             undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
         }
         if !request.deltas.is_empty() {
@@ -143,7 +146,7 @@ impl Session {
             (Err(error @ compact::DecodeError::OutOfMemory { .. }), _) => {
                 return Err(failed(error));
             }
-            // The deltas do not apply, so they were written for another context.
+            // The deltas cannot be applied, so they were written for another context.
             (Err(_), Some(check)) => {
                 unknown.add(check);
                 return Ok(None);

@@ -94,10 +94,10 @@ impl Definitions {
 
     /// Defines a content, marks it as the most recently used, and returns the definition.
     ///
-    /// `named` are the ids in the request that follows. If one of them matches the hash of the
-    /// content, it becomes the id. Otherwise the id could differ from that of the sender in two cases:
-    /// this side missed the content that has the short id, or it has another content of that id from
-    /// before a restart of the sender.
+    /// `named` are the ids in the request that follows. If one of them is a prefix of the content's
+    /// hash, it becomes the id, because the sender may have chosen a longer or shorter id than this side
+    /// would: this side may have missed the content that has the short id, or may still have another
+    /// content with that id from before a restart of the sender.
     pub(super) fn define<'n>(
         &mut self,
         content: &str,
@@ -145,7 +145,7 @@ impl Definitions {
 mod tests {
     use super::*;
 
-    // Found by trying numbers: the hashes of both begin with f2b40b95.
+    // The hashes of both begin with f2b40b95.
     const COLLIDING: [&str; 2] = [r#"{"name":"tool_4082"}"#, r#"{"name":"tool_23155"}"#];
 
     fn define(table: &mut Definitions, content: &str) -> String {

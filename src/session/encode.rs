@@ -35,7 +35,7 @@ impl Default for Outgoing<'_> {
 /// Options of encoding a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Write a check (`D|=|`), so that a peer whose memory differs detects this, and compress a
+    /// Write a check (`D|=|`), by which a peer detects that its memory differs, and compress a
     /// packed request against the context that the peer has.
     pub checked: bool,
     /// Write `TOOL|ref|` and `SYS|ref|` frames for what the peer has, before the request.

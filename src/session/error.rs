@@ -25,7 +25,8 @@ pub enum DecodeError {
     },
     /// The request refers to contents that this side does not have.
     #[error(
-        "unknown {}: was it lost or evicted? The sender must send it again (forget)",
+        "unknown {}: lost, or evicted from this session's memory; the sender must forget these \
+         ids and encode the request again",
         Ids(.unknown)
     )]
     UnknownReference {

@@ -81,7 +81,7 @@ pub(super) struct RequestFrame<'a> {
     pub(super) tools: Vec<&'a str>,
     pub(super) system: Option<&'a str>,
     pub(super) args: &'a str,
-    /// The hash of the resolved request as a short id (`memory::meaning`).
+    /// The hash of the resolved request as a short id; see `memory::meaning`.
     pub(super) check: Option<&'a str>,
     /// The deltas of the context; empty if the request has no context.
     pub(super) deltas: Vec<Edit<'a>>,

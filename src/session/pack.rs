@@ -35,7 +35,7 @@ const LEVEL: i32 = 9;
 const KIND_RECENT: u8 = 1;
 const KIND_ALL: u8 = 2;
 
-/// Packs frames, compressed against `history` if it is not empty. `edits` tells whether the request
+/// Packs frames, compressed against `history` if it is not empty. `edits` is whether the request
 /// changes the conversation other than by an addition.
 pub(super) fn pack(
     frames: &[String],

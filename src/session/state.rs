@@ -77,34 +77,34 @@ impl Session {
     }
 }
 
-/// Returns an error unless `holds`; `rule` says what must hold.
-fn ensure(holds: bool, part: &str, rule: &str) -> Result<(), StateError> {
-    if holds { Ok(()) } else { Err(StateError(format!("{part}: {rule}"))) }
+/// Returns an error about a part of the state unless `holds`.
+fn ensure(holds: bool, part: &str, problem: &str) -> Result<(), StateError> {
+    if holds { Ok(()) } else { Err(StateError(format!("{part}: {problem}"))) }
 }
 
-/// Checks what only one of the directions can have.
+/// Checks the fields that only one of the directions can have.
 fn check_directions(sent: &Part, received: &Part) -> Result<(), StateError> {
-    let rule = "only received symbols can be resolved";
-    ensure(sent.symbols.is_empty(), "sent.symbols", rule)?;
-    let rule = "only sent symbols can be declared";
-    ensure(received.declared == SentState::default(), "received.declared", rule)?;
+    let problem = "expected none, because only received symbols are resolved";
+    ensure(sent.symbols.is_empty(), "sent.symbols", problem)?;
+    let problem = "expected none, because only sent symbols are declared";
+    ensure(received.declared == SentState::default(), "received.declared", problem)?;
     let own = sent.tools.iter().chain(&sent.prompts);
     let whole =
         own.into_iter().all(|(id, _)| id.len() > 2 && (id.len() - 2).is_multiple_of(ID_STEP));
-    ensure(whole, "sent", "an id has 8 digits or a multiple of 8")
+    ensure(whole, "sent", "the number of digits of an id is not a multiple of 8")
 }
 
 /// Checks the counts against each other and against what the requests left in memory.
 fn check_stats(stats: Stats, sent: &Part, received: &Part) -> Result<(), StateError> {
     let Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
     let bytes = bytes_out.saturating_add(bytes_in);
-    let rule = "each message has bytes, and no bytes are without a message";
-    ensure((messages == 0) == (bytes == 0), "stats", rule)?;
-    ensure((messages == 0) == (plain_bytes == 0), "stats", rule)?;
-    ensure(messages <= bytes.min(plain_bytes), "stats", rule)?;
+    let problem = "the number of messages contradicts the number of bytes";
+    ensure((messages == 0) == (bytes == 0), "stats", problem)?;
+    ensure((messages == 0) == (plain_bytes == 0), "stats", problem)?;
+    ensure(messages <= bytes.min(plain_bytes), "stats", problem)?;
     for (name, part, bytes) in [("sent", sent, bytes_out), ("received", received, bytes_in)] {
         let used = !(part.tools.is_empty() && part.prompts.is_empty() && part.last.is_empty());
-        ensure(!used || bytes > 0, name, "contents of requests, but stats count none")?;
+        ensure(!used || bytes > 0, name, "has contents of requests, but stats count no bytes")?;
     }
     Ok(())
 }
@@ -129,11 +129,11 @@ impl Part {
     fn check(&self, name: &str, max_size: usize) -> Result<(), StateError> {
         let at = |field: &str| format!("{name}.{field}");
         ensure(self.context.len() <= max_size, &at("context"), "larger than max_size")?;
-        let rule = "there is a context, but no last request";
-        ensure(!self.last.is_empty() || self.context.is_empty(), &at("context"), rule)?;
+        let problem = "there is a context, but no last request";
+        ensure(!self.last.is_empty() || self.context.is_empty(), &at("context"), problem)?;
         ensure(is_last_request(&self.last, max_size), &at("last"), "not the start of a request")?;
-        let rule = "not the context that the last request leads to";
-        ensure(leads_to(&self.last, &self.context, max_size), &at("context"), rule)?;
+        let problem = "not the context that results from the last request";
+        ensure(leads_to(&self.last, &self.context, max_size), &at("context"), problem)?;
         for (id, tool) in &self.tools {
             frames::check_tool(tool)
                 .map_err(|error| StateError(format!("{}: {id}: {error}", at("tools"))))?;
@@ -146,7 +146,7 @@ impl Part {
     }
 
     fn memory(self, name: &str, max_size: usize) -> Result<Memory, StateError> {
-        let wrong = |field: &str, rule: &str| StateError(format!("{name}.{field}: {rule}"));
+        let wrong = |field: &str, problem: &str| StateError(format!("{name}.{field}: {problem}"));
         let mismatch = |field| move || wrong(field, "an id does not match its content");
         let tools = restore(Definitions::tools(), self.tools, str::len);
         let prompts = restore(Definitions::prompts(), self.prompts, |text| json_len(text) + 2);
@@ -159,9 +159,9 @@ impl Part {
         ensure(
             sets.iter().count() == count,
             &format!("{name}.sets"),
-            "two sets have one name, or they exceed the limits of number and size",
+            "two sets have the same name, or the sets exceed the limits of number and size",
         )?;
-        let rule = "an id is out of order or a symbol contradicts another";
+        let problem = "an id is out of order or a symbol contradicts another";
         let declared = SentSymbols::restore(self.declared);
         let symbols = SymbolTable::restore(self.symbols, max_size);
         Ok(Memory {
@@ -169,8 +169,8 @@ impl Part {
             tools: tools.ok_or_else(mismatch("tools"))?,
             prompts: prompts.ok_or_else(mismatch("prompts"))?,
             context: Context::new(self.context, self.last),
-            declared: declared.ok_or_else(|| wrong("declared", rule))?,
-            symbols: symbols.ok_or_else(|| wrong("symbols", rule))?,
+            declared: declared.ok_or_else(|| wrong("declared", problem))?,
+            symbols: symbols.ok_or_else(|| wrong("symbols", problem))?,
         })
     }
 }
@@ -190,7 +190,7 @@ fn is_last_request(last: &[u8], max_size: usize) -> bool {
     last.is_empty() || RequestFrame::parse(text, 0, &options).is_ok()
 }
 
-/// Whether a valid last request, if all of it is kept, may have led to this context.
+/// Whether this context can result from the last request. True if the request is not kept in full.
 fn leads_to(last: &[u8], context: &str, max_size: usize) -> bool {
     let kept = std::str::from_utf8(last).ok().filter(|last| last.len() < LAST_LEN);
     let options = ApplyOptions { max_size, ..ApplyOptions::default() };
