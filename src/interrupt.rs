@@ -1,4 +1,4 @@
-//! Ends a long call early, as after Ctrl-C.
+//! Ends a long call early, for example after Ctrl-C.
 //!
 //! A caller runs a call under [`run`] with a check that decides whether to stop; the loops of the core
 //! [`poll`] it. To stop, a poll unwinds the stack up to `run`, as a panic does but without a message,
@@ -69,8 +69,8 @@ pub fn poll() {
     }
 }
 
-/// Runs `work`, which cannot poll, on another thread if the call may be stopped. A call that is stopped
-/// leaves the thread behind, to end by itself.
+/// Runs `work`, which cannot poll. If the call has a check, `work` runs on another thread and this function
+/// polls; a call that is stopped does not wait for the thread, which ends by itself.
 #[cfg(feature = "compact")]
 pub(crate) fn run_apart<A, T>(input: A, work: fn(&A) -> T) -> T
 where
@@ -86,7 +86,7 @@ where
     let input = Arc::new(input);
     let shared = Arc::clone(&input);
     let (sender, result) = mpsc::sync_channel(1);
-    // Nobody receives the result of a call that was stopped.
+    // Sending fails if the call was stopped: then the result is not needed.
     let send = move || _ = sender.send(work(&shared));
     let Ok(thread) = thread::Builder::new().spawn(send) else { return work(&input) };
     loop {
@@ -134,7 +134,7 @@ impl Steps {
     }
 }
 
-/// The same items; each is a step.
+/// Returns an iterator over the same items that polls as it advances: each item is one of [`Steps`].
 pub fn polled<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
     let mut steps = Steps::default();
     items.into_iter().inspect(move |_| steps.step())
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "compact")]
-    fn work_on_another_thread_is_left_behind() {
+    fn a_stopped_call_does_not_wait_for_its_thread() {
         let work = || run_apart(2, |number| number + 1);
         assert_eq!(run(|| false, work), Ok(3));
         let (stop, stopped) = mpsc::channel::<()>();

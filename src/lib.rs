@@ -1,4 +1,5 @@
-//! What agents say to each other, made small, and proven small.
+//! Makes the messages of agents and language models small without losing data, and verifies claims about
+//! the savings.
 //!
 //! This is the core of the Python package `compactwire`. It does not depend on Python: the binding is the crate
 //! `crates/compactwire-python`.
@@ -15,8 +16,8 @@
 //!
 //! Each of these modules is a Cargo feature of the same name; all are enabled by default.
 //!
-//! Underneath, each knowing only those before it: [`limits`], [`interrupt`], [`memory`] and `excerpt`; [`base85`],
-//! `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
+//! They share the modules below. Each uses only those before it: [`limits`], [`interrupt`], [`memory`],
+//! [`excerpt`] and [`text`]; [`base85`], `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -25,7 +25,7 @@ pub const MAX_MAP_KEYS: u32 = 1024;
 pub const MAX_TOKENS: u64 = i64::MAX as u64;
 
 /// Whether a delta is sent instead of the full text: only if its size is less than 60 % of the full size.
-/// Bytes or tokens, but the same unit for both.
+/// Both sizes have the same unit, bytes or tokens.
 pub fn is_worth_a_delta(delta_size: u64, full_size: u64) -> bool {
     u128::from(delta_size) * 10 < u128::from(full_size) * 6
 }

@@ -1,26 +1,26 @@
-//! Running out of memory as an error.
+//! Reports too little memory as an error.
 //!
-//! The standard library ends the process if there is no memory for a `Vec` or `String` that grows. What
-//! is known to be large is therefore requested with `try_reserve`. Where many things grow at once, or
-//! within another library, the memory that they may take is requested as a whole first, and given back:
-//! [`ensure`], or [`Meter`] for work of unknown size. This takes no time to speak of, because memory that
-//! is never written has no pages.
+//! The standard library aborts the process if there is no memory for a `Vec` or `String` that grows. Large
+//! buffers are therefore allocated with `try_reserve`. Where many buffers grow at once, or where another
+//! library allocates them, their memory is checked beforehand: it is allocated as one block and freed at
+//! once. [`ensure`] does this for a known size, [`Meter`] for work of unknown size. The check is cheap,
+//! because the operating system provides no pages for memory that is never written.
 
 use std::collections::TryReserveError;
 
-/// Less is not asked for: such requests of the standard library may end the process.
+/// Sizes below this are not checked: for them the process may abort.
 const SMALL: usize = 64 << 10;
 
-/// Work between two questions of a [`Meter`], once it has done as much.
+/// How much work a [`Meter`] allows at most between two checks.
 const STRIDE: usize = 64 << 10;
 
-/// The message of errors for which there is no code.
+/// The message where a system has no error code for too little memory.
 pub const NO_MEMORY: &str = "there is not enough memory";
 
-/// Whether there is memory for `bytes` more.
+/// Checks that `bytes` of memory can be allocated.
 ///
 /// # Errors
-/// There is not.
+/// There is not enough memory.
 #[inline]
 pub fn ensure(bytes: usize) -> Result<(), TryReserveError> {
     if bytes < SMALL { Ok(()) } else { ask(bytes) }
@@ -30,12 +30,12 @@ pub fn ensure(bytes: usize) -> Result<(), TryReserveError> {
 fn ask(bytes: usize) -> Result<(), TryReserveError> {
     let mut memory = Vec::<u8>::new();
     let answer = memory.try_reserve_exact(bytes);
-    // Otherwise the compiler omits the request.
+    // Otherwise the compiler removes the allocation.
     std::hint::black_box(&memory);
     answer
 }
 
-/// The error of a request that did not return one.
+/// The error for an allocation that failed without a [`TryReserveError`].
 #[cold]
 pub fn exhausted() -> TryReserveError {
     match Vec::<u8>::new().try_reserve_exact(usize::MAX) {
@@ -44,23 +44,24 @@ pub fn exhausted() -> TryReserveError {
     }
 }
 
-/// Asks now and then whether there is memory for what work that grows may take.
+/// Checks at growing intervals that there is memory for work whose total size is not known in advance.
 #[derive(Debug, Clone)]
 pub struct Meter {
-    /// The bytes that a unit of work takes.
+    /// The bytes of memory for a unit of work.
     factor: usize,
-    /// The work after which to ask again.
+    /// The amount of work at which the next check is due.
     next: usize,
 }
 
 impl Meter {
-    /// A meter of work each unit of which takes up to `factor` bytes.
+    /// A meter for work that takes up to `factor` bytes of memory per unit.
     pub const fn new(factor: usize) -> Self {
         Self { factor, next: SMALL / factor }
     }
 
-    /// Asks, if it is time to, for the memory of the work until the next question. So much work will be
-    /// `done` when the next item is. What was done before counts again, since buffers double.
+    /// If a check is due, checks that there is memory for the work up to the next check. `done` is the total
+    /// amount of work after the next item. The work done so far counts twice, because a buffer that grows is
+    /// copied to a larger one.
     ///
     /// # Errors
     /// There is not enough memory.
@@ -69,7 +70,7 @@ impl Meter {
         if done < self.next { Ok(()) } else { self.ask(done) }
     }
 
-    /// The work for which there is memory.
+    /// The amount of work at which the next check is due; up to there, memory has been checked.
     #[inline]
     pub fn next(&self) -> usize {
         self.next

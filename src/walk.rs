@@ -161,10 +161,10 @@ pub trait Columns: Sink {
         self.known_key(name)
     }
 
-    /// Where the sink is now.
+    /// The current position of the sink.
     fn mark(&self) -> Self::Mark;
-    /// Discards all events since the sink was at `mark`. No container that was open then was closed
-    /// since.
+    /// Discards all events since the sink was at `mark`. Precondition: the containers that were open at
+    /// `mark` are still open.
     fn reset(&mut self, mark: Self::Mark);
 
     /// Whether the innermost object has no other member with the key that was received last; `None` if the
@@ -338,7 +338,8 @@ pub enum Type {
 /// Why a walk stops.
 #[derive(Debug)]
 pub enum Stop<E> {
-    /// The value has to be taken in another way, which also reports what is wrong with it.
+    /// This walk or its writer does not support the value. The caller takes the slow path, which supports
+    /// every valid value and reports errors in others.
     Unusual,
     /// The walk's error.
     Failed(E),
@@ -389,14 +390,15 @@ pub trait Walk {
     fn first_member(&self, object: &Self::Object) -> Option<Self::Value>;
     /// Whether `test` accepts the types of all members.
     fn all_members(&self, object: &Self::Object, test: impl FnMut(Type) -> bool) -> bool;
-    /// Whether two keys are the same object, for a quick test: equal keys need not be.
+    /// Whether two keys are the same object, which is a fast test for equality. Equal keys may be different
+    /// objects.
     fn is_same(&self, left: &Self::Key, right: &Self::Key) -> bool;
     /// The text of a key.
     ///
     /// # Errors
     /// [`Stop::Unusual`] if it has none.
     fn key<'k>(&self, key: &'k Self::Key) -> Result<&'k str, Stop<Self::Error>>;
-    /// Whether the keys of an object are distinct. Often this is known without a look.
+    /// Whether the keys of an object are distinct. Most implementations know this without comparing keys.
     fn has_distinct_keys(&self, _: &Self::Object) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! JSON of RFC 8259, without what loses data or is read differently by different readers.
+//! Strict JSON (RFC 8259): it rejects what would lose data and what different readers read differently.
 //!
 //! [`read`] emits a text's events to a [`Sink`], [`parse`] returns a [`Value`], and [`Members`] reads an
 //! object's members one by one. [`write`] is canonical: the same value always has the same bytes, those of

@@ -1,4 +1,4 @@
-//! The candidates in GCF: the same value with more and more options.
+//! The GCF candidates: the same value written with one more option each.
 
 use super::same::same;
 use crate::gcf::{self, Builder, Bump, EncodeOptions, Limits};
@@ -14,7 +14,7 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// Options of the candidates, of which an earlier one is preferred.
+/// The options of each candidate. Of candidates with equally many tokens, the earlier one is taken.
 fn choices(max_depth: usize) -> [EncodeOptions; 3] {
     let limits = Limits { max_depth, ..Limits::default() };
     let plain = EncodeOptions { limits, ..EncodeOptions::default() };
@@ -22,7 +22,7 @@ fn choices(max_depth: usize) -> [EncodeOptions; 3] {
     [plain, constants, EncodeOptions { group_values: true, ..constants }]
 }
 
-/// The candidate with the fewest tokens, `most` of them at most; `None` stands for none.
+/// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`.
 pub(super) fn best<E>(
     value: &Value<'_>,
     max_depth: usize,
@@ -39,7 +39,7 @@ pub(super) fn best<E>(
     }
     let tree = builder.finish();
     for options in &choices {
-        // A candidate for which there is no memory is none.
+        // A candidate is skipped if there is not enough memory for it.
         let Ok(text) = gcf::write(&tree, options) else { continue };
         if candidates.iter().any(|(_, other)| *other == text) {
             continue;

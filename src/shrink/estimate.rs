@@ -13,8 +13,8 @@ use super::prices::{
 };
 use crate::interrupt::Steps;
 
-/// The estimated number of tokens of a text, in the order of those of `o200k_base`. The time is linear in
-/// the length.
+/// Returns the estimated number of tokens of a text, for a tokenizer like `o200k_base`. The time is linear
+/// in the length.
 pub fn estimate_tokens(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let (mut at, mut total) = (0, 0);
@@ -102,7 +102,8 @@ fn is_letter(class: Option<Class>) -> bool {
     matches!(class, Some(Class::Lower | Class::Upper))
 }
 
-/// A word: capital letters, then small ones, after the character at `start` if there is one.
+/// A word: capital letters, then small ones, from `letters` on. A character at `start` before them belongs
+/// to the piece.
 #[inline]
 fn word(bytes: &[u8], start: usize, letters: usize, prices: &ByLength) -> (usize, u64) {
     let capitals = run(bytes, letters, |class| class == Class::Upper);
@@ -111,7 +112,7 @@ fn word(bytes: &[u8], start: usize, letters: usize, prices: &ByLength) -> (usize
     (end, price(prices, end - start))
 }
 
-/// Punctuation, after a space if there is one, with the line breaks and slashes behind it.
+/// Punctuation with the space before it, if there is one, and the line breaks and slashes after it.
 #[inline]
 fn marks(bytes: &[u8], at: usize) -> (usize, u64) {
     let mut end = run(bytes, at + 1, |class| class == Class::Mark);
@@ -131,8 +132,8 @@ fn common_price(marks: &[u8]) -> Option<u64> {
     Some(u64::from(COMMON_MARKS[found].1))
 }
 
-/// White space: up to its last line break; else without the last character, which belongs to the next
-/// piece.
+/// White space. It ends after its last line break; without a line break, it ends before its last character,
+/// which belongs to the next piece.
 fn white_space(bytes: &[u8], at: usize) -> (usize, u64) {
     let end =
         run(bytes, at, |class| matches!(class, Class::Space | Class::Blank | Class::LineBreak));
@@ -152,7 +153,7 @@ fn characters(bytes: &[u8], at: usize) -> (usize, u64) {
         0xE3..=0xED => CHARACTERS[2],
         0xE0..=0xEF => CHARACTERS[3],
         0xF0.. => CHARACTERS[4],
-        // Not the first byte of its character.
+        // A continuation byte: its character is counted at the first byte.
         _ => 0,
     };
     (end, bytes[at..end].iter().map(|byte| u64::from(price(byte))).sum())

@@ -1,4 +1,4 @@
-//! Reads what [`super::shrink`] wrote: GCF or JSON, told apart by the first characters.
+//! Reads what [`super::shrink`] wrote. The first characters show whether it is GCF or JSON.
 
 use crate::gcf::{self, Limits};
 use crate::json;

@@ -18,7 +18,7 @@ pub(super) fn minify(text: &str) -> Minified<'_> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let mut exact = true;
-    // What is before `copied` is in `out`, without its white space.
+    // The text before `copied` is already in `out`, without its white space.
     let (mut at, mut copied) = (0, 0);
     while let Some(byte) = bytes.get(at) {
         match byte {

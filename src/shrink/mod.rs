@@ -33,9 +33,9 @@ pub struct Options {
     pub json: bool,
     /// Whether GCF is a candidate.
     pub gcf: bool,
-    /// GCF is taken if it saves at least this part of the tokens of the best other form.
+    /// GCF is taken only if it saves at least this fraction of the tokens of the best other form.
     pub min_saving: f64,
-    /// GCF is taken if it saves at least this many tokens.
+    /// GCF is taken only if it saves at least this many tokens.
     pub min_tokens: u64,
     /// Longer texts, in bytes, stay as they are.
     pub max_size: usize,
@@ -153,7 +153,7 @@ pub fn shrink<'a, E>(
     Ok(best)
 }
 
-/// Shrinks a value, of which the text is compact JSON: [`Format::Text`] does not occur.
+/// Shrinks a value. The text before is its compact JSON, so the result is never [`Format::Text`].
 ///
 /// # Errors
 /// Those of `count`.
@@ -186,12 +186,12 @@ fn parse<'a>(text: &'a str, options: &Options) -> Result<Value<'a>, Reason> {
     })
 }
 
-/// The most tokens with which GCF saves enough, where the best other form has `tokens`.
+/// The largest number of tokens with which GCF saves enough. `tokens` is that of the best other form.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "a part of a count of tokens"
+    reason = "a fraction of a number of tokens"
 )]
 fn enough(tokens: u64, options: &Options) -> Option<u64> {
     let part = (tokens as f64 * options.min_saving).ceil() as u64;

@@ -1,9 +1,9 @@
-//! Sixteen bytes at a time: with SSE2, which every x86-64 has, and with two words elsewhere.
+//! Searches sixteen bytes at a time: with SSE2, which every x86-64 processor has, otherwise with two words.
 
 /// Which bytes of a block are of a kind: bit `i` stands for byte `i`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// The bytes that were searched.
+    /// The bytes that were searched for.
     pub found: u32,
     /// The bytes beyond ASCII.
     pub non_ascii: u32,

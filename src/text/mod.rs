@@ -6,7 +6,7 @@
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - [`hex`]: bytes as hexadecimal digits.
 //! - [`leb128`]: unsigned integers in as few bytes as they need.
-//! - [`output`]: text that grows, in memory of its user.
+//! - [`output`]: text that grows in memory which the caller provides.
 //! - [`quoted`]: quoted strings with escapes.
 //! - [`scan`]: finding the first byte of a class, such as those that a quoted string escapes.
 

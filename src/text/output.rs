@@ -1,7 +1,8 @@
-//! Text that is written from front to back. The memory always has space for one more short piece.
+//! Text that is written from front to back.
 //!
-//! Pieces of up to 32 bytes are copied in two blocks of fixed size and classified on the way, so that
-//! most cells of a table cost one comparison of length, one of capacity and one of content.
+//! Pieces of up to 32 bytes are copied in two blocks of fixed size and classified while they are copied, so
+//! that most cells of a table cost one comparison of length, one of capacity and one of content. The memory
+//! always has space for one more such piece.
 //!
 //! Invariant: the bytes before `len` are initialized and UTF-8.
 
@@ -30,13 +31,13 @@ unsafe impl Memory for Vec<u8> {
     }
 }
 
-/// The end of a text at some time, to which it can be cut.
+/// An earlier end of a text. The text can be truncated to it.
 #[derive(Clone, Copy)]
 pub struct Mark(usize);
 
 /// A text that grows.
 ///
-/// If there is no memory, nothing more is appended, and [`Output::finish`] returns `None`.
+/// If the memory cannot grow, nothing more is appended, and [`Output::finish`] returns `None`.
 pub struct Output<M> {
     memory: M,
     start: NonNull<u8>,
@@ -69,7 +70,7 @@ impl<M: Memory> Output<M> {
         self.len
     }
 
-    /// Whether there was no memory for a part of the text.
+    /// Whether the memory was too small for a part of the text.
     pub fn failed(&self) -> bool {
         self.failed
     }
@@ -101,7 +102,7 @@ impl<M: Memory> Output<M> {
     #[inline(never)]
     fn grow(&mut self, more: usize) -> bool {
         let needed = self.len.checked_add(more).and_then(|sum| sum.checked_add(PIECE));
-        // A large block usually grows where it is, and little of it is to remain unused.
+        // A large block usually grows in place, so small steps are cheap and leave less memory unused.
         let step = match self.capacity {
             ..SMALL => 3 * self.capacity,
             SMALL..LARGE => self.capacity,
@@ -114,7 +115,7 @@ impl<M: Memory> Output<M> {
             }
             _ => None,
         };
-        // Without memory, the old one may have been freed too, so that nothing may be written any more.
+        // If growing failed, the old memory may be freed as well, so nothing is written from here on.
         self.failed = grown.is_none();
         (self.start, self.capacity) = grown.unwrap_or((NonNull::dangling(), 0));
         if self.failed {

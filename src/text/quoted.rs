@@ -178,7 +178,7 @@ fn write_escaped<C: Class>(text: &str, out: &mut String) {
     }
 }
 
-/// Appends a string in quotes to an output; only what needs it is escaped.
+/// Appends a string in quotes to an output, with the escapes of [`Escape::Needed`].
 #[cfg(feature = "gcf")]
 pub fn put<M: Memory>(text: &str, out: &mut Output<M>) {
     out.byte(b'"');
