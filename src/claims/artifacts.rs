@@ -1,4 +1,4 @@
-//! The content of artifacts: design section 5B.
+//! Reads the content of artifacts and checks it against the manifest.
 //!
 //! Invariant: a file is read once; its hash, the check of its text and its length come from the
 //! same bytes.
@@ -19,13 +19,18 @@ pub(super) fn verify(folder: &Folder, artifact: &Artifact) -> Result<u64, Failur
     let file = match folder.open_file(&segments) {
         Ok(file) => file,
         Err(Refusal::Link) => {
-            return fail(Code::ForbiddenField, "the artifact, or a folder to it, is a link");
+            return fail(Code::ForbiddenField, "the artifact, or a folder in its path, is a link");
         }
-        Err(Refusal::Missing) => return mismatch("the artifact is not a regular file"),
+        Err(Refusal::Missing) => {
+            return mismatch("the artifact is missing or not a regular file");
+        }
         Err(Refusal::Unreadable) => return mismatch("the artifact cannot be read"),
     };
     if file.size != artifact.bytes {
-        return mismatch(&format!("the artifact has {} bytes, not {}", file.size, artifact.bytes));
+        let (found, expected) = (file.size, artifact.bytes);
+        return mismatch(&format!(
+            "the artifact has {found} bytes, but the manifest says {expected}"
+        ));
     }
     let mut text = Text::default();
     match file.pieces(artifact.bytes, |piece| text.push(piece)) {
@@ -33,7 +38,9 @@ pub(super) fn verify(folder: &Folder, artifact: &Artifact) -> Result<u64, Failur
         Err(ReadProblem::Unreadable | ReadProblem::NoMemory) => {
             return mismatch("the artifact cannot be read");
         }
-        Err(ReadProblem::TooLarge) => return mismatch("the artifact changes while it is read"),
+        Err(ReadProblem::TooLarge) => {
+            return mismatch("the artifact was changed while it was read");
+        }
     }
     text.finish(artifact.sha256).or_else(mismatch)
 }
@@ -62,11 +69,11 @@ impl Text {
     /// The length of the content, if the text matches its hash and is valid.
     fn finish(self, expected: Hash) -> Result<u64, &'static str> {
         if Hash(self.hash.finalize().into()) != expected {
-            Err("the artifact has another SHA-256")
+            Err("the SHA-256 of the artifact is not the one in the manifest")
         } else if !self.utf8.finish() {
             Err("the artifact is not UTF-8")
         } else if self.carriage_return {
-            Err("the artifact has a carriage return, which readers treat differently")
+            Err("the artifact contains a carriage return; lines must end with a line feed only")
         } else if self.line_feeds == 0 {
             Err("the artifact does not end with a line feed")
         } else {

@@ -1,4 +1,4 @@
-//! Verifies signatures. Design section 7.
+//! Verifies signatures.
 //!
 //! Invariant: strict verification (`verify_strict` of ed25519-dalek). Keys and points of small
 //! order, keys that are not encoded canonically, and scalars beyond the group's order are refused,
@@ -201,8 +201,9 @@ mod tests {
         }
     }
 
-    /// A key that is `a` times the base point plus a point of small order, and a signature with an
-    /// R of `r` times the base point plus another: its equation holds where the two cancel out.
+    /// Returns a key, `a` times the base point plus a point of small order, and a signature whose R is
+    /// `r` times the base point plus another point of small order. The verification equation holds where
+    /// the two points of small order cancel out.
     fn crafted(
         a: Scalar,
         r: Scalar,

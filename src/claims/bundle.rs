@@ -1,4 +1,4 @@
-//! The manifest of a bundle: design section 5.
+//! The manifest of a bundle, `bundle.json`.
 //!
 //! A manifest is parsed, validated against its schema and for its order, and reduced to the facts
 //! that later checks need. Declared values are kept apart from computed ones: `bundle_id` is
@@ -109,7 +109,8 @@ impl Manifest {
             None => Ok(()),
             Some(artifact) => {
                 let message = format!(
-                    "the path {} of artifact {} must go down from artifacts/, with plain names",
+                    "the path {} of artifact {} must begin with artifacts/ and contain only plain \
+                     names, without '..' and without a dot or space at the end of a name",
                     quoted(&artifact.path),
                     quoted(&artifact.id)
                 );
@@ -122,7 +123,10 @@ impl Manifest {
     pub(super) fn check_slices(&self) -> Result<(), Failure> {
         let all = |artifact: &&Artifact| artifact.slice.as_deref().is_some_and(is_all);
         self.artifacts.iter().find(all).map_or(Ok(()), |artifact| {
-            let message = format!("artifact {} is a slice of everything", quoted(&artifact.id));
+            let message = format!(
+                "the slice of artifact {} selects everything; name a part of the text",
+                quoted(&artifact.id)
+            );
             Err(Failure::new(Code::ForbiddenAllSlice, message).at(cut(&artifact.path)))
         })
     }
@@ -266,7 +270,7 @@ fn check_artifacts(artifacts: &[Artifact], limits: &Limits) -> Result<(), Violat
     let (mut paths, mut total) = (HashSet::new(), 0u64);
     for (at, artifact) in artifacts.iter().enumerate() {
         if !paths.insert(artifact.path.to_ascii_lowercase()) {
-            let message = "two artifacts have this path, perhaps in other letter case";
+            let message = "two artifacts have this path, or paths that differ only in letter case";
             return Err(Violation::at(message, format!("/artifacts/{at}/path")));
         }
         total = total.saturating_add(artifact.bytes);
@@ -277,7 +281,8 @@ fn check_artifacts(artifacts: &[Artifact], limits: &Limits) -> Result<(), Violat
         }
     }
     if total > limits.max_total_bytes {
-        let message = format!("all artifacts are larger than {} bytes", limits.max_total_bytes);
+        let message =
+            format!("the artifacts have more than {} bytes in total", limits.max_total_bytes);
         return Err(Violation::at(message, "/artifacts"));
     }
     Ok(())
@@ -328,7 +333,7 @@ fn forbidden(manifest: &Value<'_>) -> Option<Failure> {
             Some(Value::Object(members)) => open.push(Rest::Members(members.iter())),
             Some(Value::Array(elements)) => open.push(Rest::Elements(elements.iter())),
             Some(Value::String(text)) if is_absolute(text) => {
-                return fail(format!("a value is the absolute path {}", quoted(text)));
+                return fail(format!("the value {} is an absolute path", quoted(text)));
             }
             Some(_) => {}
             None => drop(open.pop()),
@@ -337,7 +342,7 @@ fn forbidden(manifest: &Value<'_>) -> Option<Failure> {
             Rest::Elements(elements) => elements.next(),
             Rest::Members(members) => match members.next() {
                 Some((name, _)) if is_forbidden(name) => {
-                    return fail(format!("a member is called {}", quoted(name)));
+                    return fail(format!("the member {} is not allowed", quoted(name)));
                 }
                 member => member.map(|(_, value)| value),
             },

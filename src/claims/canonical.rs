@@ -1,4 +1,4 @@
-//! Canonical JSON and what is hashed of it: design sections 2 and 3.
+//! Canonical JSON, and hashes of it.
 //!
 //! Invariant: equal values have the same canonical text, and hashes cover that text, not the bytes
 //! of a file, so that white space and member order do not affect them.

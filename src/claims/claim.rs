@@ -1,4 +1,4 @@
-//! The facts of a claim, and its hash: design section 10.
+//! The facts of a claim, and its hash.
 
 use super::canonical::{Change, Hash, changed};
 use super::error::Failure;
@@ -64,7 +64,7 @@ impl Claim {
         }
         let hash = claim_hash(value)?;
         if fields::hash(value, "claim_hash")? != hash {
-            let message = format!("the claim is not what its claim_hash says; it has {hash}");
+            let message = format!("the hash of the claim is {hash}, not its claim_hash");
             return Ok(Err(Violation::at(message, "/claim_hash")));
         }
         let mut components = [Component { name: "", member: "", included: false, tokens: None }; 3];
@@ -99,7 +99,7 @@ fn ratio(value: &Value<'_>) -> Result<f64, Failure> {
         Value::Float(value) => Ok(*value),
         // The schema requires 0 < ratio <= 1, so that an integer can only be 1.
         Value::Int(1) => Ok(1.0),
-        _ => Err(Failure::internal("the schema lets compression_ratio be something else")),
+        _ => Err(Failure::internal("the schema accepted a compression_ratio that is not a number")),
     }
 }
 

@@ -102,7 +102,7 @@ pub struct Failure {
     pub code: Code,
     /// One line of English that depends on the inputs only.
     pub message: String,
-    /// The input, by role and JSON Pointer; never its location on disk.
+    /// The file, named by its role, and a JSON Pointer into it; never its path on disk.
     pub path: Option<String>,
 }
 

@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, Failure>;
 
 #[cold]
 fn broken(name: &str) -> Failure {
-    Failure::internal(&format!("the schema lets {name:?} be something else"))
+    Failure::internal(&format!("the schema accepted a member {name:?} of the wrong type"))
 }
 
 pub(super) fn member<'v, 'a>(value: &'v Value<'a>, name: &str) -> Result<&'v Value<'a>> {

@@ -4,9 +4,9 @@
 //! wiped.
 //!
 //! A key file is one line: [`TAG`], the seed and the public key, the last two as 64 hexadecimal
-//! digits each. The tag says that the file is secret, so that a public key is never taken for a
-//! seed: anyone who knows a published value could then sign as its owner. The public key reveals
-//! damage to the seed. On Unix only the owner of the file can read it.
+//! digits each. The tag marks the file as secret, so that a public key is never read as a seed:
+//! otherwise anyone who knows the public key could sign. The public key detects damage to the seed.
+//! On Unix only the owner of the file can read it.
 
 use super::error::ProduceError;
 use super::signer::Signer;
@@ -103,7 +103,7 @@ impl SigningKey {
 
     /// The content of the key's file.
     fn line(&self) -> Zeroizing<String> {
-        // The whole capacity from the start: a string that grows leaves copies of the secret in memory.
+        // Allocated at full size: a string that grows would leave copies of the secret in memory.
         let mut line = Zeroizing::new(String::with_capacity(MAX_FILE));
         line.push_str(TAG);
         line.push(' ');
@@ -149,12 +149,12 @@ fn read_file(path: &Path, parse: impl FnOnce(&[u8]) -> Result<SigningKey>) -> Re
     let failed = |error| ProduceError::io(path, error);
     // Opening a FIFO would block without a way to interrupt it.
     if !path.metadata().map_err(failed)?.is_file() {
-        return Err(ProduceError::argument("path", "a key is in a regular file, not in this"));
+        return Err(ProduceError::argument("path", "this is not a regular file, as a key file is"));
     }
     let file = File::open(path);
     let size = file.and_then(|mut file| read_up_to(&mut file, bytes.as_mut())).map_err(failed)?;
     if size > MAX_FILE {
-        let message = format!("a key file has at most {MAX_FILE} bytes, and this one has more");
+        let message = format!("this file has more than the {MAX_FILE} bytes of a key file");
         return Err(ProduceError::argument("path", message));
     }
     parse(bytes[..size].trim_ascii())
@@ -180,18 +180,18 @@ fn parse_line(text: &[u8]) -> Result<SigningKey> {
     match parse_hex(seed) {
         Some(key) if public.eq_ignore_ascii_case(key.public_key().as_bytes()) => Ok(key),
         Some(_) => {
-            wrong("the secret and the public key do not belong together; it is damaged".into())
+            wrong("the key file is damaged: its public key is not that of its secret".into())
         }
         None => wrong(not_a_key(text.len())),
     }
 }
 
 fn not_a_key(size: usize) -> String {
-    format!("a secret key is one line, {TAG} SEED PUBLIC_KEY, not what these {size} bytes are")
+    format!("expected a secret key, one line {TAG} SEED PUBLIC_KEY, found {size} other bytes")
 }
 
 fn not_hex(field: &'static str, size: usize) -> ProduceError {
-    let message = format!("a seed is 64 hexadecimal digits, not what these {size} bytes are");
+    let message = format!("expected a seed of 64 hexadecimal digits, found {size} other bytes");
     ProduceError::argument(field, message)
 }
 

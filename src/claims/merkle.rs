@@ -1,4 +1,4 @@
-//! The Merkle root of a chain of receipts, and its attestation: design section 9.
+//! The Merkle root of a chain of receipts, and its attestation.
 
 use super::attestation::Key;
 use super::bundle::Manifest;
@@ -64,9 +64,8 @@ impl Attestation {
         Ok(Self {
             signer: Signer::new(value)?,
             root: fields::hash(value, "merkle_root")?,
-            signature: hex::decode(fields::text(value, "signature")?.as_bytes()).ok_or_else(
-                || Failure::internal("the schema lets a signature be something else"),
-            )?,
+            signature: hex::decode(fields::text(value, "signature")?.as_bytes())
+                .ok_or_else(|| Failure::internal("the schema accepted an invalid signature"))?,
             receipt_count: fields::optional_natural(value, "receipt_count")?,
             head: fields::optional_hash(value, "receipt_chain_head_hash")?,
             run_id: optional("run_id")?,
@@ -100,7 +99,7 @@ impl Attestation {
         if self.head.is_none() || self.head == last {
             return Ok(());
         }
-        Err(invalid("the chain ends with another receipt", "/receipt_chain_head_hash"))
+        Err(invalid("the last receipt of the chain has another hash", "/receipt_chain_head_hash"))
     }
 
     /// Whether the attestation names a run, a job or a bundle.
@@ -119,7 +118,7 @@ impl Attestation {
         }
         let any = |same: &dyn Fn(&Receipt) -> bool| receipts.iter().any(same);
         if self.job_id.as_ref().is_some_and(|job| !any(&|receipt| *receipt.job_id == **job)) {
-            return Err(invalid("no receipt is of this job", "/job_id"));
+            return Err(invalid("no receipt belongs to this job", "/job_id"));
         }
         let bundle = self.bundle_id.as_ref();
         if bundle.is_some_and(|bundle| !any(&|receipt| receipt.bundle_id.to_string() == *bundle)) {

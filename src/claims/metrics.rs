@@ -1,4 +1,4 @@
-//! Metrics computed from the artifacts, and their comparison with the claim: design section 10.
+//! Computes the metrics from the artifacts and compares them with the claim.
 //!
 //! Invariant: metrics are computed only from artifacts whose bytes were verified.
 
@@ -92,18 +92,18 @@ fn symbol_lang(artifact: &Artifact, content: u64) -> u64 {
     }
 }
 
-/// Whether an artifact has a text that counts tokens, and costs none.
+/// Whether the text of an artifact counts as uncompressed tokens, but its ref as no compressed ones.
 fn is_free(artifact: &Artifact, content: u64) -> bool {
     estimate(content) > 0 && symbol_lang(artifact, content) == 0
 }
 
-/// The number of artifacts that cost nothing although their text counts tokens.
+/// The number of artifacts that count no compressed tokens although their text counts uncompressed ones.
 pub(super) fn free(artifacts: &[Artifact], contents: &[u64]) -> u64 {
     let pairs = artifacts.iter().zip(contents);
     pairs.filter(|(artifact, content)| is_free(artifact, **content)).count() as u64
 }
 
-/// The number of artifacts whose text counts tokens and is that of an artifact before.
+/// The number of artifacts whose text counts tokens and equals the text of an earlier artifact.
 pub(super) fn repeated(artifacts: &[Artifact], contents: &[u64]) -> u64 {
     let mut seen = HashSet::new();
     let counting = artifacts.iter().zip(contents).filter(|(_, content)| estimate(**content) > 0);
@@ -137,7 +137,7 @@ pub(super) fn check_symbol_refs(artifacts: &[Artifact], contents: &[u64]) -> Res
 pub(super) fn check_components(claim: &Claim, computed: &Computed) -> Result<(), Failure> {
     match claim.components().find(|component| component.included) {
         Some(component) if computed.artifact_count == 0 => {
-            let message = format!("{} is included, and the bundle has no artifact", component.name);
+            let message = format!("{} is included, but the bundle has no artifact", component.name);
             Err(Failure::new(Code::ComponentMismatch, message).at(CLAIM))
         }
         _ => Ok(()),
@@ -149,7 +149,7 @@ pub(super) fn check_ratio(claim: &Claim, computed: &Computed) -> Result<(), Fail
     let ratio = computed.compression_ratio();
     if !computed.claimable() {
         let message = format!(
-            "{} of {} tokens is not a reduction that a claim can state",
+            "{} compressed of {} uncompressed tokens: a claim needs a ratio above 0 and at most 1",
             computed.compressed_tokens(),
             computed.uncompressed_tokens()
         );

@@ -1,4 +1,4 @@
-//! Inputs, options and limits of a verification: design sections 1 and 16A.
+//! Inputs, options and limits of a verification.
 
 use crate::json;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Trust policies: which signers are accepted. Design section 8.
+//! Trust policies: which signers are accepted.
 //!
 //! Invariant: an entry is looked up by the validator's id if there is one, and the signature's key must
 //! equal the entry's key, because a signature does not prove an id.
@@ -58,7 +58,7 @@ impl Policy {
         let mut policy = Self::default();
         for (at, entry) in fields::array(value, "allow")?.iter().enumerate() {
             let public_key = hex::decode(fields::text(entry, "public_key")?.as_bytes())
-                .ok_or_else(|| Failure::internal("the schema lets a key be something else"))?;
+                .ok_or_else(|| Failure::internal("the schema accepted an invalid key"))?;
             let scope = fields::array(entry, "scope")?;
             policy.entries.push(Entry {
                 public_key,
@@ -95,8 +95,7 @@ impl Policy {
             ));
         };
         if signer.public_key != Some(entry.public_key) {
-            let message =
-                "the signature is by another key than the trust policy has for this validator";
+            let message = "the signature is by another key than the one in the trust policy for this validator";
             return Err(Failure::new(signs.invalid(), message));
         }
         Ok(entry)
@@ -108,7 +107,7 @@ impl Entry {
         if self.enabled {
             return Ok(());
         }
-        let message = "the trust policy has switched this validator off";
+        let message = "this validator is disabled in the trust policy";
         Err(Failure::new(Code::ValidatorDisabled, message))
     }
 

@@ -1,4 +1,4 @@
-//! Receipts and their chain: design section 6, attestations of a receipt 7D.
+//! Receipts, their chain and their attestations.
 //!
 //! Each receipt is read once: parsed, validated, hashed, and its signatures verified. Receipts are
 //! read in parallel, and only a few facts of each are kept, so that memory does not grow with their
@@ -36,8 +36,8 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Attested {
     pub(super) signer: Signer,
-    /// The scope in which the signature is valid; `None` also if it was not verified because the
-    /// result does not depend on it.
+    /// The scope in which the signature is valid. `None` if it is invalid, or if it was not verified
+    /// because the result does not depend on it.
     pub(super) scope: Option<Scope>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn discover(
         return Err(Failure::new(Code::MissingReceipts, message).at("receipts"));
     }
     if count > limit {
-        let message = format!("more than {limit} receipts");
+        let message = format!("more than {limit} files may be receipts of the run");
         return Err(Failure::new(Code::InvalidReceiptSchema, message).at("receipts"));
     }
     names.sort_unstable();
@@ -166,7 +166,7 @@ pub(super) fn attestations<'v, 'a>(
         Some(several) => several.as_array().unwrap_or(&[]),
     };
     if !matches!(single, Value::Null) {
-        let message = "attestation must be null where there are attestations";
+        let message = "attestation must be null, because there is a list of attestations";
         return Ok(Err(Violation::at(message, "/attestation")));
     }
     let mut keys = Vec::with_capacity(several.len());
@@ -182,7 +182,8 @@ pub(super) fn attestations<'v, 'a>(
     }
     let mut seen = HashSet::new();
     if !keys.iter().all(|(_, public_key, _)| seen.insert(public_key)) {
-        return Ok(Err(Violation::at("two attestations have one public_key", "/attestations")));
+        let message = "two attestations have the same public_key";
+        return Ok(Err(Violation::at(message, "/attestations")));
     }
     Ok(Ok(several.iter().collect()))
 }
@@ -200,7 +201,7 @@ pub(super) fn order(receipts: &mut [Receipt]) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(bare) = receipts.iter().find(|receipt| receipt.index.is_none()) {
-        let message = "some receipts have a receipt_index, and this one has none";
+        let message = "this receipt has no receipt_index, but others have one";
         return Err(bare.fail(Code::ReceiptIndexGap, message));
     }
     let mut indices = HashSet::new();
@@ -232,7 +233,7 @@ pub(super) fn check_hashes(receipts: &[Receipt]) -> Result<(), Failure> {
     let wrong = receipts.iter().find(|receipt| receipt.hash != receipt.computed_hash);
     wrong.map_or(Ok(()), |receipt| {
         let message = format!(
-            "the receipt has the hash {}, not its receipt_hash {}",
+            "the hash of the receipt is {}, not its receipt_hash {}",
             receipt.computed_hash, receipt.hash
         );
         Err(receipt.fail(Code::ReceiptHashMismatch, message))

@@ -1,4 +1,4 @@
-//! The report of a verification: design section 13.
+//! The report of a verification.
 //!
 //! Invariant: a report depends on the inputs and the options only. It contains no time, host or
 //! location on disk, so that its canonical JSON has the same bytes on every machine.
@@ -68,9 +68,10 @@ pub struct Report {
     pub signature_scopes: Option<Vec<Vec<Option<Scope>>>>,
     /// The metrics computed from the artifacts.
     pub computed: Option<Computed>,
-    /// The number of artifacts that cost nothing although their text counts tokens.
+    /// The number of artifacts that count no compressed tokens although their text counts uncompressed
+    /// ones.
     pub free_artifacts: Option<u64>,
-    /// The number of artifacts whose text counts tokens and is that of another artifact.
+    /// The number of artifacts whose text counts tokens and equals the text of an earlier artifact.
     pub repeated_artifacts: Option<u64>,
     /// Members of the claim that cannot be verified.
     pub unverified_claim_fields: Vec<&'static str>,

@@ -1,5 +1,4 @@
-//! Reports as JSON: written, and read back only if a verification could have produced them. Design
-//! section 13.
+//! Reports as JSON: written, and read back only if a verification could have produced them.
 
 use super::canonical::{Hash, canon_lf};
 use super::claim::UNVERIFIED;
@@ -34,8 +33,8 @@ impl Report {
         (report.to_json().as_bytes() == json && report.is_consistent()).then_some(report)
     }
 
-    /// Whether checks, error and results are consistent: section 13 defines when each result is
-    /// present.
+    /// Whether checks, error and results are consistent: which results are present depends on the checks
+    /// that have passed.
     fn is_consistent(&self) -> bool {
         let end = self.problem.as_ref().map_or(CHECKS.len(), |problem| problem.check);
         let passed = |id| {

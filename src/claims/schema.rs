@@ -1,4 +1,4 @@
-//! Parsing the five files and validating them against their JSON Schemas: design section 4.
+//! Parsing the five files and validating them against their JSON Schemas.
 //!
 //! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: an
 //! integer of a schema must be written as one; `30.0` is a number but not an integer.
@@ -144,7 +144,7 @@ fn explanation(value: &Value<'_>, pointer: &str, keyword: &str) -> String {
         Some(other) => other.kind().to_owned(),
         None => "the value".to_owned(),
     };
-    format!("{found} breaks the rule {keyword:?} of the schema")
+    format!("{found} violates the schema's rule {keyword:?}")
 }
 
 /// Adapts [`Value`] to the validator.

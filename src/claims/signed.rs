@@ -1,8 +1,8 @@
-//! The bytes of a receipt that are hashed and signed: design sections 6C and 7B.
+//! The bytes of a receipt that are hashed and signed.
 //!
-//! Each of these byte strings is the receipt's canonical text except for two members. The text is
-//! written once and the others are assembled from its parts, because a receipt may have 64
-//! signatures, each over all of it.
+//! These byte strings differ from the receipt's canonical text in two members only. The text is
+//! therefore written once, and the byte strings are assembled from its parts: a receipt may have 64
+//! signatures, each over the whole receipt.
 
 use super::canonical::{Hash, Members, canon};
 use super::signer::{SCHEME, Scope, Signer};

@@ -1,4 +1,4 @@
-//! The signer that an attestation names, and the bytes its signature covers. Design section 7.
+//! The signer that an attestation names, and the bytes its signature covers.
 
 use super::error::Failure;
 use super::fields;

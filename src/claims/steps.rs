@@ -1,4 +1,4 @@
-//! The checks: each reads or compares, and stores its result for later checks.
+//! The checks of a verification. Each reads or compares something and stores its result for later checks.
 //!
 //! There is a function for each line of [`CHECKS`](super::verify::CHECKS) that needs more than one
 //! call.
@@ -181,10 +181,10 @@ pub(super) fn check_subject(run: &mut Run<'_>) -> Outcome {
         Err(Failure::new(Code::BundleIdMismatch, message).at(format!("{CLAIM}#/{member}")))
     };
     if claim.bundle_id != manifest.bundle_id {
-        return other(format!("the bundle is {}", manifest.bundle_id), "bundle_id");
+        return other(format!("the bundle has the id {}", manifest.bundle_id), "bundle_id");
     }
     if claim.run_id != manifest.run_id {
-        return other("the bundle is of another run".into(), "run_id");
+        return other("the bundle belongs to another run".into(), "run_id");
     }
     Ok(())
 }
@@ -265,7 +265,7 @@ pub(super) fn check_quorum(run: &mut Run<'_>) -> Outcome {
     for receipt in &run.receipts {
         let good = receipt.attestations.iter().filter(|attested| run.is_good(attested)).count();
         if (good as u64) < quorum {
-            let message = format!("{good} attestations are good, and {quorum} are required");
+            let message = format!("{good} attestations are valid, but {quorum} are required");
             return Err(receipt.fail(Code::AttestationMissing, message));
         }
     }
@@ -345,7 +345,7 @@ pub(super) fn publish_metrics(run: &mut Run<'_>) -> Outcome {
 
 pub(super) fn check_f3(run: &mut Run<'_>) -> Outcome {
     if run.claim()?.includes_f3 {
-        let message = "f3 is theoretical: nothing can compute it";
+        let message = "f3 cannot be computed";
         let path = format!("{CLAIM}#/components");
         return Err(Failure::new(Code::NotImplemented, message).at(path));
     }
@@ -385,7 +385,7 @@ fn invalid_policy(violation: Violation) -> Failure {
 fn refused(refusal: Refusal) -> Violation {
     Violation::new(match refusal {
         Refusal::Link => "the file is a link",
-        Refusal::Missing => "it is not a regular file",
+        Refusal::Missing => "the file does not exist or is not a regular file",
         Refusal::Unreadable => "the file cannot be read",
     })
 }

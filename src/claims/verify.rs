@@ -1,4 +1,4 @@
-//! The verification: 44 checks in one order. Design section 11.
+//! The verification: 44 checks in a fixed order.
 //!
 //! [`CHECKS`] is the complete verification: the checks run from top to bottom, and the first
 //! failure ends it. Invariant: a report is `ok` only if every check that applies has passed. A
@@ -19,7 +19,7 @@ type Outcome = Result<(), Failure>;
 
 /// One line of the specification's checklist (section 5).
 pub struct Check {
-    /// Section and line; lines beyond those of the specification are ours.
+    /// Section and line of the specification's checklist. We add some lines, numbered after its own.
     pub id: &'static str,
     /// The condition that must hold.
     pub text: &'static str,
@@ -50,9 +50,9 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.2.4", "the trust policy matches its schema", policy_given, steps::read_policy),
 
     check("5.3.1", "the bundle's id is that of its manifest", always, steps::check_bundle_id),
-    check("5.3.2", "the root hash is that of the artifacts listed", always, steps::check_root_hash),
-    check("5.3.3", "every artifact is the one that its hash names", always, steps::read_artifacts),
-    check("5.3.4", "no artifact is a slice of everything", always, |run| run.manifest()?.check_slices()),
+    check("5.3.2", "the root hash is that of the listed artifacts", always, steps::check_root_hash),
+    check("5.3.3", "every artifact has the SHA-256 in the manifest", always, steps::read_artifacts),
+    check("5.3.4", "no artifact's slice selects everything", always, |run| run.manifest()?.check_slices()),
     check("5.3.5", "a step reads every artifact", always, |run| run.manifest()?.check_bounds()),
     check("5.3.6", "no times, hosts or absolute paths", always, |run| run.manifest()?.check_forbidden()),
     check("5.3.7", "the claim is about this bundle", always, steps::check_subject),
@@ -60,7 +60,7 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.4.1", "the run has receipts", chain, steps::check_receipts),
     check("5.4.2", "the receipts have one order", chain, |run| receipt::order(&mut run.receipts)),
     check("5.4.3", "every receipt names the one before it", chain, |run| receipt::check_links(&run.receipts)),
-    check("5.4.4", "every receipt is what its hash says", chain, |run| receipt::check_hashes(&run.receipts)),
+    check("5.4.4", "every receipt matches its receipt_hash", chain, |run| receipt::check_hashes(&run.receipts)),
     check("5.4.5", "the receipts are numbered from 0", chain, steps::check_indices),
     check("5.4.6", "the receipts are about this bundle", bound, steps::check_binding),
 
@@ -83,7 +83,7 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.7.1", "uncompressed tokens computed from the artifacts", always, steps::compute),
     check("5.7.2", "compressed tokens computed from the artifacts", always, steps::publish_metrics),
     check("5.7.3", "included components have artifacts", always, |run| metrics::check_components(run.claim()?, run.computed()?)),
-    check("5.7.4", "F3, which is theory, is not included", always, steps::check_f3),
+    check("5.7.4", "F3, which cannot be computed, is not included", always, steps::check_f3),
 
     check("5.8.1", "the compression ratio is the computed one", always, |run| metrics::check_ratio(run.claim()?, run.computed()?)),
     check("5.8.2", "the uncompressed tokens are those computed", always, steps::check_uncompressed),

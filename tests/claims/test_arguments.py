@@ -133,12 +133,12 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
         (
             lambda: claims.sign_receipt(receipt, KEY, ""),
             cw.ClaimRejected,
-            "INVALID_RECEIPT_SCHEMA: it has 1 to 256 characters (validator_id)",
+            "INVALID_RECEIPT_SCHEMA: it must have 1 to 256 characters (validator_id)",
         ),
         (
             lambda: claims.merkle_attestation([receipt], KEY, "v", "git:abc"),
             cw.ClaimRejected,
-            "MERKLE_ATTESTATION_INVALID: it is git: and 7 to 40",
+            "MERKLE_ATTESTATION_INVALID: expected git: and 7 to 40",
         ),
         (lambda: anything.sign_receipt(receipt, "x"), TypeError, "key must be a SigningKey (Sig"),
         (lambda: anything.sign_receipt(receipt, b"x" * 32), TypeError, "key must be a SigningKey"),
@@ -191,5 +191,5 @@ def test_a_wrong_argument_is_named(tmp_path: Path) -> None:
 def test_a_receipt_too_large_to_verify_is_refused(tmp_path: Path) -> None:
     items = [{"kind": "section", "ref": f"{n}", "text": "x" * 40} for n in range(6000)]
     manifest = build(tmp_path / "b", items)
-    with pytest.raises(cw.ClaimRejected, match="a verification reads 1048576"):
+    with pytest.raises(cw.ClaimRejected, match="a verification reads at most 1048576"):
         claims.make_receipt(manifest)

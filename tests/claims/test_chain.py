@@ -257,7 +257,7 @@ def test_signatures_are_neither_dropped_silently_nor_kept_invalid(tmp_path: Path
         assert info.value.code == "INVALID_RECEIPT_SCHEMA"
     null = hashed(receipt, attestations=None)
     null = claims.sign_receipt(null, KEY, add=True)
-    with pytest.raises(cw.EncodeError, match="holds only one"):
+    with pytest.raises(cw.EncodeError, match="can have only one"):
         claims.sign_receipt(null, OTHER_KEY, add=True)
 
 

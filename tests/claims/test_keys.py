@@ -41,14 +41,14 @@ def test_a_key_file_says_what_it_is(tmp_path: Path) -> None:
         (KEY.public_key, "may be a public key; a secret key begins with compactwire-secret-key-v1"),
         (SEED.hex() + "\n", "convert it: compactwire claim key --from-hex OLD -o NEW"),
         (KEY.public_key.upper(), "may be a public key"),
-        ("", "a secret key is one line"),
-        (f"{TAG} {SEED.hex()}", "a secret key is one line"),
-        (f"{TAG} {KEY.public_key}", "a secret key is one line"),
-        (f"{LINE}{TAG}", "a secret key is one line"),
-        (LINE.replace("-v1", "-v2"), "a secret key is one line"),
-        (f"{TAG} {KEY.public_key} {KEY.public_key}", "do not belong together"),
-        (f"{TAG} {'02' * 32} {KEY.public_key}", "do not belong together"),
-        ("ab" * 5000, "a key file has at most 256 bytes"),
+        ("", "expected a secret key, one line"),
+        (f"{TAG} {SEED.hex()}", "expected a secret key, one line"),
+        (f"{TAG} {KEY.public_key}", "expected a secret key, one line"),
+        (f"{LINE}{TAG}", "expected a secret key, one line"),
+        (LINE.replace("-v1", "-v2"), "expected a secret key, one line"),
+        (f"{TAG} {KEY.public_key} {KEY.public_key}", "its public key is not that of its secret"),
+        (f"{TAG} {'02' * 32} {KEY.public_key}", "its public key is not that of its secret"),
+        ("ab" * 5000, "more than the 256 bytes of a key file"),
     ],
 )
 def test_a_file_that_is_no_secret_key_is_refused(
@@ -92,7 +92,7 @@ def test_a_key_is_read_from_a_regular_file_only(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", Path("/dev/zero"), tmp_path):
         for load in (claims.SigningKey.load, claims.SigningKey.load_hex):
-            with pytest.raises(cw.EncodeError, match="a key is in a regular file"):
+            with pytest.raises(cw.EncodeError, match="not a regular file, as a key file is"):
                 load(path)
 
 
@@ -108,7 +108,7 @@ def test_bare_digits_are_read_on_request(tmp_path: Path) -> None:
             lambda: claims.SigningKey.load_hex(path),
             lambda text=text: claims.SigningKey.from_hex(text),
         ):
-            with pytest.raises(cw.EncodeError, match="a seed is 64 hexadecimal digits") as info:
+            with pytest.raises(cw.EncodeError, match="a seed of 64 hexadecimal digits") as info:
                 refuse()
             assert "0101" not in str(info.value)
     with pytest.raises(cw.EncodeError):

@@ -24,7 +24,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs links, FIFOs and pe
 
 def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(FileExistsError, match="name a new one, or empty it") as info:
+    with pytest.raises(FileExistsError, match="name a new folder, or empty this one") as info:
         build(tmp_path)
     assert info.value.filename == str(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -52,9 +52,9 @@ def test_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
     receipts = tmp_path / "receipts"
     receipts.mkdir()
     (receipts / "run_00000000.json").symlink_to(outside / "planted")
-    with pytest.raises(FileExistsError, match="a link is in the way"):
+    with pytest.raises(FileExistsError, match="this is a link"):
         claims.write_receipt(receipts, receipt)
-    with pytest.raises(FileExistsError, match="a link is in the way"):
+    with pytest.raises(FileExistsError, match="this is a link"):
         claims.write_json(receipts / "run_00000000.json", receipt)
     assert list(outside.iterdir()) == []
 
@@ -99,7 +99,7 @@ def test_a_file_keeps_its_permissions_and_a_fifo_does_not_block(tmp_path: Path) 
     with pytest.raises(FileExistsError, match="read-only"):
         claims.write_json(tmp_path / "policy", {})
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(FileExistsError, match="no regular file"):
+    with pytest.raises(FileExistsError, match="not a regular file"):
         claims.write_json(tmp_path / "fifo", {})
 
 

@@ -73,7 +73,7 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     artifact.write_bytes(bytes([data[0] ^ 1]) + data[1:])
     bad = run(*verify)
     assert bad.returncode == 1
-    assert b"FAIL 5.3.3  every artifact is the one that its hash names\n" in bad.stdout
+    assert b"FAIL 5.3.3  every artifact has the SHA-256 in the manifest\n" in bad.stdout
     assert bad.stdout.startswith(b"REFUSED at 5.3.3, ARTIFACT_HASH_MISMATCH: ")
     secret = claims.SigningKey.load(key).seed().hex().encode()
     assert secret not in good.stdout + bad.stdout + signed.stderr
@@ -86,7 +86,7 @@ def test_an_invalid_key_file_is_not_shown(tmp_path: Path) -> None:
     failed = run("claim", "sign", tmp_path / "out", "--key", key)
     assert failed.returncode == 1
     assert b"abab" not in failed.stderr
-    assert b"a secret key is one line" in failed.stderr
+    assert b"expected a secret key, one line" in failed.stderr
 
 
 def test_a_public_key_or_bare_digits_do_not_sign(tmp_path: Path) -> None:

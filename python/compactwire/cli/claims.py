@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._shell import Commands
 
-# How much of a file is read: what a verification reads of JSON and of an artifact, in bytes.
+# How much of a file is read, in bytes: the limits of a verification for JSON and for an artifact.
 _MAX_JSON, _MAX_RECEIPT, _MAX_TEXT = 16 << 20, 1 << 20, 64 << 20
 
 _MERKLE = "merkle_attestation.json"
@@ -71,7 +71,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     out.mkdir(parents=True, exist_ok=True)
     if any(out.iterdir()):
-        message = "the folder is not empty; name a new one, or empty it"
+        message = "the folder is not empty; name a new folder, or empty this one"
         raise FileExistsError(errno.EEXIST, message, str(out))
     try:
         with tempfile.TemporaryDirectory(prefix=".compactwire-", dir=out) as workshop:

@@ -14,7 +14,7 @@ use std::path::Path;
 /// The folder of the artifacts in a bundle.
 const ARTIFACTS: &str = "artifacts";
 
-/// The maximum length of a run id, in characters (section 5A).
+/// The maximum length of a run id, in characters.
 const MAX_RUN_ID: usize = 200;
 
 /// The maximum length of a file name on most file systems, in bytes.
@@ -59,22 +59,24 @@ fn manifest(
     items: &[Item],
 ) -> Result<(Value<'static>, Vec<(String, String)>)> {
     if run_id.contains(['/', '\\', '\0']) {
-        let message = "it begins the names of files, so it may not have '/', '\\' or NUL";
+        let message = "file names begin with it, so it must not contain '/', '\\' or NUL";
         return Err(ProduceError::argument("run_id", message));
     }
     if !(1..=MAX_RUN_ID).contains(&run_id.chars().count()) {
-        let message = format!("it has 1 to {MAX_RUN_ID} characters");
+        let message = format!("it must have 1 to {MAX_RUN_ID} characters");
         return Err(ProduceError::argument("run_id", message));
     }
     if run_id.len() + "_00000000.json".len() > MAX_NAME {
-        let message = format!("it takes {} bytes, too many for the names of files", run_id.len());
+        let message = format!("its {} bytes are too many for the names of files", run_id.len());
         return Err(ProduceError::argument("run_id", message));
     }
     let mut pieces: Vec<Piece<'_>> = polled(items).map(Piece::new).collect();
     pieces.sort_by(|one, other| one.id.cmp(&other.id));
     if let Some(twice) = pieces.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        let message =
-            format!("two have the ref {} and the same slice", excerpt(&twice[0].item.reference));
+        let message = format!(
+            "two items have the ref {} and the same slice",
+            excerpt(&twice[0].item.reference)
+        );
         return Err(ProduceError::argument("items", message));
     }
     let steps: Vec<_> = items.iter().zip(1..).map(|(item, ordinal)| step(item, ordinal)).collect();

@@ -44,7 +44,7 @@ pub fn make_claim(
     }
     let included = |name: &str| components.iter().any(|(other, on)| *on && other == name);
     if included("f3") {
-        let message = "f3 is theoretical: a claim about it cannot verify";
+        let message = "f3 cannot be computed, so no claim that includes it verifies";
         return Err(Failure::new(Code::NotImplemented, message).at("components").into());
     }
     let listed = components.iter().map(|(name, included)| {
@@ -85,11 +85,11 @@ fn check_present(manifest: &Value<'static>, folder: &Folder) -> Result<()> {
     if canon(&found.value) == canon(manifest) {
         return Ok(());
     }
-    let message = "the folder is that of another bundle than the manifest's";
+    let message = "the folder contains a bundle with another manifest";
     Err(Failure::new(Code::BundleIdMismatch, message).at(BUNDLE).into())
 }
 
-/// Why no claim with these numbers can verify, and what to do about it.
+/// The error for metrics with which no claim verifies, and its likely cause.
 fn not_claimable(computed: &Computed) -> Failure {
     let (compressed, whole) = (computed.compressed_tokens(), computed.uncompressed_tokens());
     let hint = if whole == 0 {
@@ -99,8 +99,10 @@ fn not_claimable(computed: &Computed) -> Failure {
     } else {
         "the names of the symbols are longer than their texts"
     };
-    let message =
-        format!("{compressed} of {whole} tokens is not a reduction that a claim can state: {hint}");
+    let message = format!(
+        "{compressed} compressed of {whole} uncompressed tokens: a claim needs a ratio above 0 \
+                  and at most 1, but {hint}"
+    );
     Failure::new(Code::MetricMismatch, message)
 }
 

@@ -1,11 +1,11 @@
-//! Producing the files that [`verify`](super::verify) checks: design section 15.
+//! Producing the files that [`verify`](super::verify) checks.
 //!
 //! The output depends on the arguments only, not on clock or randomness. Invariant: the output
 //! verifies with the strictest options and the default limits; otherwise the producer fails and
-//! names the invalid argument: `manifest#/steps/0`, `chain[2]`. One exception: a symbol whose ref has
-//! one or two bytes, such as `@b`, is written, and `require_symbol_refs` refuses it, because the
-//! specification rounds it to 0 tokens. To ensure this, everything given or
-//! produced is read back from its canonical text and checked by the verification's own checks.
+//! names the invalid argument: `manifest#/steps/0`, `chain[2]`. To ensure this, every argument and
+//! every result is read back from its canonical text and checked by the verification's own checks.
+//! One exception: a symbol whose ref has one or two bytes, such as `@b`, is written although
+//! `require_symbol_refs` refuses it, because the specification rounds it to 0 tokens.
 //!
 //! `bundle` writes bundles, `receipts` creates, signs and chains receipts, `claim` creates claims
 //! and trust policies, `output` writes files safely.
@@ -66,7 +66,8 @@ pub fn canonical_json(value: &Value<'static>) -> String {
 /// Checks a value by its canonical text, as a verification would check a file of at most `limit`
 /// bytes.
 ///
-/// Refuses a value that has no such text: a duplicate name, a number that is too long.
+/// Refuses a value without a valid canonical text, such as one with a duplicate name or with a number
+/// that is too long.
 fn check(
     value: &Value<'static>,
     role: &str,
@@ -77,7 +78,9 @@ fn check(
     let text = canon_lf(value);
     let checked = if text.len() as u64 > limit {
         let size = text.len();
-        Err(Violation::new(format!("it takes {size} bytes, and a verification reads {limit}")))
+        Err(Violation::new(format!(
+            "it has {size} bytes, but a verification reads at most {limit}"
+        )))
     } else {
         // No size limit on explanations: the value is in memory already.
         schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value, 0))
@@ -96,11 +99,13 @@ fn check_manifest(manifest: &Value<'static>, role: &str) -> Result<Manifest> {
     let checked =
         Manifest::new(manifest, &limits)?.map_err(|violation| refused(code, role, violation))?;
     if checked.bundle_id != checked.computed_id {
-        let message = format!("the manifest has the id {}", checked.computed_id);
+        let message =
+            format!("the id of the manifest is {}, not its bundle_id", checked.computed_id);
         return Err(Failure::new(Code::BundleIdMismatch, message).at(role).into());
     }
     if checked.root_hash != checked.computed_root() {
-        let message = format!("the artifacts have the root hash {}", checked.computed_root());
+        let message =
+            format!("the root hash of the artifacts is {}, not root_hash", checked.computed_root());
         return Err(Failure::new(Code::RootHashMismatch, message).at(role).into());
     }
     checked.check_paths()?;

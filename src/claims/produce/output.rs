@@ -17,15 +17,15 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
     let before = match path.symlink_metadata() {
         Ok(found) if found.is_file() => Some(found.permissions()),
         Ok(found) => {
-            let found = if found.is_symlink() { "a link" } else { "no regular file" };
-            let message = format!("{found} is in the way; remove it, or name another file");
+            let found = if found.is_symlink() { "a link" } else { "not a regular file" };
+            let message = format!("this is {found}; remove it, or name another file");
             return Err(ProduceError::occupied(path, message));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(error)),
     };
     if before.as_ref().is_some_and(fs::Permissions::readonly) {
-        let message = "a read-only file is in the way; remove it, or name another file";
+        let message = "this file is read-only; remove it, or name another file";
         return Err(ProduceError::occupied(path, message));
     }
     let beside = path.parent().unwrap_or(Path::new("")).join(fresh_name()?);
@@ -58,7 +58,7 @@ fn fill_existing(
     let failed = |name: &str, error| ProduceError::io(&folder.join(name), error);
     let unusable = |error| ProduceError::io(folder, error);
     if folder.read_dir().map_err(unusable)?.next().is_some() {
-        let message = "the folder is not empty; name a new one, or empty it";
+        let message = "the folder is not empty; name a new folder, or empty this one";
         return Err(ProduceError::occupied(folder, message));
     }
     let workshop = folder.join(fresh_name()?);
@@ -126,7 +126,7 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// An unused name that no receipt could have.
+/// A new random name that cannot be the name of a receipt.
 fn fresh_name() -> Result<String> {
     let number = getrandom::u64().map_err(|_| ProduceError::Randomness)?;
     Ok(format!(".compactwire-{number:016x}.tmp"))

@@ -93,18 +93,20 @@ fn follow(parent: &Value<'static>, manifest: &Value<'static>, root: Hash) -> Res
         Err(Failure::new(code, message).at(format!("parent#/{member}")).into())
     };
     if fields::text(parent, "run_id")? != fields::text(manifest, "run_id")? {
-        let message = "the parent is of another run; begin a chain of its own without a parent";
+        let message =
+            "the parent belongs to another run; for the first receipt of a run, omit parent";
         return fail(Code::ReceiptChainBroken, message, "run_id");
     }
     let same_bundle = fields::hash(parent, "bundle_id")? == fields::hash(manifest, "bundle_id")?;
     if same_bundle && fields::hash(parent, "root_hash")? != root {
-        return fail(Code::RootHashMismatch, "the bundle has another root_hash", "root_hash");
+        let message = "the parent has another root_hash for this bundle than the manifest";
+        return fail(Code::RootHashMismatch, message, "root_hash");
     }
     match fields::optional_natural(parent, "receipt_index")? {
         Some(index) => Ok((fields::hash(parent, "receipt_hash")?, index + 1)),
         None => Err(ProduceError::argument(
             "parent",
-            "it has no receipt_index, so its successor cannot have one",
+            "it has no receipt_index, so the next receipt cannot have one",
         )),
     }
 }
@@ -148,8 +150,8 @@ pub fn sign_receipt(
     Ok(signed)
 }
 
-/// The attestations that stay beside `own`. Fails if another one would be lost and `replace` is not
-/// set.
+/// The existing attestations to keep in addition to `own`. Fails if one would be lost and `replace` is
+/// not set.
 fn kept(
     receipt: &Value<'static>,
     own: &Value<'static>,
@@ -182,7 +184,7 @@ fn kept(
     Ok(kept)
 }
 
-/// A receipt with these attestations: a single one, or several in the order of section 7D.
+/// A receipt with these attestations: a single one, or several, sorted by [`rank`].
 fn with_attestations(
     mut receipt: Value<'static>,
     mut all: Vec<Value<'static>>,
@@ -190,7 +192,8 @@ fn with_attestations(
     let hashed = matches!(receipt.get("attestations"), Some(Value::Null));
     if all.len() > 1 {
         if hashed {
-            let message = "its receipt_hash covers that attestations is null, so it holds only one";
+            let message =
+                "its receipt_hash covers attestations: null, so it can have only one attestation";
             return Err(ProduceError::argument("receipt", message));
         }
         all.sort_by_key(rank);
@@ -240,19 +243,20 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> 
     check_signatures(receipt, "receipt")?;
     let run_id = fields::text(receipt, "run_id")?;
     let Some(index) = fields::optional_natural(receipt, "receipt_index")? else {
-        return Err(ProduceError::argument("receipt", "it has no receipt_index to be named by"));
+        let message = "it has no receipt_index, which is part of the name of its file";
+        return Err(ProduceError::argument("receipt", message));
     };
     if run_id.contains(['/', '\\', '\0']) {
         return Err(ProduceError::argument(
             "receipt",
-            "its run_id cannot be in the name of a file",
+            "its run_id contains '/', '\\' or NUL, so it cannot be part of a file name",
         ));
     }
     let name = format!("{run_id}_{index:08}.json");
     let path = folder.join(&name);
     if !replace && loses_signature(folder, &name, receipt) {
-        let message = "this file has a signature that the receipt lacks; keep it, or replace it \
-                       (replace)";
+        let message = "this file has a signature that the receipt lacks; add it to the receipt, or \
+                       overwrite the file (replace)";
         return Err(ProduceError::occupied(&path, message));
     }
     output::within(folder, || output::replace(&path, &canon_lf(receipt)))?;
@@ -321,11 +325,10 @@ pub fn merkle_root(hashes: &[String]) -> Option<String> {
     merkle::root(hashes).map(|root| root.to_string())
 }
 
-/// Checks the form of a signer's names (section 7A). The schema checks it, too, with a less clear
-/// message.
+/// Checks the form of a signer's names. The schema checks it, too, with a less clear message.
 fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -> Checked<()> {
     if validator_id.is_some_and(|id| id.is_empty() || id.chars().count() > 256) {
-        return Err(Failure::new(code, "it has 1 to 256 characters").at("validator_id"));
+        return Err(Failure::new(code, "it must have 1 to 256 characters").at("validator_id"));
     }
     let digits = |text: &str, range: std::ops::RangeInclusive<usize>| {
         range.contains(&text.len()) && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
@@ -338,7 +341,7 @@ fn check_names(validator_id: Option<&str>, build_id: Option<&str>, code: Code) -
     if build_id.is_none_or(good) {
         return Ok(());
     }
-    let message = "it is git: and 7 to 40, or file: and 16 to 64 hexadecimal digits, in lower case";
+    let message = "expected git: and 7 to 40, or file: and 16 to 64, lower-case hexadecimal digits";
     Err(Failure::new(code, message).at("build_id"))
 }
 
@@ -361,14 +364,15 @@ fn check_sized(receipt: &Value<'static>, role: &str, limit: u64) -> Result<()> {
     receipt::attestations(receipt)?.map_err(|violation| refused(code, role, violation))?;
     let computed = form(receipt).receipt_hash();
     if computed != fields::hash(receipt, "receipt_hash")? {
-        let message = format!("the receipt has the hash {computed}");
+        let message = format!("the hash of the receipt is {computed}, not its receipt_hash");
         let path = format!("{role}#/receipt_hash");
         return Err(Failure::new(Code::ReceiptHashMismatch, message).at(path).into());
     }
     let orphan = fields::optional_hash(receipt, "parent_receipt_hash")?.is_none();
     match fields::optional_natural(receipt, "receipt_index")? {
         Some(index) if (index == 0) != orphan => {
-            let message = "the receipt with the receipt_index 0, and no other, has no parent";
+            let message = "the receipt with receipt_index 0 must have no parent, \
+                           every other one must have one";
             let path = format!("{role}#/parent_receipt_hash");
             Err(Failure::new(Code::ReceiptChainBroken, message).at(path).into())
         }
@@ -416,11 +420,11 @@ fn check_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
         check_signatures(value, &role)?;
         let facts = facts(value, &role)?;
         if fields::text(value, "run_id")? != fields::text(&chain[0], "run_id")? {
-            let message = "the receipt is of another run than chain[0]";
+            let message = "the receipt belongs to another run than chain[0]";
             return Err(facts.fail(Code::ReceiptChainBroken, message).into());
         }
         if *roots.entry(facts.bundle_id).or_insert(facts.root_hash) != facts.root_hash {
-            let message = "a receipt before it has another root_hash for this bundle";
+            let message = "an earlier receipt has another root_hash for this bundle";
             return Err(facts.fail(Code::RootHashMismatch, message).into());
         }
         receipts.push(facts);
