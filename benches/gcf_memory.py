@@ -20,7 +20,7 @@ from .gcf import to_bytes
 from .gcf_stream import ROOT, peak
 from .shapes import flat
 
-# The most memory, as a ratio to the bytes of the text (design/decisions.md 23).
+# The targets: the peak of memory divided by the bytes of the text.
 TARGETS = {"gcf.dumps": 2.1, "gcf.dumps_bytes": 1.2}
 WRITERS: dict[str, Callable[[Any], str | bytes]] = {
     "gcf.dumps": gcf.dumps,

@@ -1,4 +1,4 @@
-"""The speed of what a Python caller calls; the targets are those of the design."""
+"""The speed of the Python functions, with a target for each."""
 
 from __future__ import annotations
 

@@ -93,8 +93,6 @@ def preview(
         The document is invalid, or larger than what is drawn: at most 200,000 triangles, nothing
         farther than 1e9 from the origin, and at most a million steps, which are counted before
         any geometry is made. The message names the node.
-
-    Source: design section 1.
     """
     if kind not in ("png", "svg"):
         raise ValueError(f"kind must be 'png' or 'svg', not {kind!r}")

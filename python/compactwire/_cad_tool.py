@@ -1,6 +1,6 @@
 """The tool ``create_cad_compact`` for language models: its definition and its implementation.
 
-Source: CAD IR "For AI Models (MCP)"; design section 11.
+Source: CAD IR "For AI Models (MCP)".
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def create_cad_compact(
     TypeError, ValueError
         `compact` is not a str, or an option has an unknown value.
 
-    Source: CAD IR "For AI Models (MCP)"; design section 11.
+    Source: CAD IR "For AI Models (MCP)".
     """
     if not isinstance(compact, str):
         raise TypeError(f"compact must be a str, not {type(compact).__name__}")

@@ -30,7 +30,7 @@ from ._core.claims import (
     write_receipt,
 )
 
-# The name that the design gave it.
+# A second name for the same function.
 sign_merkle = merkle_attestation
 
 __all__ = [

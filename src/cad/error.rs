@@ -1,5 +1,4 @@
-//! The errors of reading and writing a document: section 1; messages of sections 2.1, 3.3, 6 and 8
-//! to 10.
+//! The errors of reading and writing a document.
 //!
 //! Each form has its own kind of position: line and column in text, a path in JSON, a byte offset
 //! in the binary form.
@@ -17,13 +16,13 @@ pub struct ParseError {
     pub line: usize,
     /// The column, counted from 1 in code points.
     pub column: usize,
-    /// What is wrong, in the words of the specification where it has any.
+    /// What is wrong, in the words of the specification where it defines a message.
     pub message: String,
     /// The opcode that was probably meant, if the error is an unknown opcode.
     pub suggestion: Option<&'static str>,
 }
 
-/// A JSON document that does not fit the model, or a document that cannot be written.
+/// The error of a JSON document that does not match the model, or of a document that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct DocumentError {

@@ -1,4 +1,4 @@
-//! Hybrid documents (JSON with its geometry as compact text) and files of any format: section 8.
+//! Hybrid documents (JSON with its geometry as compact text) and files of any format.
 
 use super::binary;
 use super::error::{DocumentError, Error, ParseError};
@@ -36,7 +36,7 @@ fn read_hybrid_keeping<'a, S: Source<'a>>(
     };
     let (nodes, reader) = read_lines(text.as_bytes(), Dialect::Auto)?;
     if let Some(&((line, column), _)) = reader.extra.front() {
-        let message = "XF is not allowed in a hybrid: write the value into its JSON".to_owned();
+        let message = "XF is not allowed in a hybrid; write the value into its JSON".to_owned();
         return Err(ParseError { line, column, message, suggestion: None }.into());
     }
     let roots = source.member("roots").filter(|roots| roots.shape() != Shape::Null);

@@ -1,4 +1,4 @@
-"""The figures of `benches/wire_format/` are those of its pages, and those of the design."""
+"""The figures of `benches/wire_format/` are those of its pages and of the record below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ needs_payloads = pytest.mark.skipif(
     reason=f"NO PUBLISHED PAYLOADS: {cases.PUBLISHED} has none, and no figure was compared",
 )
 
-# Section 10.3 of the design page: JSON and GCB in bytes, GCF 1.0 and GCF in bytes and tokens.
+# Expected figures by case: JSON and GCB in bytes, GCF 1.0 and GCF in bytes and tokens.
 TABLE = {
     "01": (5823, 1347, 1354, 76.7, 1079, 233, 82.7, 1105, 242, 82.0),
     "02": (18780, 4132, 4902, 73.9, 3299, 649, 84.3, 3327, 658, 84.1),
@@ -42,7 +42,7 @@ FORMS = (("GCB", "bytes"), ("GCF 1.0", "tokens"), ("GCF", "tokens"))
 
 
 @needs_payloads
-def test_the_design_table_is_reproduced_to_the_decimal() -> None:
+def test_the_recorded_table_is_reproduced_to_the_decimal() -> None:
     assert PUBLISHED is not None
     measured = figures.measured(PUBLISHED)
     rows = {}

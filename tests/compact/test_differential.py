@@ -93,7 +93,7 @@ def names_two_dictionaries(wire: str) -> bool:
 
 
 # Pairs of errors that the product and the reference may return. Of two errors in one message
-# either may be reported: the design defines no order.
+# either may be reported: no specification defines an order.
 ALLOWED_DIFFERENCES: list[tuple[str, str, Callable[[str], bool]]] = [
     # A verbose message lacks a member, and another member is wrong.
     ("MissingField", "InvalidFormat", lambda wire: "{" in wire),

@@ -268,7 +268,7 @@ def test_gcb_equals_the_reference_in_both_directions(payload: gcf.Payload) -> No
     assert with_signatures(raw) == reference.decode_gcb(data)
 
 
-# The package gcf-python. Its known deviations with graphs are listed in section 11 of the design;
+# The package gcf-python. Its known deviations with graphs are listed in docs/graph.md;
 # these payloads avoid them unless a test says otherwise.
 
 

@@ -1,4 +1,4 @@
-"""Base85: v2 section 4 "Base85", and sections 3 and 4 of the design page for errors.
+"""Base85: v2 section 4 "Base85". `docs/design.md` says which texts are errors.
 
 Four bytes, big-endian, are one number below 2^32, written as five digits to the base of 85. The
 last one to three bytes are filled up with zeros, and of their five digits the first two to four are
@@ -46,7 +46,7 @@ def decode_base85(text: str) -> bytes:
         value = 0
         for digit in digits:
             value = value * 85 + digit
-        if value >= 2**32:  # the v2 algorithm wraps around here; the design makes it an error
+        if value >= 2**32:  # the v2 algorithm wraps around here; `docs/design.md` makes it an error
             raise InvalidBase85Value(start)
         data += value.to_bytes(4, "big")[: len(group) - 1]
     return bytes(data)

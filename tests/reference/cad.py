@@ -637,7 +637,7 @@ NOT_IN_VCAD = {"EMPTY", "TX", "STEP", "@MAT", "VER", "PMAT", "IDS", "HAVE", "XF"
 
 
 def read_as_vcad(text: str) -> dict[str, Any]:
-    """The document that the public program vcad makes of a text: design section 16.2."""
+    """The document that the public program vcad makes of a text, as observed."""
     reader = VcadReader(second=True)
     for line in text.split("\n"):
         reader.line(line)

@@ -1,5 +1,5 @@
 """Compression: v2 section 5 "Compressed" (zlib, RFC 1950), v4 section 1 (gzip for `Z`, RFC 1952)
-and section 4 (zstd for `S` and `D`, RFC 8878), and sections 3 and 4 of the design page.
+and section 4 (zstd for `S` and `D`, RFC 8878).
 
 A payload is exactly one zlib stream, one gzip member or one zstd frame; a byte more or less is
 DecompressionFailed. Output never exceeds `max_size`: a zstd frame with a larger content size is

@@ -1,5 +1,4 @@
-"""Deltas: v2 "Streaming Delta Protocol" and part 2 "Conversation Delta Encoding", and the design
-page's section 5.
+"""Deltas: v2 "Streaming Delta Protocol" and part 2 "Conversation Delta Encoding".
 
     D|F|text        the content becomes text
     D|+|text        text is added at the end

@@ -1,7 +1,6 @@
-"""Errors: v2 "Error Types", v4 section 8, and section 4 of the design page, whose names take
-precedence.
+"""Errors: v2 "Error Types" and v4 section 8, with the names of `compactwire.errors`.
 
-The class of an error has the name that the page uses, and `kind` is that name as text. Details are
+`kind` is the name of the class as text. Details are
 attributes; those that a kind does not have are `None`. Positions count characters from 0 in the
 payload after the prefix, offsets count bytes from 0 in the MessagePack data.
 """

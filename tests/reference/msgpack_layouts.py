@@ -1,5 +1,4 @@
-"""MessagePack layouts: v2 section 3 "MessagePack Structure", v4 section 4 "MessagePack Schema", and
-the design page's sections 2 and 3.
+"""MessagePack layouts: v2 section 3 "MessagePack Structure" and v4 section 4 "MessagePack Schema".
 
     [1, "OK", "G3", tokens, result]
     [2, status, model, tokens, result]      integers for status and model

@@ -1,6 +1,6 @@
-"""Responses: v2 part 1 ("Format Detection", sections 1 to 6), v4 sections 1 to 4 and 8, and the
-design page's sections 1 to 3. This module holds what all formats share: detection, the choice of a
-format, and the steps
+"""Responses: v2 part 1 ("Format Detection", sections 1 to 6), v4 sections 1 to 4 and 8.
+
+This module holds the parts that all formats share: detection, the choice of a format, and the steps
 
     response <-> MessagePack <-> (compression) <-> Base64 or Base85 <-> text after a prefix
 """

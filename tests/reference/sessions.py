@@ -1,4 +1,4 @@
-"""Sessions: v2 part 2 "Request Encoding" and v4 section 11, and the design page's section 6.
+"""Sessions: v2 part 2 "Request Encoding", v4 section 11, and `docs/sessions.md` for our extensions.
 
     TOOL|def|{"name":"search"}              a tool, remembered as t_6fe51985
     SYS|full|You are helpful.               a prompt, remembered as s_…

@@ -1,4 +1,4 @@
-"""Verbose responses: v2 section 1 "Verbose (JSON)", with the design page's sections 2 and 3.
+"""Verbose responses: v2 section 1 "Verbose (JSON)".
 
     {"model":"gemini","returncode":0,"response":"Hello"}
 

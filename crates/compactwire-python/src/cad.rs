@@ -147,7 +147,7 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
 /// CompactParseError
 ///     The first error, with line and column from 1. `check` returns all errors.
 ///
-/// Source: CAD IR "Format Specification"; design sections 3 and 6.
+/// Source: CAD IR "Format Specification".
 #[pyfunction]
 #[pyo3(signature = (src, /, dialect = "auto"))]
 fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py, PyAny>> {
@@ -264,7 +264,7 @@ impl Lossy {
 ///     `unknown="keep"` in dialect 0.1 or with a target, which have no `XF` lines, or together with
 ///     `lossy`; a target in dialect 0.1; an unknown value of an option.
 ///
-/// Source: CAD IR "Rust Implementation"; design sections 4, 7, 12 and 16.
+/// Source: CAD IR "Rust Implementation".
 #[pyfunction]
 #[pyo3(signature = (
     doc, /, dialect = None, *, target = None, names = true, lossy = Lossy::All(false), unknown = "error"
@@ -353,8 +353,6 @@ fn weight(document: &Document<'_>) -> usize {
 /// DocumentError
 ///     The document has a type, reference, cycle, or with a target an identifier, that no text can
 ///     represent.
-///
-/// Source: design sections 4.2 and 16.
 #[pyfunction]
 #[pyo3(signature = (doc, /, dialect = None, *, target = None))]
 fn losses(
@@ -389,8 +387,6 @@ fn losses(
 /// ------
 /// DocumentError
 ///     The document does not conform to the model; `path` says where.
-///
-/// Source: design section 2.
 #[pyfunction]
 #[pyo3(signature = (doc, /, *, lossy = false))]
 fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -416,7 +412,7 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 ///     cause others. `suggestion` is the opcode that was probably meant. The pointers of `XF` lines
 ///     are checked only if there is no other error.
 ///
-/// Source: CAD IR "Error Handling"; design section 3.3.
+/// Source: CAD IR "Error Handling".
 #[pyfunction]
 #[pyo3(signature = (src, /, *, dialect = "auto", limit = 100))]
 fn check<'py>(
@@ -452,7 +448,7 @@ fn check<'py>(
 /// DocumentError
 ///     The document does not conform to the model.
 ///
-/// Source: CAD IR "For File Storage"; design section 8.
+/// Source: CAD IR "For File Storage".
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
@@ -482,7 +478,7 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// DocumentError
 ///     An error in the rest of the document.
 ///
-/// Source: CAD IR "For File Storage"; design section 8.
+/// Source: CAD IR "For File Storage".
 #[pyfunction]
 #[pyo3(signature = (obj, /))]
 fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
@@ -517,7 +513,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// DocumentError
 ///     The document does not conform to the model.
 ///
-/// Source: CAD IR "Future Enhancements"; design section 9.
+/// Source: CAD IR "Future Enhancements".
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
@@ -544,7 +540,7 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 /// BinaryError
 ///     The bytes are not a valid document; `offset` says where.
 ///
-/// Source: CAD IR "Future Enhancements"; design section 9.
+/// Source: CAD IR "Future Enhancements".
 #[pyfunction]
 #[pyo3(signature = (data, /, *, max_expansion = 268_435_456))]
 fn from_binary<'py>(
@@ -591,8 +587,6 @@ fn from_binary<'py>(
 ///     With `repair`, one warning for each repair, with its path, also before an error. By default,
 ///     Python shows the same warning once per line of code; `warnings.simplefilter("always")` shows
 ///     all.
-///
-/// Source: design sections 8 and 12.
 #[pyfunction]
 #[pyo3(signature = (src, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
 fn loads<'py>(
@@ -633,8 +627,6 @@ fn loads<'py>(
 /// -----
 /// UserWarning
 ///     As `loads`.
-///
-/// Source: design sections 8 and 12.
 #[pyfunction]
 #[pyo3(signature = (file, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
 fn load<'py>(
@@ -692,8 +684,6 @@ fn read_content<'py>(
 /// ------
 /// DocumentError
 ///     The document does not conform to the model.
-///
-/// Source: design sections 2 and 4.3.
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn dumps<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {

@@ -64,12 +64,13 @@ struct Reader<'a> {
     strings: Vec<&'a str>,
     /// The length of all strings used so far.
     expanded: usize,
-    /// The memory for those of them that are copied.
+    /// Checks memory for the strings that are copied.
     copied: Meter,
     max_expansion: usize,
 }
 
-/// The bytes of memory for an item of a list: a node, while the list grows.
+/// The bytes of memory for an item of a list; the largest item is a node. The factor allows for a list
+/// that grows.
 const ITEM_SIZE: usize = 4 * size_of::<Node<'_>>();
 
 impl<'a> Reader<'a> {
@@ -132,7 +133,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the count of items, for which there must be memory.
+    /// Reads the count of items, and checks that there is memory for them.
     fn items(&mut self) -> Result<usize> {
         let n = self.count()?;
         memory::ensure(n.saturating_mul(ITEM_SIZE))?;
@@ -156,7 +157,7 @@ impl<'a> Reader<'a> {
         if self.expanded > self.max_expansion {
             let (expanded, limit) = (self.expanded, self.max_expansion);
             let message = format!(
-                "too large: the strings up to here have {expanded} bytes, more than max_expansion, {limit}"
+                "too large: the strings used so far have {expanded} bytes, more than max_expansion={limit}"
             );
             return Err(error_at(at, message));
         }

@@ -24,7 +24,7 @@ pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     writer.sections(&document.sections);
     if writer.expanded > MAX_EXPANSION {
         let message = format!(
-            "too large for binary: the strings have {} bytes, more than {MAX_EXPANSION}, which readers accept",
+            "too large for the binary form: the strings have {} bytes, and readers accept {MAX_EXPANSION}",
             writer.expanded
         );
         return Err(DocumentError::new("document", message));

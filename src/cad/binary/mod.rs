@@ -1,4 +1,4 @@
-//! The binary form: section 9.
+//! The binary form.
 //!
 //! ```text
 //! 89 56 43 42 01                           magic, layout

@@ -1,4 +1,4 @@
-//! Emits a document as events of its canonical JSON form: section 2.
+//! Emits a document as events of its canonical JSON form.
 //!
 //! The events go to a sink, so the same code writes text and creates the objects of another
 //! language. Numbers without a fraction are emitted as integers, as the specification writes them.

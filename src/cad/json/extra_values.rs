@@ -1,4 +1,4 @@
-//! Values outside the model, which text writes as lines `XF pointer json`. Section 12.
+//! Values outside the model, which text writes as lines `XF pointer json`.
 //!
 //! After the whole text is read, the value at each RFC 6901 pointer is set, in the order of lines.
 //! Only the containers on the path of a pointer are expanded, each once, so many pointers into a

@@ -1,4 +1,4 @@
-//! Writes documents as JSON text, and parses JSON text. Sections 2.1 and 4.3.
+//! Writes documents as JSON text, and parses JSON text.
 
 use super::extra_values::emit_document;
 use crate::cad::error::DocumentError;
@@ -6,7 +6,7 @@ use crate::cad::model::ir::Document;
 use crate::cad::model::number;
 use crate::json::{Escape, Writer};
 
-/// Writes a document as JSON text: without spaces, ids ascending, numbers as in section 4.3.
+/// Writes a document as JSON text: without spaces, ids ascending, numbers in the layout of ECMAScript.
 pub fn write_json(document: &Document<'_>) -> String {
     let mut writer = Writer::new(Escape::Needed, write_float);
     let Ok(()) = emit_document(document, &mut writer);
@@ -23,7 +23,7 @@ fn write_float(value: f64, out: &mut String) {
 }
 
 /// Parses JSON text, with errors about the document. A byte order mark and Unicode white space are
-/// allowed before the text: section 8.
+/// allowed before the text.
 pub(crate) fn parse(text: &str) -> Result<crate::value::Value<'static>, DocumentError> {
     use crate::json::{Limits, Problem, parse};
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();

@@ -1,4 +1,4 @@
-//! Reads typed members of a JSON object. Every error has the path of its value: section 2.1.
+//! Reads typed members of a JSON object. Every error has the path of its value.
 
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::{self, kinds};
@@ -175,7 +175,7 @@ fn inexact(path: &Path<'_>) -> DocumentError {
 }
 
 /// Converts a decimal integer to a double. The double must equal the integer, or be written with
-/// these digits (above 2^53 its text ends in zeros: section 4.3); otherwise the result is `None`.
+/// these digits (above 2^53 its shortest text may end in zeros); otherwise the result is `None`.
 /// Integers beyond the range of doubles become infinity.
 fn double(digits: &str) -> Option<f64> {
     let x: f64 = digits.parse().unwrap_or(f64::INFINITY);
@@ -190,7 +190,7 @@ pub(crate) fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
         Shape::Int(n) if n.unsigned_abs() <= EXACT => n as f64,
         Shape::Int(n) => double(&n.to_string()).ok_or_else(|| inexact(path))?,
-        // So many digits are beyond the range of doubles.
+        // The source does not convert integers of so many digits; they are beyond the range of doubles.
         Shape::BigInt(None) => f64::INFINITY,
         Shape::BigInt(Some(digits)) => double(&digits).ok_or_else(|| inexact(path))?,
         _ => return Err(path.expected("a number")),

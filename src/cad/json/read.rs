@@ -1,4 +1,4 @@
-//! Reads and checks a JSON document: sections 2 and 2.1.
+//! Reads and checks a JSON document.
 //!
 //! Unknown fields and operations are errors by default. With `lossy`, unknown fields are dropped
 //! and unknown operations become `Empty`; the result says whether that happened. [`read_json_kept`]
@@ -31,7 +31,7 @@ pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<
     Ok((document, reader.dropped))
 }
 
-/// Reads any JSON object. Values outside the model become [`Document::extra`]. Section 12.
+/// Reads any JSON object. Values outside the model become [`Document::extra`].
 pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     let mut reader = Reader::new(Unknown::Keep);
     let mut document = Document::default();
@@ -122,7 +122,7 @@ struct PresentSections {
 }
 
 impl PresentSections {
-    /// Replaces those of `sections` that are present here.
+    /// Replaces the sections that are present in the JSON document.
     fn replace_in(self, sections: &mut Sections) {
         fn put<T>(slot: &mut T, present: Option<T>) {
             if let Some(section) = present {
@@ -215,8 +215,8 @@ impl Reader {
             return check_kinds(nodes);
         }
         for i in polled(0..nodes.len()) {
-            // The node becomes `Empty`. It uses other nodes, so it was a solid, and `Empty` is one,
-            // too: nodes that use it stay valid.
+            // The node becomes `Empty`, which is a solid. The node was one, too, because it uses other
+            // nodes: so nodes that use it stay valid.
             if kind_error(nodes, &nodes[i]).is_some() {
                 self.keep_op_whole(&mut nodes[i]);
             }
@@ -271,7 +271,7 @@ impl Reader {
         if self.unknown == Unknown::Keep
             && unknown.saturating_mul(object.path.pointer().len()) > MOST_POINTERS
         {
-            // A pointer to each would repeat a long key; the caller keeps the whole value.
+            // A pointer to each member would repeat long keys; the caller keeps the whole object instead.
             return Err(object.path.error("too many unknown fields"));
         }
         object.source.members(|name, _| match name {
@@ -470,8 +470,8 @@ impl Reader {
         Ok(items)
     }
 
-    /// Reads an object with arbitrary keys. What is kept of its members is in the order of the keys, in
-    /// which the members are written.
+    /// Reads an object with arbitrary keys. Values outside the model are kept in the order of the keys,
+    /// because members are written in that order.
     fn map<'a, S: Source<'a>, T>(
         &mut self,
         source: S,

@@ -1,4 +1,4 @@
-//! Reads the sections of a JSON document other than its nodes: sections 2 and 2.1.
+//! Reads the sections of a JSON document other than its nodes.
 
 use super::object::{Object, Path, Result, boolean, node_id, numbers};
 use super::read::{Index, Reader, missing_node};

@@ -1,4 +1,4 @@
-//! Repairs common errors in JSON documents written by language models and people: section 12.
+//! Repairs common errors in JSON documents written by language models and people.
 //!
 //! Repairs are made only on request and only where the meaning is unambiguous, and each is
 //! reported. All other errors are left for the reader to report.

@@ -1,4 +1,4 @@
-//! The types of a document, the same for every format: section 2.
+//! The types of a document, the same for every format.
 //!
 //! Invariants of a [`Document`] that a reader returns: references are indexes of existing nodes of
 //! the right kind, there is no cycle, numbers are finite, ids are distinct. Nodes refer to each

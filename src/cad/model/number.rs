@@ -1,5 +1,4 @@
-//! Reads numbers by the grammar of section 3.2, and writes them in ECMAScript's layout: section
-//! 4.3.
+//! Reads numbers, and writes them in the layout of ECMAScript.
 //!
 //! Invariant: [`parse`] reads the output of [`write`] back to the same bits.
 
@@ -164,7 +163,7 @@ fn write_any(out: &mut String, x: f64) {
 
 /// Returns `m` and `scale` with `x = m / 10^scale`, from the shortest decimal of `x`. `None` if
 /// `|m|` is 2^53 or more, for more than 22 decimals, for `-0`, and for numbers written with an
-/// exponent. Section 9.
+/// exponent. The binary form stores such pairs.
 pub(crate) fn scaled(x: f64) -> Option<(i64, u32)> {
     if x == 0.0 {
         return x.is_sign_positive().then_some((0, 0));

@@ -1,5 +1,4 @@
-//! The table of operations: their names in JSON, text and binary, and their fields. Sections 2,
-//! 3.2, 6 and 9.
+//! The table of operations: their names in JSON, text and binary, and their fields.
 //!
 //! All readers and writers use this table, so they support exactly the same operations.
 

@@ -1,4 +1,4 @@
-//! The order in which nodes are written: section 4.1.
+//! The order in which nodes are written.
 //!
 //! The order is topological: of the nodes whose references are all written, the one with the
 //! smallest id comes next. Nodes that already have this order are the common case and take one
@@ -122,7 +122,7 @@ fn cycle(nodes: &[Node<'_>], sorted: &[usize]) -> DocumentError {
     DocumentError::new(format!("node {first}"), message)
 }
 
-/// Returns the nodes on a cycle and those that depend on one.
+/// Returns the nodes on a cycle, and those that depend on such a node.
 pub(crate) fn nodes_with_cycles(nodes: &[Node<'_>]) -> Vec<usize> {
     let mut left = vec![true; nodes.len()];
     for node in sort(nodes) {

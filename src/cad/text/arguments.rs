@@ -1,6 +1,4 @@
-//! Checks the number of arguments of a line and parses each of them. Sections 3.2 and 6.
-//!
-//! The error messages are those of section 3.3, at the column of the token.
+//! Checks the number of arguments of a line and parses each of them. Errors are at the column of the token.
 
 use super::lex::{Form, Line, LineError, Token};
 use crate::cad::error::Truncated;

@@ -1,4 +1,4 @@
-//! Finds all errors of a text: sections 3.3 and 11.
+//! Finds all errors of a text, not only the first.
 
 use super::arguments::is_name;
 use super::directive_table::Directive;
@@ -181,7 +181,7 @@ impl Reader {
         false
     }
 
-    /// Counts the line as a node, if it was probably meant as one.
+    /// Counts the line as a node if it was probably intended as one.
     fn assume_node(&mut self, found: &WrongLine<'_>) {
         if !found.is_node() {
             return;

@@ -1,5 +1,5 @@
 //! The table of directives, the lines that do not define a node: their opcodes, argument counts and
-//! attributes. Section 6.
+//! attributes.
 
 /// The table entry of a directive.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The node ids of an `IDS` line, kept as ranges so that a large range takes no memory. Section 6.
+//! The node ids of an `IDS` line, kept as ranges so that a large range takes little memory.
 //!
 //! Invariant: ranges are not empty and do not overlap.
 

@@ -1,4 +1,4 @@
-//! Splits a line into tokens: sections 3.1 and 6.
+//! Splits a line into tokens.
 //!
 //! ```text
 //! line  = { space } { token space { space } } [ "#" comment ]

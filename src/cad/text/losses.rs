@@ -1,5 +1,5 @@
 //! Finds what text of dialect 0.1 cannot represent: an error by default, or a list of codes on
-//! request. Section 4.2.
+//! request.
 
 use super::read::Dialect;
 use crate::cad::error::DocumentError;
@@ -56,7 +56,7 @@ fn changes(code: OpCode) -> bool {
     )
 }
 
-/// Returns an error if dialect 0.1 would change the shape: section 4.2.
+/// Returns an error if dialect 0.1 would change the shape.
 pub(crate) fn refuse_losses(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
     let Document { nodes, sections, .. } = document;
     document.refuse_extra("dialect 0.1")?;

@@ -4,8 +4,8 @@
 //! `read_scene` read the lines listed in `directive_table`, `arguments` parses single arguments,
 //! and `id_ranges` holds the ids of an `IDS` line. `stream` reads text of any size node by node.
 //! `check` finds all errors of a text, and `suggest_opcode` names the opcode that was probably
-//! meant. `write` and `write_sections` write text, and `losses` decides what dialect 0.1 cannot
-//! carry. `vcad` writes text for the public program, and decides what that cannot read.
+//! meant. `write` and `write_sections` write text, and `losses` lists what dialect 0.1 cannot
+//! represent. `vcad` writes text for the public program, without the syntax that it cannot read.
 
 pub(crate) mod arguments;
 pub(crate) mod check;

@@ -1,4 +1,4 @@
-//! Reads compact text line by line: sections 3 and 6.
+//! Reads compact text line by line.
 //!
 //! A [`Reader`] takes lines and returns each node as its last line is read. It keeps everything
 //! else, but not the nodes: reading a whole text collects them, a stream passes them on, and both
@@ -54,7 +54,8 @@ pub(crate) fn read_lines(
     };
     let mut reader = Reader::new(dialect, memchr::memchr(b'$', bytes).is_some());
     let mut nodes = Vec::new();
-    // Few geometry lines are shorter than 24 bytes. Without that much memory, the list grows.
+    // Few geometry lines are shorter than 24 bytes. If there is not enough memory for this estimate, the list
+    // grows as needed.
     let _ = nodes.try_reserve(text.len() / 24);
     let mut start = 0;
     for end in polled(memchr::memchr_iter(b'\n', text.as_bytes())) {

@@ -1,4 +1,4 @@
-//! Reads directives, the lines that do not define a node: section 6.
+//! Reads directives, the lines that do not define a node.
 //!
 //! Each function reads the arguments of one kind of line from left to right. The checks that all
 //! lines share come first: position in the text, attributes, and number of arguments.

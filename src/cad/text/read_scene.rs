@@ -1,4 +1,4 @@
-//! Reads the directives of a scene: section 6.
+//! Reads the directives of a scene.
 
 use super::arguments::string;
 use super::lex::{Form, LineError};

@@ -1,4 +1,4 @@
-//! Reads text of any size node by node, in little memory: section 10.
+//! Reads text of any size node by node, in little memory.
 
 use super::read::{BOM, Dialect, Reader};
 use crate::cad::error::ParseError;

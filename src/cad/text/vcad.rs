@@ -1,10 +1,10 @@
-//! Writes text for the public program vcad: section 16.
+//! Writes text for the public program vcad.
 //!
-//! The reader of vcad knows dialect 0.2 without extension x1, and misreads some of it silently. A
-//! [`Reducer`] changes a document to what that reader understands; the writer of dialect 0.2 then
-//! writes it. Each change is a loss with a code: it is an error, unless the caller allows the code.
+//! The reader of vcad supports dialect 0.2 without extension x1, and misreads some of it silently. A
+//! [`Reducer`] changes a document to one that this reader reads correctly; the writer of dialect 0.2
+//! then writes it. Each change is a loss with a code: an error unless the caller allows the code.
 //!
-//! The changes come in the order of the lines, so that the first error is the first in the text.
+//! Changes are made in the order of the lines, so that the reported error is the first in the text.
 
 use super::write::{is_bare, write_reduced};
 use crate::cad::error::{DocumentError, Truncated};
@@ -19,7 +19,7 @@ use crate::interrupt::polled;
 
 type Result<T> = std::result::Result<T, DocumentError>;
 
-/// What text for vcad may leave out or change: the codes of section 16.4.
+/// What text for vcad may leave out or change, by code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the codes")]
 pub enum Loss {
@@ -53,7 +53,7 @@ const CODES: [&str; 12] = [
     "visibility",
 ];
 
-/// The numbers that the public writer writes for absent ones, in the order of [`EFFECTS`].
+/// The numbers that vcad's own writer writes for absent ones, in the order of [`EFFECTS`].
 const EFFECT_NUMBERS: [[f64; 2]; 3] = [[1.0, 1.0], [0.5, 0.8], [0.3, 0.5]];
 
 /// A set of losses.
@@ -109,7 +109,7 @@ pub fn losses_for_vcad(document: Document<'_>, dropped: bool) -> Result<Losses> 
     Ok(reducer.lost)
 }
 
-/// A string of a line, as far as its place decides whether vcad reads it.
+/// The place of a string in its line, which decides whether vcad reads it correctly.
 #[derive(Clone, Copy)]
 struct Place {
     quoted: bool,
@@ -141,7 +141,7 @@ impl Place {
     }
 }
 
-/// Changes a document to what vcad reads, and remembers what that lost.
+/// Changes a document to one that vcad reads correctly, and records the losses.
 struct Reducer {
     allowed: Losses,
     lost: Losses,
@@ -229,7 +229,7 @@ impl Reducer {
         match op.code {
             OpCode::Empty | OpCode::StepImport => {
                 self.lose(Loss::Ops, path, || cannot(op.code.name()))?;
-                // A cube of size zero is as empty.
+                // A cube of size zero replaces the operation, because it is empty, too.
                 *op = Op::new(OpCode::Cube);
             }
             OpCode::Text2D => {
@@ -290,7 +290,7 @@ impl Reducer {
         }
         if let Some(node) = last.filter(|_| roots.is_empty()) {
             self.lose(Loss::Roots, || "document".to_owned(), || needs("a root"))?;
-            // Without a root, vcad would choose one and show it.
+            // Without a root, vcad would choose a node as the root and show it.
             roots.push(Root { node, material: "default".to_owned(), visible: Some(false) });
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Writes a document as compact text: sections 4 and 7.
+//! Writes a document as compact text.
 //!
 //! Dialect 0.1 holds only the shape, and writing fails if the shape would change. Dialect 0.2 holds
 //! every document.
@@ -49,8 +49,7 @@ pub fn write_v0_2(document: &Document<'_>) -> Result<String, DocumentError> {
     Ok(Writer::new(document.nodes.len(), &order).document(document, &order))
 }
 
-/// Writes a document that needs no extension, for a reader that knows the escapes of quote and
-/// backslash only.
+/// Writes a document that needs no extension, for a reader that supports only the escapes `\"` and `\\`.
 pub(crate) fn write_reduced(document: &Document<'_>) -> Result<String, DocumentError> {
     let order = order(&document.nodes, |_| false, None)?;
     let mut writer = Writer::new(document.nodes.len(), &order);

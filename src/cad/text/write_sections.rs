@@ -1,6 +1,6 @@
-//! Writes the directives of dialect 0.2: sections 6 and 7.
+//! Writes the directives of dialect 0.2.
 //!
-//! Syntax that the public program cannot read marks the text as one of extension x1.
+//! If a line needs syntax that the public program cannot read, the text is marked as extension x1.
 
 use super::write::Writer;
 use crate::cad::model::ir::{

@@ -23,8 +23,6 @@ const CHUNK: usize = 1 << 16;
 ///
 /// As with a generator, calling `next` while another thread, or the source itself, is in `next`
 /// raises `ValueError`.
-///
-/// Source: design section 10.
 #[pyclass(frozen, module = "compactwire.cad")]
 pub(super) struct CompactIterator {
     source: Source,
@@ -252,7 +250,7 @@ const _: () = assert!(MAX_LINE == 1_048_576);
 /// The iterator holds in memory one line, one sketch, the names, everything but nodes, and one or
 /// two bytes per node.
 ///
-/// Source: CAD IR "Future Enhancements"; design section 10.
+/// Source: CAD IR "Future Enhancements".
 #[pyfunction]
 #[pyo3(signature = (source, /, dialect = "auto", max_line = 1_048_576))]
 pub(super) fn iter_compact(
