@@ -37,8 +37,8 @@ def test_a_path_is_a_str_or_path_like_everywhere(field: str, tmp_path: Path) -> 
         (BytesPath(), TypeError, f"{field} must be a str or path-like, not bytes"),
         (7, TypeError, f"{field} must be a str or path-like, not int"),
         (None, TypeError, f"{field} must be a str or path-like, not NoneType"),
-        ("a\0b", cw.EncodeError, f"{field}: no path has a NUL"),
-        ("\ud800", cw.EncodeError, f"{field}: lone surrogate at position 0 has no UTF-8"),
+        ("a\0b", cw.EncodeError, f"{field}: a path must not contain NUL"),
+        ("\ud800", cw.EncodeError, f"{field}: lone surrogate at position 0 cannot be encoded"),
     ]:
         with pytest.raises(error) as info:
             call(wrong)
@@ -175,7 +175,7 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
         (
             lambda: claims.make_claim(manifest, made.bundle, notes="x" * (17 << 20)),
             cw.ClaimRejected,
-            "INVALID_CLAIM_SCHEMA: it takes ",
+            "INVALID_CLAIM_SCHEMA: it has ",
         ),
     ]
 

@@ -143,7 +143,7 @@ def test_invalid_rows_are_refused_with_their_place(
 
 
 def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(TypeError, match="a row is a dict, not int"):
+    with pytest.raises(TypeError, match="a row must be a dict, not int"):
         keyed([1])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="fields="):
         keyed([])

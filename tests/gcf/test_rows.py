@@ -139,7 +139,7 @@ def test_a_failing_or_wrong_file_object_is_reported() -> None:
     for _ in range(2):
         with pytest.raises(OSError, match="unplugged"):
             next(rows)
-    with pytest.raises(TypeError, match="read\\(\\) should give str or bytes, not int"):
+    with pytest.raises(TypeError, match="read\\(\\) must return str or bytes, not int"):
         next(gcf.iter_rows(Odd()))
 
 

@@ -118,7 +118,7 @@ impl<'py> Input<'py> {
     }
 }
 
-/// The content of a file to read.
+/// The content of a file that was read.
 pub(super) enum File<'py> {
     /// What the `read` of an open file returned.
     Object(Bound<'py, PyAny>),
@@ -137,7 +137,7 @@ impl<'py> File<'py> {
             return Ok(Self::Object(file.call_method0("read")?));
         }
         if Input::is_bytes(file) {
-            let message = "expected a path or an open file, not bytes: `loads` takes the content";
+            let message = "expected a path or an open file, not bytes; use `loads` for content";
             return Err(PyTypeError::new_err(message));
         }
         let path = path_of(file)?;
@@ -145,7 +145,7 @@ impl<'py> File<'py> {
             let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
             match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
                 Some(text) => PyValueError::new_err(format!(
-                    "{} is not a file, but content: use `loads`, which takes the content",
+                    "{} is content, not the path of a file; use `loads` for content",
                     excerpt(text)
                 )),
                 None => os_error(&error, path.clone()),
@@ -154,7 +154,7 @@ impl<'py> File<'py> {
     }
 }
 
-/// The argument as a path.
+/// Converts the argument to a path.
 pub(super) fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     object.extract().or_else(|_| {
         let found = object.get_type().name()?;
@@ -185,8 +185,10 @@ pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
         error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()
     });
     match position {
-        Some(position) => format!("lone surrogate at position {position} has no UTF-8"),
-        None => "text has no UTF-8".into(),
+        Some(position) => {
+            format!("lone surrogate at position {position} cannot be encoded as UTF-8")
+        }
+        None => "the text cannot be encoded as UTF-8".into(),
     }
 }
 
@@ -212,7 +214,7 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
 /// An integer from 0 to 2^63 - 1 but not a `bool`; `EncodeError` on `field` if it is out of range.
 pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
     u64::try_from(int64(value, field)?)
-        .map_err(|_| invalid_field(value.py(), field, "it is negative"))
+        .map_err(|_| invalid_field(value.py(), field, "the number must not be negative"))
 }
 
 /// What `count_tokens=` returned for a text.

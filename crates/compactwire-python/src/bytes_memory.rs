@@ -11,8 +11,8 @@ unsafe extern "C" {
     fn _PyBytes_Resize(bytes: *mut *mut ffi::PyObject, size: ffi::Py_ssize_t) -> std::ffi::c_int;
 }
 
-/// Changes the size of a `bytes` object and keeps its content. Without memory, frees it, sets the pointer
-/// to null and raises `MemoryError`.
+/// Changes the size of a `bytes` object and keeps its content. If there is not enough memory, frees the
+/// object, sets the pointer to null and raises `MemoryError`.
 ///
 /// # Safety
 /// The caller has the only reference, to an object that Python code has never seen.
@@ -39,7 +39,7 @@ unsafe fn _PyBytes_Resize(
 /// A `bytes` object that nothing else refers to.
 pub(crate) struct BytesMemory<'py> {
     py: Python<'py>,
-    /// Null before the first byte, and if there was no memory.
+    /// Null before the first byte, and after an allocation that failed.
     object: *mut ffi::PyObject,
 }
 
@@ -65,7 +65,7 @@ impl<'py> BytesMemory<'py> {
         Some(())
     }
 
-    /// The object, cut to the bytes that were written; `None` if there is no memory.
+    /// The object, truncated to the bytes that were written; `None` if there is not enough memory.
     pub(crate) fn finish(mut self, size: usize) -> Option<Bound<'py, PyBytes>> {
         self.resize(size)?;
         let object = std::mem::replace(&mut self.object, std::ptr::null_mut());

@@ -90,8 +90,8 @@ fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
     NAMES.get_or_init(py, || Vocabulary::new(py, core::names()))
 }
 
-/// The bytes that a document takes at most, read from text or any other form, and what is written from
-/// it: the text says how many lines and words there are. A binary document says more itself.
+/// The bytes of memory that a document and its output take at most, estimated from the lines and words of
+/// a text. 0 for a binary document, whose reader checks its counts itself.
 fn document_memory(text: &[u8]) -> usize {
     let json = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     if json {
@@ -106,9 +106,9 @@ fn document_memory(text: &[u8]) -> usize {
     (lines + 1).saturating_mul(LINE_SIZE).saturating_add(words.saturating_mul(WORD_SIZE)) + of_bytes
 }
 
-/// The bytes for a line: a node, while their list grows, or an error.
+/// The bytes of memory for a line: a node in a list that grows, or an error.
 const LINE_SIZE: usize = 640;
-/// The bytes for a word of a line, while their list grows.
+/// The bytes of memory for a word of a line in a list that grows.
 const WORD_SIZE: usize = 96;
 
 /// A builder for the dicts of documents.
@@ -160,7 +160,7 @@ fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py
     dict(py, &document)
 }
 
-/// What a document is written for: a dialect, or the public program.
+/// The form in which a document is written: a dialect, or text for the public program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Dialect(Dialect),
@@ -290,7 +290,8 @@ fn to_compact<'py>(
             return Err(invalid_option("unknown", message).into());
         }
         "keep" if allowed != Losses::default() => {
-            let message = "unknown=\"keep\" keeps what lossy=True drops: one of them must go";
+            let message =
+                "unknown=\"keep\" keeps content that lossy=True drops; pass only one of them";
             return Err(invalid_option("unknown", message).into());
         }
         "keep" => read_kept(doc)?,

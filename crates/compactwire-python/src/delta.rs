@@ -177,12 +177,12 @@ impl DeltaStream {
     }
 }
 
-/// How many bytes a call takes at most for each byte of the text and of its input: the text as code points,
-/// as it was and as it will be.
+/// The bytes of memory that a call takes at most per byte of the text and of its input: it holds the old and
+/// the new text as code points.
 const FACTOR: usize = 8;
 
 impl DeltaStream {
-    /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.
+    /// Raises `MemoryError` unless there is memory for a call with an input of this size.
     fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
         let held = locked(py, &self.core, |core| core.content().len());
         ensure_memory(FACTOR * (held + bytes))

@@ -5,8 +5,8 @@
 //! - [`attached`] and [`detached`] run the handlers of all signals during the call. If one raises, the
 //!   call ends with its exception; otherwise it continues.
 //! - [`undone`] is for calls during which no Python code may run, because they hold a lock or borrow
-//!   from Python objects. It notices Ctrl-C only. It then drops what the call has made, runs the handler
-//!   of Ctrl-C, and, if that did not raise, starts the call again.
+//!   from Python objects. It detects Ctrl-C only. It then discards the result so far, runs the handler of
+//!   Ctrl-C, and starts the call again unless the handler raised.
 
 use crate::value::build::with_collector;
 use compactwire::interrupt::{Stopped, run};
@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 /// another thread runs Python code.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often a call starts again. Signals that come faster than the call ends must not keep it from
-/// ending.
+/// How often a call starts again at most. Afterwards it runs without checks, so that it ends even if signals
+/// arrive faster than it can finish.
 const RESTARTS: usize = 3;
 
 /// The interpreter lock is released for calls that process at least this many bytes. For fewer bytes,
@@ -49,8 +49,8 @@ pub(crate) fn detached<T: Send>(
     if bytes < DETACH_FROM { Ok(work()) } else { py.detach(|| attached(work)) }
 }
 
-/// Runs `work`, during which no Python code runs. `work` must be such that a call which was stopped has
-/// changed nothing.
+/// Runs `work`, which runs no Python code. If `work` is stopped, it must have changed nothing, because it
+/// is then called again.
 pub(crate) fn undone<T>(py: Python<'_>, mut work: impl FnMut() -> T) -> PyResult<T> {
     for _ in 0..RESTARTS {
         if let Ok(result) = run(notice_ctrl_c, &mut work) {
@@ -80,7 +80,7 @@ fn handle_signals() -> bool {
     }
 }
 
-/// Whether Ctrl-C was pressed. Python then regards it as handled.
+/// Whether Ctrl-C was pressed. This clears Python's flag, so the caller has to run the handler.
 fn notice_ctrl_c() -> bool {
     // SAFETY: the thread is attached to the interpreter; no Python code runs.
     let noticed = |_: Python<'_>| unsafe { ffi::PyOS_InterruptOccurred() } != 0;

@@ -130,8 +130,8 @@ fn ascii_str(
     }
 }
 
-/// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. The core requests
-/// most of its memory in a way that cannot fail without ending the process.
+/// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. Most allocations of
+/// the core would abort the process if they failed.
 fn ensure_memory(bytes: usize) -> PyResult<()> {
     memory::ensure(bytes).map_err(|_| {
         let message = format!("not enough memory for a call that takes about {bytes} bytes");
@@ -139,22 +139,23 @@ fn ensure_memory(bytes: usize) -> PyResult<()> {
     })
 }
 
-/// The bytes that a tree of the values of a JSON text takes at most, and what is made of it: the text
-/// itself says how many values there are.
+/// The bytes of memory that the values of a JSON text and the result made from them take at most. The number
+/// of values is estimated from the commas and brackets of the text.
 fn json_memory(text: &[u8]) -> usize {
     let values = count_bytes(text, |byte| matches!(byte, b',' | b'[' | b'{'));
     values.saturating_mul(VALUE_SIZE).saturating_add(text.len().saturating_mul(TEXT_FACTOR))
 }
 
-/// How many bytes `counts`. A sum of single bytes takes an eighth of the time of a sum of `usize`.
+/// The number of bytes that `counts` accepts. Adding them up as `u8` takes an eighth of the time of adding
+/// `usize`.
 fn count_bytes(text: &[u8], counts: impl Fn(u8) -> bool) -> usize {
     let count = |part: &[u8]| part.iter().map(|&byte| u8::from(counts(byte))).sum::<u8>();
     text.chunks(usize::from(u8::MAX)).map(|part| usize::from(count(part))).sum()
 }
 
-/// The bytes for a value: an object of one member, its key, and the node or record that it becomes.
+/// The bytes of memory for a value: an object of one member, its key, and the node or record made from it.
 const VALUE_SIZE: usize = 256;
-/// The bytes for each byte of strings: a copy, and a text in which it is written with escapes.
+/// The bytes of memory for each byte of a string: a copy, and a text in which it is written with escapes.
 const TEXT_FACTOR: usize = 8;
 
 /// Creates a bytes object; `PyBytes::new` panics if there is not enough memory.

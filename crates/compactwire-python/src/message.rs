@@ -16,7 +16,7 @@ pub(super) const DEFAULT_MAX_SIZE: usize = limits::DEFAULT_MAX_SIZE;
 // A signature shows literals only.
 const _: () = assert!(DEFAULT_MAX_SIZE == 67_108_864);
 
-/// Base85 is about this many times as fast as the compressor that `DETACH_FROM` is chosen for.
+/// Base85 is about this many times as fast as compression, for which `DETACH_FROM` is chosen.
 const BASE85_SPEEDUP: usize = 16;
 
 /// Messages of fewer characters are decoded in negligible time, whatever their content.

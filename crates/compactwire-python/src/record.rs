@@ -1,8 +1,8 @@
 //! The base classes of value objects: copies, `copy.replace`, pickles and reprs, written once.
 //!
-//! A subclass of [`Record`] lists the parameters of its constructor, each of which is an attribute
-//! too, in the class attribute `_fields`; the rest follows from these names. A subclass of [`Frozen`]
-//! is immutable but not made of fields. [`returned_by_value!`] lets Rust functions return either.
+//! A subclass of [`Record`] lists the parameters of its constructor in the class attribute `_fields`. Each
+//! of them is also an attribute of its objects; all methods here use these names. A subclass of [`Frozen`]
+//! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
 use pyo3::intern;
 use pyo3::prelude::*;

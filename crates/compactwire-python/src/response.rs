@@ -90,12 +90,12 @@ const FIELDS: [&str; 8] = [
     "ultrathink",
 ];
 
-/// What to do with a value that is not a response.
-const FOR_VALUES: &str = "shrink and gcf.dumps write any value";
+/// The end of error messages about a value that is not a response.
+const FOR_VALUES: &str = "for any other value, use shrink or gcf.dumps";
 
 /// The error message for a mapping without a required field.
-const MISSING: &str = "missing in the mapping (one with \"result\" is a response, one with \"response\" a \
-                       verbose message)";
+const MISSING: &str = "missing in the mapping, which needs \"result\" as a response, or \"response\" as a \
+                       verbose message";
 
 /// The members of a verbose message.
 const MEMBERS: [&str; 7] =
@@ -277,7 +277,7 @@ pub(super) fn restore_response(
         Some(name) => {
             let format = Format::ALL.into_iter().find(|format| format.name() == name);
             Some(Origin::Decoded(
-                format.ok_or_else(|| invalid_field(py, "format", "no such format"))?,
+                format.ok_or_else(|| invalid_field(py, "format", "unknown format"))?,
             ))
         }
     };
@@ -331,7 +331,7 @@ impl Response {
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
                 let known = known.join(", ");
-                let message = format!("no such field; expected some of {known}; {FOR_VALUES}");
+                let message = format!("unknown field; the fields are {known}; {FOR_VALUES}");
                 return Err(invalid_field(py, &key, &message));
             }
         }

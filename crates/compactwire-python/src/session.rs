@@ -451,10 +451,10 @@ fn is_packed(text: &str) -> bool {
     text.starts_with('S') && !text.starts_with("SYS|")
 }
 
-/// How many bytes a call takes at most for each byte of the session's memory and of its input: among
-/// them the conversation as code points, as it was and as it will be.
+/// The bytes of memory that a call takes at most per byte of the session and of its input. They include the
+/// old and the new conversation as code points.
 const SESSION_FACTOR: usize = 16;
-/// How many bytes of input a frame counts as, besides its text: a definition, or an unknown reference.
+/// How many bytes of input a frame counts in addition to its text: a definition or an unknown reference.
 const FRAME_SIZE: usize = 64;
 
 impl Session {
@@ -475,7 +475,8 @@ impl Session {
         locked(py, &self.core, work)
     }
 
-    /// Like `work`, for an input of so many bytes; Ctrl-C ends it. A session commits after the last poll.
+    /// Like `work`, for an input of this size in bytes; Ctrl-C ends it. A session changes only after the last
+    /// poll.
     fn work_long<T: Send>(
         &self,
         py: Python<'_>,

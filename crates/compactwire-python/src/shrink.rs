@@ -53,7 +53,7 @@ const REASONS: [(&str, Option<Reason>); 7] = [
     ("no-gain", Some(Reason::NoGain)),
 ];
 
-/// The name of a value in a table.
+/// The name of a variant, found in a table of variants and names.
 fn name_in<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
     table.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
 }
@@ -138,9 +138,9 @@ impl Shrunk {
 ///     Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
 ///     needs the extra `analysis`; a function takes a str and returns an int.
 /// min_saving : float
-///     GCF is chosen if it saves at least this part of the tokens of JSON, from 0 to 1.
+///     GCF is chosen only if it saves at least this fraction of the tokens of JSON, from 0 to 1.
 /// min_tokens : int
-///     GCF is chosen if it saves at least this many tokens.
+///     GCF is chosen only if it saves at least this many tokens.
 /// max_size : int
 ///     A longer text, in bytes of UTF-8, is returned as it is.
 /// max_depth : int
@@ -224,7 +224,7 @@ fn shrink_text(
 ) -> Result<Shrunk> {
     let py = text.py();
     let Ok(content) = text.to_str() else {
-        // Text with a lone surrogate is not JSON, and no tokenizer takes it.
+        // Text with a lone surrogate is not JSON, and tokenizers do not accept it.
         let tokens = estimate_tokens(&text.to_string_lossy());
         let reason = name_in(&REASONS, &Some(Reason::NotJson));
         return Ok(Shrunk {
@@ -320,7 +320,7 @@ impl Shrunk {
 /// Parameters
 /// ----------
 /// text : Shrunk or str
-///     A result of `shrink`; or a text in GCF or JSON, which are told apart.
+///     A result of `shrink`; or a text in GCF or JSON, which is detected.
 ///
 /// Returns
 /// -------

@@ -43,7 +43,7 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
             "dangling_zero" => lossy.dangling = gcb::Dangling::Zero,
             other => {
                 let message = format!(
-                    "lossy names ids, pack_root, location, distance, precision, duplicates, dangling \
+                    "lossy may contain ids, pack_root, location, distance, precision, duplicates, dangling \
                      or dangling_zero, not {}",
                     excerpt(other)
                 );

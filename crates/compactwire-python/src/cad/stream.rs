@@ -138,7 +138,7 @@ impl CompactIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        // `list(iterator)` runs no Python code that would.
+        // `list(iterator)` runs no Python code between items, so nothing else checks signals.
         py.check_signals()?;
         let _turn = Turn::take(&self.busy)?;
         loop {
@@ -152,7 +152,7 @@ impl CompactIterator {
             let chunk = match chunk {
                 Ok(chunk) => chunk,
                 Err(error) => {
-                    // What follows would look like the end of the text, or continue after a gap.
+                    // The iterator ends here: without this chunk, later text would be misread.
                     *guard = None;
                     return Err(error);
                 }
@@ -168,7 +168,9 @@ impl CompactIterator {
 
 impl CompactIterator {
     fn lock(&self) -> PyResult<std::sync::MutexGuard<'_, Option<Stream>>> {
-        self.stream.lock().map_err(|_| PyRuntimeError::new_err("the iterator has failed"))
+        self.stream
+            .lock()
+            .map_err(|_| PyRuntimeError::new_err("the iterator has failed in an earlier call"))
     }
 
     fn step<'py>(&self, py: Python<'py>) -> Result<Option<Next<'py>>> {

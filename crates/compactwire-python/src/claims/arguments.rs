@@ -22,7 +22,7 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     }
     let Ok(text) = given.cast::<PyString>() else { return Err(wrong(&given, field, expected)) };
     if text.contains("\0")? {
-        return Err(invalid_path(py, field, "no path has a NUL"));
+        return Err(invalid_path(py, field, "a path must not contain NUL"));
     }
     text.extract().map_err(|_| invalid_path(py, field, &lone_surrogate(text)))
 }
@@ -53,7 +53,7 @@ pub(super) fn iterate<'py>(
         return Err(wrong(value, field, &format!("an iterable of {of}")));
     }
     let py = value.py();
-    // To iterate over a list runs no Python code that would.
+    // Iterating over a list runs no Python code, so nothing else checks signals.
     Ok(value.try_iter()?.map(move |item| py.check_signals().and(item)))
 }
 

@@ -41,8 +41,8 @@ use std::path::PathBuf;
 /// EncodeError, TypeError
 ///     Two items are identical, or an argument is invalid.
 /// ClaimRejected
-///     Verification would reject the bundle, for example for a slice of everything or an absolute
-///     path.
+///     Verification would reject the bundle, for example for a slice that selects everything or an
+///     absolute path.
 /// OSError
 ///     The folder is not empty (`FileExistsError`), or a file cannot be written.
 ///
@@ -95,7 +95,7 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
             _ => {
                 let names = "kind, ref, slice and text";
                 return Err(invalid_item(&format!(
-                    "an item has {names}, and no {}",
+                    "an item can have {names}, but not {}",
                     excerpt(&name)
                 )));
             }

@@ -117,7 +117,7 @@ impl ClaimReport {
         Ok(pythonize(py, &self.core.computed)?)
     }
 
-    /// The number of artifacts that cost no tokens although their text counts some.
+    /// The number of artifacts that count no compressed tokens although their text counts uncompressed ones.
     ///
     /// Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
     /// `require_symbol_refs` refuses it. None if the metrics were not computed.
@@ -126,7 +126,7 @@ impl ClaimReport {
         self.core.free_artifacts
     }
 
-    /// The number of artifacts with the text of another one; None if they were not compared.
+    /// The number of artifacts with the same text as an earlier one; None if they were not compared.
     ///
     /// A text that is sent once and listed twice counts twice. Empty texts are not counted here.
     #[getter]
@@ -197,7 +197,7 @@ impl ClaimReport {
     fn _restore(_class: &Bound<'_, PyType>, json: &[u8]) -> PyResult<Self> {
         Report::from_json(json)
             .map(Self::new)
-            .ok_or_else(|| PyValueError::new_err("no verification could have made this report"))
+            .ok_or_else(|| PyValueError::new_err("invalid report: no verification produces it"))
     }
 }
 

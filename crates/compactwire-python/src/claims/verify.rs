@@ -210,7 +210,7 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
         let name = name.to_string_lossy();
         let Some(limit) = limits.by_name(&name) else {
             let names = Limits::NAMES.join(", ");
-            let message = format!("no limit is called {}: {names}", excerpt(&name));
+            let message = format!("unknown limit {}; the limits are {names}", excerpt(&name));
             return Err(invalid_option("limits", &message));
         };
         *limit = whole(&value, &name)?;

@@ -63,7 +63,7 @@ impl KeyedSet {
             (Some(fields), _) => fields,
             (None, Some(first)) => names(first)?,
             (None, None) => {
-                let message = "fields= says the fields of a set without rows";
+                let message = "a set without rows needs fields=";
                 return Err(errors::invalid_option("fields", message).into());
             }
         };
@@ -621,10 +621,10 @@ fn names(row: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 fn no_row(row: &Bound<'_, PyAny>) -> PyErr {
     let class = row.get_type();
     let found = class.name().map_or_else(|_| "this".into(), |name| name.to_string());
-    PyTypeError::new_err(format!("a row is a dict, not {found}"))
+    PyTypeError::new_err(format!("a row must be a dict, not {found}"))
 }
 
-/// The bytes of memory for a value of a row that is read, and for the row.
+/// The bytes of memory for each value of a row while the row is read.
 const VALUE_SIZE: usize = 48;
 
 fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
@@ -640,7 +640,12 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
         let mut values = Row::with_capacity(keys.len());
         for (field, key) in fields.iter().zip(&keys) {
             let Some(value) = dict.get_item(key)? else {
-                return Err(invalid(Code::InvalidKeyedSet, at, field, "the row lacks it"));
+                return Err(invalid(
+                    Code::InvalidKeyedSet,
+                    at,
+                    field,
+                    "the field is missing in this row",
+                ));
             };
             values.push(scalar(&value, at, field)?);
             if let Some(Scalar::String(text)) = values.last() {
@@ -653,7 +658,7 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
                 .iter()
                 .find(|key| !key.extract::<String>().is_ok_and(|key| fields.contains(&key)));
             let extra = extra.map_or_else(String::new, |key| key.to_string());
-            let message = "the set has no such field";
+            let message = "the set does not have this field";
             return Err(invalid(Code::InvalidKeyedSet, at, &extra, message));
         }
         read.push(values);
@@ -686,7 +691,7 @@ pub(super) fn scalar_at(
         Kind::Bool(value) => Scalar::Bool(value),
         Kind::Int(value) => Scalar::Int(value),
         Kind::BigInt(_) => {
-            let message = "an int beyond -2^63 to 2^63 - 1; write it as text";
+            let message = "the int is not within -2^63 to 2^63 - 1; pass it as a str";
             return Err(invalid(Code::OutOfRange, message));
         }
         Kind::Float(value) => Scalar::Float(value),
@@ -696,7 +701,7 @@ pub(super) fn scalar_at(
         },
         Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Other => {
             let found = class_name(&value.get_type());
-            let message = format!("a value is a scalar, not {found}");
+            let message = format!("a value must be a scalar, not {found}");
             return Err(invalid(Code::UnsupportedType, &message));
         }
     })

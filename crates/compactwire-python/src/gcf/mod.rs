@@ -123,7 +123,7 @@ pub(super) fn dumps<'py>(
 
 /// Encode a value as GCF text, in UTF-8.
 ///
-/// Makes the `bytes` object without a `str`, which takes less time and half the memory.
+/// The `bytes` object is created without a `str`, which takes less time and half the memory.
 ///
 /// Parameters
 /// ----------
@@ -185,7 +185,7 @@ fn encode(
     }
 }
 
-/// A text that was written in one pass, or by way of a tree.
+/// The text, written in one pass or from a tree.
 enum Text<M> {
     OnePass(Output<M>),
     Tree(String),
@@ -270,8 +270,8 @@ fn with_tree<'py, R>(
 /// group : str
 ///     The name of the field whose values are written once per group; every row has it.
 /// reorder : bool
-///     Whether rows of one group that are apart are brought together. `loads` then returns the rows
-///     in that order.
+///     Whether the rows may be reordered, so that those of a group follow each other. `loads` then
+///     returns the rows in the new order.
 /// default, types
 ///     As in `dumps`.
 ///
@@ -328,8 +328,8 @@ pub(super) fn dumps_grouped<'py>(
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 /// max_expansion : int
-///     The maximum size in bytes of what the text implies without spelling it out. For every row of
-///     a table, a column with a constant in the header counts 16 bytes and the length of its text,
+///     The maximum size in bytes of content that is in the value but not in the text. For every row
+///     of a table, a column with a constant in the header counts 16 bytes and the length of its text,
 ///     a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
 ///     length of its name. 16 bytes for each byte of the text are not counted.
 ///
@@ -379,8 +379,10 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
             let taken = file.call_method1("write", (PyBytes::new(py, rest),))?;
             let taken = taken.extract::<Option<usize>>()?.unwrap_or(0);
             if taken == 0 {
-                let message =
-                    format!("the file takes no more; {} bytes are not written", rest.len());
+                let message = format!(
+                    "the file accepted only a part of the text; {} bytes are missing",
+                    rest.len()
+                );
                 return Err(PyBlockingIOError::new_err(message));
             }
             rest = rest.get(taken..).unwrap_or_default();

@@ -42,8 +42,8 @@ const PIECE: usize = 1 << 16;
 /// max_row_size : int
 ///     The maximum size in bytes of a row with all its nested content, and of any other line.
 /// max_expansion : int
-///     The maximum size in bytes, counted as in `loads`, of what the text of one row implies
-///     without spelling it out. Constants are shared by all rows.
+///     The maximum size in bytes of content that is in one row but not in its text, counted as in
+///     `loads`. Constants are shared by all rows.
 ///
 /// Returns
 /// -------
@@ -77,7 +77,7 @@ pub(crate) fn iter_rows(
             return Ok(key.to_str()?.to_owned());
         }
         let found = key.get_type().name()?;
-        Err(PyTypeError::new_err(format!("a path is made of keys, which are str, not {found}")))
+        Err(PyTypeError::new_err(format!("a path must contain str keys only, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
     let rows = RowReader::new(path.clone(), limits(max_depth, max_expansion)?, max_row_size);
@@ -110,7 +110,7 @@ impl RowIterator {
 
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // While the lock is held, a call of `next` refers to the iterator, so that it is alive.
+        // While the lock is held, a running `next` keeps the iterator alive: nothing needs a visit.
         let Ok(state) = self.reader.try_lock() else { return Ok(()) };
         let State::Waiting(reader) = &*state else { return Ok(()) };
         if let Source::Object(read) = &reader.source {
@@ -167,7 +167,7 @@ impl Reader {
             if let Some(last) = self.last.take() {
                 return last.map(|()| None);
             }
-            // `list(iterator)` runs no Python code that would.
+            // `list(iterator)` runs no Python code between items, so nothing else checks signals.
             py.check_signals()?;
             match self.read(py) {
                 Ok(Status::NeedMore) => self.feed(py)?,
@@ -226,7 +226,7 @@ impl Reader {
                     add(&bytes.to_vec());
                 } else {
                     let found = piece.get_type().name()?;
-                    let message = format!("read() should give str or bytes, not {found}");
+                    let message = format!("read() must return str or bytes, not {found}");
                     return Err(PyTypeError::new_err(message));
                 }
             }
@@ -244,7 +244,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
             Err(_) => None,
         };
         let Some(next) = next else {
-            let message = format!("no member {} where the path leads", excerpt(key));
+            let message = format!("no member {} on the path", excerpt(key));
             return Err(Error::without_place(Code::MissingSection, message).into());
         };
         found = next;

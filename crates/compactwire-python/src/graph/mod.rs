@@ -41,8 +41,8 @@ pub(super) mod module {
 /// The default of `max_expansion=`.
 pub(super) const MAX_EXPANSION: usize = DEFAULT_MAX_EXPANSION;
 
-/// How many bytes a call takes at most for each byte of a payload: indexes of its names, records to sort,
-/// and the text.
+/// The bytes of memory that a call takes at most per byte of a payload: indexes of its names, records to
+/// sort, and the text.
 pub(super) const GRAPH_FACTOR: usize = 8;
 
 /// Encode a payload as text of the graph profile, which language models can read.

@@ -146,7 +146,7 @@ impl GraphStreamEncoder {
             Ok(())
         })?;
         if let Some(session) = self.session.as_ref().filter(|_| is_last) {
-            // Only now: a text that could not be written is not delivered.
+            // Only after the last piece is written: an incomplete text does not count as delivered.
             let encoder = self.lock(py);
             session.get().work(py, |core| encoder.deliver(core.sent_symbols(), now()));
         }

@@ -1,10 +1,10 @@
 //! Builds Python objects from the events of a value in a format that has its own names, as CAD has.
 //!
-//! Objects are built from the leaves: values wait on a stack until their container ends, so that a
-//! list is allocated at its exact size. A name of the format is one `str` object. A dict with the keys
-//! of an earlier one starts as a copy of a form: a dict with these keys, so that the copy already has
-//! the space and the hashes. The forms live as long as the process, because a small document has too
-//! few dicts to repay a form.
+//! Objects are built from the leaves: values stay on a stack until their container ends, so that a
+//! list is allocated at its exact size. Each name of the format is one `str` object. A dict with the keys
+//! of an earlier one starts as a copy of a *form*, a dict with these keys, which saves the allocation
+//! and the hashes. The forms live as long as the process, because one small document has too few dicts
+//! to gain from a form.
 
 use super::read_fast::LOCKED;
 use crate::errors::Error;
@@ -18,8 +18,8 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-/// How many forms of a format's names are remembered: many more than the format has kinds of dicts,
-/// so that most have a slot of their own. A power of two.
+/// How many forms are kept: many more than the format has kinds of dicts, so that most have a slot of
+/// their own. A power of two.
 const KNOWN_FORMS: usize = 512;
 
 /// The `str` objects of a format's names, and the forms of dicts with only such keys. Both live as
@@ -28,7 +28,7 @@ pub(crate) struct Vocabulary {
     /// The names by their hash, with linear probing: a lookup takes half of the instructions of one
     /// in a `HashMap`, and a document needs hundreds. At most a quarter of the slots is used.
     slots: Vec<Option<(&'static str, Py<PyString>)>>,
-    /// The first form that comes to a slot stays there.
+    /// The first form that is stored in a slot is never replaced.
     forms: Vec<OnceLock<Form>>,
 }
 
@@ -58,7 +58,7 @@ impl Vocabulary {
         let last = self.slots.len() - 1;
         let mut slot = hash(name.as_bytes()) & last;
         while let Some((known, _)) = &self.slots[slot]
-            // Mostly they are the same constant.
+            // Usually both are the same constant, so comparing addresses is enough.
             && !std::ptr::eq(*known, name)
             && *known != name
         {
@@ -79,7 +79,7 @@ impl Vocabulary {
             .fold(names.len(), |mixed, name| mixed.wrapping_mul(31).wrapping_add(address(name)));
         let slot = &self.forms[mixed % KNOWN_FORMS];
         if slot.get().is_none() {
-            // Not by `PyOnceLock`, which lets other threads run, also while the collector is paused.
+            // Not a `PyOnceLock`, which would let other threads run while the collector is paused.
             let _ = slot.set(Form::new(py, names)?);
         }
         match slot.get().filter(|form| form.has(names)) {
@@ -105,11 +105,11 @@ pub(crate) struct ObjectBuilder<'py> {
     names: Vec<Bound<'py, PyString>>,
     open: Vec<Open>,
     vocabulary: &'static Vocabulary,
-    /// The memory for the stacks.
+    /// Checks memory for the stacks.
     meter: Meter,
 }
 
-/// The bytes of memory for each value that waits.
+/// The bytes of memory for each value on the stack.
 const VALUE_SIZE: usize = 2 * size_of::<usize>();
 
 /// Where the values and keys of an open container start, and whether all keys so far are names of
@@ -293,10 +293,11 @@ impl Sink for ObjectBuilder<'_> {
 /// All objects that are being built are alive: collections would free none of them, but take half
 /// of the total time for a large document.
 ///
-/// No other code can notice: the thread stays attached to the interpreter, and no Python code runs
-/// before the drop, except signal handlers, [`with_collector`]. The lifetime `'py` keeps the pause from
-/// outliving the attachment, and a pause cannot be sent into `detach`. From 3.12 on a collection waits for Python code to run anyway, and
-/// without a global lock other threads do run: there the collector stays on.
+/// Other code cannot observe the pause: until the drop, the thread stays attached to the interpreter, and
+/// no Python code runs except signal handlers within [`with_collector`]. The lifetime `'py` keeps the pause
+/// from outliving the attachment, and a pause cannot be sent into `detach`. The collector stays on from
+/// Python 3.12, which collects only while Python code runs, and without a global lock, where other
+/// threads run at the same time.
 pub(crate) struct CollectorPause<'py> {
     _attached: PhantomData<Python<'py>>,
 }
@@ -306,7 +307,7 @@ thread_local! {
     static PAUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`, which may run Python code, with the collector as it was before a pause. The thread is
+/// Runs `work`, which may run Python code, with the collector in its state before a pause. The thread is
 /// attached to the interpreter.
 pub(crate) fn with_collector<T>(work: impl FnOnce() -> T) -> T {
     let paused = PAUSED.replace(false);

@@ -2,8 +2,8 @@
 //!
 //! # Modules
 //!
-//! - [`read`]: the checked reader. It owns its references and copies containers and strings before
-//!   it goes on, so that any Python code may run meanwhile and change the objects.
+//! - [`read`]: the checked reader. It owns its references and copies containers and strings first, so
+//!   that Python code may run and change the objects while it reads.
 //! - [`read_fast`]: the fast walk, for plain objects under the interpreter's global lock. It
 //!   borrows references and strings; all `unsafe` reading is in this file.
 //! - [`objects`]: the sink that builds Python objects; `dict` makes its dicts.

@@ -1,8 +1,8 @@
 //! Builds Python objects from the events of a value, each as early as possible.
 //!
-//! A member goes into its dict as soon as its value is complete. The elements of open lists wait on a
+//! A member is added to its dict as soon as its value is complete. The elements of open lists stay on a
 //! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
-//! values alike, because texts repeat in most documents. Only `is` shows the difference.
+//! values alike, because texts repeat in most documents. Only the operator `is` can tell the difference.
 
 use super::dict;
 use crate::errors::Error;
@@ -13,13 +13,13 @@ use hashbrown::HashMap;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
-/// How many long keys are remembered: more than the tables of one document have.
+/// How many long keys are kept: more than the tables of one document have.
 const MAX_KEYS: usize = 1 << 12;
 
 /// The size of a few rows.
 const ROW_SIZE: usize = 4096;
 
-/// How many short texts are remembered at most. A power of two.
+/// How many short texts are kept at most. A power of two.
 const MAX_TEXTS: usize = 1 << 10;
 
 /// A sink that builds a Python object.
@@ -33,7 +33,7 @@ pub(crate) struct Objects<'py> {
     keys: HashMap<Box<str>, Bound<'py, PyString>>,
     /// Whether a dict has all earlier members of its object.
     whole: bool,
-    /// The memory for the stack of values.
+    /// Checks memory for the stack of values.
     meter: Meter,
 }
 
@@ -45,7 +45,7 @@ enum Open<'py> {
     Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>),
 }
 
-/// A table of short texts with one place for each: the last text that came there stays.
+/// A hash table of short texts without collision lists: a text replaces the one in its slot.
 struct Texts<'py> {
     slots: Vec<Slot<'py>>,
 }

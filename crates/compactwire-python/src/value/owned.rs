@@ -1,4 +1,4 @@
-//! The walk with owned references: any Python code may run meanwhile, and no lock is needed.
+//! The walk with owned references: Python code may run during the walk, and no lock is needed.
 //!
 //! A container is copied when it is opened, so that `default=` or another thread may change it.
 

@@ -1,8 +1,8 @@
 //! The checked reader: Python objects as values, with owned references.
 //!
 //! It accepts what `json.dumps` accepts: dict (with `str` keys), list, tuple, str, int, float, bool, None
-//! and their subclasses. Containers are copied before their content is read, so that another thread
-//! or `default=` may change them meanwhile. The content of a subclass is read without its
+//! and their subclasses. Containers are copied before their content is read, because another thread
+//! or `default=` may change them in the meantime. The content of a subclass is read without calling its
 //! methods: only `default=` runs Python code.
 
 use super::build::Vocabulary;
@@ -119,13 +119,13 @@ const MAX_DEFAULTS: usize = 128;
 
 /// `default=`, and what it has returned.
 ///
-/// A value that the fast path could not write is read again. `default=` may return something else the
-/// second time, as for a generator, so it is called once for each time that the object occurs.
+/// If the fast path could not write a value, the value is read a second time. `default=` could then return
+/// something else, for example for a generator. Its results are therefore kept for the second reading.
 pub(crate) struct Conversions<'py> {
     default: Bound<'py, PyAny>,
     /// Each object that was converted, and the result.
     made: RefCell<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
-    /// What was made when the value was read before, by the address of the object, the last first.
+    /// The results of the first reading by the address of the object, in reverse order.
     before: RefCell<HashMap<usize, Vec<Bound<'py, PyAny>>>>,
 }
 
@@ -135,7 +135,7 @@ impl<'py> Conversions<'py> {
         Self { default: default.clone(), made, before }
     }
 
-    /// The value will be read from its beginning.
+    /// Prepares for reading the value again from its beginning.
     pub(crate) fn restart(&self) {
         let mut before = self.before.borrow_mut();
         for (object, result) in self.made.borrow().iter().rev() {
@@ -143,9 +143,9 @@ impl<'py> Conversions<'py> {
         }
     }
 
-    /// What `default=` makes of an object that is not a JSON type.
+    /// Converts an object that is not a JSON type with `default=`.
     pub(crate) fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
-        // `made` still holds the object, so that no other has its address.
+        // `made` still refers to the object, so no other object can have its address.
         let known = self.before.borrow_mut().get_mut(&object.as_ptr().addr()).and_then(Vec::pop);
         if let Some(known) = known {
             return Ok(Converted::To(known));
@@ -166,10 +166,10 @@ impl<'py> Conversions<'py> {
     }
 }
 
-/// What `default=` makes of an object.
+/// The result of converting an object with `default=`.
 pub(crate) enum Converted<'py> {
     To(Bound<'py, PyAny>),
-    /// Nothing: the object is not for it.
+    /// `default=` returned `NotImplemented`: it does not convert this object.
     Refused,
     /// It keeps returning objects that are not JSON types.
     Endless,
@@ -463,7 +463,7 @@ impl<F: Fn(&str, &str, bool) -> Error> Target for ValueTarget<'_, F> {
                 let message = format!("{} is not a JSON value", class_name(&object.get_type()));
                 (self.invalid)(&self.path(true), &message, true)
             }
-            Invalid::Default => self.fail("default= returns no JSON value"),
+            Invalid::Default => self.fail("default= returned an object that is not a JSON value"),
         }
     }
 }
@@ -473,22 +473,22 @@ pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
     class.name().map_or_else(|_| "this".into(), |name| name.to_string())
 }
 
-/// The memory for a document that is read from Python objects, and for the text that is written from it.
+/// Checks memory for a document that is read from Python objects, and for the text that is written from it.
 pub(crate) struct Budget {
     meter: RefCell<Meter>,
     /// The values so far.
     values: Cell<usize>,
-    /// The memory was not enough.
+    /// The error, if the memory was not enough.
     short: Cell<Option<TryReserveError>>,
 }
 
-/// How many values a member of an object takes as much memory as, which may be a node.
+/// A member of an object, which may be a node, counts as this many values.
 const NODE_VALUES: usize = 4;
 /// The bytes of memory for a value: its share of a node, and its text.
 const VALUE_SIZE: usize = 96;
-/// How many bytes of a string take as much memory as a value.
+/// So many bytes of a string count as one value.
 const BYTES: usize = 12;
-/// The length from which a string counts.
+/// Strings of at least this length are counted.
 const MANY_BYTES: usize = 128;
 
 impl Default for Budget {
@@ -502,8 +502,8 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Whether there is memory for `more` values. If not, the document seems to have none, and
-    /// [`Budget::check`] returns the error.
+    /// Whether there is memory for `more` values. If not, the caller treats the container as empty, and
+    /// [`Budget::check`] returns the error afterwards.
     #[inline]
     fn take(&self, more: usize) -> bool {
         self.values.set(self.values.get() + more);
@@ -516,13 +516,13 @@ impl Budget {
         }
     }
 
-    /// Whether the memory was enough.
+    /// Returns the error if the memory was not enough.
     pub(crate) fn check(self) -> Result<()> {
         self.short.into_inner().map_or(Ok(()), |error| Err(error.into()))
     }
 }
 
-/// What the sources of a CAD document share.
+/// The state that all sources of one CAD document share.
 pub(crate) struct DocumentReading {
     /// The names of members.
     names: &'static Vocabulary,
@@ -541,8 +541,8 @@ impl DocumentReading {
     }
 }
 
-/// A Python object from which a CAD document is read. It has two words, because a function returns so
-/// many in registers.
+/// A Python object from which a CAD document is read. It has two words, so that functions return it in
+/// registers.
 pub(crate) struct DocumentSource<'r, 'py> {
     object: Bound<'py, PyAny>,
     reading: &'r DocumentReading,
@@ -560,7 +560,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         } else if let Ok(text) = object.cast::<PyString>() {
             // A string with a lone surrogate is not text.
             let text = text.to_str().ok().filter(|text| {
-                // A short one counts with the node that it is a part of.
+                // A short string is included in the estimate for its node.
                 text.len() < MANY_BYTES || self.reading.budget.take(text.len() / BYTES)
             });
             text.map_or(Shape::Other, |text| Shape::Text(Cow::Owned(text.to_owned())))
@@ -595,7 +595,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
 
     fn size(&self) -> usize {
         if let Ok(dict) = self.object.cast::<PyDict>() {
-            // Its members count where they are visited, or with the node that it is a part of.
+            // Its members are counted where they are visited, or included in the estimate for its node.
             return dict.len();
         }
         let size = match self.object.cast::<PyList>() {

@@ -1,8 +1,8 @@
 //! The fast walk: plain objects, with borrowed references.
 //!
 //! Nearly every value consists of plain dicts, lists and scalars. The walk borrows them and their strings.
-//! That is sound because from the first object to the last this thread stays attached to the
-//! interpreter and no Python code runs, so that nothing is changed or freed. The walk stops at the first
+//! That is sound because this thread stays attached to the interpreter during the whole walk and no
+//! Python code runs, so that nothing is changed or freed. The walk stops at the first
 //! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, a subclass
 //! of dict, and anything that is an error. Without the interpreter's global lock it is never used.
 
@@ -18,7 +18,7 @@ pub(crate) const LOCKED: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usiz
 /// A walk over plain objects.
 pub(crate) struct BorrowedWalk<'py>(PhantomData<Python<'py>>);
 
-/// An object that [`super::owned`] can read, at most.
+/// An object that this walk cannot read; [`super::owned`] may be able to.
 pub(crate) struct NotPlain;
 
 /// A borrowed reference that a [`BorrowedWalk`] has found.
@@ -51,7 +51,7 @@ impl<'py> BorrowedWalk<'py> {
 // SAFETY, for all blocks below: each object is alive, by the promise made to `new`. References borrowed
 // from dicts, lists and tuples stay alive because nothing changes.
 
-/// The text of a str; a lone surrogate is unusual.
+/// The text of a str; [`Stop::Unusual`] if it has a lone surrogate.
 #[inline]
 fn text_of<'v>(object: *mut ffi::PyObject) -> Result<&'v str, Stop<NotPlain>> {
     // SAFETY: the str outlives its users by the promise made to `new`, and caches its UTF-8 as long; the
@@ -73,7 +73,7 @@ fn text_of<'v>(object: *mut ffi::PyObject) -> Result<&'v str, Stop<NotPlain>> {
     }
 }
 
-/// The content of an int; one beyond 64 bits is unusual.
+/// The content of an int; [`Stop::Unusual`] if it exceeds 64 bits.
 #[inline]
 fn int_of<'v, A, O>(object: *mut ffi::PyObject) -> Result<Found<'v, A, O>, Stop<NotPlain>> {
     let mut overflow = 0;
@@ -238,7 +238,7 @@ impl Walk for BorrowedWalk<'_> {
         left.0 == right.0
     }
 
-    /// Keys of other classes than str are unusual: their text may not be distinct.
+    /// [`Stop::Unusual`] for a key of another class than str: keys of a subclass may have the same text.
     #[inline]
     fn key<'k>(&self, key: &'k Borrowed) -> Result<&'k str, Stop<NotPlain>> {
         // SAFETY: the key is alive.

@@ -20,7 +20,7 @@ use std::hash::{Hash, Hasher};
 )]
 #[derive(PartialEq, Clone, Copy)]
 pub(crate) struct Components {
-    /// How much depends on the symbol.
+    /// The impact on the graph: how much depends on the symbol.
     blast_radius: f64,
     /// The confidence in the edges of the symbol.
     confidence: f64,

@@ -1,4 +1,4 @@
-//! The content of `Symbol` and `Edge` objects: their own, or a part of a payload.
+//! The content of `Symbol` and `Edge` objects: an owned value, or a part of a payload.
 //!
 //! Invariant: the content never changes, and lives as long as any object refers to it.
 
@@ -87,7 +87,7 @@ impl Part for graph::Edge {
     }
 }
 
-/// The bytes of the object of a part, and of its place in a tuple.
+/// The bytes of memory for the object of a part, and for its pointer in a tuple.
 const PART_SIZE: usize = 64;
 
 /// A tuple of objects, one for each part of a payload.

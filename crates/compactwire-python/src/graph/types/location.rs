@@ -80,10 +80,11 @@ impl Location {
     ) -> PyResult<Self> {
         let from_one = |value: &Bound<'_, PyAny>, field| match u64::try_from(int64(value, field)?) {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(PyValueError::new_err(format!("{field} counts from 1, so it is not {value}"))),
+            _ => Err(PyValueError::new_err(format!("{field} must be 1 or more, not {value}"))),
         };
         if end_line.is_some() != end_column.is_some() {
-            return Err(PyValueError::new_err("end_line and end_column go together"));
+            let message = "pass both end_line and end_column, or neither";
+            return Err(PyValueError::new_err(message));
         }
         Ok(Self {
             end_line: end_line.map(|line| from_one(line, "end_line")).transpose()?,

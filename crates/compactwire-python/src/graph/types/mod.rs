@@ -59,7 +59,7 @@ pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, Py
     })
 }
 
-/// How many bytes are taken at most for each byte of a state.
+/// The bytes of memory taken at most per byte of a pickled state.
 const STATE_FACTOR: usize = 16;
 
 /// The result of `__reduce__`: a function, and the state as bytes.
