@@ -1,4 +1,4 @@
-"""Lets ``python -m compactwire`` be the command ``compactwire``."""
+"""Runs the command ``compactwire`` for ``python -m compactwire``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Counts what drawing a document costs, before any geometry is made.
+"""Estimates the cost of drawing a document before any geometry is created.
 
-manifold3d is C++ that ends the process where numbers overflow or memory runs out. Each node is
-therefore first replaced by boxes, one per solid without its operations, with the triangles of each.
-Boxes of two operands that overlap may cross each other.
+manifold3d is a C++ library that aborts the process if numbers overflow or memory runs out. Each
+node is therefore first approximated by boxes, with an upper bound of triangles for each. A boolean
+operation is charged for every pair of triangles in boxes that overlap.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_STEPS = 1_000_000
 
 _REFS = ("child", "left", "right", "sketch")
 
-# Triangles of a solid that is not convex per part of it that is.
+# A solid that is not convex counts as one convex part for so many triangles.
 _FOLD = 16
 
 
@@ -32,7 +32,7 @@ def xyz(vector: dict[str, float]) -> tuple[float, float, float]:
 
 
 def without_specks(value: Any) -> Any:
-    """Copy a value with 0 for smaller numbers than are drawn: manifold3d divides by them."""
+    """Copy a value with numbers near 0 replaced by 0, because manifold3d would divide by them."""
     if isinstance(value, dict):
         return {key: without_specks(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -54,7 +54,7 @@ def turn(np: Any, axis: Any, degrees: float) -> Any:
 
 
 def in_order(nodes: Any, root: int, done: dict[int, Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the nodes below a root that are not done, operands first; the caller does them."""
+    """Yield the nodes below a root that are not in `done`, operands first; the caller adds each."""
     waiting = [root]
     while waiting:
         top = waiting[-1]
@@ -75,7 +75,7 @@ def refuse(path: str, what: str, limit: float) -> DocumentError:
 
 
 class Boxes:
-    """Boxes as centers and half sizes, with the triangles of each and its parts that are convex."""
+    """Boxes as centers and half sizes, with the number of triangles and of convex parts of each."""
 
     def __init__(self, center: Any, half: Any, triangles: Any, folds: Any) -> None:
         self.center, self.half, self.triangles, self.folds = center, half, triangles, folds
@@ -90,7 +90,7 @@ class Boxes:
 
 
 class Bounds:
-    """Counts the cost of nodes, each once, and raises a `DocumentError` above a limit."""
+    """Adds up the cost of nodes, each once, and raises a `DocumentError` above a limit."""
 
     def __init__(self, np: Any, nodes: dict[str, Any]) -> None:
         self.np = np
@@ -102,14 +102,15 @@ class Bounds:
         self.triangles = 0.0
 
     def count(self, root: int, path: str, transform: Any = None) -> None:
-        """Count a part; parts are drawn one by one, and all their triangles together."""
+        """Add the cost of a part. Parts are evaluated one by one and drawn together."""
         for node, op in in_order(self.nodes, root, self.done):
             place = f"node {node}"
             self._check_numbers(place, {key: op[key] for key in op if key not in _REFS})
             bound: Callable[[str, Any], Boxes] = getattr(self, "do_" + op["type"].lower())
             before = self.steps
             self.done[node] = self._check(place, bound(place, op))
-            # A node that is used twice is geometry twice, although it is counted once here.
+            # A node that is used twice is evaluated twice, although its own cost is computed once
+            # here.
             below = sum(self.costs[op[key]] for key in _REFS if key in op)
             copies = min(op.get("count", 1), MAX_COPIES)
             self.costs[node] = self.steps - before + below * copies
@@ -155,7 +156,7 @@ class Bounds:
             raise refuse(path, f"{steps:,.0f} steps up to here", MAX_STEPS)
 
     def _cross(self, path: str, left: Boxes, right: Boxes) -> None:
-        """Count what it costs where the boxes of two operands overlap."""
+        """Add the cost of a boolean operation, from the triangles in boxes that overlap."""
         np = self.np
         self._spend(path, len(left.center) * len(right.center) / 64)
         for start in range(0, len(left.center), 64):
@@ -191,7 +192,7 @@ class Bounds:
         return self._box((0, 0, 0), [op["radius"]] * 3, triangles, convex=True)
 
     def do_empty(self, *_: Any) -> Boxes:
-        # Not nothing: an operand costs time, however little it shows.
+        # Not free: every operand takes time, even an empty one.
         return self._box((0, 0, 0), (0, 0, 0), 1, convex=True)
 
     def do_step_import(self, *_: Any) -> Boxes:
@@ -259,7 +260,7 @@ class Bounds:
     def do_shell(self, path: str, op: Any) -> Boxes:
         child = self.done[op["child"]]
         triangles = child.triangles.sum()
-        # Measured: up to 200 times as long as a boolean operation.
+        # By measurement, a shell takes up to 200 times as long as a boolean operation.
         self._spend(path, 200 * min(triangles, 2000))
         center, half = self._hull(child)
         return self._box(center, half, triangles * 8)
@@ -298,7 +299,7 @@ class Bounds:
         return self._flat(op, np.abs(center) + half, points)
 
     def do_text2d(self, path: str, op: Any) -> Boxes:
-        # A letter has some dozens of points, and is at most twice as wide as high.
+        # A letter has dozens of points, and its width is at most twice its height.
         points = 100 * len(op["text"])
         self._spend(path, points)
         reach = 2 * abs(op["height"]) * (len(op["text"]) + 1)

@@ -34,7 +34,7 @@ _MAX_PIXELS = 1 << 24
 
 
 class Preview:
-    """An image that notebooks display. `notes` lists what it does not show exactly."""
+    """An image that notebooks display. `notes` lists the parts that it does not show exactly."""
 
     def __init__(self, data: bytes, kind: Literal["png", "svg"], notes: list[str]) -> None:
         self.data = data
@@ -82,17 +82,17 @@ def preview(
     Returns
     -------
     Preview
-        The image. Its `notes` list what it does not show exactly: fillets, chamfers, imported
-        files, the motion of joints.
+        The image. Its `notes` list the parts that it does not show exactly: fillets, chamfers,
+        imported files, the motion of joints.
 
     Raises
     ------
     ImportError
         The extra is not installed: ``pip install 'compactwire[notebook]'``.
     CompactWireError
-        The document is invalid, or larger than what is drawn: at most 200,000 triangles, nothing
-        farther than 1e9 from the origin, and at most a million steps, which are counted before
-        any geometry is made. The message names the node.
+        The document is invalid or too large to draw. The limits are 200,000 triangles, 1e9 for
+        the distance from the origin, and a million steps, which are estimated before any geometry
+        is created. The message names the node.
     """
     if kind not in ("png", "svg"):
         raise ValueError(f"kind must be 'png' or 'svg', not {kind!r}")
@@ -144,7 +144,7 @@ def solids(document: dict[str, Any]) -> tuple[list[tuple[Any, tuple[float, ...]]
             solid = solid.scale(xyz(transform["scale"])).rotate(xyz(transform["rotation"]))
             solid = solid.translate(xyz(transform["translation"]))
         parts.append((solid, color(material)))
-    # manifold3d evaluates at once what nothing else refers to.
+    # manifold3d evaluates lazily, but evaluates a temporary object immediately.
     evaluator.done.clear()
     triangles = 0
     for (solid, _), (path, *_) in zip(parts, shown, strict=True):
@@ -431,7 +431,7 @@ def _draw(
 
 
 def _mesh(np: Any, solid: Any, most: int) -> tuple[Any, Any, Any, Any]:
-    """Return triangles with normals, and sharp edges with the two triangles that each separates.
+    """Return triangles with normals, and sharp edges with the two triangles beside each.
 
     The triangles are small enough to be painted correctly in order of depth, as far as there are
     no more of them than `most`.

@@ -26,4 +26,4 @@ class Format(StrEnum):
     REQUEST = "request"
     GCF = "gcf"
     RAW = "raw"
-    """Plain text without a format, which ``decode(..., fallback=True)`` returns unchanged."""
+    """Plain text that is not a message; ``decode(..., fallback=True)`` returns it unchanged."""

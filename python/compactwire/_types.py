@@ -1,4 +1,4 @@
-"""Objects that JSON does not have, as JSON has them: `types="common"`.
+"""Converts common Python objects to values that JSON has: `types="common"`.
 
 `common` is a function for `default=`: it returns what to write in place of an object, or
 `NotImplemented`. The table is in `docs/shrink.md`; a column of the same type is written alike.
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import date, datetime, time
 from typing import Any
 
-# Modules that are slow to import, or not installed, are looked up: an object of their types can
-# only exist if they are imported.
+# Modules that are slow to import or may not be installed are looked up in `sys.modules`: an object
+# of their types can only exist if they are imported.
 
 
 def common(obj: Any) -> Any:
@@ -32,7 +32,7 @@ def common(obj: Any) -> Any:
 
 
 def common_or(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that leaves to `default` what `common` does not convert."""
+    """Return a function that calls `common`, then `default` for objects that remain."""
 
     def convert(obj: Any) -> Any:
         found = common(obj)

@@ -1,7 +1,7 @@
-"""Compression claims: prove the savings, or say exactly why not.
+"""Compression claims: verifies and produces claims about savings.
 
-`verify_claim` verifies; the rest makes what it verifies. The JSON Schemas of all files are
-beside this module, in ``schemas/``.
+`verify_claim` verifies a claim; the other functions produce the files that it verifies. The JSON
+Schemas of all files are in ``schemas/``, next to this module.
 
 Source: Compression Claims.
 """

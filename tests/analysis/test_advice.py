@@ -60,7 +60,7 @@ def test_recommend_without_a_suitable_format_is_an_error() -> None:
         ValueError, match="unknown purpose 'speed'; expected one of tokens, bytes, latency"
     ):
         analysis.recommend("x", "speed")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="latency needs times"):
+    with pytest.raises(ValueError, match="'latency' needs times"):
         analysis.recommend("x", "latency", seconds=0)
 
 

@@ -72,7 +72,7 @@ def test_a_lossy_round_trip_is_reported() -> None:
     assert frame.loc["cut", "note"] == "what comes back differs"
     assert frame.loc["broken", "note"].startswith("cannot be read back: ")
     assert frame.loc["rounded", "note"] == "what comes back differs"
-    with pytest.raises(ValueError, match="gives this input back"):
+    with pytest.raises(ValueError, match="returns this input unchanged"):
         analysis.recommend([1, 2], formats=[cut], seconds=0)
 
 
@@ -97,9 +97,9 @@ def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (object(), TypeError, "object is nothing to compare"),
-        (b"x", TypeError, "bytes is nothing to compare"),
-        ({1, 2}, TypeError, "set is nothing to compare"),
+        (object(), TypeError, "cannot compare a object"),
+        (b"x", TypeError, "cannot compare a bytes"),
+        ({1, 2}, TypeError, "cannot compare a set"),
         ({"a": {1}}, cw.GcfError, r"set is not a JSON type.*\$\.a"),
         ({1: "a"}, cw.GcfError, "keys must be str"),
         ([math.nan], cw.GcfError, "NaN"),
@@ -143,7 +143,7 @@ def test_options_are_checked_before_measuring() -> None:
         measured([1], formats="gcf")
     with pytest.raises(TypeError, match="not int"):
         measured([1], formats=[3])
-    with pytest.raises(ValueError, match="format 'gcf' is named twice"):
+    with pytest.raises(ValueError, match="duplicate format 'gcf'"):
         measured([1], formats=["json", "gcf", "gcf"])
     for seconds in (-1, math.nan):
         with pytest.raises(ValueError, match="at least 0"):

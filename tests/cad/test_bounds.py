@@ -44,7 +44,9 @@ def test_the_writer_emits_no_bytes_that_the_reader_refuses() -> None:
     document = cad.from_compact(text)
     node = document["nodes"]["0"]
     document["nodes"] = {str(i): {**node, "id": i} for i in range(300)}
-    with pytest.raises(cad.DocumentError, match="too large for the binary form: the strings have 3000"):
+    with pytest.raises(
+        cad.DocumentError, match="too large for the binary form: the strings have 3000"
+    ):
         cad.to_binary(document)
 
 

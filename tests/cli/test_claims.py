@@ -59,7 +59,8 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
         "  receipts: 1 in a chain that names this bundle",
         "  signatures: all of each receipt by validators of the trust policy;"
         " their builds, too, where it names one",
-        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
+        "  Merkle root: signed by a validator of the trust policy; no receipt that it"
+        " covers is missing",
         "",
         "ok   5.1.1  the bundle exists and has a bundle.json",
     ]
@@ -155,7 +156,7 @@ def test_a_signature_is_replaced_only_on_request(tmp_path: Path) -> None:
     for path in files[1:]:
         claims.write_json(path, {**claims.parse_json(before[path]), "attestation": None})
     failed = sign(out, yours, "you")
-    assert b"an attestation is there; keep it (--add), or replace it (--replace)" in failed.stderr
+    assert b"the file exists; keep it (--add), or replace it (--replace)" in failed.stderr
     assert files[0].read_bytes() == before[files[0]]
     for path in files[1:]:
         path.write_bytes(before[path])
@@ -304,7 +305,7 @@ def test_a_kept_merkle_attestation_is_valid(tmp_path: Path) -> None:
     assert not claims.verify_merkle_signature(merkle)
     claims.write_json(path, merkle)
     failed = sign(out, tmp_path / "other", "you", "--add")
-    assert (failed.returncode, b"signature is not good" in failed.stderr) == (1, True)
+    assert (failed.returncode, b"signature is invalid" in failed.stderr) == (1, True)
 
 
 def test_a_receipt_that_grows_too_large_is_not_signed(tmp_path: Path) -> None:

@@ -108,11 +108,11 @@ def test_control_characters_of_an_input_are_escaped(tmp_path: Path) -> None:
 
 ASK = "--trust-policy FILE --strict-trust"
 OWN = "checked against their own key only, not against a policy"
-UNSIGNED = f"  signatures: not checked; {ASK} asks for them"
+UNSIGNED = f"  signatures: not checked; to check them, use {ASK}"
 MERKLE = "--require-merkle-attestation"
 UNROOTED = (
     "  Merkle root: not attested, so the last receipts may be missing;"
-    f" --merkle-attestation FILE {MERKLE} asks for it"
+    f" to check it, use --merkle-attestation FILE {MERKLE}"
 )
 CHAIN = "  receipts: 3 in a chain that names this bundle"
 COSTS = "  artifacts: 3, of which none is free"
@@ -126,16 +126,17 @@ REACHES: dict[str, list[str]] = {
     ],
     "--trust-policy policy.json": [
         CHAIN,
-        "  signatures: not checked; --strict-trust asks for them",
-        "  trust policy: checked for its form only; --strict-trust asks for what it says",
+        "  signatures: not checked; to check them, use --strict-trust",
+        "  trust policy: only its form was checked; to apply it, use --strict-trust",
         UNROOTED,
     ],
     "--require-attestation": [
-        CHAIN, f"  signatures: all of each receipt {OWN}; {ASK} asks whose they are", UNROOTED,
+        CHAIN, f"  signatures: all of each receipt {OWN}; to check the signers, use {ASK}",
+        UNROOTED,
     ],
     "--receipt-quorum 1": [
         CHAIN,
-        f"  signatures: 1 or more of each receipt {OWN}; {ASK} asks whose they are",
+        f"  signatures: 1 or more of each receipt {OWN}; to check the signers, use {ASK}",
         UNROOTED,
     ],
     "--trust-policy policy.json --strict-trust": [
@@ -147,19 +148,21 @@ REACHES: dict[str, list[str]] = {
     "--merkle-attestation merkle.json": [
         CHAIN,
         UNSIGNED,
-        "  Merkle root: given, and not checked, so the last receipts may be missing;"
-        f" {MERKLE} asks for it",
+        "  Merkle root: given, but not checked, so the last receipts may be missing;"
+        f" to check it, use {MERKLE}",
     ],
     f"--merkle-attestation merkle.json {MERKLE}": [
         CHAIN,
         UNSIGNED,
-        f"  Merkle root: signed by its own key only, not against a policy; {ASK} asks whose",
+        "  Merkle root: signature checked against its own key only, not against a policy;"
+        f" to check the signer, use {ASK}",
     ],
     f"--merkle-attestation merkle.json {MERKLE} --trust-policy policy.json --strict-identity": [
         CHAIN,
         "  signatures: all of each receipt by validators of the trust policy;"
         " their builds, too, where it names one",
-        "  Merkle root: signed by a validator of the trust policy; none that it signed is missing",
+        "  Merkle root: signed by a validator of the trust policy; no receipt that it"
+        " covers is missing",
     ],
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Which module may import which: no format imports another, and only the binding uses Python.
 
-A new import direction is a design decision: add it to the lists below, with the reason in the commit.
+A new import direction is a design decision: add it to the lists below, with the reason in the
+commit.
 """
 
 from __future__ import annotations

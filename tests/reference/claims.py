@@ -1,8 +1,8 @@
 """A simple verifier of compression claims, with hashlib, json and PyNaCl.
 
-Written from the specification alone, with the choices in `docs/design.md`: slow, simple, and independent
-of the product.
-``verify`` takes the same arguments and returns the report as a dict, without message and path.
+Written from the specification alone, with the choices in `docs/design.md`: slow, simple, and
+independent of the product. ``verify`` takes the same arguments and returns the report as a dict,
+without message and path.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Dictionary frames: v4 section 1 (`D`), which only says "Zstd + Dictionary + Base85". Older peers write a
-container:
+"""Dictionary frames: v4 section 1 (`D`), which only says "Zstd + Dictionary + Base85". Older peers
+write a container:
 
     "ZDCT"  original size, 4 bytes big-endian  length of the name, 1 byte  name  zstd frame
 

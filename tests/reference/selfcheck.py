@@ -1,6 +1,6 @@
 """Compares the reference with the test vectors of the Compact Protocol, with the examples of its
-specification (v2 sections 1 to 5, "Usage", "Streaming Delta Protocol"; v4 section 3) and with hostile
-input.
+specification (v2 sections 1 to 5, "Usage", "Streaming Delta Protocol"; v4 section 3) and with
+hostile input.
 
     python -m tests.reference.selfcheck
 

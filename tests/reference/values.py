@@ -1,5 +1,5 @@
-"""The response as a value, with the status and model codes of v2 section 2 "Compact DSL", the integers
-of v2 section 3 "Integer Mappings" and the codes of v4 section 3 "DSL Format".
+"""The response as a value, with the status and model codes of v2 section 2 "Compact DSL", the
+integers of v2 section 3 "Integer Mappings" and the codes of v4 section 3 "DSL Format".
 """
 
 from __future__ import annotations

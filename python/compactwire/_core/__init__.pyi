@@ -984,7 +984,7 @@ def expand(text: Shrunk | _Wire) -> Any:
     Parameters
     ----------
     text : Shrunk or str
-        A result of `shrink`; or a text in GCF or JSON, which are told apart.
+        A result of `shrink`; or a text in GCF or JSON, which is detected.
 
     Returns
     -------
@@ -1029,9 +1029,9 @@ def shrink(
         Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
         needs the extra `analysis`; a function takes a str and returns an int.
     min_saving : float
-        GCF is chosen if it saves at least this part of the tokens of JSON, from 0 to 1.
+        GCF is chosen only if it saves at least this fraction of the tokens of JSON, from 0 to 1.
     min_tokens : int
-        GCF is chosen if it saves at least this many tokens.
+        GCF is chosen only if it saves at least this many tokens.
     max_size : int
         A longer text, in bytes of UTF-8, is returned as it is.
     max_depth : int

@@ -54,8 +54,6 @@ class CompactIterator:
 
     As with a generator, calling `next` while another thread, or the source itself, is in `next`
     raises `ValueError`.
-
-    Source: design section 10.
     """
 
     def __iter__(self) -> CompactIterator: ...
@@ -81,8 +79,6 @@ def canonical(doc: _Document, /, *, lossy: bool = False) -> dict[str, Any]:
     ------
     DocumentError
         The document does not conform to the model; `path` says where.
-
-    Source: design section 2.
     """
 
 def check(
@@ -107,7 +103,7 @@ def check(
         cause others. `suggestion` is the opcode that was probably meant. The pointers of `XF` lines
         are checked only if there is no other error.
 
-    Source: CAD IR "Error Handling"; design section 3.3.
+    Source: CAD IR "Error Handling".
     """
 
 def dumps(doc: _Document, /) -> str:
@@ -128,8 +124,6 @@ def dumps(doc: _Document, /) -> str:
     ------
     DocumentError
         The document does not conform to the model.
-
-    Source: design sections 2 and 4.3.
     """
 
 def from_binary(data: _Bytes, /, *, max_expansion: int = 268435456) -> dict[str, Any]:
@@ -153,7 +147,7 @@ def from_binary(data: _Bytes, /, *, max_expansion: int = 268435456) -> dict[str,
     BinaryError
         The bytes are not a valid document; `offset` says where.
 
-    Source: CAD IR "Future Enhancements"; design section 9.
+    Source: CAD IR "Future Enhancements".
     """
 
 def from_compact(src: _Text, /, dialect: _AnyDialect = "auto") -> dict[str, Any]:
@@ -177,7 +171,7 @@ def from_compact(src: _Text, /, dialect: _AnyDialect = "auto") -> dict[str, Any]
     CompactParseError
         The first error, with line and column from 1. `check` returns all errors.
 
-    Source: CAD IR "Format Specification"; design sections 3 and 6.
+    Source: CAD IR "Format Specification".
     """
 
 def from_hybrid(obj: _Document, /) -> dict[str, Any]:
@@ -200,7 +194,7 @@ def from_hybrid(obj: _Document, /) -> dict[str, Any]:
     DocumentError
         An error in the rest of the document.
 
-    Source: CAD IR "For File Storage"; design section 8.
+    Source: CAD IR "For File Storage".
     """
 
 def iter_compact(
@@ -240,7 +234,7 @@ def iter_compact(
     The iterator holds in memory one line, one sketch, the names, everything but nodes, and one or
     two bytes per node.
 
-    Source: CAD IR "Future Enhancements"; design section 10.
+    Source: CAD IR "Future Enhancements".
     """
 
 def load(
@@ -278,8 +272,6 @@ def load(
     -----
     UserWarning
         As `loads`.
-
-    Source: design sections 8 and 12.
     """
 
 def loads(
@@ -323,8 +315,6 @@ def loads(
         With `repair`, one warning for each repair, with its path, also before an error. By default,
         Python shows the same warning once per line of code; `warnings.simplefilter("always")` shows
         all.
-
-    Source: design sections 8 and 12.
     """
 
 def losses(
@@ -354,8 +344,6 @@ def losses(
     DocumentError
         The document has a type, reference, cycle, or with a target an identifier, that no text can
         represent.
-
-    Source: design sections 4.2 and 16.
     """
 
 def to_binary(doc: _Document, /) -> bytes:
@@ -376,7 +364,7 @@ def to_binary(doc: _Document, /) -> bytes:
     DocumentError
         The document does not conform to the model.
 
-    Source: CAD IR "Future Enhancements"; design section 9.
+    Source: CAD IR "Future Enhancements".
     """
 
 def to_compact(
@@ -425,7 +413,7 @@ def to_compact(
         `unknown="keep"` in dialect 0.1 or with a target, which have no `XF` lines, or together with
         `lossy`; a target in dialect 0.1; an unknown value of an option.
 
-    Source: CAD IR "Rust Implementation"; design sections 4, 7, 12 and 16.
+    Source: CAD IR "Rust Implementation".
     """
 
 def to_hybrid(doc: _Document, /) -> dict[str, Any]:
@@ -447,5 +435,5 @@ def to_hybrid(doc: _Document, /) -> dict[str, Any]:
     DocumentError
         The document does not conform to the model.
 
-    Source: CAD IR "For File Storage"; design section 8.
+    Source: CAD IR "For File Storage".
     """

@@ -134,14 +134,14 @@ class ClaimReport(_Frozen):
         """The metrics: tokens, bytes, `compression_ratio`; None if they were not verified."""
     @property
     def free_artifacts(self) -> int | None:
-        """The number of artifacts that cost no tokens although their text counts some.
+        """The number of artifacts that count no compressed tokens although their text counts uncompressed ones.
 
         Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
         `require_symbol_refs` refuses it. None if the metrics were not computed.
         """
     @property
     def repeated_artifacts(self) -> int | None:
-        """The number of artifacts with the text of another one; None if they were not compared.
+        """The number of artifacts with the same text as an earlier one; None if they were not compared.
 
         A text that is sent once and listed twice counts twice. Empty texts are not counted here.
         """
@@ -172,9 +172,9 @@ class ClaimReport(_Frozen):
 class SigningKey:
     """A secret Ed25519 key, for signing.
 
-    Made by `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`: there is no constructor
-    without a name, because 32 bytes or 64 digits do not say whether they are secret. Never make a
-    key from a public key: everyone who knows it could sign in the same name.
+    Create a key with `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`. The class itself
+    cannot be called, because 32 bytes or 64 digits do not show whether they are secret. Never create a
+    signing key from a public key: everyone who knows the public key could sign with it.
 
     The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
     errors do not, and the object cannot be pickled or copied.
@@ -209,7 +209,7 @@ class SigningKey:
         Raises
         ------
         EncodeError
-            It is something else; the message shows nothing of it.
+            The text is not such a seed; the message shows nothing of it.
         TypeError
             It is not a str.
         """
@@ -391,8 +391,8 @@ def build_bundle(
     EncodeError, TypeError
         Two items are identical, or an argument is invalid.
     ClaimRejected
-        Verification would reject the bundle, for example for a slice of everything or an absolute
-        path.
+        Verification would reject the bundle, for example for a slice that selects everything or an
+        absolute path.
     OSError
         The folder is not empty (`FileExistsError`), or a file cannot be written.
 

@@ -109,7 +109,7 @@ def dumps_bytes(
 ) -> bytes:
     """Encode a value as GCF text, in UTF-8.
 
-    Makes the `bytes` object without a `str`, which takes less time and half the memory.
+    The `bytes` object is created without a `str`, which takes less time and half the memory.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ def dumps_grouped(
     group : str
         The name of the field whose values are written once per group; every row has it.
     reorder : bool
-        Whether rows of one group that are apart are brought together. `loads` then returns the rows
-        in that order.
+        Whether the rows may be reordered, so that those of a group follow each other. `loads` then
+        returns the rows in the new order.
     default, types
         As in `dumps`.
 
@@ -208,8 +208,8 @@ def loads(
     max_depth : int
         The maximum nesting of containers, at most 256.
     max_expansion : int
-        The maximum size in bytes of what the text implies without spelling it out. For every row of
-        a table, a column with a constant in the header counts 16 bytes and the length of its text,
+        The maximum size in bytes of content that is in the value but not in the text. For every row
+        of a table, a column with a constant in the header counts 16 bytes and the length of its text,
         a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
         length of its name. 16 bytes for each byte of the text are not counted.
 
@@ -324,8 +324,8 @@ def iter_rows(
     max_row_size : int
         The maximum size in bytes of a row with all its nested content, and of any other line.
     max_expansion : int
-        The maximum size in bytes, counted as in `loads`, of what the text of one row implies
-        without spelling it out. Constants are shared by all rows.
+        The maximum size in bytes of content that is in one row but not in its text, counted as in
+        `loads`. Constants are shared by all rows.
 
     Returns
     -------

@@ -48,7 +48,7 @@ class Components(_Record):
     ) -> Components: ...
     @property
     def blast_radius(self) -> float:
-        """How much depends on the symbol."""
+        """The impact on the graph: how much depends on the symbol."""
     @property
     def confidence(self) -> float:
         """The confidence in the edges of the symbol."""

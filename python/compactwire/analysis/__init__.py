@@ -1,7 +1,7 @@
 """Measures what each format saves on your data: in tokens, bytes and time.
 
-Measured and not promised: tokens are counted by the tokenizer itself, times are medians of
-interleaved rounds, and every text is read back and compared before it counts.
+Tokens are counted by the tokenizer itself, times are medians of interleaved rounds, and every
+output is decoded and compared with the input.
 
 >>> from compactwire import analysis
 >>> rows = [{"id": n, "name": f"part {n}", "stock": n * 7 % 5} for n in range(100)]

@@ -117,7 +117,8 @@ def recommend(
     Raises
     ------
     ValueError
-        The purpose is unknown, "latency" is asked with `seconds=0`, or no format returns the input.
+        The purpose is unknown, the purpose is "latency" with `seconds=0`, or no format returns the
+        input unchanged.
     TypeError, GcfError, ImportError
         As `compare`.
 
@@ -134,7 +135,7 @@ def recommend(
             f"unknown purpose {purpose!r}; expected one of {', '.join(get_args(Purpose))}"
         )
     if purpose == "latency" and not seconds > 0:
-        raise ValueError("latency needs times: seconds is more than 0")
+        raise ValueError("purpose 'latency' needs times: seconds must be more than 0")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
     figures, missing = _figures(frame)
     if purpose == "tokens":
@@ -150,12 +151,12 @@ def recommend(
         close = [row for row in figures if row.seconds <= most]
         fit = sorted(close, key=lambda row: row.bytes)
     if not fit:
-        one = "no format that a model reads" if purpose == "tokens" else "no format"
-        raise ValueError(f"{one} gives this input back; compare() says why of each")
+        one = "no format for models" if purpose == "tokens" else "no format"
+        raise ValueError(f"{one} returns this input unchanged; compare() shows the reason for each")
     best, counted = fit[0], frame.attrs["tokenizer"]
     why = {"tokens": _tokens, "bytes": _bytes, "latency": _latency}[purpose](best, figures)
     if missing:
-        why += f" Left out, for not all inputs come back in them: {', '.join(missing)}."
+        why += f" Left out, because they do not return all inputs: {', '.join(missing)}."
     return Recommendation(purpose, best.format, why, tuple(figures), counted)
 
 

@@ -1,7 +1,7 @@
-"""Candidates: for each kind of input, the formats that can carry it.
+"""Candidates: for each kind of input, the formats that can represent it.
 
-A `Candidate` writes and reads one format. The tables here are all that the rest of the package
-knows about formats; a caller adds others (CSV, YAML, a format of their own) as candidates.
+A `Candidate` encodes and decodes one format. The rest of the package takes all formats from the
+tables here; a caller can pass others (CSV, YAML, their own) as candidates.
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ class Candidate:
     Parameters
     ----------
     name : str
-        What it is called in the table.
+        The name of the format in the table.
     encode : callable
-        Gives the text (or bytes) of an input.
+        Returns the text (or bytes) of an input.
     decode : callable
-        Gives the input back; what it gives is compared.
+        Returns the input for a text; the result is compared with the input.
     reader : {"model", "program"}
-        Who reads it. A language model reads plain text; compressed text is noise to it, however few
-        its bytes are.
+        The reader of the output. A language model can read plain text, but not compressed text.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def kind_of(value: object) -> Kind:
     Raises
     ------
     TypeError
-        It is nothing that can be compared.
+        The value cannot be compared.
     """
     if isinstance(value, Response | str):
         return "response"
@@ -105,20 +104,22 @@ def kind_of(value: object) -> Kind:
         return "value"
     if hasattr(value, "to_dict"):
         how = "json.loads(frame.to_json(orient='records', date_format='iso'))"
-        raise TypeError(f"a {type(value).__name__} is given as what JSON has, a frame as {how}")
+        raise TypeError(
+            f"convert the {type(value).__name__} to JSON values; a DataFrame with {how}"
+        )
     raise TypeError(
-        f"{type(value).__name__} is nothing to compare: give a Response, a text, a value of JSON,"
+        f"cannot compare a {type(value).__name__}; expected a Response, a text, a JSON value,"
         " a gcf.Payload, a CAD document, a list of messages or a Corpus"
     )
 
 
 def prepared(value: Any, kind: Kind) -> Any:
-    """Return the input as the formats carry it: a string as a response, tuples as lists.
+    """Return the input in the form that the formats take: a string as a response, tuples as lists.
 
     Raises
     ------
     GcfError
-        A value that JSON has not, and where in the input it is.
+        JSON cannot represent a part of the value; the message names its path.
     """
     if kind == "response":
         return value if isinstance(value, Response) else Response(value)
@@ -226,7 +227,7 @@ def _json_value(value: Any) -> Any:
     try:
         gcf.dumps(value)
     except GcfError as error:
-        # Too deep or too large for GCF; other formats may still carry it.
+        # Too deep or too large for GCF; other formats may still represent it.
         if error.code not in {"limit_exceeded", "out_of_range"}:
             raise
     try:

@@ -53,18 +53,19 @@ def compare(
         named inputs. CAD documents are measured in their canonical form. Pass a DataFrame as
         ``json.loads(frame.to_json(orient="records", date_format="iso"))``.
     formats : iterable of str or Candidate, optional
-        The formats, in the order of the table; all that carry the input unless given. Responses:
-        the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and "dictionary" of their
-        compact JSON; "packed", the first request of a `Session`. Graph payloads: "gcf", "gcb". CAD
-        documents: "cad-0.1", "cad-0.2", "cad-binary" besides those of values. All of them: "json"
-        and "json-pretty". A `Candidate` is a format of your own.
+        The formats, in the order of the table; by default all that can represent the input.
+        Responses: the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and
+        "dictionary" of their compact JSON; "packed", the first request of a `Session`. Graph
+        payloads: "gcf", "gcb". CAD documents: those of values, and "cad-0.1", "cad-0.2",
+        "cad-binary". All kinds: "json" and "json-pretty". A `Candidate` is a format of your own.
     tokenizer : str or callable
         An encoding of bpe-openai, or your own function from `str` to `int`.
     seconds : float
         How long to measure encoding and decoding of each format, in seconds; 0 leaves the times
         out. A call that takes longer than this is repeated a few times.
     progress : bool, optional
-        Show a progress bar on standard error. By default, on a terminal if it takes long.
+        Whether to show a progress bar on standard error; by default on a terminal, if the call
+        takes long.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def compare(
         A format is unknown or named twice, a corpus is empty, a value contains itself or is nested
         too deep, or a number is out of range.
     GcfError
-        A value that JSON cannot carry, such as NaN; the message says where it is.
+        JSON cannot represent a part of the value, such as NaN; the message names its path.
     ImportError
         The extra ``analysis`` is not installed.
 
@@ -98,7 +99,7 @@ def compare(
     1  base85  program     45      31        True
     """
     if not seconds >= 0:  # Also true for NaN.
-        raise ValueError(f"seconds is at least 0, not {seconds}")
+        raise ValueError(f"seconds must be 0 or more, not {seconds}")
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
     wanted = None if formats is None else _listed(formats)
@@ -128,8 +129,8 @@ def named(value: Any) -> Mapping[str, Any]:
         for place, item in enumerate(value):
             if isinstance(item, Response | gcf.Payload):
                 raise TypeError(
-                    f"item {place} is a {type(item).__name__}, and others are not: a list is of"
-                    " messages, of payloads, or one value; use a Corpus for a mixture"
+                    f"item {place} is a {type(item).__name__}, but others are not: pass a list of"
+                    " messages only, of payloads only, or one value; for a mixture, use a Corpus"
                 )
     return {kind_of(value): value}
 
@@ -146,14 +147,14 @@ def _ready(name: str, item: Any) -> tuple[str, Kind, Any]:
 
 def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
     if isinstance(formats, str):
-        raise TypeError(f"formats is a list, as in [{formats!r}]")
+        raise TypeError(f"formats must be a list, such as [{formats!r}]")
     listed = list(formats)
     if not listed:
-        raise ValueError("formats is empty: name one at least, or leave it out for all")
+        raise ValueError("formats is empty: pass at least one, or omit it for all formats")
     names = [item.name if isinstance(item, Candidate) else item for item in listed]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"format {name!r} is named twice")
+            raise ValueError(f"duplicate format {name!r}")
     return listed
 
 
@@ -162,11 +163,11 @@ def _check(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
     for item in wanted or []:
         if isinstance(item, str) and item not in known:
             raise ValueError(
-                f"no format {str(item)!r} for {' and '.join(sorted(kinds))}; there are"
+                f"unknown format {str(item)!r} for {' and '.join(sorted(kinds))}; expected"
                 f" {', '.join(sorted(known))}, or your own Candidate"
             )
         if not isinstance(item, str | Candidate):
-            raise TypeError(f"a format is a str or a Candidate, not {type(item).__name__}")
+            raise TypeError(f"a format must be a str or a Candidate, not {type(item).__name__}")
 
 
 def _rows(

@@ -32,8 +32,8 @@ class Corpus(Mapping[str, Any]):
     Parameters
     ----------
     inputs : Mapping
-        What to measure, by the name that it has in the table: responses, texts, JSON-like values,
-        graph payloads, CAD documents.
+        The inputs by their names in the table: responses, texts, JSON-like values, graph payloads,
+        CAD documents.
 
     Examples
     --------
@@ -71,13 +71,13 @@ def read_corpus(
     Parameters
     ----------
     folder : str or path-like
-        A folder, with all folders in it. ``.json`` and ``.vcad`` are read as values, ``.jsonl`` as
-        a list of values; ``.md``, ``.txt`` and other text files as texts. Other files, hidden ones
-        and links are passed over.
+        A folder, read with all folders in it. ``.json`` and ``.vcad`` are read as values,
+        ``.jsonl`` as a list of values; ``.md``, ``.txt`` and other text files as texts. Other
+        files, hidden files and links are skipped.
     texts : bool
-        Take every file as a text, JSON too: a message as it travels, and not the value in it.
+        Whether to read every file as a text, including JSON files.
     limit : int, optional
-        At most so many inputs, taken evenly over the sorted paths.
+        The maximum number of inputs, spread evenly over the sorted paths.
 
     Returns
     -------
@@ -87,19 +87,20 @@ def read_corpus(
     Raises
     ------
     NotADirectoryError
-        There is no such folder.
-    ValueError
-        There is nothing to read, or a file is not what its name says; the message names the file.
+        The folder does not exist.
+        ValueError
+        The folder has no file to read, or the content of a file does not match its suffix; the
+        message names the file.
     """
     root = Path(folder)
     if not root.is_dir():
         raise NotADirectoryError(f"no folder {str(root)!r}")
     paths = [path for path in sorted(root.rglob("*")) if _taken(path, root)]
     if not paths:
-        raise ValueError(f"nothing to read in {str(root)!r}: no JSON, no text")
+        raise ValueError(f"no JSON or text files in {str(root)!r}")
     if limit is not None:
         if limit < 1:
-            raise ValueError(f"limit is at least 1, not {limit}")
+            raise ValueError(f"limit must be 1 or more, not {limit}")
         count = min(limit, len(paths))
         paths = [paths[place * len(paths) // count] for place in range(count)]
     return Corpus({path.relative_to(root).as_posix(): _read(path, texts) for path in paths})

@@ -8,23 +8,23 @@ from typing import Any
 
 
 def need(module: str, package: str) -> Any:
-    """Import a module of the extra.
+    """Import a module that the extra installs.
 
     Parameters
     ----------
     module : str
-        What to import.
+        The name of the module.
     package : str
-        What installs it.
+        The name of the package that contains it.
 
     Raises
     ------
     ImportError
-        It is not installed; the message says which extra has it.
+        It is not installed; the message names the extra to install.
     """
     try:
         with warnings.catch_warnings():
-            # Warnings of a library about its own code are for its authors.
+            # Warnings of a library about its own code do not concern the caller.
             warnings.simplefilter("ignore", DeprecationWarning)
             return import_module(module)
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
-"""`plot`: a table of `compare` or `compare_sessions` as a picture.
+"""`plot`: draws a table of `compare` or `compare_sessions`.
 
-Bars begin at zero, the baseline is a line, and the colours are those of Okabe and Ito, which the
-colour-blind tell apart; what only programs can read is hatched besides.
+Bars begin at zero, and the baseline is a line. The colours are those of Okabe and Ito, which people
+with colour blindness can distinguish. Bars of formats that only programs can read are also hatched.
 """
 
 from __future__ import annotations
@@ -48,41 +48,41 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     Parameters
     ----------
     frame : DataFrame
-        What `compare` or `compare_sessions` gave, or some of its rows.
+        The result of `compare` or `compare_sessions`, or some of its rows.
     against : {"json", "pretty"}
         The baseline of the bars, 100%: compact JSON, or JSON with two spaces a level.
     title : str, optional
-        What stands above it.
+        The title above the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For `compare`: per format its bytes, its tokens and, where it was timed, the time to write
-        and to read with its quartiles (an arrow: off the scale). Up to four inputs have a bar each;
-        of more the bar is the median, and a line goes from the smallest to the largest. For
-        `compare_sessions`: bytes and tokens by turn.
-        A notebook shows it; ``savefig`` writes it.
+        For `compare`: the bytes and tokens of each format and, if timed, the times to encode and
+        decode with their quartiles (an arrow marks a value outside the scale). Up to four inputs
+        have a bar each; for more, the bar is the median, with a line from the smallest to the
+        largest. For `compare_sessions`: bytes and tokens by turn. Notebooks display the figure;
+        ``savefig`` writes it to a file.
 
     Raises
     ------
     TypeError
-        It is no frame.
-    ValueError
-        The frame has no rows, or lacks a column; the message names it.
+        `frame` is not a DataFrame.
+        ValueError
+        The frame has no rows, or a column is missing; the message names it.
     ImportError
         The extra ``analysis`` is not installed.
     """
     if against not in _BASES:
-        raise ValueError(f"no baseline {against!r}: it is one of {', '.join(_BASES)}")
+        raise ValueError(f"unknown baseline {against!r}; expected one of {', '.join(_BASES)}")
     if not hasattr(frame, "columns"):
-        raise TypeError(f"a {type(frame).__name__} is no frame: give what compare() gave")
+        raise TypeError(f"expected a DataFrame that compare() returned, not {type(frame).__name__}")
     sessions = "turn" in frame
     needed = ["turn", "format", "bytes", "tokens"] if sessions else [
         "input", "format", "reader", "round_trip", *(f"{unit}_vs_{against}" for unit in _UNITS)
     ]  # fmt: skip
     missing = [column for column in needed if column not in frame]
     if missing:
-        raise ValueError(f"the frame has no column {missing[0]!r}: give what compare() gave")
+        raise ValueError(f"the frame has no column {missing[0]!r}: pass the result of compare()")
     if frame.empty:
         raise ValueError("the frame has no rows")
     with need("matplotlib", "matplotlib").rc_context(_STYLE):

@@ -19,7 +19,7 @@ def watched(items: Sequence[Item], show: bool | None) -> Iterator[Item]:
     Parameters
     ----------
     items : sequence
-        What is worked on.
+        The items to process.
     show : bool or None
         Whether to show the bar; None shows it on a terminal, after half a second.
     """

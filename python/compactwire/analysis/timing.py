@@ -30,11 +30,11 @@ def interleave(works: Sequence[Work], *, rounds: int, seconds: float) -> list[Ti
     Parameters
     ----------
     works : sequence of callables
-        What to call; the results are thrown away.
+        The functions to call; their results are discarded.
     rounds : int
-        How often each has its turn, at least 2.
+        The number of rounds, at least 2. In each round, every function is timed once.
     seconds : float
-        How long a turn lasts: so many calls of a work as fit, at least one.
+        The time for one function in one round, spent on as many calls as fit, at least one.
     """
     loops = [_loops(work, seconds) for work in works]
     times: list[list[float]] = [[] for _ in works]
@@ -72,7 +72,7 @@ def once(work: Work, count: int) -> float:
 
 
 def say_seconds(value: float) -> str:
-    """Format a time with three digits and a fitting unit; `-` for NaN."""
+    """Format a time with three digits and a suitable unit; `-` for NaN."""
     if math.isnan(value):
         return "-"
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):

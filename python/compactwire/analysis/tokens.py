@@ -2,7 +2,7 @@
 
 A long text is counted in pieces. They are cut where the encodings of OpenAI always begin a new
 token, before a separator that follows an ASCII letter or digit, so that the sum is the count of the
-whole. A text that offers no such place (Chinese, say) may count a token more for each cut.
+whole. In a text without such places, for example in Chinese, each cut may add a token to the count.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     Parameters
     ----------
     text : str
-        Any text. What looks like a special token is counted as the text that it is.
+        Any text. Special tokens in it are counted as ordinary text.
     encoding : str
         A tokenizer of bpe-openai: "o200k_base" (the default), "cl100k_base", ...
 
     Returns
     -------
     int
-        How many tokens the text is.
+        The number of tokens.
 
     Raises
     ------
     TypeError
-        The text is no `str`: what a model is sent is text.
+        The text is not a `str`.
     ValueError
-        No tokenizer has this name; the message lists those that there are.
+        No tokenizer has this name; the message lists the known ones.
     ImportError
         The extra ``analysis`` is not installed.
 
@@ -52,7 +52,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     6
     """
     if not isinstance(text, str):
-        raise TypeError(f"tokens are counted of str, not of {type(text).__name__}")
+        raise TypeError(f"text must be a str, not {type(text).__name__}")
     encoder = _encoder(encoding)
     return sum(len(encoder.encode_ordinary(piece)) for piece in _pieces(text))
 
@@ -79,12 +79,12 @@ def _encoder(encoding: str) -> Any:
     if encoding not in known:
         names = ", ".join(known)
         raise OptionError(
-            f"no tokenizer is called {encoding!r}; there are {names}", option="tokenizer"
+            f"unknown tokenizer {encoding!r}; expected one of {names}", option="tokenizer"
         )
     try:
         return library.get_encoding(encoding)
     except RuntimeError as error:  # Some encodings also need tiktoken.
-        raise ValueError(f"bpe-openai cannot count as {encoding!r}: {error}") from error
+        raise ValueError(f"bpe-openai cannot load {encoding!r}: {error}") from error
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`compare_sessions`: a conversation sent turn by turn, in full and as changes only."""
+"""`compare_sessions`: measures a conversation that is sent in full, and as changes only."""
 
 from __future__ import annotations
 
@@ -55,30 +55,31 @@ def compare_sessions(
     Parameters
     ----------
     conversation : iterable of Mapping
-        Chat messages, each with "role" and "content" (other members travel along): a request is
-        made before each message of the assistant, and at the end; system messages at the
+        Chat messages, each with "role" and "content" (other members are sent, too). There is a
+        request before each message of the assistant, and one at the end; system messages at the
         beginning are the prompt. Or the requests themselves: the arguments of
         `Session.encode_request` by name ("tool", "system", "args", "context").
     tools : sequence of Mapping
-        The definitions of tools that go with every request of chat messages.
+        The definitions of tools that are part of every request, for chat messages.
     tokenizer : str or callable
         An encoding of bpe-openai, or your own function from `str` to `int`.
     progress : bool, optional
-        Show a bar on standard error; unless given, on a terminal, when it takes long.
+        Whether to show a progress bar on standard error; by default on a terminal, if the call
+        takes long.
 
     Returns
     -------
     DataFrame
         Three rows per turn. ``format`` is "json" (the whole request as compact JSON), "session"
         (the frames of a session: text) or "packed" (the same compressed: for programs). ``bytes``
-        are UTF-8, ``total_bytes`` and ``total_tokens`` those of all turns so far,
-        ``bytes_vs_json`` and ``tokens_vs_json`` the part of the same turn's JSON. Times in
-        seconds, as in `compare`. ``round_trip``: a peer read the turn, and it was the same.
+        are UTF-8, ``total_bytes`` and ``total_tokens`` are those of all turns so far,
+        ``bytes_vs_json`` and ``tokens_vs_json`` are relative to the JSON of the same turn. Times
+        are in seconds, as in `compare`. ``round_trip`` is whether a peer decoded an equal request.
 
     Raises
     ------
     TypeError, ValueError
-        It is no conversation; the message says which item is wrong.
+        `conversation` is not a conversation; the message names the invalid item.
     ImportError
         The extra ``analysis`` is not installed.
 
@@ -96,7 +97,8 @@ def compare_sessions(
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
     if not isinstance(conversation, Iterable):
-        raise TypeError(f"a {type(conversation).__name__} is no list of messages or requests")
+        found = type(conversation).__name__
+        raise TypeError(f"conversation must be a list of messages or requests, not {found}")
     requests = _requests(list(conversation), _definitions("tools", tools))
     session, packed = _Pair(pack=False), _Pair(pack=True)
     rows: list[dict[str, Any]] = []
@@ -120,7 +122,7 @@ def compare_sessions(
 
 @dataclass(frozen=True)
 class _Sent:
-    """One turn sent in one way: the messages, whether they were decoded equal, and the times."""
+    """One turn in one format: the messages, whether the decoded request is equal, and the times."""
 
     texts: list[str]
     whole: bool
@@ -140,7 +142,7 @@ def _plainly(plain: Turn) -> _Sent:
 
 
 class _Pair:
-    """Both ends of a connection; calls that change a session are timed on copies."""
+    """The sessions of both ends. Calls that change a session are timed on copies."""
 
     def __init__(self, *, pack: bool) -> None:
         self.pack = pack
@@ -200,11 +202,11 @@ def _requests(items: list[Any], tools: list[Any]) -> list[tuple[Turn, Turn]]:
         if not isinstance(item, Mapping):
             raise TypeError(f"item {place} is a {type(item).__name__}, not a message or a request")
     if not items:
-        raise ValueError("the conversation is empty: give messages, or requests")
+        raise ValueError("the conversation is empty: pass messages or requests")
     if all("role" in item for item in items):
         return list(_of_messages(items, tools))
     if tools:
-        raise ValueError("tools is for chat messages; requests name theirs as 'tool'")
+        raise ValueError("tools is for chat messages; in requests, pass the tools as 'tool'")
     return [_of_request(place, item) for place, item in enumerate(items)]
 
 
@@ -212,8 +214,8 @@ def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
     foreign = [name for name in item if name not in _FIELDS]
     if foreign:
         raise ValueError(
-            f"item {place} has {foreign[0]!r}: a message has 'role' and 'content', a request"
-            f" {', '.join(_FIELDS)}"
+            f"item {place} has the unknown member {foreign[0]!r}: a message has 'role' and"
+            f" 'content', a request {', '.join(_FIELDS)}"
         )
     turn = {name: item[name] for name in _FIELDS if item.get(name) is not None}
     if "tool" in turn:
@@ -228,7 +230,7 @@ def _definitions(what: str, tools: Any) -> list[dict[str, Any]]:
     listed = list(found)
     for tool in listed:
         if not isinstance(tool, Mapping):
-            raise TypeError(f"{what} has a {type(tool).__name__}: a definition is a dict")
+            raise TypeError(f"{what} has a {type(tool).__name__}: a definition must be a dict")
     return [dict(tool) for tool in listed]
 
 

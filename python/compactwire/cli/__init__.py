@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_ABOUT = "What agents say to each other, made small, and proven small."
+_ABOUT = "Compact wire formats for language models and agents, without loss."
 
 _SYSTEMS = (messages, gcf, verify, claims, cad)
 
@@ -66,7 +66,8 @@ def _flush_stdout() -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        # The message quotes arguments, which may be file names that contain control characters.
+        # The message quotes arguments, which may contain control characters, for example in file
+        # names.
         super().error(one_line(message))
 
 

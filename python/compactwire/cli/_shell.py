@@ -22,7 +22,7 @@ OK = 0
 
 
 def one_line(text: str) -> str:
-    """Escape line breaks and terminal control characters; the text may quote input."""
+    """Escape line breaks and terminal control characters, which quoted input may contain."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

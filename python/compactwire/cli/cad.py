@@ -41,7 +41,7 @@ _WHAT = {
     "ids": "node ids",
     "materials": "materials",
     "names": "names as data",
-    "ops": "operations that the text does not have",
+    "ops": "operations that the text cannot represent",
     "part_materials": "materials of parts",
     "root_material": "the material of the root",
     "roots": "which nodes are roots",
@@ -71,7 +71,7 @@ def add(commands: Commands) -> None:
     losing.add_argument(
         "--lossy",
         action="store_true",
-        help="write the document even if the text cannot hold all of it",
+        help="write the document even if the text cannot represent all of it",
     )
     losing.add_argument(
         "--lose",

@@ -1,4 +1,4 @@
-"""``claim``: make what ``verify`` verifies."""
+"""``claim``: makes the files that ``verify`` verifies."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _run_new(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """Give a folder whose content moves to `out`, new or empty, once all of it is there."""
-    # Not at the start of every command: it takes as long to import as the rest.
+    """Yield a temporary folder. Without an error, its content moves to `out`, new or empty."""
+    # Imported here because it takes as long to import as all other modules of a command.
     import tempfile
 
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
@@ -90,9 +90,7 @@ def _text(path: str) -> str:
         # Not as text, which would change line ends before the producer sees them.
         data = file.read(_MAX_TEXT + 1)
     if len(data) > _MAX_TEXT:
-        raise ValueError(
-            f"{path}: larger than {_MAX_TEXT:,} bytes, as much as an artifact may have"
-        )
+        raise ValueError(f"{path}: larger than {_MAX_TEXT:,} bytes, the limit for an artifact")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -104,10 +102,10 @@ def _run_sign(args: argparse.Namespace) -> int:
     key = _key(args.key)
     found = sorted(_receipts(folder), key=lambda entry: int(entry[1]["receipt_index"]))
     names = (args.validator_id, args.build_id)
-    # Everything is made, and so judged, before anything is written.
+    # Everything is created, and thereby checked, before anything is written.
     merkle = claims.merkle_attestation([receipt for _, receipt in found], key, *names)
     signed = [(path, _sign(path, receipt, key, args)) for path, receipt in found]
-    # First, because it may be what cannot be written; the receipts' signatures do not change it.
+    # Written first, because this may fail. It does not depend on the signatures of the receipts.
     kept = _keep(folder / _MERKLE, merkle, args)
     if not kept:
         claims.write_json(folder / _MERKLE, merkle)
@@ -135,11 +133,11 @@ def _sign(
 
 
 def _receipts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Find the receipts of the run, under whatever names, each with its file."""
+    """Return the receipts of the run with their paths; they may have any names."""
     run_id = str(_load(folder / "bundle" / "bundle.json").get("run_id"))
     receipts = folder / "receipts"
     if receipts.is_symlink():
-        raise ValueError(f"{receipts}: a link; sign in the folder that it leads to")
+        raise ValueError(f"{receipts}: this is a link; name the folder that it links to")
     found = [
         (path, _load(path))
         for path in sorted(receipts.iterdir())
@@ -148,19 +146,21 @@ def _receipts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     of_run = [(path, receipt) for path, receipt in found if receipt.get("run_id") == run_id]
     for path, receipt in of_run:
         if type(receipt.get("receipt_index")) is not int:
-            raise ValueError(f"{path}: no receipt_index for the receipts to be ordered by")
+            raise ValueError(f"{path}: the receipt has no receipt_index, which gives the order")
     return of_run
 
 
 def _check_size(path: Path, receipt: dict[str, Any]) -> None:
     size = len(claims.canonical_json(receipt)) + 1
     if size > _MAX_RECEIPT:
-        message = f"signed, it takes {size:,} bytes, and a verification reads {_MAX_RECEIPT:,}"
+        message = (
+            f"signed, it has {size:,} bytes, but a verification reads {_MAX_RECEIPT:,} at most"
+        )
         raise ValueError(f"{path}: {message}")
 
 
 def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
-    """Whether an existing attestation stays, which then must be good and of the same root."""
+    """Whether to keep an existing attestation; it must then be valid and have the same root."""
     if not (path.exists() or path.is_symlink()):
         return False
     there = _load(path)
@@ -168,17 +168,17 @@ def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
         return False
     if args.add and there.get("merkle_root") == merkle["merkle_root"]:
         if not claims.verify_merkle_signature(there):
-            raise ValueError(f"{path}: its signature is not good; remove it, or use --replace only")
+            raise ValueError(f"{path}: its signature is invalid; remove it, or use --replace only")
         return True
     if args.replace:
         return False
     if args.add:
         raise ValueError(f"{path}: it signs other receipts; replace it (--replace)")
-    raise ValueError(f"{path}: an attestation is there; keep it (--add), or replace it (--replace)")
+    raise ValueError(f"{path}: the file exists; keep it (--add), or replace it (--replace)")
 
 
 def _open(path: Path, flags: int) -> BinaryIO:
-    """Open a regular file; a FIFO would wait for a writer, and a device may have no end."""
+    """Open a regular file. A FIFO would wait for a writer, and a device may have no end."""
     flags |= sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY"))
     descriptor = os.open(path, os.O_RDONLY | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -188,7 +188,7 @@ def _open(path: Path, flags: int) -> BinaryIO:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    # A link must not lead elsewhere when what a folder has is signed.
+    # Only the content of the folder is signed: a link must not lead outside.
     with _open(path, getattr(os, "O_NOFOLLOW", 0)) as file:
         data = file.read(_MAX_JSON + 1)
     if len(data) > _MAX_JSON:
@@ -317,7 +317,7 @@ def _add_trust(commands: Commands) -> None:
 
 def _validator(text: str) -> tuple[str, str]:
     name, mark, public_key = text.rpartition("=")
-    # A secret must not appear in a message, which may end in a log.
+    # A secret must not appear in a message, which may be logged.
     if _SECRET in text:
         raise argparse.ArgumentTypeError("a secret key; the trust policy has the public one")
     if not (name and mark and public_key):

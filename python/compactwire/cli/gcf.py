@@ -59,8 +59,8 @@ def add(commands: Commands) -> None:
         metavar="BYTES",
         type=int,
         default=1 << 28,
-        help="refuse a text that implies more without spelling it out, such as constants that many "
-        "rows repeat (default: %(default)s)",
+        help="refuse a text whose value has more content that is not in the text, such as "
+        "constants of many rows (default: %(default)s)",
     )
     add_output(decode)
     about = "measure a value as JSON and as GCF"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ._shell import Commands
 
-# As many as Python converts by default.
+# The number of digits that Python converts by default.
 _MAX_DIGITS = 4300
 
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")

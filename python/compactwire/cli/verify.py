@@ -1,4 +1,4 @@
-"""``verify``: whether a compression claim is true, and how far that verdict reaches."""
+"""``verify``: whether a compression claim is true, and what was not checked."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from ._shell import Commands
 
-# The exit code where there is no verdict to tell: 0, 1 and 2 would be one.
+# The exit code if there is no verdict; 0, 1 and 2 stand for verdicts.
 _NO_VERDICT = 3
 _WRONG_USAGE = 2
 
-# A bar appears when the work has taken so long, in seconds.
+# A progress bar appears after so many seconds.
 _PATIENCE = 1.0
 _BAR = 30
 
 _SYMBOLS = {"passed": "✓", "failed": "✗", "skipped": "–"}
 _WORDS = {"passed": "ok  ", "failed": "FAIL", "skipped": "-   "}
 
-# Off unless asked for, and on unless switched off.
+# The first options are off by default, the second ones are on.
 _REQUIREMENTS = {
     "require_attestation": "every receipt must carry a valid signature",
     "strict_trust": "every signature must be of an enabled validator of the trust policy",
@@ -53,7 +53,7 @@ def _run_verify(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        # No verdict was written, and exit code 1 would mean one.
+        # No verdict was written, and exit code 1 would stand for one.
         drop_stdout()
         complain(error)
         return _NO_VERDICT
@@ -123,11 +123,11 @@ def _verdict(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
 
 
 def _reach(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
-    """Say how far a verdict that is good reaches: who vouches for what, and who does not."""
+    """Describe what a positive verdict is based on: which signatures were checked against what."""
     passed = {check.id for check in report.checks if check.status == "passed"}
     strict = args.strict_trust or args.strict_identity
     ask = "--strict-trust" if args.trust_policy else "--trust-policy FILE --strict-trust"
-    idle = "trust policy: checked for its form only; --strict-trust asks for what it says"
+    idle = "trust policy: only its form was checked; to apply it, use --strict-trust"
     return [
         _receipts_reach(report, passed),
         _signatures_reach(args, passed, strict, ask),
@@ -154,11 +154,11 @@ def _receipts_reach(report: cw.ClaimReport, passed: set[str]) -> str:
 
 def _signatures_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
     if not passed & {"5.5.2", "5.5.7"}:
-        return f"signatures: not checked; {ask} asks for them"
+        return f"signatures: not checked; to check them, use {ask}"
     count = f"{args.receipt_quorum:,} or more" if args.receipt_quorum else "all"
     if not strict:
         own = "checked against their own key only, not against a policy"
-        return f"signatures: {count} of each receipt {own}; {ask} asks whose they are"
+        return f"signatures: {count} of each receipt {own}; to check the signers, use {ask}"
     builds = (
         "; their builds, too, where it names one"
         if args.strict_identity
@@ -169,24 +169,25 @@ def _signatures_reach(args: argparse.Namespace, passed: set[str], strict: bool, 
 
 def _merkle_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
     if "5.6.2" not in passed:
-        given = "given, and not checked" if args.merkle_attestation else "not attested"
+        given = "given, but not checked" if args.merkle_attestation else "not attested"
         flag = "--require-merkle-attestation"
         need = flag if args.merkle_attestation else f"--merkle-attestation FILE {flag}"
-        return f"Merkle root: {given}, so the last receipts may be missing; {need} asks for it"
+        return f"Merkle root: {given}, so the last receipts may be missing; to check it, use {need}"
     if not strict:
-        return f"Merkle root: signed by its own key only, not against a policy; {ask} asks whose"
+        own = "signature checked against its own key only, not against a policy"
+        return f"Merkle root: {own}; to check the signer, use {ask}"
     signed = "signed by a validator of the trust policy"
-    return f"Merkle root: {signed}; none that it signed is missing"
+    return f"Merkle root: {signed}; no receipt that it covers is missing"
 
 
 def _plain(text: str) -> str:
-    """Escape what the terminal could take for a command, or has no character for."""
+    """Escape terminal control characters, and characters that the terminal cannot show."""
     encoding = stdout().encoding or "ascii"
     return one_line(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 class _Bar:
-    """A progress bar on standard error, for patient people at a terminal."""
+    """A progress bar on standard error, if that is a terminal."""
 
     def __init__(self) -> None:
         self.watched = sys.stderr is not None and sys.stderr.isatty()
@@ -194,7 +195,7 @@ class _Bar:
         self._shown = False
 
     def show(self, what: str, done: int, total: int) -> None:
-        """Draw it, once the work has taken a while."""
+        """Draw the bar if the work has taken long enough."""
         if time.monotonic() - self._start < _PATIENCE:
             return
         full = _BAR * done // max(total, 1)
@@ -204,7 +205,7 @@ class _Bar:
         self._shown = True
 
     def clear(self) -> None:
-        """Leave the line as it was."""
+        """Erase the bar."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -224,7 +225,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("claim", metavar="CLAIM", help="the claim, a JSON file")
     parser.add_argument(
-        "--trust-policy", metavar="FILE", help="whose signatures count; only with --strict-trust"
+        "--trust-policy", metavar="FILE", help="the trusted signers; only with --strict-trust"
     )
     parser.add_argument(
         "--merkle-attestation",
@@ -241,7 +242,7 @@ def add(commands: Commands) -> None:
         "--receipt-quorum",
         type=_quorum,
         metavar="N",
-        help="how many signatures of each receipt must be good (default: all)",
+        help="how many signatures of each receipt must be valid (default: all)",
     )
     parser.add_argument(
         "--limit",
@@ -249,7 +250,7 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="what the inputs may cost, such as max_receipts=1000 (repeatable)",
+        help="a limit on the inputs, such as max_receipts=1000 (repeatable)",
     )
     parser.add_argument(
         "--skipped", action="store_true", help="list the checks that were skipped, too"
@@ -263,7 +264,7 @@ def _flag(name: str) -> str:
 
 def _quorum(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 18 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, not {text!r}")
     return int(text)
 
 
