@@ -108,10 +108,10 @@ def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
         (
             need("pandas", "").DataFrame(),
             TypeError,
-            r"DataFrame is given as what JSON has, a frame as json\.loads",
+            r"convert the DataFrame to JSON values first; for a DataFrame, json\.loads",
         ),
         (nested(5000), ValueError, "nested too deep"),
-        ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, and others are not"),
+        ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, but others are not"),
     ],
     ids=[
         "object",
@@ -135,7 +135,7 @@ def test_invalid_input_is_an_error_that_names_the_valid_types(
 
 
 def test_options_are_checked_before_measuring() -> None:
-    with pytest.raises(ValueError, match="no format 'dsl' for value; there are base85, "):
+    with pytest.raises(ValueError, match="unknown format 'dsl' for value; expected base85, "):
         measured([1], formats=["dsl"])
     with pytest.raises(ValueError, match="formats is empty"):
         measured([1], formats=[])

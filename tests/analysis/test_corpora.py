@@ -37,7 +37,7 @@ def test_a_folder_is_a_corpus(tmp_path: Path) -> None:
 def test_a_folder_without_inputs_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="nowhere"):
         analysis.read_corpus(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="nothing to read"):
+    with pytest.raises(ValueError, match="no JSON or text files"):
         analysis.read_corpus(tmp_path)
     (tmp_path / "bad.json").write_bytes(b'{"a":')
     with pytest.raises(ValueError, match=r"bad\.json: Expecting value"):

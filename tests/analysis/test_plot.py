@@ -57,5 +57,5 @@ def test_plot_refuses_other_tables() -> None:
         analysis.plot(frame.drop(columns="reader"))
     with pytest.raises(TypeError, match="expected a DataFrame that compare"):
         analysis.plot(None)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no baseline 'xml'"):
+    with pytest.raises(ValueError, match="unknown baseline 'xml'"):
         analysis.plot(frame, against="xml")  # type: ignore[arg-type]

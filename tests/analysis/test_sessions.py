@@ -51,11 +51,19 @@ def test_messages_become_one_request_per_answer() -> None:
     [
         ([], ValueError, "the conversation is empty"),
         (["hello"], TypeError, "item 0 is a str, not a message"),
-        ([{"text": "x"}], ValueError, "item 0 has 'text'"),
-        ([{"role": "user", "content": "x"}, {"args": 1}], ValueError, "item 0 has 'role'"),
+        ([{"text": "x"}], ValueError, "item 0 has the member 'text'"),
+        (
+            [{"role": "user", "content": "x"}, {"args": 1}],
+            ValueError,
+            "item 0 has the member 'role'",
+        ),
         (None, TypeError, "must be a list of messages or requests, not NoneType"),
         ([{"tool": 3}], TypeError, "'tool' of item 0 is a int, not a definition"),
-        ([{"tool": ["search"]}], TypeError, "'tool' of item 0 has a str: a definition is a dict"),
+        (
+            [{"tool": ["search"]}],
+            TypeError,
+            "'tool' of item 0 has a str: a definition must be a dict",
+        ),
     ],
     ids=repr,
 )

@@ -316,7 +316,7 @@ def test_a_receipt_that_grows_too_large_is_not_signed(tmp_path: Path) -> None:
     receipt["receipt_hash"] = reference.receipt_hash(receipt)
     path.write_text(json.dumps(receipt, ensure_ascii=False), encoding="utf-8")
     failed = sign(out, key, "me")
-    assert (failed.returncode, b"signed, it takes 1,20" in failed.stderr) == (1, True)
+    assert (failed.returncode, b"signed, it has 1,20" in failed.stderr) == (1, True)
     assert not (out / "merkle_attestation.json").exists()
 
 
@@ -342,7 +342,7 @@ def test_a_refused_claim_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "out" / "mine").write_text("mine")
     made = ("--symbol", f"@a={tmp_path / 'text'}", "--run-id", "r", "-o", tmp_path / "out")
     failed = run("claim", "new", *made)
-    assert b"not empty; name a new one, or empty it" in failed.stderr
+    assert b"not empty; name a new folder, or empty this one" in failed.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
 
 

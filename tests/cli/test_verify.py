@@ -271,7 +271,7 @@ def test_an_endless_file_is_not_read_forever(tmp_path: Path) -> None:
     with key.open("wb") as file:
         file.truncate(1 << 40)
     for path, message in [
-        ("/dev/zero", b"/dev/zero: a key is in a regular file"),
+        ("/dev/zero", b"/dev/zero: this is not a regular file"),
         (key, b"key: this file has more than the 256 bytes of a key file"),
     ]:
         failed = run("claim", "sign", tmp_path / "out", "--key", path)

@@ -48,23 +48,23 @@ class Values:
     def names(self) -> list[str]:
         return list(dict.fromkeys(self.name() for _ in range(self.chance.randrange(5))))
 
-    def value(self, room: int) -> Any:
+    def value(self, depth: int) -> Any:
         pick = self.chance
-        kind = pick.randrange(6) if room else 0
+        kind = pick.randrange(6) if depth else 0
         if kind < 2:
             return self.scalar()
         if kind == 2:
-            return [self.value(room - 1) for _ in range(pick.randrange(4))]
+            return [self.value(depth - 1) for _ in range(pick.randrange(4))]
         if kind == 3:
-            return {name: self.value(room - 1) for name in self.names()}
-        rows = self.rows(room)
+            return {name: self.value(depth - 1) for name in self.names()}
+        rows = self.rows(depth)
         if kind == 4:
             return rows
         return dict(zip(self.names(), rows, strict=False))
 
-    def rows(self, room: int) -> list[dict[str, Any]]:
+    def rows(self, depth: int) -> list[dict[str, Any]]:
         pick = self.chance
-        columns = {name: self.column(room - 1) for name in self.names()}
+        columns = {name: self.column(depth - 1) for name in self.names()}
         return [
             {
                 name: None if chance < 0.1 else make()
@@ -74,18 +74,18 @@ class Values:
             for _ in range(pick.randrange(5))
         ]
 
-    def column(self, room: int) -> Any:
+    def column(self, depth: int) -> Any:
         pick = self.chance
         keys = self.names()
         alike = [
             self.scalar,
-            lambda: self.value(room),
+            lambda: self.value(depth),
             lambda: {key: self.scalar() for key in keys},
             lambda: {key: {"x": self.scalar(), "y": self.scalar()} for key in keys},
             lambda: [{key: self.scalar() for key in keys} for _ in range(pick.randint(1, 3))],
         ]
         make = pick.choice(alike)
-        return lambda: make() if pick.random() < 0.97 else self.value(room)
+        return lambda: make() if pick.random() < 0.97 else self.value(depth)
 
 
 def check(value: Any) -> None:

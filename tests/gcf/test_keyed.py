@@ -125,7 +125,11 @@ def test_a_delta_is_a_value() -> None:
         ([{"id": 1}, {"id": 1.0}], "invalid_keyed_set", 'row 1, field "id"'),
         ([{"id": None}], "invalid_keyed_set", "null"),
         ([{"id": 1, "a": 2}, {"id": 2}], "invalid_keyed_set", 'row 1, field "a": the field is'),
-        ([{"id": 1}, {"id": 2, "b": 2}], "invalid_keyed_set", 'row 1, field "b": the set has no'),
+        (
+            [{"id": 1}, {"id": 2, "b": 2}],
+            "invalid_keyed_set",
+            'row 1, field "b": the set does not have this',
+        ),
         ([{"id": 1, "a": [2]}], "unsupported_type", 'row 0, field "a"'),
         ([{"id": 1, "a": float("nan")}], "not_finite", 'row 0, field "a"'),
         ([{"id": 2**63}], "out_of_range", 'row 0, field "id"'),

@@ -119,7 +119,7 @@ def test_sources_may_be_paths_and_files(tmp_path: Path) -> None:
         gcf.load(tmp_path / "none.gcf")
     with pytest.raises(TypeError, match="expected a path"):
         gcf.iter_rows(5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="keys, which are str, not int"):
+    with pytest.raises(TypeError, match="str keys only, not int"):
         gcf.iter_rows(path, 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_depth"):
         gcf.iter_rows(path, max_depth=0)

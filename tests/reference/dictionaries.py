@@ -60,7 +60,9 @@ def decompress_with_dictionary(
         raise OutputTooLarge(max_size)
     output = decompress_zstd(frame, max_size, dictionary)
     if len(output) != original_size:
-        raise DecompressionFailed("the dictionary container tells another size than its frame has")
+        raise DecompressionFailed(
+            "the size in the dictionary container differs from that of its frame"
+        )
     return output
 
 

@@ -134,14 +134,15 @@ class ClaimReport(_Frozen):
         """The metrics: tokens, bytes, `compression_ratio`; None if they were not verified."""
     @property
     def free_artifacts(self) -> int | None:
-        """The number of artifacts that count no compressed tokens although their text counts uncompressed ones.
+        """The number of artifacts that count no tokens after compression, but some before.
 
         Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
         `require_symbol_refs` refuses it. None if the metrics were not computed.
         """
     @property
     def repeated_artifacts(self) -> int | None:
-        """The number of artifacts with the same text as an earlier one; None if they were not compared.
+        """The number of artifacts with the same text as an earlier one; None if they were not
+        compared.
 
         A text that is sent once and listed twice counts twice. Empty texts are not counted here.
         """
@@ -172,9 +173,10 @@ class ClaimReport(_Frozen):
 class SigningKey:
     """A secret Ed25519 key, for signing.
 
-    Create a key with `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`. The class itself
-    cannot be called, because 32 bytes or 64 digits do not show whether they are secret. Never create a
-    signing key from a public key: everyone who knows the public key could sign with it.
+    Create a key with `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`. The class
+    itself cannot be called, because 32 bytes or 64 digits do not show whether they are secret.
+    Never create a signing key from a public key: everyone who knows the public key could sign with
+    it.
 
     The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
     errors do not, and the object cannot be pickled or copied.

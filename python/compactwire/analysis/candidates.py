@@ -104,9 +104,8 @@ def kind_of(value: object) -> Kind:
         return "value"
     if hasattr(value, "to_dict"):
         how = "json.loads(frame.to_json(orient='records', date_format='iso'))"
-        raise TypeError(
-            f"convert the {type(value).__name__} to JSON values; a DataFrame with {how}"
-        )
+        found = type(value).__name__
+        raise TypeError(f"convert the {found} to JSON values first; for a DataFrame, {how}")
     raise TypeError(
         f"cannot compare a {type(value).__name__}; expected a Response, a text, a JSON value,"
         " a gcf.Payload, a CAD document, a list of messages or a Corpus"

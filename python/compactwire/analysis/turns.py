@@ -214,7 +214,7 @@ def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
     foreign = [name for name in item if name not in _FIELDS]
     if foreign:
         raise ValueError(
-            f"item {place} has the unknown member {foreign[0]!r}: a message has 'role' and"
+            f"item {place} has the member {foreign[0]!r}: a message has 'role' and"
             f" 'content', a request {', '.join(_FIELDS)}"
         )
     turn = {name: item[name] for name in _FIELDS if item.get(name) is not None}
