@@ -1,4 +1,4 @@
-"""From a record of measurements to the pages that quote it; no figure is written by hand.
+"""Renders the pages with results from a record of measurements; no figure is written by hand.
 
 `results/latest.json` is the record, `RESULTS.md` all of it, and the README shows two small tables
 between comments. A test renders them again and compares.
@@ -25,11 +25,11 @@ README_WORK = [
     ("decode_base85", "20 KiB", "base64"),
     ("encode_base85", "20 KiB", "base64"),
 ]
-# What the memory of a writer is compared with.
+# The reference for the memory of a writer.
 TEXT = "the bytes of its text"
 README_SIZES = ["small", "medium", "xlarge"]
 MEANING = {
-    "verbose": "`{` a JSON object: for eyes and logs",
+    "verbose": "`{` a JSON object: for people and logs",
     "dsl": "`RES\\|status\\|model\\|tokens\\|result`: short answers, for models to read",
     "binary": "`M` Base64 of MessagePack: old peers",
     "base85": "`A` Base85 of MessagePack: below 256 bytes",
@@ -50,7 +50,7 @@ The peer's hashes and signatures are C already. We verify signatures on all core
 falls with their number; the targets are for processor time, of all threads together.""",
 }
 NOT_MEASURED = "Not measured: run `python -m benches --cargo`."
-# What is left of each part of a conversation, and the most that may be (the v2 overview).
+# The targets for the remaining size of each part of a conversation (from the overview of v2).
 PARTS: dict[str, tuple[str, float | None]] = {
     "tools": ("a repeated tool definition", 0.02),
     "shortest": ("the shortest of them", None),
@@ -79,19 +79,19 @@ def table(header: list[str], rows: list[list[str]], *, text_columns: int = 1) ->
 
 
 def times(ratio: float) -> str:
-    """Say how many times, with three digits."""
+    """Format a factor with three digits."""
     return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
 
 
 def share(ratio: float) -> str:
-    """Say which part of the peer's time, as a fraction where it is small."""
+    """Format a part of the peer's time, as a fraction if it is small."""
     if ratio >= 0.2:
         return f"{ratio:.2f}"
     return f"1/{1 / ratio:,.0f}" if ratio <= 0.01 else f"1/{1 / ratio:.3g}"
 
 
 def verdict(ratio: float, target: float | None) -> str:
-    """Whether a target is met, or by how much it is missed."""
+    """Return whether a target is met, or by how much it is missed."""
     if target is None:
         return ""
     return f"{share(target)}: {_verdict(ratio, target)}"
@@ -119,7 +119,7 @@ def with_targets(record: Record) -> list[Record]:
 
 
 def memory(record: Record) -> str:
-    """What `dumps` takes beyond the value, the text included."""
+    """Render the memory that `dumps` takes in addition to the value, including the text."""
     rows = [
         [
             row["work"],
@@ -163,7 +163,7 @@ def systems(record: Record) -> list[tuple[str, list[Record]]]:
 
 
 def stream(record: Record) -> str:
-    """What rows cost that are streamed out and in."""
+    """Render the figures of rows that are written to and read from a stream."""
     rows = [
         [
             row["work"],
@@ -192,7 +192,7 @@ def _met(reached: bool) -> str:
 
 
 def others(record: Record) -> str:
-    """Render the systems beside the protocol, or say that they were not measured."""
+    """Render the tables of the other systems, or a note that they were not measured."""
     if not record.get("systems"):
         return f"## Other systems\n\n{NOT_MEASURED}"
     parts = [
@@ -219,7 +219,7 @@ def others(record: Record) -> str:
 
 
 def speed(record: Record) -> str:
-    """What a Python caller sees."""
+    """Render the speed of the Python functions."""
     rows = [
         [
             _work(row),
@@ -239,7 +239,7 @@ def speed(record: Record) -> str:
 
 
 def core(record: Record) -> str:
-    """What Criterion measured in the core, in GiB/s; also each engine alone."""
+    """Render Base85 in the core as measured by Criterion, in GiB/s, also for each engine alone."""
     engines = ["scalar", "avx2", "avx512", "checked"]
     rows = []
     for row in record["core"]:
@@ -262,7 +262,7 @@ def core(record: Record) -> str:
 
 
 def core_gcf(record: Record) -> str:
-    """What GCF takes in Rust."""
+    """Render the speed of GCF in Rust."""
     rows = record.get("core_gcf")
     if not rows:
         return NOT_MEASURED
@@ -280,7 +280,7 @@ def sizes(record: Record) -> str:
 
 
 def levels(record: Record) -> str:
-    """What the compression levels are worth."""
+    """Render the sizes and times of the compression levels."""
     rows = [
         [row["kind"], str(row["level"]), f"{row['ratio']:.3f}", f"{row['microseconds']:.0f}"]
         for row in record["levels"]
@@ -289,7 +289,7 @@ def levels(record: Record) -> str:
 
 
 def sessions(record: Record) -> str:
-    """Render what sessions save and cost."""
+    """Render the savings and the cost of sessions."""
     if not record:
         return NOT_MEASURED
     counted = (
@@ -358,7 +358,7 @@ def session_totals(record: Record) -> str:
 
 
 def session_parts(record: Record) -> str:
-    """Render what is left of each part, beside its target."""
+    """Render the remaining size of each part, next to its target."""
     rows = []
     for row in record["sizes"]:
         for part, (what, most) in PARTS.items():
@@ -376,7 +376,7 @@ def _goal(share: float, most: float | None) -> str:
 
 
 def session_cost(record: Record) -> str:
-    """Render what turn 50 takes."""
+    """Render the time of turn 50."""
     rows = [
         [
             row["work"],
