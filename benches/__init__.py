@@ -1,4 +1,4 @@
-"""What a caller in Python sees, measured against named peers in the same run.
+"""Benchmarks of the Python functions against named peers that run in the same process.
 
 `python -m benches` prints the tables and writes `benches/RESULTS.md` and
 `benches/results/latest.json`; it needs the extra `bench`. With `--cargo` the benches of the core

@@ -1,4 +1,4 @@
-"""Run all, print the tables, write `results/latest.json`, `RESULTS.md` and the README's tables."""
+"""Runs all benches, prints the tables, and writes the record, `RESULTS.md` and the README."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PEERS = ["bpe-openai", "gcf-python", "orjson", "ormsgpack", "pynacl", "toons", "
 
 
 def machine() -> dict[str, str]:
-    """What the figures are measured on."""
+    """Return a description of the machine."""
     processor = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -105,7 +105,7 @@ def main() -> int:
 
 
 def everything(*, quick: bool) -> None:
-    """Measure all and print the page; unless it must be quick, write what is made from it."""
+    """Measure everything and print the page; unless `quick`, write the files with the results."""
     record = measure(quick=quick)
     page = report.results(record)
     print(page)

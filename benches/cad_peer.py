@@ -1,4 +1,4 @@
-"""What one would write by hand: a reader and a writer of dialect 0.1, with the usual checks."""
+"""The peer for CAD: a straightforward reader and writer of dialect 0.1, with the usual checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benches of the core measured, if they have run lately: minima."""
+"""Reads the results of the core's benches (the minima), if they ran recently."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-# The most of their time that we may take.
+# The targets: our time divided by the peer's.
 PEERS = {"crate gcf": 1 / 10, "etoon, which writes TOON": 1.0}
 BASE85 = ["cargo", "bench", "--bench", "base85", "--", "--warm-up-time=0.5", "--measurement-time=1"]
 GCF = ["cargo", "bench", "--locked", "--manifest-path=benches/gcf_crate/Cargo.toml"]
 GCF += ["--target-dir", str(TARGET)]
 
-# Older figures may be of another machine, or of another version of the code.
+# Older figures may come from another machine or another version of the code.
 MOST_SECONDS = 24 * 60 * 60
 
 

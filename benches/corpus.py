@@ -1,4 +1,4 @@
-"""A folder of one's own, in every format: `python -m benches --corpus DIR`."""
+"""Measures the files of a folder in every format: `python -m benches --corpus DIR`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ["reader", "inputs", "bytes", "of JSON", "tokens", "of JSON", "write",
 
 
 def page(folder: str, *, quick: bool) -> str:
-    """Render what each format makes of the files of a folder, by kind of input."""
+    """Render the figures of each format for the files of a folder, by kind of input."""
     corpus = analysis.read_corpus(folder)
     frame = analysis.compare(corpus, seconds=0.001 if quick else 0.01)
     parts = [f"# {folder}", f"{len(corpus)} files; tokens are those of {frame.attrs['tokenizer']}."]
@@ -25,7 +25,7 @@ def page(folder: str, *, quick: bool) -> str:
 
 
 def lines(rows: Any) -> Iterator[list[str]]:
-    """Add up each format over the inputs that it gives back."""
+    """Add up the figures of each format over the inputs that it returns unchanged."""
     for name, all_of_it in rows.groupby("format", sort=False):
         found = all_of_it[all_of_it["round_trip"]]
         if found.empty:

@@ -1,7 +1,7 @@
-"""The inputs: real-shaped text of exact sizes, the same in every run.
+"""The inputs: realistic text of exact sizes, the same in every run.
 
-Lines of the samples in `data/corpus/`, in an order that a seeded generator gives, so that a
-compressor finds the repetitions of language and not those of a repeated file.
+The text consists of lines of the samples in `data/corpus/` in a seeded random order, so that a
+compressor finds the repetitions of language, not those of a repeated file.
 """
 
 from __future__ import annotations
@@ -44,5 +44,5 @@ def response(size: int, *, ascii_only: bool = False) -> cw.Response:
 
 
 def noise(size: int) -> bytes:
-    """Bytes without pattern: what a compressor leaves."""
+    """Return random bytes, like the output of a compressor."""
     return random.Random(size).randbytes(size)

@@ -29,7 +29,7 @@ from .speed import Case, same
 
 ORJSON, GCF_PYTHON, TOONS = "orjson", "gcf-python", "toons"
 
-# The most of orjson's time that each may take.
+# The targets: our time divided by orjson's.
 DUMPS = {
     "500 flat rows": 1.2,
     "10,000 flat rows": 1.35,
@@ -58,7 +58,7 @@ LOADS = {
     "100 long texts": 0.6,
 }
 LOADS_COLLECTED = {**LOADS, "500 nested orders": 0.6}
-# Where the older peers are measured too.
+# The shapes for which the older peers are measured, too.
 OLDER = {
     "500 flat rows",
     "10,000 flat rows",
@@ -72,14 +72,14 @@ to_bytes: Callable[..., bytes] | None = getattr(gcf, "dumps_bytes", None)
 
 
 def plain(found: object) -> str:
-    """Give what JSON has for an object, as one would write `default=`."""
+    """Convert an object to JSON values, as a `default=` function."""
     if isinstance(found, datetime.datetime):
         return found.isoformat()
     raise TypeError(type(found).__name__)
 
 
 class Texts:
-    """A value as text in each format, made when it is needed."""
+    """A value as text in each format, created on first use."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape

@@ -1,6 +1,6 @@
-"""How much memory `gcf.dumps` takes, in a process of its own: the most beyond the value itself.
+"""Measures the peak memory of `gcf.dumps` in addition to the value, in a separate process.
 
-The text is part of it, so that a ratio of 1 to the bytes of the text is the least there can be.
+The text is included, so the ratio to the bytes of the text is at least 1.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if to_bytes:
 
 
 def measure(name: str, rows: int) -> dict[str, Any]:
-    """Write rows once; give the bytes of the text and of the memory that it took."""
-    # Read again, as if they came from elsewhere: no text keeps its UTF-8.
+    """Write rows once; return the bytes of the text and of the memory that this took."""
+    # Parsed anew, because a str object keeps its UTF-8 once it was requested.
     value = orjson.loads(orjson.dumps(flat(rows)))
     before = reset()
     text = WRITERS[name](value)
@@ -43,13 +43,13 @@ def measure(name: str, rows: int) -> dict[str, Any]:
 
 
 def reset() -> float:
-    """Forget the most memory so far; give what is in use now, in bytes."""
+    """Reset the peak of memory; return the bytes in use now."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return peak() * (1 << 20)
 
 
 def record(rows: int) -> list[dict[str, Any]]:
-    """Measure each writer; none where the system does not tell (Linux does)."""
+    """Measure each writer; empty on systems without `/proc/self/clear_refs`."""
     if not Path("/proc/self/clear_refs").exists():
         return []
     found = []

@@ -1,7 +1,7 @@
-"""Rows streamed out and in again: how many a second, and how much memory that takes.
+"""Measures rows that are written to and read from a stream: rows per second, and memory.
 
-`python -m benches.gcf_stream [--rows 10000000]`. Memory is constant and time linear when the
-figures of many rows are those of a thousandth of them.
+`python -m benches.gcf_stream [--rows 10000000]`. Memory is constant and time is linear if a
+thousandth of the rows has the same figures per row.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ROOT = Path(__file__).parent.parent
 
 
 def peak() -> float:
-    """The most memory that the process had, in MiB."""
+    """Return the peak memory of the process, in MiB."""
     status = Path("/proc/self/status")
     if status.exists():
-        # What getrusage says begins, in a child, with the memory of its parent.
+        # The value of getrusage would start with the memory of the parent process.
         (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
         return int(line.split()[1]) / (1 << 10)
     usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -35,7 +35,7 @@ def peak() -> float:
 
 
 def write(path: Path, count: int) -> float:
-    """Write rows; gives the seconds that it took."""
+    """Write rows; return the seconds that this took."""
     start = time.perf_counter()
     with path.open("wb") as file, gcf.StreamEncoder(file) as encoder:
         encoder.begin_array("rows", ["id", "name", "price", "open"])
@@ -45,7 +45,7 @@ def write(path: Path, count: int) -> float:
 
 
 def read(path: Path, count: int) -> float:
-    """Read the rows; gives the seconds that it took."""
+    """Read the rows; return the seconds that this took."""
     start = time.perf_counter()
     found = sum(1 for _ in gcf.iter_rows(path, "rows"))
     seconds = time.perf_counter() - start
@@ -56,7 +56,7 @@ def read(path: Path, count: int) -> float:
 
 
 def measure(count: int) -> list[dict[str, Any]]:
-    """Write rows and read them; give the seconds, and the most memory so far in MiB."""
+    """Write rows and read them; return the seconds, and the peak memory in MiB."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.gcf"
@@ -69,7 +69,7 @@ def measure(count: int) -> list[dict[str, Any]]:
 
 
 def record(rows: int) -> list[dict[str, Any]]:
-    """Measure a thousandth of the rows and all, each in a process whose memory is its own."""
+    """Measure a thousandth of the rows and all rows, each in a separate process."""
     found = []
     for count in (rows // 1000, rows):
         command = [sys.executable, "-m", "benches.gcf_stream", "--json", "--rows", str(count)]

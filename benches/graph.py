@@ -43,7 +43,7 @@ def payload(count: int) -> gcf.Payload:
 
 @dataclass(frozen=True)
 class Fields:
-    """What a payload is made of, before anything is made."""
+    """The fields of a payload's symbols and edges, before objects are created."""
 
     symbols: list[dict[str, object]]
     edges: list[dict[str, str]]
@@ -74,14 +74,14 @@ def fields(ours: gcf.Payload) -> Fields:
 
 
 def everything(text: str) -> tuple[object, object]:
-    """Read a text, and make the objects of all its symbols and edges."""
+    """Read a text, and create the objects of all its symbols and edges."""
     decoded = gcf.decode(text)
     assert isinstance(decoded, gcf.Payload)
     return decoded.symbols, decoded.edges
 
 
 def cases() -> Iterator[speed.Case]:
-    """Give the comparisons; both sides write the same symbols, or there is no figure."""
+    """Return the comparisons. An error is raised unless both sides write the same symbols."""
     import gcf as package  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     ours = payload(SYMBOLS)

@@ -1,11 +1,12 @@
-"""Short slices in turn, ours and the peer, and the least of each: the time without interruptions.
+"""Measures calls in short slices, ours and the peer's in turn, and takes the minimum of each.
 
-On a busy machine the median of long rounds is wrong by a factor; the minimum over many slices of
-0.2 ms comes back within 3%. The 20th percentile beside it shows how far it can be trusted.
+The minimum is the time without interruptions. On a busy machine the median of long rounds is wrong
+by a factor; the minimum over many slices of 0.2 ms is reproducible within 3%. The 20th percentile
+shows how reliable it is.
 
-With the garbage collector on, a call now and then pays for a collection, and a minimum would leave
-that out. There the slices of a turn are numbered, from a full collection to the next, and each is
-taken at its minimum over all turns: the result is the mean of these minima.
+With the garbage collector on, some calls include a collection, which a minimum would leave out.
+Therefore the slices from one full collection to the next are numbered, each is taken at its minimum
+over all turns, and the result is the mean of these minima.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of one argument, and what makes a new argument for each call, off the clock.
+    """A function of one argument, and a function that creates a new argument for each call.
 
-    A str keeps its UTF-8 once it was asked for, and a session what it has written: an argument
-    that is used twice would hide that work. A result of many objects is `kept` for as long as the
-    clock runs: freeing it takes a quarter of the time of making it, and is not what is compared.
+    A str keeps its UTF-8 once it was requested, and a session what it has written: with a used
+    argument, that work would not be measured. A result of many objects is `kept` until the clock is
+    stopped: freeing it takes a quarter of the time of creating it, and is not part of the
+    comparison.
     """
 
     run: Callable[[Any], object]
@@ -67,7 +69,7 @@ class Timing:
 
 
 class _Object:
-    """An object that the garbage collector counts: making it starts a collection that is due."""
+    """An object that the garbage collector counts: creating one starts a collection that is due."""
 
     __slots__ = ("member",)
 
@@ -82,7 +84,7 @@ class _Turns:
     taken: list[list[dict[str, float]]] = field(default_factory=list)
 
     def add(self, *, collector: bool) -> None:
-        """Measure a turn: everything that the collector has to do happens at the same slice."""
+        """Measure a turn, in which each collection happens at the same slice as in other turns."""
         inputs = [[self.call.fresh() for _ in range(self.calls)] for _ in range(self.slices)]
         if not collector:
             self.taken.append([_slice(self.call, some) for some in inputs])
@@ -95,7 +97,7 @@ class _Turns:
             gc.disable()
 
     def timing(self) -> Timing:
-        """Take each slice at its least over all turns, and of the slices the mean."""
+        """Return the mean over the slices of each slice's minimum over all turns."""
         least, fifth = {}, {}
         for clock in ("wall", "processor"):
             places = [
@@ -113,7 +115,7 @@ def compare(calls: Sequence[Call], effort: Effort, *, collector: bool = False) -
     enabled = gc.isenabled()
     gc.disable()
     gc.collect()
-    # What exists already is no concern of the collections during a turn.
+    # Objects that exist already would slow down the collections during a turn.
     gc.freeze()
     try:
         found = [_Turns(call, *_lengths(call, effort, collector=collector)) for call in calls]
@@ -131,12 +133,12 @@ def compare(calls: Sequence[Call], effort: Effort, *, collector: bool = False) -
 
 
 def once_each(effort: Effort) -> Effort:
-    """Time single calls: for arguments that take long to make."""
+    """Time single calls, for arguments that take long to create."""
     return replace(effort, slice_seconds=0.0)
 
 
 def _lengths(call: Call, effort: Effort, *, collector: bool) -> tuple[int, int]:
-    """Give the calls that fit into a slice, and the slices that make a turn."""
+    """Return how many calls fit into a slice, and how many slices make a turn."""
     if not effort.slice_seconds:
         return 1, 1
     first = min(_slice(call, [call.fresh()])["wall"] for _ in range(2))
@@ -178,7 +180,7 @@ def _slice(call: Call, inputs: list[Any]) -> dict[str, float]:
 
 
 def _collected(call: Call, inputs: list[Any]) -> dict[str, float]:
-    """Time some calls in a row, each with the collection that it leaves due."""
+    """Time some calls in a row, each with the collection that it causes."""
     run, kept = call.run, []
     processor, start = time.process_time(), time.perf_counter()
     for given in inputs:

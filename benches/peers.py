@@ -1,8 +1,7 @@
-"""What one would write by hand: the same work with the fastest libraries on PyPI.
+"""The peers: the same work with the fastest libraries on PyPI.
 
-Contexts are reused and the level is ours (3), so that the comparison is about the work and not
-about a careless peer. Their Base85 is the standard library's (RFC 1924 order): the same work with
-another alphabet.
+Contexts are reused and the level is ours (3), so that the comparison is fair. The peers use the
+Base85 of the standard library (RFC 1924 order): the same work with another alphabet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a session saves, turn by turn, and what a turn costs: three conversations that ship with us.
+"""Measures what a session saves and costs, turn by turn, for three conversations.
 
-Against each turn stands what an agent sends without a session: tools, prompt, arguments and the
-whole context as compact JSON. Every turn is read by a peer session and compared before it is
+Each turn is compared with what an agent sends without a session: tools, prompt, arguments and the
+whole context as compact JSON. Every turn is decoded by a peer session and compared before it is
 counted. `python -m benches.sessions` prints the tables; tokens need `bpe-openai`.
 """
 
@@ -45,7 +45,7 @@ def tokenizer() -> Callable[[str], int] | None:
 
 @dataclass
 class Pair:
-    """Two ends of a connection; what one writes the other reads, or it is no figure."""
+    """The sessions at both ends. An error is raised unless decoding returns the request."""
 
     pack: bool
     ours: cw.Session
@@ -53,7 +53,7 @@ class Pair:
 
     @classmethod
     def new(cls, *, pack: bool) -> Pair:
-        """Connect two sessions that know nothing."""
+        """Create two new sessions."""
         return cls(pack, cw.Session(), cw.Session())
 
     def send(self, turn: Turn) -> list[str]:
@@ -78,7 +78,7 @@ class Pair:
 
 
 def size(texts: list[str]) -> int:
-    """Bytes of UTF-8; what a carrier puts between the texts is the carrier's."""
+    """Return the bytes of UTF-8, without separators that a transport adds between the texts."""
     return sum(len(text.encode()) for text in texts)
 
 
@@ -129,7 +129,7 @@ def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def left(rows: list[dict[str, Any]], part: str) -> float:
-    """Give what is left of a part, against sending it again."""
+    """Return the remaining size of a part, compared with sending it again."""
     return float(sum(row["parts"][part] for row in rows) / sum(row["whole"][part] for row in rows))
 
 
@@ -253,7 +253,7 @@ def _run(work: Work) -> object:
 
 
 def check_growth(contexts: list[str]) -> None:
-    """Stop unless turn 50 carries what is new, and is read rightly."""
+    """Raise an error unless turn 50 contains only the new text and is decoded correctly."""
     ours, theirs = cw.Session(), cw.Session()
     frames: list[str] = []
     for context in contexts:

@@ -1,7 +1,7 @@
 """The values that `benches/gcf.py` writes and reads: seeded, the same in every run.
 
-A shape gives a new copy for each call. The texts in it are new, as from a socket or a database,
-and its keys are shared between the rows, as every reader of JSON gives them.
+A shape creates a new copy for each call. The texts in it are new objects, as from a socket or a
+database, and its keys are shared between the rows, as JSON readers create them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ WORDS += ["2024-02-29", "Ünïcode", "no-reply", "a|b"]
 
 @dataclass(frozen=True)
 class Shape:
-    """A value, made when it is asked for, and how new copies of it are made."""
+    """A value, created on first use, and a function that creates copies of it."""
 
     size: str
     make: Callable[[], Any]
     foreign: Callable[[Any], Any] | None = None
-    """What puts objects into a copy that JSON does not have."""
+    """A function that puts objects into a copy that JSON does not have."""
 
     @property
     def value(self) -> Any:

@@ -1,4 +1,4 @@
-"""The size of what travels: every format over messages of several sizes, and the levels.
+"""Measures the size of messages: every format for several sizes, and the compression levels.
 
 Sizes are exact and the same on every machine with the same zlib and zstd.
 """
@@ -20,10 +20,10 @@ SIZES = [("tiny", 50), ("small", 200), ("medium", 1024), ("large", 5120), ("xlar
 
 
 def by_format() -> Iterator[tuple[str, int, dict[str, float]]]:
-    """Text length over result length, per size: the mean of several messages.
+    """Return text length over result length, per size: the mean of several messages.
 
-    They are the samples, in all languages, that the dictionary was not trained on, one after the
-    other and cut to size.
+    The messages are the samples, in all languages, that the dictionary was not trained on, joined
+    and cut to size.
     """
     held_out = "\n".join(sample.text for sample in data.samples() if sample.held_out).encode()
     for label, size in SIZES:

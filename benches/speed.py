@@ -18,7 +18,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison: the target is the most of the peer's time that we may take."""
+    """One comparison. The target is an upper limit for our time divided by the peer's."""
 
     work: str
     size: str
@@ -38,7 +38,7 @@ def ready(ours: Call, theirs: Call) -> Callable[[], tuple[Call, Call]]:
 
 
 def measure(case: Case, effort: Effort) -> Iterator[dict[str, object]]:
-    """Compare, and give what is written down: a row for each state of the collector and clock."""
+    """Compare, and return a row for each state of the collector and each clock."""
     calls = case.calls()
     for collector in case.collectors:
         ours, theirs = compare(calls, effort, collector=collector)
@@ -60,7 +60,7 @@ def measure(case: Case, effort: Effort) -> Iterator[dict[str, object]]:
 
 
 def measure_all(cases: Iterator[Case], effort: Effort, rows: Rows) -> list[dict[str, object]]:
-    """Measure the cases that are asked for."""
+    """Measure the requested cases."""
     return [
         row
         for case in cases
@@ -71,7 +71,7 @@ def measure_all(cases: Iterator[Case], effort: Effort, rows: Rows) -> list[dict[
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows are asked for: of each group of words, one must be in the row."""
+    """The requested rows: of each group of words, one must be in the row."""
 
     groups: tuple[tuple[str, ...], ...] = ()
 
@@ -81,7 +81,7 @@ class Rows:
         return cls(tuple(tuple(group.split(",")) for group in given))
 
     def include(self, *texts: str) -> bool:
-        """Whether a row with these texts is asked for."""
+        """Whether a row with these texts is requested."""
         row = " ".join(texts)
         return all(any(word in row for word in group) for group in self.groups)
 
@@ -90,7 +90,7 @@ EVERY = Rows()
 
 
 def name(size: int) -> str:
-    """Say a size as people do."""
+    """Format a size, such as `20 KiB`."""
     return (
         f"{size // MIB} MiB"
         if size >= MIB
@@ -101,7 +101,7 @@ def name(size: int) -> str:
 
 
 def same(ours: object, expected: object) -> None:
-    """Stop when an answer is wrong: a wrong answer has no speed."""
+    """Raise an error if a result is wrong: the speed of a wrong result is meaningless."""
     if ours != expected:
         raise AssertionError(f"wrong answer: {ours!r:.80}, expected {expected!r:.80}")
 
@@ -123,7 +123,7 @@ def base85() -> Iterator[Case]:
 
 
 def given(value: object) -> Callable[[], object]:
-    """Give the same object for each call: it keeps nothing of what was done with it."""
+    """Return the same object for each call, because calls leave no state in it."""
     return lambda: value
 
 
@@ -149,7 +149,7 @@ def again(response: cw.Response) -> Callable[[], cw.Response]:
 
 
 def zstd() -> Iterator[Case]:
-    """The zstd format against what one would write by hand, and against the compressor alone."""
+    """The zstd format against the same work with separate libraries, and the compressor alone."""
     hand, bare = "ormsgpack + zstandard + base64.b85", "zstandard alone"
     for size in (200, KIB, 20 * KIB, MIB):
         for kind, ascii_only in (("ASCII", True), ("many languages", False)):

@@ -1,4 +1,4 @@
-"""The other systems, each measured by the module that is also a command of its own."""
+"""The other systems. Each is measured by a module that is also a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS, FEW_ROWS = 10_000_000, 100_000
 
 Cases = Callable[[], Iterator[speed.Case]]
 
-# By the word of the command line: the heading, all cases, and the cases when it must be quick.
+# By the word of the command line: the heading, all cases, and the cases for `--quick`.
 SYSTEMS: dict[str, tuple[str, Cases, Cases]] = {
     "messages": ("From Python", speed.cases, speed.cases),
     "gcf": ("GCF", gcf.cases, lambda: gcf.cases(10)),
@@ -27,7 +27,7 @@ SYSTEMS: dict[str, tuple[str, Cases, Cases]] = {
 def measure(
     name: str, effort: Effort, *, quick: bool, rows: speed.Rows = speed.EVERY
 ) -> list[dict[str, object]]:
-    """Measure the cases of a system, ours and the peer in turn."""
+    """Measure the cases of a system, ours and the peer's in turn."""
     _, everything, little = SYSTEMS[name]
     return speed.measure_all((little if quick else everything)(), effort, rows)
 
@@ -42,5 +42,5 @@ def tokens() -> dict[str, Any]:
 
 
 def stream(*, quick: bool) -> list[dict[str, Any]]:
-    """Measure rows that are streamed out and in."""
+    """Measure rows that are written to and read from a stream."""
     return gcf_stream.record(FEW_ROWS if quick else ROWS)

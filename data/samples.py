@@ -12,7 +12,7 @@ HOLD_OUT_EVERY = 5
 
 @dataclass(frozen=True)
 class Sample:
-    """One message: what a language model answered or a tool returned."""
+    """One message: the answer of a language model or the result of a tool."""
 
     kind: str
     text: str

@@ -1,6 +1,6 @@
-"""Values like those that tools and APIs return, for measuring what a form of them costs.
+"""Values like those that tools and APIs return, for measuring the tokens of a form.
 
-Each shape is a function of a source of chance; its words are those of the texts in `corpus`. Every
+Each shape is a function of a random generator; its words come from the texts in `corpus`. Every
 third shape is held out: nothing is tuned on it.
 """
 

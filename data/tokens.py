@@ -1,4 +1,4 @@
-"""The prices of the token estimate: measure what the pieces of texts cost, write the table.
+"""Measures the prices of the token estimate: the mean tokens of pieces of text.
 
     python -m data.tokens            measure again, print how far the estimate is off
     python -m data.tokens --write    measure, write src/shrink/prices.rs; then rebuild the package
@@ -27,7 +27,7 @@ from .shapes import values
 
 TABLE = Path(__file__).parent.parent / "src" / "shrink" / "prices.rs"
 
-# Prices are in this part of a token.
+# Prices are multiples of 1/UNIT of a token.
 UNIT = 64
 
 # The longest piece that has a price of its own; each further byte costs the mean of those beyond.
@@ -43,7 +43,7 @@ PIECE = re.compile(
     r"|(?P<blank>[\t\x0b\x0c ]+(?![^\t\x0b\x0c \r\n])|[\t\x0b\x0c ]+)"
 )
 
-# Punctuation that occurs often has a price of its own: this many pieces, of at most so many bytes.
+# Frequent punctuation has separate prices: this many pieces, of at most so many bytes.
 COMMON_MARKS, COMMON_LENGTH = 128, 8
 
 # The classes of pieces whose price depends on their length.
@@ -184,7 +184,7 @@ def fitted(prices: Prices, texts: list[str], encoder: Any) -> list[int]:
 
 
 def forms(value: Any) -> list[str]:
-    """Return the forms that a value comes in, or can be given."""
+    """Return the texts of a value in every form."""
     return [
         json.dumps(value),
         json.dumps(value, indent=2, ensure_ascii=False),

@@ -1,11 +1,11 @@
-"""The dictionary that ships with the package: train it, check it, say what it is worth.
+"""Trains and checks the dictionary in the package, and prints how much it saves.
 
     python -m data.train            train again, compare with data/default.zdct, print the table
     python -m data.train --write    train and write the file; then rebuild the package
     python -m data.train --size N   the table for another size
 
-The table is about the samples that are held out of the training. Exit code 1 when the file is not
-what training gives, or is not worth 20% between 0.5 and 2 KB.
+The table shows the samples that are held out of the training. The exit code is 1 if the file
+differs from the result of training, or saves less than 20% between 0.5 and 2 KB.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .samples import Sample, load
 
 DICTIONARY = Path(__file__).parent / "default.zdct"
 
-# 256 KiB instead of zstd's 110: less text for every message, and no more than an installation can
-# carry (`--size` shows what others give).
+# 256 KiB instead of zstd's 110: every message becomes smaller, and the package stays small enough
+# (`--size` shows the result of other sizes).
 SIZE = 256 << 10
 
 # A fixed time, so that the same corpus gives the same file: 2026-11-21.
@@ -102,7 +102,10 @@ def main() -> int:
     if args.write:
         dictionary.save(DICTIONARY)
     if args.size == SIZE and dictionary != cw.Dictionary.load(DICTIONARY):
-        print("data/default.zdct is not what training gives: run with --write", file=sys.stderr)
+        print(
+            "data/default.zdct differs from the result of training: run with --write",
+            file=sys.stderr,
+        )
         return 1
     if args.size == SIZE and ratio(rows[JUDGED]) > WANTED:
         print(f"it saves less than {1 - WANTED:.0%} between 0.5 and 2 KB", file=sys.stderr)

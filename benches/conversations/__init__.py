@@ -1,9 +1,9 @@
-"""Conversations of agents, turn by turn: what the session bench sends.
+"""Conversations of agents, turn by turn, for the bench of sessions.
 
-Each JSON file is one conversation, stored as what is new in each turn: entries that are appended to
-the transcript, an earlier entry that is replaced, or one that is inserted. The loader gives back
-the requests that an agent makes: on every turn all tools, the system prompt, the arguments of the
-call and the transcript so far. Services, people and incidents are made up.
+Each JSON file is one conversation, stored as the changes of each turn: entries that are appended to
+the transcript, an earlier entry that is replaced, or one that is inserted. The loader returns the
+requests that an agent makes: on every turn all tools, the system prompt, the arguments of the call
+and the transcript so far. Services, people and incidents are invented.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Turn:
     change: str
 
     def plain(self) -> str:
-        """Give the request as the compact JSON that is sent without a session."""
+        """Return the request as compact JSON, as it is sent without a session."""
         fields = {
             "tools": self.tools,
             "system": self.system,

@@ -1,4 +1,4 @@
-"""What graph payloads cost in each codec, in deltas and in conversations; and that they survive.
+"""Measures the size of graph payloads in each codec, in deltas and in conversations.
 
 python -m benches.wire_format [--quick]
 """

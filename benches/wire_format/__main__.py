@@ -1,4 +1,4 @@
-"""Measure, write `scorecard.md` and `FINDINGS.md`, and print how long encoding takes."""
+"""Measures, writes `scorecard.md` and `FINDINGS.md`, and prints the time of encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The payloads: six published ones, where they are, and six of our own of the same scenarios."""
+"""The payloads: six published ones, if available, and six of our own for the same scenarios."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _payload(fields: dict[str, Any]) -> gcf.Payload:
     return gcf.Payload(edges=edges, **fields)
 
 
-# An imaginary bookshop: packages, classes, and what these do.
+# An imaginary bookshop: packages, classes and methods.
 PACKAGES = {
     "orders": {"OrderService": ["place", "cancel", "total", "find"], "Order": ["lines", "status"]},
     "stock": {"Warehouse": ["reserve", "release", "count"], "Shelf": ["books", "move"]},

@@ -1,4 +1,4 @@
-"""What is measured of a payload: bytes and tokens in each form, once each codec gave it back."""
+"""Measures a payload: bytes and tokens in each form, after each codec has returned it unchanged."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["TOKENIZER", "Case", "Size", "measured", "middle", "saved"]
 
 Counter = Callable[[str], int]
 
-# Two of the published payloads have an edge to a symbol that is not there. Text leaves it out; the
-# original's bytes, which are the baseline, point it at the first symbol.
+# Two of the published payloads have an edge to a symbol that does not exist. The text leaves it
+# out; the bytes of the original, which are the baseline, refer to the first symbol instead.
 TEXT = wire.GcfCodec(name="dropping", dangling="drop")
 BYTES = wire.GcbCodec(name="original", lossy={"dangling_zero"})
 JSON, COMPACT = wire.JsonCodec(), wire.JsonCodec(name="compact", compact=True)
@@ -45,7 +45,7 @@ class Case:
 
 
 def saved(new: float, old: float) -> float:
-    """Say what share is saved."""
+    """Return the saved share."""
     return 1 - new / old
 
 
@@ -55,7 +55,7 @@ def middle(values: list[float]) -> float:
 
 
 def measured(cases: Cases) -> list[Case]:
-    """Measure every case; what does not come back is no figure but an error."""
+    """Measure every case; raise an error if decoding does not return the payload."""
     return [_measured(name, payload) for name, payload in cases.items()]
 
 

@@ -1,4 +1,4 @@
-"""`scorecard.md` and `FINDINGS.md`: the same figures give the same pages, so none is a time."""
+"""Renders `scorecard.md` and `FINDINGS.md`, which contain no times: every run renders the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_TOKENIZER = f"Tokens of {TOKENIZER} are not counted: `bpe-openai` is not inst
 
 
 def percent(share: float) -> str:
-    """Say a share with one decimal."""
+    """Format a share with one decimal."""
     return f"{share:.1%}"
 
 
@@ -31,7 +31,7 @@ def _savings(cases: list[Case], new: str, old: str, unit: str) -> list[float]:
 
 
 def scorecard(published: list[Case] | None, own: list[Case]) -> str:
-    """Render the card: JSON without tool and edges, as the old one had it, against both texts."""
+    """Render the scorecard: JSON without tool and edges, as in the old one, against both texts."""
     parts = ["# Wire format scorecard\n", NOTE]
     parts.append(
         "Heuristic tokens (T) and bytes (B) of each payload. JSON is that of the old scorecard: "
@@ -70,7 +70,7 @@ def _cells(old: Size, new: Size) -> list[str]:
 
 
 def findings(published: Cases | None, own: Cases) -> str:
-    """Render what was found."""
+    """Render the findings."""
     given, ours = published and measured(published), measured(own)
     sections = [
         "# What graph payloads cost on the wire\n",
@@ -175,7 +175,7 @@ def _deltas(found: list[Delta]) -> str:
 
 
 def _held(first: Delta) -> str:
-    """Say in which units the published share holds, and what the header costs in each."""
+    """Describe in which units the published share is reached, and the cost of the header."""
     units = _units(first.full)
     shares = [_share(first, unit) for unit in units]
     held = [unit for unit, share in zip(units, shares, strict=True) if share >= DELTA_TARGET]

@@ -1,4 +1,4 @@
-"""Texts that only this benchmark needs: what the old one measured.
+"""Texts that only this benchmark needs, to compare with an older benchmark.
 
 Neither is a codec: no decoder exists for them.
 """

@@ -1,6 +1,6 @@
-"""What memory saves: deltas at each overlap, and conversations in which symbols come again.
+"""Measures the savings of deltas at each overlap, and of conversations with repeated symbols.
 
-Every text is read by the peer before it is counted.
+Every text is decoded by the peer before it is counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def total(sizes: list[Size]) -> Size:
 
 @dataclass(frozen=True)
 class Delta:
-    """A re-query in which `changed` of `symbols` are others."""
+    """A repeated query in which `changed` of `symbols` symbols differ."""
 
     symbols: int
     changed: int
@@ -51,7 +51,7 @@ class Delta:
 
 
 def deltas(payload: gcf.Payload, changes: tuple[int, ...] = (1, 2, 3, 6, 9, 12, 15)) -> list[Delta]:
-    """Swap the last symbols for others and ask again; edges of those that go, go with them."""
+    """Replace the last symbols and their edges by others, and query again."""
     # Of 29 symbols 28 are 96.6 %.
     symbols = payload.symbols[:29]
     base = gcf.snapshot(_among(payload, symbols))
@@ -82,7 +82,7 @@ def _among(payload: gcf.Payload, symbols: tuple[gcf.Symbol, ...]) -> gcf.Payload
 
 @dataclass(frozen=True)
 class Conversation:
-    """Calls, each written whole and by a session; the second also by a session that begins."""
+    """Calls, each written in full and by a session; the second call also by a new session."""
 
     name: str
     calls: int
@@ -92,7 +92,7 @@ class Conversation:
 
 
 def conversations(cases: Cases) -> list[Conversation]:
-    """Give the same answer again, and answers that overlap partly."""
+    """Return conversations with the same answer twice, and with answers that overlap partly."""
     found = []
     for calls in (5, 10):
         for case, payload in cases.items():
@@ -106,7 +106,7 @@ def conversations(cases: Cases) -> list[Conversation]:
 
 
 def _window(payload: gcf.Payload, start: int, width: int) -> gcf.Payload:
-    """Take `width` symbols, from the first again behind the last."""
+    """Return `width` symbols; after the last symbol, the first follows."""
     symbols = payload.symbols
     chosen = {(start + i) % len(symbols) for i in range(width)}
     return _among(payload, tuple(symbols[i] for i in sorted(chosen)))

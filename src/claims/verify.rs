@@ -70,7 +70,7 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.5.4", "every signer is enabled", each_strict, steps::check_enabled),
     check("5.5.5", "every signer may sign receipts", each_strict, steps::check_scopes),
     check("5.5.6", "every signer's build is the trusted one", each_identity, steps::check_builds),
-    check("5.5.7", "every receipt has enough good attestations", quorum, steps::check_quorum),
+    check("5.5.7", "every receipt has enough valid attestations", quorum, steps::check_quorum),
 
     check("5.6.0", "the Merkle attestation exists and matches its schema", merkle, steps::read_merkle),
     check("5.6.1", "the Merkle root is that of the receipts", merkle, steps::check_merkle_root),

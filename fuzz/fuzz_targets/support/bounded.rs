@@ -1,5 +1,5 @@
 //! Asserts the promised bound of memory: while a target runs, its heap grows by at most [`FACTOR`] bytes per
-//! byte of input and [`ROOM`] bytes. Time is bounded by `-timeout`.
+//! byte of input and [`ALLOWANCE`] bytes. Time is bounded by `-timeout`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Bytes of heap per byte of input.
 const FACTOR: usize = 256;
 /// Bytes of heap for an input of any size: the tables of the compressors, and the limits of decompression and
-/// expansion in the targets. An input has a few KiB, so that a greater room would hide quadratic growth.
-const ROOM: usize = 2 << 20;
+/// expansion in the targets. Inputs have a few KiB, so a larger allowance would hide quadratic growth.
+const ALLOWANCE: usize = 2 << 20;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -66,5 +66,5 @@ pub fn run(size: usize, target: impl FnOnce()) {
     target();
     let grown = PEAK.load(Relaxed).saturating_sub(before);
     let size = INPUT.load(Relaxed);
-    assert!(grown <= FACTOR * size + ROOM, "{grown} bytes of heap for {size} bytes of input");
+    assert!(grown <= FACTOR * size + ALLOWANCE, "{grown} bytes of heap for {size} bytes of input");
 }

@@ -181,7 +181,7 @@ pub struct Segment {
     pub arc: Option<Arc>,
 }
 
-/// What an arc has besides its end points.
+/// The properties of an arc in addition to its end points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc {
     /// The center.

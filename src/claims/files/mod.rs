@@ -91,10 +91,10 @@ impl Content {
         }
         // The size is not trusted for allocation: a sparse file can have any size.
         let mut bytes = Vec::new();
-        let room = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
-        let reserved = room.map(|room| bytes.try_reserve_exact(room));
+        let capacity = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
+        let reserved = capacity.map(|capacity| bytes.try_reserve_exact(capacity));
         let Some(Ok(())) = reserved else { return Err(ReadProblem::NoMemory) };
-        let parsed = room.map(|room| memory::ensure(room.saturating_mul(FACTOR)));
+        let parsed = capacity.map(|capacity| memory::ensure(capacity.saturating_mul(FACTOR)));
         let Some(Ok(())) = parsed else { return Err(ReadProblem::NoMemory) };
         let mut bounded = self.file.take(limit.saturating_add(1));
         bounded.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
@@ -113,8 +113,8 @@ impl Content {
         if self.size != size {
             return Err(ReadProblem::TooLarge);
         }
-        let room = usize::try_from(size).unwrap_or(CHUNK).saturating_add(1).min(CHUNK);
-        let mut buffer = vec![0; room];
+        let capacity = usize::try_from(size).unwrap_or(CHUNK).saturating_add(1).min(CHUNK);
+        let mut buffer = vec![0; capacity];
         let mut left = size;
         loop {
             let read = match self.file.read(&mut buffer) {

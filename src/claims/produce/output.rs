@@ -107,7 +107,7 @@ struct Created<'p>(Vec<&'p Path>);
 impl Drop for Created<'_> {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // Keep what another process has put there meanwhile.
+            // A folder to which another process has added files in the meantime is kept.
             let _gone = fs::remove_dir(folder);
         }
     }

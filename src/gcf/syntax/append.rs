@@ -8,7 +8,7 @@ pub(crate) fn push_short(text: &str, out: &mut String) {
         return out.push_str(text);
     }
     out.reserve(length);
-    // SAFETY: `reserve` made room for `length` bytes after the current end. Each arm copies the first
+    // SAFETY: `reserve` allocated `length` bytes after the current end. Each arm copies the first
     // and the last `$size` bytes; `$size <= length <= 2 * $size`, so the two copies stay within `text`
     // and together cover it. `out` stays valid UTF-8 because both of its parts are.
     unsafe {

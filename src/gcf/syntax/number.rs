@@ -97,7 +97,7 @@ pub(crate) enum Scanned {
     Number(Number, usize),
     /// A token that is no number, unless a blank or carriage return ends it.
     Text,
-    /// A number of a rarer form, or text: [`parse`] tells.
+    /// A number of an uncommon form, or text: [`parse`] decides.
     Unknown,
 }
 
@@ -185,7 +185,7 @@ fn leading_digits(word: u64) -> (u64, usize) {
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF, count)
 }
 
-/// The double nearest to `value / 10^places`; `None` if that needs more than 128 bits to tell.
+/// The double nearest to `value / 10^places`; `None` if that cannot be decided with 128 bits.
 #[inline]
 fn quotient(value: u64, places: usize) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]

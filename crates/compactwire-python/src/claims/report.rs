@@ -117,7 +117,7 @@ impl ClaimReport {
         Ok(pythonize(py, &self.core.computed)?)
     }
 
-    /// The number of artifacts that count no compressed tokens although their text counts uncompressed ones.
+    /// The number of artifacts that count no tokens after compression, but some before.
     ///
     /// Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
     /// `require_symbol_refs` refuses it. None if the metrics were not computed.
@@ -126,7 +126,7 @@ impl ClaimReport {
         self.core.free_artifacts
     }
 
-    /// The number of artifacts with the same text as an earlier one; None if they were not compared.
+    /// The number of artifacts with the text of an earlier one; None if they were not compared.
     ///
     /// A text that is sent once and listed twice counts twice. Empty texts are not counted here.
     #[getter]
