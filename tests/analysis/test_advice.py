@@ -71,5 +71,5 @@ def test_advice_names_formats_that_do_not_carry_every_input() -> None:
     advice = analysis.recommend(corpus, "tokens", seconds=0)
     assert advice.format == "json"
     assert "Left out, because they do not return all inputs: gcf (1 of 2)" in advice.why
-    with pytest.raises(ValueError, match="no format that a model reads"):
+    with pytest.raises(ValueError, match="no format for models"):
         analysis.recommend({"a": 1}, "tokens", formats=["zstd"], seconds=0)

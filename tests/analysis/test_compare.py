@@ -139,14 +139,14 @@ def test_options_are_checked_before_measuring() -> None:
         measured([1], formats=["dsl"])
     with pytest.raises(ValueError, match="formats is empty"):
         measured([1], formats=[])
-    with pytest.raises(TypeError, match=r"as in \['gcf'\]"):
+    with pytest.raises(TypeError, match=r"such as \['gcf'\]"):
         measured([1], formats="gcf")
     with pytest.raises(TypeError, match="not int"):
         measured([1], formats=[3])
     with pytest.raises(ValueError, match="duplicate format 'gcf'"):
         measured([1], formats=["json", "gcf", "gcf"])
     for seconds in (-1, math.nan):
-        with pytest.raises(ValueError, match="at least 0"):
+        with pytest.raises(ValueError, match="must be 0 or more"):
             analysis.compare([1], seconds=seconds)
 
 

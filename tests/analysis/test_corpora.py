@@ -45,7 +45,7 @@ def test_a_folder_without_inputs_is_an_error_that_names_it(tmp_path: Path) -> No
     (tmp_path / "bad.json").write_bytes(b"[" * 100_000)
     with pytest.raises(ValueError, match=r"bad\.json"):
         analysis.read_corpus(tmp_path)
-    with pytest.raises(ValueError, match="limit is at least 1"):
+    with pytest.raises(ValueError, match="limit must be 1 or more"):
         analysis.read_corpus(tmp_path, limit=0)
 
 

@@ -45,7 +45,7 @@ def test_a_text_beyond_the_tokenizer_limit_is_counted() -> None:
 def test_an_unknown_tokenizer_error_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"'o300k'; expected one of .*o200k_base"):
         analysis.count_tokens("x", "o300k")
-    with pytest.raises(TypeError, match="str, not of bytes"):
+    with pytest.raises(TypeError, match="must be a str, not bytes"):
         analysis.count_tokens(b"x")  # type: ignore[arg-type]
 
 

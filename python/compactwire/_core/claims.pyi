@@ -172,9 +172,9 @@ class ClaimReport(_Frozen):
 class SigningKey:
     """A secret Ed25519 key, for signing.
 
-    Create a key with `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`. The class itself
-    cannot be called, because 32 bytes or 64 digits do not show whether they are secret. Never create a
-    signing key from a public key: everyone who knows the public key could sign with it.
+    Create a key with `generate_key`, `load`, `load_hex`, `from_seed` or `from_hex`. The class
+    itself cannot be called, because 32 bytes or 64 digits do not show whether they are secret.
+    Never create a signing key from a public key: everyone who knows it could sign with it.
 
     The secret is wiped when the object is destroyed. Only `seed` and `save` reveal it: `repr` and
     errors do not, and the object cannot be pickled or copied.

@@ -328,9 +328,9 @@ pub(super) fn dumps_grouped<'py>(
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 /// max_expansion : int
-///     The maximum size in bytes of content that is in the value but not in the text. For every row
-///     of a table, a column with a constant in the header counts 16 bytes and the length of its text,
-///     a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
+///     The maximum size in bytes of content that is in the value but not in the text. For every
+///     row of a table, a column with a constant in the header counts 16 bytes and the length of its
+///     text, a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
 ///     length of its name. 16 bytes for each byte of the text are not counted.
 ///
 /// Returns
