@@ -1,4 +1,4 @@
-"""Claims that are talked up, and the options that make a verdict strong."""
+"""Claims with exaggerated savings, and the options that refuse them."""
 
 from __future__ import annotations
 

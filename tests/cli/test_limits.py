@@ -100,7 +100,7 @@ def test_a_claim_is_made_of_regular_files_only(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     new = [*COMMAND, "claim", "new", "--run-id", "r", "-o", str(tmp_path / "out")]
     for arguments in ([fifo], [tmp_path], [os.devnull], ["--symbol", f"@a={fifo}"]):
-        # Without the mend, the command waits for somebody to write.
+        # A command that opens the FIFO would wait for a writer.
         result = subprocess.run([*new, *arguments], capture_output=True, check=False, timeout=60)
         assert result.returncode == 1
         assert b": not a regular file" in result.stderr

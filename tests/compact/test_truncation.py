@@ -123,7 +123,8 @@ def test_a_flipped_bit_in_the_payload_raises_only_our_errors(name: str) -> None:
 def adler_cannot_tell(prefix: str, wire: str) -> bool:
     """Whether the payload is a zlib stream with a valid checksum.
 
-    Adler-32 is blind to -n, +2n, -n in three bytes, which one changed Base85 character can make.
+    Adler-32 does not detect -n, +2n, -n in three bytes, which one changed Base85 character can
+    cause.
     """
     try:
         return prefix == wire[0] == "Z" and zlib.decompress(ref.decode_base85(wire[1:])) != MESSAGE

@@ -1,4 +1,4 @@
-"""What hostile texts and values may cost: what is not spelled out is counted before it is built."""
+"""The cost of hostile texts and values: content that is not in the text is counted before."""
 
 from __future__ import annotations
 

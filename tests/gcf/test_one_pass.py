@@ -1,7 +1,7 @@
 """`gcf.dumps` in one pass writes what the tree writes.
 
-`gcf.from_json` always builds the tree, so it is the judge. Objects of other classes than those of
-JSON take the walk with owned references; a contradicting row sends the value to the tree.
+`gcf.from_json` always builds the tree, so it gives the expected text. Objects of other classes than
+those of JSON take the walk with owned references; a contradicting row sends the value to the tree.
 """
 
 from __future__ import annotations

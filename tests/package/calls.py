@@ -1,4 +1,4 @@
-"""Calls of every public function and class, on good and on bad input.
+"""Calls of every public function and class, on valid and on invalid input.
 
 A new public name that is not in `CALLS` fails `test_leaks.py`.
 """

@@ -1,4 +1,4 @@
-"""The two readers of Python objects agree, and the collector is as others left it.
+"""The two readers of Python objects agree, and the garbage collector keeps its state.
 
 `gcf.dumps` reads plain objects with the fast reader. An `OrderedDict` at the end sends the same
 objects to the checked one.

@@ -1,4 +1,4 @@
-"""A stream whose write has raised stays failed, and no text that reads as whole comes of it."""
+"""After an exception of `write`, every call of a stream raises: its text never looks complete."""
 
 from __future__ import annotations
 

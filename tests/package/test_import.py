@@ -1,4 +1,4 @@
-"""What `import compactwire` loads: no third-party module, and no slow one."""
+"""`import compactwire` loads no third-party module and no slow one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing leaks: each public function runs many times, on good input and on bad.
+"""Public functions do not leak: each runs many times, on valid and on invalid input.
 
 Each case runs in a process of its own (`python -m tests.package.test_memory NAME`). Its resident
 memory must not grow after the first rounds.

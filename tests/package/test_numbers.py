@@ -1,5 +1,5 @@
-"""Limits and counts may be any int: a limit beyond the memory is no limit, a limit below 0 and a
-count beyond 64 bits raise an error of ours.
+"""Limits and counts may be any int. A limit above the address space has no effect; a limit below 0
+and a count beyond 64 bits raise an error of ours.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def need(condition: object, code: str) -> None:
         raise Refused(code)
 
 
-# Canonical JSON and its strict reader (design 2 to 4)
+# Canonical JSON and its strict reader
 
 
 def canon(value: object) -> bytes:
@@ -168,7 +168,7 @@ def parse(data: bytes, limits: dict[str, int], canonical: bool) -> Any:
     return value
 
 
-# Schemas (appendix A), as small functions
+# Schemas, as small functions
 
 Rule = Callable[[Any], None]
 
@@ -481,7 +481,7 @@ def receipt_hash(receipt: dict[str, Any]) -> str:
     return sha256(canon(copy) + b"\n")
 
 
-# Signatures (design 7)
+# Signatures
 
 FIELD = 2**255 - 19
 
@@ -533,7 +533,7 @@ def entry_of(policy: Any, attestation: dict[str, Any], invalid: str) -> dict[str
     raise Refused("VALIDATOR_NOT_FOUND")
 
 
-# Files (design 5B, 6A)
+# Files
 
 
 def read(path: Path, limit: int) -> bytes:
@@ -605,7 +605,7 @@ def merkle_root(hashes: list[str]) -> str:
     return level[0].hex()
 
 
-# The checks (design 11)
+# The checks
 
 
 class Verifier:

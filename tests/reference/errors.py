@@ -1,8 +1,8 @@
 """Errors: v2 "Error Types" and v4 section 8, with the names of `compactwire.errors`.
 
-`kind` is the name of the class as text. Details are
-attributes; those that a kind does not have are `None`. Positions count characters from 0 in the
-payload after the prefix, offsets count bytes from 0 in the MessagePack data.
+`kind` is the name of the class as text. Details are attributes; those that a kind does not have are
+`None`. Positions count characters from 0 in the payload after the prefix, offsets count bytes from
+0 in the MessagePack data.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ INLINE_NULL = "inline null"
 SHARED_PATHS = "shared paths"
 # Doubles from 1e-6 to 1e-4 have at most 20 decimals: the last digits are lost.
 ROUNDS = "rounds"
-# Rows with mostly unlike keys are a table, as in GCF 3.6, whose text grows with their square.
+# Rows with mostly different keys are a table, as in GCF 3.6; its text grows with their square.
 SPARSE_TABLES = "sparse tables"
 DEVIATIONS = frozenset({REORDERS, OWN_NAME, INLINE_NULL, SHARED_PATHS, ROUNDS, SPARSE_TABLES})
 
 # A table is sparse if it has more cells than this, and more than this for each that is present.
 SMALL_TABLE, SPARSENESS = 4096, 8
-# What a text may imply without spelling it out, in bytes, and how much more for each of its bytes.
+# The limit of a text's expansion in bytes, and how much is added to it for each byte of the text.
 EXPANSION, FREE_EXPANSION = 256 << 20, 16
 VALUE_SIZE, OBJECT_SIZE = 16, 128
 

@@ -77,7 +77,7 @@ def kept_steps(count: int) -> str:
 
 
 def unknown_fields(count: int) -> str:
-    """Unknown fields below a long key, to each of which a pointer repeated the key."""
+    """Unknown fields below a long key, which a pointer to each field would repeat."""
     fields = {f"x{i}": 0 for i in range(count)}
     return json.dumps({"nodes": {}, "materials": {"k" * 8 * count: fields}})
 

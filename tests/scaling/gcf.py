@@ -168,7 +168,7 @@ TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
     "absent paths": (absent_paths, 50, 8_000),
 }
 
-# Texts that imply much more than they spell out
+# Texts with a large expansion
 
 
 def constants(count: int) -> str:

@@ -78,7 +78,7 @@ def counter() -> str:
 
 
 def steepness(case: Case, steps: list[float], unit: str) -> float:
-    """How many times as many steps the last doubling adds for each unit of input, as the first."""
+    """The steps per unit of input that the last doubling adds, divided by those of the first."""
     lengths = [case.size_of(case.make(size)) for size in case.sizes()]
     added = [after - before for before, after in pairwise(steps)]
     input_added = [after - before for before, after in pairwise(lengths)]

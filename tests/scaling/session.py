@@ -27,7 +27,7 @@ def request(context: str, deltas: str) -> Message:
 
 
 def overwrites(count: int) -> Message:
-    """Edits of the end of a long text, each of which was searched for from the start."""
+    """Edits of the end of a long text; a search from its start for each would be quadratic."""
     return request("a" * 20 * count, "|".join([f"D|R|{19 * count}|xy"] * count))
 
 
