@@ -73,7 +73,7 @@ def findings(published: Cases | None, own: Cases) -> str:
     """Render the findings."""
     given, ours = published and measured(published), measured(own)
     sections = [
-        "# What graph payloads cost on the wire\n",
+        "# The size of graph payloads\n",
         NOTE,
         THESIS,
         METHOD,
@@ -81,10 +81,10 @@ def findings(published: Cases | None, own: Cases) -> str:
         _payloads(given) if given and published else ABSENT,
         "## Our own payloads\n",
         _payloads(ours),
-        "## Deltas: the same question again\n",
+        "## Deltas: the same query again\n",
         DELTAS,
         *_titled(published, own, lambda cases: _deltas(deltas(cases["02"]))),
-        "## Sessions: symbols that come again\n",
+        "## Sessions: repeated symbols\n",
         SESSIONS,
         *_titled(published, own, lambda cases: _conversations(conversations(cases))),
         CLOSING,
@@ -136,7 +136,7 @@ def _against_minified(cases: list[Case]) -> str:
     gcb = _savings(cases, "GCB", "minified", "bytes")[-2]
     gcf = _savings(cases, "GCF", "minified", "bytes")[-2]
     text = (
-        "Indentation is free by the heuristic only: it costs bytes and tokens. "
+        "The heuristic does not count indentation, which takes bytes and tokens. "
         "Against minified JSON the\n"
         f"medians of bytes saved are {percent(gcb)} for GCB and {percent(gcf)} for GCF"
     )
@@ -219,9 +219,9 @@ def _conversations(found: list[Conversation]) -> str:
 
 
 THESIS = """\
-A code-intelligence tool answers a model with symbols and edges. As JSON, most of what the model
-pays for is names of members, quotes and brackets that say nothing, and each symbol's full name
-again for each edge. GCF says each thing once; GCB does so for programs.
+A code-intelligence tool returns symbols and edges to a model. In JSON, most tokens are member
+names, quotes, brackets, and the full name of each symbol, which is repeated for each edge. GCF
+writes each name once, as text for models; GCB does the same in bytes for programs.
 """
 
 METHOD = """\
@@ -232,52 +232,53 @@ JSON codec, indented, with tool, edges and statuses. `T` are tokens by the heuri
 `gcf.count_tokens`: runs of letters, digits, `_` and `.` count 1, and so does every other
 character but white space. `B` are bytes of UTF-8. GCF is today's text (3.6); "1.0" is the text of
 GCF 1.0, which had no profile, no count of edges and no order, and is here for comparison only.
-Two published payloads have an edge to a symbol that is not there: GCF leaves it out, GCB points
-it at the first symbol, as the original does (`lossy={"dangling_zero"}`).
+Two published payloads have an edge to a symbol that does not exist: GCF leaves it out, GCB refers
+to the first symbol instead, as the original does (`lossy={"dangling_zero"}`).
 
-Every codec gives back tool, tokens, symbols and edges, and writes what it read again to the byte,
-or there is no figure. Targets: 35 % of the tokens (GCF), 70 % of the bytes (GCB).
+Before a figure is recorded, the codec must return tool, tokens, symbols and edges unchanged, and
+encode the decoded payload to the same bytes. Targets: savings of 35 % of the tokens (GCF) and 70
+% of the bytes (GCB).
 """
 
 DELTAS = """\
-The first 29 symbols of case 02, of which the last are swapped for others; edges of those that go,
-go with them. `respond` sends the smallest that the peer can use; a delta that has 0.6 of the full
-text's tokens or more is not sent. What is saved of the full text's tokens (heuristic), bytes and
-real tokens.
+The payload is the first 29 symbols of case 02. The last symbols and their edges are replaced by
+others. `respond` sends the smallest text that the peer can use; a delta that has 0.6 of the full
+text's tokens or more is not sent. The table shows the savings relative to the full text in tokens
+(heuristic), bytes and tokens of the tokenizer.
 
-The published 81.2 % at 96.6 % overlap holds in the heuristic's tokens, for both cases; in bytes and
-real tokens for the published case only. A delta pays for its header, whose two roots of 64 digits
-are a word each to the heuristic and some forty tokens each to a tokenizer. Our names are shorter,
-so that our full text is, and the same header weighs more; and our swapped symbol has two edges
-that go, not one. The case is not chosen to pass.
+The published savings of 81.2 % at 96.6 % overlap are reached in tokens of the heuristic for both
+cases, but in bytes and tokens of the tokenizer for the published case only. The header of a delta
+has two roots of 64 digits, each of which is one token for the heuristic and some forty tokens for
+a tokenizer. Our names are shorter, so the same header is a larger part of our text; and our
+replaced symbol has two edges, not one.
 """
 
 SESSIONS = """\
-The whole conversation with a session against the same calls without: symbols that the peer has
-are bare references. Edges are written each time, and so is each reference, which is why less than
-half is saved by the heuristic, and more by a real tokenizer, for which a name costs more than one
-token.
+The table compares conversations with a session and the same calls without one. In a session,
+symbols that the peer has are written as references. References and edges are still written each
+time, so the savings are less than half by the heuristic. They are larger by a tokenizer, because
+a name has more than one token.
 """
 
 CLOSING = """\
 ## Why
 
-- GCF writes a symbol as one line of words; names of members stand nowhere, an edge names ids.
+- GCF writes a symbol as one line of words, without member names, and an edge as two ids.
 - GCB writes words of the vocabulary as one byte, ends of edges as positions, numbers as four
   bytes.
-- The profile, the count of edges and its place in the header cost today's text up to nine tokens
-  a payload more than the 1.0 text, and buy a reader that knows when a line is missing.
+- The profile and the count of edges in the header take up to nine tokens more than the 1.0 text.
+  With them, a reader detects missing lines.
 
 ## What it means for an agent
 
-Against minified JSON, which is what a careful tool would send, the same window holds three to four
-times the symbols by a real tokenizer; the heuristic says six, against indented JSON. What was said
-before need not be said again: use a session within a conversation, and `respond` for the same
-question.
+Compared with minified JSON, the same context window holds three to four times as many symbols,
+counted by a tokenizer; compared with indented JSON, it holds six times as many by the heuristic.
+Use a session within a conversation, and `respond` for repeated queries, so that known content is
+not sent again.
 
 ## Guarantees
 
-- What was decoded and is encoded again is the same text or the same bytes.
+- A decoded payload encodes to the same text or the same bytes.
 - No case has more tokens in GCF or more bytes in GCB than in JSON.
 - Encoding takes below 1 ms (p99); `python -m benches.wire_format` measures and prints it.
 
