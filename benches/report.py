@@ -37,17 +37,17 @@ MEANING = {
     "zstd": "`S` Base85 of zstd: from 256 bytes",
     "dictionary": "`D` Base85 of zstd with a dictionary: the smallest between programs",
 }
-# What limits a system, whatever the figures of a run are.
+# Notes on the systems that apply to every run.
 LIMITS = {
     "GCF": """\
 Writing a str is compared with `orjson.dumps(...).decode()`, writing bytes with `orjson.dumps`. The
-deep document is eight times as long in GCF as in JSON, nearly all of it indentation. To make a str
-that is not ASCII, CPython decodes what was written; bytes need no such step.""",
+deep document is eight times as long in GCF as in JSON, nearly all of it indentation. For a str that
+is not ASCII, CPython decodes the written bytes; for bytes this step is not needed.""",
     "CAD": """\
-`marshal` makes or walks the same objects, with next to nothing to parse.""",
+`marshal` creates or visits the same objects, with almost nothing to parse.""",
     "Claims": """\
-The peer's hashes and signatures are C already. We verify signatures on all cores, so that wall time
-falls with their number; the targets are for processor time, of all threads together.""",
+The peer computes hashes and signatures in C, too. We verify signatures on all cores, so wall time
+depends on their number; the targets are for the processor time of all threads together.""",
 }
 NOT_MEASURED = "Not measured: run `python -m benches --cargo`."
 # The targets for the remaining size of each part of a conversation (from the overview of v2).
@@ -204,16 +204,18 @@ def others(record: Record) -> str:
                   "% fewer than minified: q1 / median / q3"]  # fmt: skip
     tokens = record["tokens"]
     parts += [
-        "## Tokens of structured data\n\nOf o200k_base; in brackets what they are of those of"
+        "## Tokens of structured data\n\nTokens of o200k_base; in brackets relative to"
         f" compact JSON.\n\n{table(gcf_header, tokens['gcf'])}",
         "## Tokens of CAD documents\n\n"
         + (
-            table(cad_header, tokens["cad"]) if tokens["cad"] else "Real documents are not at hand."
+            table(cad_header, tokens["cad"])
+            if tokens["cad"]
+            else "Real documents are not available."
         ),
-        "## Memory of gcf.dumps\n\nThe most memory beyond the value, the text included, each in a"
-        f" process of its own.\n\n{memory(record)}",
-        "## Rows streamed out and in\n\n`gcf.StreamEncoder` and `gcf.iter_rows`, in processes of"
-        f" their own.\n\n{stream(record)}",
+        "## Memory of gcf.dumps\n\nThe peak memory in addition to the value, including the text,"
+        f" each in a separate process.\n\n{memory(record)}",
+        "## Rows written to and read from a stream\n\n`gcf.StreamEncoder` and `gcf.iter_rows`, in"
+        f" separate processes.\n\n{stream(record)}",
     ]
     return "\n\n".join(parts)
 
@@ -299,7 +301,7 @@ def sessions(record: Record) -> str:
     )
     first = record["sizes"][0]
     new = record["cost"][0]["new"]
-    return f"""What an agent sends, in bytes of UTF-8. "JSON" is the plain request as compact JSON:
+    return f"""Messages of an agent, in bytes of UTF-8. "JSON" is the plain request as compact JSON:
 tools, prompt, arguments and the whole context. "frames" is what a `Session` writes instead, plain
 text. "packed" is the same with `pack=True`: for programs, not for models. {counted}
 
@@ -315,15 +317,15 @@ text. "packed" is the same with `pack=True`: for programs, not for models. {coun
 
 ### Parts
 
-What is left of each part, in percent of itself (as text, without the escapes of JSON), from the
-frames above; tools and prompt from the second turn on.
+The size of each part in the frames above, in percent of the part itself (as text, without the
+escapes of JSON); tools and prompt from the second turn on.
 
 {session_parts(record)}
 
 ### Cost of a turn
 
 `encode_request` on turn 50 of a short and of a long conversation that grow by appends, with {new}
-of new text; below it the bare comparison of the old text, and what an agent does without a session.
+of new text; below it only the comparison of the old text, and the work without a session.
 
 {session_cost(record)}"""
 
@@ -411,12 +413,13 @@ def results(record: Record) -> str:
 
 Written by `python -m benches --cargo` (extra `bench`); do not edit.
 {_outdated(record)}
-Ours and the peer run in turn, in slices of about 0.2 ms. A time is the minimum over many slices;
-"20%" is the 20th percentile. "Of its time" is our time divided by the peer's: **below 1 is faster
-than the peer**, and a target is the most it may be. A ratio is worth what its own run is. With the
-garbage collector on, each call is taken at its place between two full collections, and the time is
-the mean over the places. Arguments are made anew for each call, and results of many objects are
-freed, off the clock. We wrote both sides of each comparison: read `benches/` before you believe it.
+Our call and the peer's run in turn, in slices of about 0.2 ms. A time is the minimum over many
+slices; "20%" is the 20th percentile. "Of its time" is our time divided by the peer's: **below 1 is
+faster than the peer**, and a target is an upper limit for it. Both times of a ratio come from the
+same run. With the garbage collector on, the slices between two full collections are numbered, each
+is taken at its minimum, and the time is the mean of these minima. New arguments for each call are
+created, and results of many objects are freed, outside of the measured time. We wrote both sides of
+each comparison; the code is in `benches/`.
 
 {facts}
 
@@ -430,14 +433,14 @@ One line for each work and peer, with the row that is furthest from its target.
 
 {speed(record)}
 
-Nearly all of the time of encoding zstd is the compressor's, which is the peer's too; beside it, the
-peer "zstandard alone" gets its bytes ready made. Decoding many languages, Python builds the text
-from UTF-8, which the bare compressor, giving bytes, does not.
+Encoding zstd spends nearly all of its time in the compressor, which the peer uses, too; the peer
+"zstandard alone" also gets its input as bytes. When text in many languages is decoded, Python
+converts it from UTF-8, which the compressor alone, returning bytes, does not.
 
 ## Base85 in the core
 
-GiB of binary data per second. compactwire takes the fastest engine the processor has; "checked" is
-the same with the safe way to make a string at its end.
+GiB of binary data per second. compactwire uses the fastest engine of the processor; "checked" is
+the same with a checked conversion to a string at the end.
 
 {core(record)}
 
