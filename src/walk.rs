@@ -3,7 +3,7 @@
 //!
 //! A parser emits what it reads to a [`Sink`]. [`crate::value::Builder`] is a sink that builds a tree,
 //! [`crate::json::Writer`] one that writes JSON; the binding has one that builds Python objects. A parser
-//! knows none of them.
+//! works with any of them.
 //!
 //! A [`Source`] is a tree of values, or of the objects of another language. A reader asks it for members
 //! by name and never visits the others, so the depth and size of unknown members cost nothing.
@@ -320,7 +320,7 @@ pub enum Found<'v, A, O> {
     Foreign,
 }
 
-/// What [`Found`] says without the content.
+/// The type of a value, without the content that [`Found`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// Null.
@@ -367,7 +367,7 @@ pub trait Walk {
     /// Returns the type and content of a value. A string is valid Unicode.
     ///
     /// # Errors
-    /// [`Stop::Unusual`] if it has no such content.
+    /// [`Stop::Unusual`] if the value has none of these types, or a string is not valid Unicode.
     fn look<'v>(&mut self, value: &'v Self::Value) -> Look<'v, Self>
     where
         Self: Sized;

@@ -144,7 +144,7 @@ pub enum ProduceError {
     Occupied {
         /// The path.
         path: PathBuf,
-        /// What exists there, and what to do.
+        /// The kind of file that exists there, and what to do.
         message: String,
     },
     /// A file cannot be written or read.

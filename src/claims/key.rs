@@ -38,7 +38,7 @@ impl SigningKey {
     /// Creates the key of a seed in 64 hexadecimal digits, with white space around them or not.
     ///
     /// # Errors
-    /// [`ProduceError::Argument`]: it is something else. The message shows none of it.
+    /// [`ProduceError::Argument`]: the text is not such a seed. The message shows nothing of it.
     pub fn from_hex(seed: &str) -> Result<Self> {
         parse_hex(seed.as_bytes()).ok_or_else(|| not_hex("seed", seed.len()))
     }

@@ -1,8 +1,8 @@
 //! Applies a function to many items on all processors, with the result of a sequential loop.
 //!
 //! Threads live for one call: a thread pool would not survive a fork, and waiting for it would block
-//! forever. Invariant: the results are those of a sequential loop, and so is the error: that of the
-//! first item that fails.
+//! forever. Invariant: the results are those of a sequential loop, and the error is that of the first
+//! item that fails.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +49,8 @@ fn threads(items: usize) -> usize {
 
 type Done<R, E> = Vec<(usize, Result<R, E>)>;
 
-/// Starts a helper thread. Returns `None` if the system has no more threads; the others do its work.
+/// Starts another thread. Returns `None` if the system cannot start one; the existing threads then process
+/// all items.
 fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     queue: &'env Queue,

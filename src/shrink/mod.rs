@@ -26,7 +26,7 @@ use crate::value::Value;
 use minify::minify;
 use std::borrow::Cow;
 
-/// What [`shrink`] may do.
+/// The options of [`shrink`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Whether JSON without white space is a candidate.
@@ -84,7 +84,7 @@ pub enum Reason {
     NoGain,
 }
 
-/// What [`shrink`] returns.
+/// The result of [`shrink`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shrunk<'a> {
     /// The text to send.

@@ -1,6 +1,6 @@
 //! Searches sixteen bytes at a time: with SSE2, which every x86-64 processor has, otherwise with two words.
 
-/// Which bytes of a block are of a kind: bit `i` stands for byte `i`.
+/// Which bytes of a block match: bit `i` stands for byte `i`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// The bytes that were searched for.

@@ -141,7 +141,7 @@ impl<M: Memory> Output<M> {
         }
     }
 
-    /// Replaces the last character, which is ASCII as is the new one.
+    /// Replaces the last character. Both the old and the new one must be ASCII.
     #[inline]
     pub fn replace_last(&mut self, byte: u8) {
         if self.len > 0 {

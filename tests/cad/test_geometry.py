@@ -156,7 +156,7 @@ def test_a_picture_that_costs_too_much_is_refused_before_it_is_made(
 ) -> None:
     for number in range(3):
         text = text.replace("P {}", f"P {number}", 1)
-    # What is counted too late would end or hold up this process.
+    # Without the limits, these documents would end or block this process.
     monkeypatch.setattr("compactwire._cad_preview._Evaluator.solid", pytest.fail)
     with pytest.raises(cad.DocumentError, match=message) as error:
         cad.preview(text)

@@ -1,4 +1,4 @@
-"""What the producer functions accept verifies with the strictest options."""
+"""Everything that the producer functions accept verifies with the strictest options."""
 
 from __future__ import annotations
 

@@ -282,4 +282,4 @@ ALL: dict[str, Call] = {
 }
 
 EXPECTED = (errors.CompactWireError, TypeError, ValueError, AttributeError, OSError)
-"""What a call on bad input may raise."""
+"""The exceptions that a call on invalid input may raise."""

@@ -36,7 +36,7 @@ Case = tuple[str, str | bytes]
 
 
 def entry(output: str | bytes, longest: int = LONGEST) -> str:
-    """What the record holds of an output."""
+    """The entry of the record for an output."""
     if isinstance(output, str) and len(output) <= longest:
         return output
     data = output.encode() if isinstance(output, str) else output
@@ -574,7 +574,7 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 
 
 def entries(group: str) -> dict[str, str]:
-    """What the record holds of a group, by the names of its cases."""
+    """The entries of the record for a group, by the names of its cases."""
     cases = list(GROUPS[group]())
     longest = LONGEST_COMPRESSED if group == "compressed" else LONGEST
     found = {name: entry(output, longest) for name, output in cases}

@@ -25,11 +25,11 @@ from tests.scaling.harness import Case
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = ["cad", "gcf", "graph", "session"]
-"""Not claims: files are checked in several threads, by libraries that end the process."""
+"""Without claims: they are checked in several threads, by libraries that abort the process."""
 SMALL = 64 << 10
 """The largest request, in bytes, for which the process may end."""
 EXTRA_KIBIBYTES = [256 * 2**step for step in range(11)]
-"""How much the address space may grow, in one attempt after the other."""
+"""How much the address space may grow, in each of the attempts."""
 
 
 def cases_of(subject: str) -> list[Case]:
@@ -48,7 +48,7 @@ def limit_address_space(extra: int) -> None:
 
 
 def call_in_fork(case: Case, value: object, extra: int) -> str:
-    """What a process said that did not end with status 0; empty for one that did."""
+    """The error output of a process that did not end with status 0; empty for other processes."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:
@@ -68,7 +68,7 @@ def call_in_fork(case: Case, value: object, extra: int) -> str:
 
 
 def ended(cases: list[Case]) -> dict[str, str]:
-    """What was said last by the cases whose process ended, and not for a small request."""
+    """The last error output of cases that were aborted, except for a small allocation."""
     found = {}
     for case in cases:
         value = case.make(case.large)

@@ -33,7 +33,7 @@ MOST_BYTES = REPEATS * 24
 
 
 class Memory(ctypes.Structure):
-    """What glibc's `mallinfo2` returns."""
+    """The result of glibc's `mallinfo2`."""
 
     _fields_ = [
         (name, ctypes.c_size_t)
@@ -113,7 +113,7 @@ def test_no_public_function_keeps_memory() -> None:
 
 def test_a_leak_of_objects_or_bytes_is_noticed() -> None:
     kept: list[object] = []
-    # What earlier tests left may be freed during an attempt, which hides a leak.
+    # Objects of earlier tests may be freed during an attempt, which would hide a leak.
     assert any(is_leak(growth(lambda: kept.append(object()))) for _ in range(5))
     if allocated_bytes():
         assert any(is_leak(growth(lambda: kept.append(bytes(2000)))) for _ in range(5))

@@ -632,7 +632,7 @@ def split(
     return rest, attributes
 
 
-# What the public program does not know, or has without optional arguments.
+# Syntax that the public program does not support, or supports without optional arguments.
 NOT_IN_VCAD = {"EMPTY", "TX", "STEP", "@MAT", "VER", "PMAT", "IDS", "HAVE", "XF"}
 
 

@@ -135,7 +135,7 @@ class Direction:
     """The start of the last request frame."""
 
     def history(self, most: int) -> bytes:
-        """What a packed request is compressed against: the end of the context, and `last`."""
+        """The history for a packed request: the end of the context, and `last`."""
         return self.context.encode()[-most:] + self.last
 
     def history_id(self) -> bytes:

@@ -71,7 +71,7 @@ class Case:
 
 
 def counter() -> str:
-    """What counts the steps on this machine."""
+    """The tool that counts the steps on this machine."""
     if sys.platform == "linux" and shutil.which("valgrind") and shutil.which("vgdb"):
         return "instructions"
     return "processor time"

@@ -1,4 +1,4 @@
-"""What a session remembers: identifiers, eviction, `forget`, `reset`, size limits."""
+"""The memory of a session: identifiers, eviction, `forget`, `reset`, size limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `shrink` chooses, and that it loses nothing."""
+"""`shrink` chooses the smallest form and loses nothing."""
 
 from __future__ import annotations
 

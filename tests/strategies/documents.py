@@ -1,4 +1,4 @@
-"""What tests of CAD documents compare with, and documents that several of them read."""
+"""Comparisons for the tests of CAD documents, and documents that several tests use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How processor time grows with the size of an input, which a busy machine does not change."""
+"""Checks how processor time grows with the size of an input, also on a busy machine."""
 
 from __future__ import annotations
 

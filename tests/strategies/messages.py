@@ -240,7 +240,7 @@ ENCODED = st.builds(
     ),
     OPTIONS,
 )
-"""What `encode` writes, in any format, dialect and layout."""
+"""Messages of `encode`, in any format, dialect and layout."""
 
 SPACE = mostly(st.just(""), st.text(" \t\n\r\f\v\ufeff\xa0", max_size=2))
 PREFIXED_NOISE = st.builds(

@@ -217,7 +217,7 @@ pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
         .map_err(|_| invalid_field(value.py(), field, "the number must not be negative"))
 }
 
-/// What `count_tokens=` returned for a text.
+/// The result of `count_tokens=` for a text.
 pub(super) fn token_count(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() {
         let found = value.get_type().name()?;

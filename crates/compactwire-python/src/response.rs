@@ -62,7 +62,7 @@ struct Verbose {
     ultrathink: Option<bool>,
 }
 
-/// Where a decoded response comes from.
+/// The message from which a response was decoded.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
     Decoded(Format),

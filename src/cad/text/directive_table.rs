@@ -13,7 +13,7 @@ pub(crate) struct Directive {
     pub at_most_once: bool,
 }
 
-/// What a directive defines. Joints, lights and effects have their index in the tables of
+/// The thing that a directive defines. Joints, lights and effects have their index in the tables of
 /// [`kinds`](crate::cad::model::kinds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DirectiveKind {

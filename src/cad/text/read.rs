@@ -72,7 +72,7 @@ pub(crate) fn read_lines(
 
 pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// What the reader remembers of a node, to check references to it.
+/// The kind of a node, which the reader keeps to check references to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     Op(OpCode),

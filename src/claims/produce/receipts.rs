@@ -267,7 +267,7 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> 
 fn loses_signature(folder: &Path, name: &str, receipt: &Value<'static>) -> bool {
     let options = Options::default();
     let file = Folder::open(folder).and_then(|folder| folder.open_file(&[name]).ok());
-    // A file that cannot be read as a receipt has no signature that could be used.
+    // A file that is not a valid receipt has no usable signature.
     let bytes = file.and_then(|file| schema::read(file, options.limits.max_receipt_bytes).ok());
     let Some(before) = bytes.and_then(|bytes| schema::parse_owned(&bytes, &options).ok()) else {
         return false;

@@ -145,13 +145,14 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub ordinary: u64,
     #[cfg(test)]
     pub missed: u64,
-    /// What the previous line ended.
+    /// The part of the text that the previous line ended.
     pub preceding: Preceding,
     /// Whether the text is a keyed set, whose declaration marks the identity with `@`.
     pub keyed_set: bool,
 }
 
-/// What ended just before the next line; it decides the error code of an unexpected line.
+/// The part of the text that ended just before the next line. It decides the error code of an unexpected
+/// line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preceding {
     Nothing,

@@ -54,7 +54,7 @@ pub struct Array {
     pub kind: ArrayKind,
 }
 
-/// What the elements of an array are, which decides how it is written.
+/// The kind of an array's elements, which decides how the array is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayKind {
     /// No elements.

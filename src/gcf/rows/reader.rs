@@ -461,7 +461,7 @@ struct Progress {
     position: usize,
     /// The number of bytes that this step has consumed so far.
     row: usize,
-    /// What the values so far contain beyond the text, in bytes.
+    /// The expansion of the values so far; see [`Limits::max_expansion`](crate::gcf::Limits::max_expansion).
     expansion: u64,
 }
 

@@ -28,7 +28,7 @@ pub struct StreamEncoder {
     state: State,
     /// The number of bytes of the text so far.
     length: u64,
-    /// What the text implies without spelling it out: the names of the fields, for every row. See
+    /// The expansion of the text: the names of the fields, for every row. See
     /// [`Limits::max_expansion`].
     expansion: u64,
 }

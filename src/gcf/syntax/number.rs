@@ -90,7 +90,7 @@ fn shape(token: &[u8]) -> Shape {
     if rest.is_empty() { Shape::Float } else { Shape::Text }
 }
 
-/// What [`scan`] finds.
+/// The result of [`scan`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Scanned {
     /// A number, and the offset of the delimiter after it.
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(parse("-9223372036854775808", 0), Ok(Some(Number::Int(i64::MIN))));
     }
 
-    /// What the general parser makes of the token before the first delimiter.
+    /// The result of the general parser for the token before the first delimiter.
     fn general(text: &str) -> Option<Number> {
         let token = text.split(['|', '\n']).next().unwrap();
         parse(token, 0).unwrap_or(None)

@@ -51,7 +51,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Where chunks come from.
+/// The source of chunks.
 enum Source {
     /// A file that was opened here from a path, and is closed here.
     Path(PathBuf, Mutex<File>),

@@ -259,7 +259,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
     }
 }
 
-/// Where text comes from.
+/// The source of text.
 enum Source {
     File(File, PathBuf),
     /// The `read` or `read1` method of a file; its argument is the maximum size.

@@ -486,7 +486,7 @@ pub(crate) struct Budget {
 const NODE_VALUES: usize = 4;
 /// The bytes of memory for a value: its share of a node, and its text.
 const VALUE_SIZE: usize = 96;
-/// So many bytes of a string count as one value.
+/// The number of bytes of a string that count as one value.
 const BYTES: usize = 12;
 /// Strings of at least this length are counted.
 const MANY_BYTES: usize = 128;
