@@ -40,7 +40,7 @@ pub enum Error {
     #[error("{0}")]
     Failed(String),
     /// The output is larger than the caller allows.
-    #[error("decompressed size is above the limit of {0} bytes")]
+    #[error("the decompressed size is above the limit of {0} bytes")]
     TooLarge(usize),
 }
 
@@ -186,7 +186,9 @@ fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
     let fixed = data.first_chunk::<10>().ok_or_else(early)?;
     let (method, flags) = (fixed[2], fixed[3]);
     if method != 8 || flags & RESERVED != 0 {
-        return failed(format!("gzip header has method {method} and flags {flags:#04x}"));
+        return failed(format!(
+            "unsupported gzip header, with method {method} and flags {flags:#04x}"
+        ));
     }
     let mut end = fixed.len();
     if flags & EXTRA != 0 {
@@ -321,9 +323,10 @@ pub fn zstd_content_size(data: &[u8]) -> Result<Option<u64>, Error> {
 fn zstd_capacity(data: &[u8], claimed: Option<u64>) -> Result<usize, Error> {
     let most = (data.len() as u64 / ZSTD_BLOCK.1).saturating_mul(ZSTD_BLOCK.0);
     match claimed {
-        Some(size) if size > most => {
-            failed(format!("{} bytes of zstd claim to hold {size}, more than they can", data.len()))
-        }
+        Some(size) if size > most => failed(format!(
+            "{} bytes of zstd declare a content of {size} bytes, which is impossible",
+            data.len()
+        )),
         Some(size) => Ok(in_memory(size)),
         // A streaming compressor does not know the size when it writes the header.
         None => Ok(in_memory(zstd_safe::decompress_bound(data).map_err(zstd_error)?)),

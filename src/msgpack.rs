@@ -90,7 +90,10 @@ impl<'a> Reader<'a> {
             Err(NumValueReadError::InvalidMarkerRead(e)) => Err(RmpError::InvalidMarkerRead(e)),
             Err(NumValueReadError::InvalidDataRead(e)) => Err(RmpError::InvalidDataRead(e)),
         })?;
-        value.ok_or_else(|| Error { message: "expected 0 or more, found less".into(), offset })
+        value.ok_or_else(|| Error {
+            message: "expected an integer of 0 or more, found a negative one".into(),
+            offset,
+        })
     }
 
     /// Reads text, borrowed from the input.

@@ -298,11 +298,11 @@ fn read_location(location: Member<'_>) -> Result<Location, Error> {
         }
         match u64::try_from(location.int(name)?) {
             Ok(number) if number > 0 => Ok(Some(number)),
-            _ => Err(location.get(name).expected("a number from 1 on")),
+            _ => Err(location.get(name).expected("a number of 1 or more")),
         }
     };
     let needed =
-        |name| number(name)?.ok_or_else(|| location.get(name).expected("a number from 1 on"));
+        |name| number(name)?.ok_or_else(|| location.get(name).expected("a number of 1 or more"));
     Ok(Location {
         file: location.text("file")?,
         line: needed("line")?,
@@ -414,7 +414,7 @@ impl<'v> Member<'v> {
             Some(Value::Int(value)) => Ok(*value as f64),
             Some(Value::BigInt(digits)) => match digits.parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(member.expected("a number that a double holds")),
+                _ => Err(member.expected("a number within the range of a double")),
             },
             _ => Err(member.expected("a number")),
         }

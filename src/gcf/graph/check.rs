@@ -25,7 +25,7 @@ fn check_word(word: &str, allow_unicode: bool, path: impl FnOnce() -> String) ->
         return Ok(());
     }
     let message = if word.is_empty() {
-        "the field is empty, and a line of a graph needs it".to_owned()
+        "the field must not be empty in a line of a graph".to_owned()
     } else if !allow_unicode && is_word(word, true) {
         format!("{} is not ASCII; set allow_unicode to write it", excerpt(word))
     } else {

@@ -103,7 +103,7 @@ fn savings(delta: i64, full: i64) -> i128 {
 fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
     for (name, root) in [("base_root", &delta.base_root), ("new_root", &delta.new_root)] {
         if root.is_empty() {
-            let message = "the root is empty, and a delta needs it";
+            let message = "the root must not be empty in a delta";
             return Err(invalid_value(Code::InvalidHeaderValue, format!("$.{name}"), message));
         }
     }

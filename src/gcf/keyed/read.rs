@@ -180,7 +180,7 @@ fn parse_delta(text: &str) -> Read<Result<Delta, Error>> {
     }
     let pair = |name| match header.get(name) {
         Some(value) if !value.is_empty() => Ok(value),
-        _ => fault(Code::MalformedDelta, 0, format!("the header lacks {name}")),
+        _ => fault(Code::MalformedDelta, 0, format!("missing pair {name} in the header")),
     };
     let (base_root, new_root, key) = (pair("base_root")?, pair("new_root")?, pair("key")?);
     let mut parts = DeltaParts::default();

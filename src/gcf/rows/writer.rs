@@ -156,7 +156,7 @@ impl StreamEncoder {
         if fields.is_empty() {
             return fail(
                 Code::TooFewFields,
-                "a keyed table needs at least one field besides its key",
+                "a keyed table needs at least one field in addition to its key",
             );
         }
         check_fields(fields)?;

@@ -223,7 +223,7 @@ fn invalid_string<T>(
         Problem::Escape if at + 1 < end => fault(
             Code::InvalidEscape,
             at,
-            "no escape: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX",
+            "invalid escape, expected one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX",
         ),
         Problem::Unterminated | Problem::Escape => {
             fault(Code::UnterminatedQuote, start, "missing closing quote of a string")

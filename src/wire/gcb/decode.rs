@@ -178,7 +178,7 @@ impl<'b> Reader<'b> {
         let index = self.varint()?;
         let position = usize::try_from(index).ok().filter(|&position| position < count);
         position.ok_or_else(|| {
-            let message = format!("the edge goes to symbol {index} of {count}");
+            let message = format!("the edge refers to symbol {index}, but there are {count}");
             Error::at(Code::EdgeIndex, at, message)
         })
     }
@@ -189,7 +189,9 @@ impl<'b> Reader<'b> {
         match table.get(usize::from(id)) {
             Some(word) => Ok(SharedStr::from_static(word)),
             None if self.options.unknown_ids => Ok(format!("unknown_{id}").into()),
-            None => Err(Error::at(code, at, format!("the id {id} has no word"))),
+            None => {
+                Err(Error::at(code, at, format!("unknown id {id}, for which GCB defines no word")))
+            }
         }
     }
 

@@ -212,7 +212,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             return self.fail(Code::InvalidGroupHeader, line, &message);
         };
         let Some(rows @ 1..) = declared.value.filter(|_| !declared.keyed) else {
-            let message = "the count of a group must be a number from 1 on";
+            let message = "the count of a group must be 1 or more";
             return self.fail(Code::InvalidCount, line, message);
         };
         let Some(key) = ScalarKey::of_token(&value).filter(|key| !state.groups.contains(key))

@@ -228,7 +228,7 @@ impl<'t, 's> Reader<'t, 's> {
                 Ok(count) if is_digits(digits) => Ok(count),
                 _ => {
                     let message =
-                        format!("{name} must be an integer from 0 on, not {}", excerpt(digits));
+                        format!("{name} must be an integer of 0 or more, not {}", excerpt(digits));
                     fault(Code::MalformedHeaderField, self.at(digits), message)
                 }
             },
