@@ -9,8 +9,8 @@ use common::{files, path, string};
 use compactwire::gcf::keyed::{Delta, KeyedSet, Scalar, receive};
 use compactwire::gcf::rows::{Event, RowReader, Status, StreamEncoder};
 use compactwire::gcf::{
-    Code, EncodeOptions, Error, Grouping, Limits, Place, ReadError, decode, encode, encode_grouped,
-    from_json, to_json,
+    Code, DecodeOptions, EncodeOptions, Error, Grouping, Limits, Place, ReadError, decode, encode,
+    encode_grouped, from_json, to_json,
 };
 use compactwire::json::{self, Escape};
 use compactwire::value::{Builder, Value};
@@ -97,8 +97,8 @@ fn json_of(value: &Value<'_>) -> String {
 }
 
 /// Reads all rows of a text, in pieces of `size` bytes.
-fn read_rows(text: &str, size: usize) -> Result<usize, Error> {
-    let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
+fn read_rows(text: &str, options: DecodeOptions, size: usize) -> Result<usize, Error> {
+    let mut rows = RowReader::new(Vec::new(), options, 1 << 20);
     let mut builder = Builder::default();
     let mut found = 0;
     let mut each = |builder: &mut Builder<'static>, event: Event| {
@@ -137,31 +137,36 @@ fn published_forms_are_read_and_written_as_the_vectors_say() {
 fn check_published(case: &Value<'_>) {
     let name = str_of(case, "name");
     let (text, expected) = (str_of(case, "input"), str_of(case, "expected"));
+    let option = |name| case.get("options").is_some_and(|options| is_set(options, name));
+    let reading = DecodeOptions { extensions: option("extensions"), ..DecodeOptions::default() };
     let refused = |error: &Error| {
         assert_eq!(error.code.name(), str_of(case, "expectedError"), "{name}: {error}");
     };
     match str_of(case, "operation") {
         "decode" => {
             let expected = case.get("expected").unwrap();
-            let found = decode(text, Limits::default()).unwrap();
+            let found = decode(text, reading).unwrap();
             assert_eq!(json_of(&found), json_of(expected), "{name}");
             if let Some(rows) = expected.as_array() {
-                assert_eq!(read_rows(text, 3).unwrap(), rows.len(), "{name}");
+                assert_eq!(read_rows(text, reading, 3).unwrap(), rows.len(), "{name}");
             }
         }
         "error" => {
-            let error = decode(text, Limits::default()).unwrap_err();
+            let error = decode(text, reading).unwrap_err();
             refused(&error);
-            assert_eq!(read_rows(text, 1).unwrap_err(), error, "{name}");
+            assert_eq!(read_rows(text, reading, 1).unwrap_err(), error, "{name}");
         }
         "encode" => {
-            let option = |name| case.get("options").is_some_and(|options| is_set(options, name));
             let options = EncodeOptions {
                 constant_columns: option("constant_columns"),
                 group_values: option("group_values"),
+                list_columns: option("list_columns"),
                 ..EncodeOptions::default()
             };
-            assert_eq!(encode(case.get("input").unwrap(), &options).unwrap(), expected, "{name}");
+            let value = case.get("input").unwrap();
+            assert_eq!(encode(value, &options).unwrap(), expected, "{name}");
+            let reading = DecodeOptions { extensions: true, ..DecodeOptions::default() };
+            assert_eq!(json_of(&decode(expected, reading).unwrap()), json_of(value), "{name}");
         }
         "encode-grouped" | "encode-grouped-error" => {
             let (key, group) = (str_of(case, "key"), str_of(case, "group"));

@@ -3,7 +3,7 @@
 #![no_main]
 
 use compactwire::gcf::rows::{Event, RowReader, Status};
-use compactwire::gcf::{self, Code, Error, Limits, ReadError};
+use compactwire::gcf::{self, Code, DecodeOptions, Error, Limits, ReadError};
 use compactwire::value::{Builder, Value};
 use libfuzzer_sys::fuzz_target;
 
@@ -11,11 +11,12 @@ use libfuzzer_sys::fuzz_target;
 mod bounded;
 
 /// A small expansion: the default alone exceeds the bound of memory.
-const LIMITS: Limits = Limits { max_depth: 128, max_expansion: 1 << 17 };
+const OPTIONS: DecodeOptions =
+    DecodeOptions { extensions: true, limits: Limits { max_depth: 128, max_expansion: 1 << 17 } };
 
 /// The rows of the root of a text, read in chunks of `size` bytes. Without `keep` each row is dropped.
 fn rows(text: &str, size: usize, keep: bool) -> (Vec<Value<'static>>, Result<(), Error>) {
-    let mut rows = RowReader::new(Vec::new(), LIMITS, 1 << 20);
+    let mut rows = RowReader::new(Vec::new(), OPTIONS, 1 << 20);
     let mut builder = Builder::default();
     let mut found = Vec::new();
     let mut each = |builder: &mut Builder<'static>, event: Event| {
@@ -48,7 +49,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let Ok(text) = gcf::utf8(data) else { return };
     let body = format!("GCF profile=generic\n{text}");
     for text in [text, &body] {
-        let whole = gcf::decode(text, LIMITS);
+        let whole = gcf::decode(text, OPTIONS);
         let (found, done) = rows(text, usize::from(*size) + 1, whole.is_ok());
         match whole {
             Ok(Value::Array(elements)) => assert_eq!((found, done), (elements, Ok(()))),

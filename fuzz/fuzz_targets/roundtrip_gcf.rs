@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use compactwire::gcf::{self, Code, EncodeOptions, Grouping, Limits};
+use compactwire::gcf::{self, Code, DecodeOptions, EncodeOptions, Grouping, Limits};
 use compactwire::json::{self, Escape};
 use compactwire::value::Value;
 use libfuzzer_sys::fuzz_target;
@@ -121,13 +121,23 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     ] {
         let options =
             EncodeOptions { flatten, constant_columns, group_values, ..EncodeOptions::default() };
-        let text = gcf::encode(&value, &options).unwrap();
-        assert_eq!(gcf::from_json(&json, &options).unwrap(), text);
-        let again = gcf::decode(&text, Limits::default()).unwrap();
-        assert!(same::same(&again, &value), "{text}");
+        let plain = check(&value, &json, &options);
+        let text = check(&value, &json, &EncodeOptions { list_columns: true, ..options });
+        assert!(text.len() <= plain.len(), "{text}");
+        assert_eq!(gcf::decode(&text, Limits::default()).is_ok(), text == plain, "{text}");
     }
     check_groups(&value);
 }));
+
+/// Writes a value and reads it again; returns its text.
+fn check(value: &Value<'_>, json: &str, options: &EncodeOptions) -> String {
+    let text = gcf::encode(value, options).unwrap();
+    assert_eq!(gcf::from_json(json, options).unwrap(), text);
+    let reading = DecodeOptions { extensions: true, ..DecodeOptions::default() };
+    let again = gcf::decode(&text, reading).unwrap();
+    assert!(same::same(&again, value), "{text}");
+    text
+}
 
 /// Groups the rows of a value by each pair of fields of its first row.
 fn check_groups(value: &Value<'_>) {

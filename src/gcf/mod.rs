@@ -20,7 +20,8 @@ mod syntax;
 pub use bumpalo::Bump;
 pub use error::{Code, Error, Place};
 pub use generic::{
-    Builder, EncodeOptions, Grouping, Node, ReadError, Tree, decode, encode, encode_grouped,
-    from_json, out_of_range_message, read, to_json, utf8, write, write_grouped, write_walk,
+    Builder, DecodeOptions, EncodeOptions, Grouping, Node, ReadError, Tree, decode, encode,
+    encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
+    write_walk,
 };
 pub use limits::Limits;

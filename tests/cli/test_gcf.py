@@ -70,6 +70,15 @@ def test_group_values_is_an_option_of_encode() -> None:
     assert result.stdout.decode() == gcf.dumps(rows, group_values=True) != gcf.dumps(rows)
 
 
+def test_extensions_are_options_of_encode_and_decode() -> None:
+    rows = [{"id": i, "tags": ["a", "b"]} for i in range(3)]
+    text = run("encode", "-", "--list-columns", data=json.dumps(rows).encode()).stdout
+    assert text.decode() == gcf.dumps(rows, list_columns=True) != gcf.dumps(rows)
+    assert json.loads(run("decode", "-", "--extensions", data=text).stdout) == rows
+    refused = run("decode", "-", data=text)
+    assert (refused.returncode, b"unsupported_extension" in refused.stderr) == (1, True)
+
+
 def test_invalid_input_is_an_error_in_one_line_with_its_place() -> None:
     for command, data, expected in (
         ("encode", b'{"a":1,\n"a":2}', b"duplicate_key"),

@@ -28,23 +28,31 @@ from tests.strategies.gcf import NAMES, canonical, groupable, same, scalars, val
 from tests.strategies.outcomes import result_or_error
 
 PEER_HAS_CONSTANTS = tuple(int(part) for part in version("gcf-python").split(".")[:2]) >= (2, 8)
-OPTIONS: list[dict[str, bool]] = [
+PUBLISHED: list[dict[str, bool]] = [
     {},
     {"flatten": False},
     {"constant_columns": True},
     {"group_values": True},
     {"constant_columns": True, "group_values": True},
 ]
+# Ours alone, with other options.
+EXTENSIONS: list[dict[str, bool]] = [
+    {"list_columns": True},
+    {"list_columns": True, "constant_columns": True, "group_values": True},
+    {"list_columns": True, "flatten": False},
+]
+OPTIONS = PUBLISHED + EXTENSIONS
 
 
 @given(values)
 def test_written_text_is_read_back(value: Any) -> None:
     for options in OPTIONS:
         text = gcf.dumps(value, **options)
-        back = gcf.loads(text)
+        reading = {"extensions": True} if options in EXTENSIONS else {}
+        back = gcf.loads(text, **reading)
         assert same(back, value, order=False), text
-        assert same(back, gcf.loads(text.encode()))
-        assert same(back, reference.loads(text)), text
+        assert same(back, gcf.loads(text.encode(), **reading))
+        assert same(back, reference.loads(text, **reading)), text
         # After reading, rows have the order of their columns, and keep it.
         assert same(back, gcf.loads(gcf.dumps(back)))
 
@@ -131,7 +139,7 @@ def test_gcf_python_writes_the_same_except_for_known_deviations(value: Any) -> N
 
 @given(values)
 def test_gcf_python_reads_written_text(value: Any) -> None:
-    for options in OPTIONS if PEER_HAS_CONSTANTS else OPTIONS[:2]:
+    for options in PUBLISHED if PEER_HAS_CONSTANTS else PUBLISHED[:2]:
         assert same(peer.decode_generic(gcf.dumps(value, **options)), value, order=False)
 
 
@@ -155,16 +163,19 @@ def test_each_known_deviation_still_exists(quirk: str) -> None:
 @given(values, st.randoms(use_true_random=False))
 def test_a_mutated_text_is_read_the_same_or_refused(value: Any, chance: random.Random) -> None:
     assert_read_as_by_the_reference(mutated(gcf.dumps(value), chance))
+    for options in EXTENSIONS:
+        text = mutated(gcf.dumps(value, **options), chance)
+        assert_read_as_by_the_reference(text, extensions=True)
 
 
-def assert_read_as_by_the_reference(text: str) -> None:
+def assert_read_as_by_the_reference(text: str, **options: bool) -> None:
     """The reference must agree with what we accept, unless it refuses the text."""
     try:
-        ours = gcf.loads(text)
+        ours = gcf.loads(text, **options)
     except gcf.GcfError:
         return
     try:
-        theirs = reference.loads(text)
+        theirs = reference.loads(text, **options)
     except (ValueError, AssertionError, IndexError, KeyError, AttributeError, TypeError):
         # The reference does not validate everything, and is stricter than tolerant readers must be.
         return
@@ -194,6 +205,8 @@ def mutated(text: str, chance: random.Random) -> str:
         "@",
         " [1]",
         " group=a",
+        "[]",
+        ",~",
     ]
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len("GCF profile=generic\n"), len(text) + 1)

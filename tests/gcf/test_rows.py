@@ -94,6 +94,25 @@ def test_groups_or_their_error_equal_those_of_loads(table: Any, data: st.DataObj
         assert repr(found) == repr(elements(whole))
 
 
+@given(values, st.data())
+def test_rows_with_lists_or_their_error_equal_those_of_loads(
+    value: Any, data: st.DataObject
+) -> None:
+    text = gcf.dumps([value, value], list_columns=True, constant_columns=True)
+    at = data.draw(st.integers(text.index("["), len(text)))
+    drop = data.draw(st.sampled_from([0, 0, 1, 5]))
+    pieces = ["", "|", ",", "\n", " ", "~", "[]", "@", '"', "^", "\n1|a,b\n"]
+    added = data.draw(st.sampled_from(pieces))
+    text = text[:at] + added + text[at + drop :]
+    size = data.draw(st.sampled_from([1, 7, 1000]))
+    whole = result_or_error(lambda: gcf.loads(text, extensions=True))
+    found = result_or_error(lambda: list(gcf.iter_rows(Drops(text, size), extensions=True)))
+    if isinstance(whole, gcf.GcfError):
+        assert str(found) == str(whole)
+    else:
+        assert repr(found) == repr(elements(whole))
+
+
 def test_rows_before_an_error_are_returned() -> None:
     rows = gcf.iter_rows(io.StringIO("GCF profile=generic\n## [3]{a}\n1\n2\n"))
     assert [next(rows), next(rows)] == [{"a": 1}, {"a": 2}]

@@ -3,7 +3,7 @@
 It reads the well-formed text that encoders write, and refuses some invalid text: enough to decide
 the meaning of a text without the product.
 
-Source: GCF 3.6 sections 2 to 8.
+Source: GCF 3.6 sections 2 to 8; the forms beyond it as `docs/gcf.md` defines them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 COUNT = re.compile(r"\[(0|[1-9][0-9]*|\?)(:?)\]")
 ROW_ID = re.compile(r"\A@[0-9]+ ")
 ITEM = re.compile(r"@[0-9]+ (=|\{\}|\[)")
+ELEMENT = re.compile(r'[ \t]*"(?:[^"\\]|\\.)*"[ \t]*(?![^,|])|[^,|]*')
 
-ABSENT, MARKER = object(), object()
+ABSENT, MARKER, LIST = object(), object(), object()
 
 
-def loads(text: str) -> Any:
+def loads(text: str, *, extensions: bool = False) -> Any:
     head, *rest = text.split("\n")
     if head.split(" ")[:2] != ["GCF", "profile=generic"]:
         raise ValueError(head)
     keyed_set = {"pack_root", "key"} <= {pair.split("=")[0] for pair in head.split(" ")[2:]}
-    return _Reader(rest, keyed_set).root()
+    return _Reader(rest, keyed_set, extensions).root()
 
 
 def scalar(token: str) -> Any:
@@ -58,6 +59,37 @@ def split(text: str, delimiter: str) -> list[str]:
         at = stop + 1
 
 
+def split_row(text: str, declared: list[tuple[str, bool, Any]]) -> list[Any]:
+    """Split a row; the cell of a list column is a list of its elements."""
+    kinds = [kind for _, _, kind in declared if kind in (MARKER, LIST)]
+    cells: list[Any] = []
+    while True:
+        if len(cells) < len(kinds) and kinds[len(cells)] is LIST:
+            elements, end = [], -1
+            while end < 0 or text[end : end + 1] == ",":
+                found = ELEMENT.match(text, end + 1)
+                assert found is not None
+                elements.append(found[0])
+                end = found.end()
+            cells.append(elements)
+        else:
+            cells.append(split(text, "|")[0])
+            end = len(cells[-1])
+        if end == len(text):
+            return cells
+        text = text[end + 1 :]
+
+
+def list_of(elements: list[str]) -> Any:
+    """The value of a cell of a list column."""
+    if len(elements) == 1 and elements[0].strip(" \t") in ("", "-", "~"):
+        return {"": [], "-": None, "~": ABSENT}[elements[0].strip(" \t")]
+    found = [scalar(element) for element in elements]
+    assert not any(element is ABSENT or element is MARKER for element in found)
+    assert not any(re.fullmatch(r"[ \t]*\^\{.*\}[ \t]*", element) for element in elements)
+    return found
+
+
 def key(text: str) -> tuple[str, str]:
     """The key at the start of a text, and the rest of the text."""
     quoted, bare = QUOTED.match(text), BARE_KEY.match(text)
@@ -68,9 +100,9 @@ def key(text: str) -> tuple[str, str]:
     return bare[0], text[bare.end() :]
 
 
-def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str, list[str]]:
-    """Read `{a,"b>c",d=1}`: names, whether they are paths, constants; the rest of the text; and the
-    names after `@`.
+def fields(text: str, *, lists: bool = False) -> tuple[list[tuple[str, bool, Any]], str, list[str]]:
+    """Read `{a,"b>c",d=1,e[]}`: names, whether they are paths, and the constant or kind of cell;
+    the rest of the text; and the names after `@`.
     """
     found: list[tuple[str, bool, Any]] = []
     identities = []
@@ -82,6 +114,12 @@ def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str, list[str]]:
         quoted = rest[1] == '"'
         name, rest = key(rest[1:])
         constant: Any = MARKER
+        if rest.startswith("[]"):
+            assert lists
+            assert ">" not in name
+            assert name not in identities
+            assert rest[2] != "="
+            constant, rest = LIST, rest[2:]
         if rest[0] == "=":
             value = QUOTED.match(rest[1:]) or re.match(r"[^,}]*", rest[1:])
             assert value is not None
@@ -92,8 +130,8 @@ def fields(text: str) -> tuple[list[tuple[str, bool, Any]], str, list[str]]:
 
 
 class _Reader:
-    def __init__(self, lines: list[str], keyed_set: bool) -> None:
-        self.keyed_set = keyed_set
+    def __init__(self, lines: list[str], keyed_set: bool, extensions: bool) -> None:
+        self.keyed_set, self.extensions = keyed_set, extensions
         kept = [line.removesuffix("\r") for line in lines]
         kept = [line for line in kept if line.strip(" \t") and not re.match(r"[ \t]*# ", line)]
         self.lines = [(len(line) - len(line.lstrip(" ")), line.lstrip(" ")) for line in kept]
@@ -135,12 +173,13 @@ class _Reader:
         rest = text[count.end() :]
         size = None if count[1] == "?" else int(count[1])
         if rest.startswith("{"):
-            declared, rest, identities = fields(rest)
+            declared, rest, identities = fields(rest, lists=self.extensions)
             if rest.strip(" \t"):
                 assert not count[2]
                 return self.groups(size, depth, declared, identities, rest)
             assert not identities or self.keyed_set
             if count[2]:
+                assert declared[0][2] is MARKER
                 return self.keyed(size, depth, declared[1:])
             shared.setdefault(name, declared)
             return self.rows(size, depth, declared)
@@ -177,7 +216,7 @@ class _Reader:
         found: list[Any] = []
         memory: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         while self.more(size, len(found), depth):
-            cells = split(ROW_ID.sub("", self.next(), count=1), "|")
+            cells = split_row(ROW_ID.sub("", self.next(), count=1), declared)
             found.append(self.row(cells, depth, declared, memory))
         assert size in (None, len(found))
         return found
@@ -189,6 +228,7 @@ class _Reader:
         group, end = key(clause.strip(" \t").removeprefix("group=").lstrip(" \t"))
         constant = {name: value for name, _, value in declared if value is not MARKER}
         names = [name for name, _, _ in declared]
+        assert LIST not in constant.values()
         (identity,) = identities
         assert not end
         assert len(set(names)) == len(names)
@@ -225,7 +265,9 @@ class _Reader:
         found: dict[str, Any] = {}
         memory: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         while self.more(size, len(found), depth):
-            first, *cells = split(ROW_ID.sub("", self.next(), count=1), "|")
+            line = ROW_ID.sub("", self.next(), count=1)
+            first = split(line, "|")[0]
+            cells = split_row(line[len(first) + 1 :], declared) if first != line else []
             first = first.strip(" \t")
             name = json.loads(first) if first.startswith('"') else first
             assert name not in found
@@ -233,15 +275,18 @@ class _Reader:
         assert size in (None, len(found))
         return found
 
-    def row(self, cells: list[str], depth: int, declared: Any, memory: Any) -> dict[str, Any]:
-        assert len(cells) == sum(constant is MARKER for _, _, constant in declared)
+    def row(self, cells: list[Any], depth: int, declared: Any, memory: Any) -> dict[str, Any]:
+        assert len(cells) == sum(constant in (MARKER, LIST) for _, _, constant in declared)
         schemas, shared = memory
         values: dict[str, Any] = {}
         paths: dict[str, list[tuple[list[str], Any]]] = {}
         waiting = []
         remaining = iter(cells)
         for name, is_path, constant in declared:
-            cell = next(remaining) if constant is MARKER else ""
+            cell = next(remaining) if constant in (MARKER, LIST) else ""
+            if constant is LIST:
+                values[name] = list_of(cell)
+                continue
             is_schema = cell.startswith("^{") and cell.endswith("}")
             if is_schema:
                 schemas[name] = [field for field, _, _ in fields(cell[1:])[0]]

@@ -198,11 +198,12 @@ def dumps(
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
+    list_columns: bool = False,
     deviations: frozenset[str] = frozenset(),
 ) -> str:
     found = rounded(found) if ROUNDS in deviations else found
     for options in ((flatten, constant_columns, True), (False, False, True), (False, False, False)):
-        writer = _Writer(*options, deviations)
+        writer = _Writer(*options, list_columns, deviations)
         writer.root(found)
         text = "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
         if writer.expansion <= EXPANSION + FREE_EXPANSION * size(text) or deviations:
@@ -282,10 +283,15 @@ def constant_value(found: Any) -> str:
 
 class _Writer:
     def __init__(
-        self, flatten: bool, constants: bool, tables: bool, deviations: frozenset[str]
+        self,
+        flatten: bool,
+        constants: bool,
+        tables: bool,
+        list_columns: bool,
+        deviations: frozenset[str],
     ) -> None:
         self.flatten, self.constants, self.deviations = flatten, constants, deviations
-        self.tables = tables
+        self.tables, self.list_columns = tables, list_columns
         self.lines: list[str] = []
         self.expansion = 0
 
@@ -351,6 +357,19 @@ class _Writer:
         }
         columns = [name for name in names if ">" not in name]
         constant = self.constant(lead, rows, columns) if keys is None else set()
+        lists = {
+            name
+            for name in columns
+            if name not in forms and name not in inline and self.is_list(name, rows)
+        }
+        width = sum(
+            len(leaf_names(forms[name])) if name in forms else 1
+            for name in columns
+            if name not in constant
+        )
+        if width == 1 and keys is None:
+            # An empty list would make a blank line.
+            lists = {name for name in lists if all(row.get(name) != [] for row in rows)}
         declared = []
         if keys is not None:
             label = "key"
@@ -363,7 +382,7 @@ class _Writer:
             elif name in constant:
                 declared.append(f"{key(name)}={constant_value(rows[0][name])}")
             else:
-                declared.append(key(name))
+                declared.append(key(name) + ("[]" if name in lists else ""))
         self.lines.append(f"{lead}{{{','.join(declared)}}}")
         shared = {name for name in names if name not in forms and self.is_shared(name, rows)}
         for name in columns:
@@ -380,10 +399,15 @@ class _Writer:
         for index, row in enumerate(rows):
             cells = [] if keys is None else [value(keys[index])]
             blocks = [
-                name for name in columns if name not in forms and not is_scalar(row.get(name))
+                name
+                for name in columns
+                if name not in forms and name not in lists and not is_scalar(row.get(name))
             ]
             blocks += [name for name in names if ">" in name and name in row]
             for name in columns:
+                if name in lists and isinstance(row.get(name), list):
+                    cells.append(",".join(map(scalar, row[name])))
+                    continue
                 cells += self.cells(row.get(name, ABSENT), forms.get(name), name in inline, index)
             lead = " " * body
             self.lines.append(lead + (f"@{index} " if blocks else "") + "|".join(cells))
@@ -475,6 +499,18 @@ class _Writer:
                 isinstance(cell, dict)
                 and [*cell] == [*first]
                 and all(map(is_scalar, cell.values()))
+                for cell in cells
+            )
+        )
+
+    def is_list(self, name: str, rows: list[dict[str, Any]]) -> bool:
+        """Whether all values of a field can be cells with the elements of a list."""
+        cells = [row[name] for row in rows if row.get(name) is not None]
+        return (
+            self.list_columns
+            and bool(cells)
+            and all(
+                isinstance(cell, list) and all(map(is_scalar, cell)) and cell != [None]
                 for cell in cells
             )
         )

@@ -64,7 +64,8 @@ def _column(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[st.SearchStrateg
         lambda pair: st.fixed_dictionaries({**dict.fromkeys(pair[0], scalars), "in": pair[1]})
     )
     flat_arrays = alike.map(lambda kind: st.lists(kind, min_size=1, max_size=3))
-    return st.sampled_from([scalars, inner]) | alike | nested | flat_arrays
+    lists = st.lists(scalars, max_size=3)
+    return st.sampled_from([scalars, inner, lists, lists]) | alike | nested | flat_arrays
 
 
 @st.composite

@@ -50,6 +50,7 @@ def dumps(
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
+    list_columns: bool = False,
     max_depth: int = 128,
 ) -> str:
     """Encode a value as GCF text.
@@ -76,6 +77,9 @@ def dumps(
         values are scalars, the rows keep their order, and the text becomes shorter. The columns of
         a text with groups are constant as with `constant_columns`; other readers of GCF 3.6 may
         not read it.
+    list_columns : bool
+        Whether a column of lists of scalars is written as cells, `a,b`, and not below the rows.
+        This is an extension: only readers with `extensions=True` read it.
     max_depth : int
         The maximum nesting of containers, at most 256.
 
@@ -105,6 +109,7 @@ def dumps_bytes(
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
+    list_columns: bool = False,
     max_depth: int = 128,
 ) -> bytes:
     """Encode a value as GCF text, in UTF-8.
@@ -113,7 +118,7 @@ def dumps_bytes(
 
     Parameters
     ----------
-    obj, default, types, flatten, constant_columns, group_values, max_depth
+    obj, default, types, flatten, constant_columns, group_values, list_columns, max_depth
         As in `dumps`.
 
     Returns
@@ -196,6 +201,7 @@ def loads(
     text: str | bytes | bytearray | memoryview,
     /,
     *,
+    extensions: bool = False,
     max_depth: int = 128,
     max_expansion: int = 268435456,
 ) -> Any:
@@ -205,6 +211,9 @@ def loads(
     ----------
     text : str, bytes, bytearray or memoryview
         A text of the generic profile; bytes are UTF-8.
+    extensions : bool
+        Whether the forms that only this package writes are read: list columns. Without it they are
+        `unsupported_extension`, so that nobody comes to depend on them unawares.
     max_depth : int
         The maximum nesting of containers, at most 256.
     max_expansion : int
@@ -237,6 +246,7 @@ def dump(
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
+    list_columns: bool = False,
     max_depth: int = 128,
 ) -> None:
     """Encode a value as GCF text and write it to a file.
@@ -248,7 +258,7 @@ def dump(
     file : path-like, or a file open for writing
         A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
         of any other object a str.
-    default, types, flatten, constant_columns, group_values, max_depth
+    default, types, flatten, constant_columns, group_values, list_columns, max_depth
         As in `dumps`.
 
     Raises
@@ -265,6 +275,7 @@ def load(
     file: str | PathLike[str] | _SupportsRead,
     /,
     *,
+    extensions: bool = False,
     max_depth: int = 128,
     max_expansion: int = 268435456,
 ) -> Any:
@@ -274,7 +285,7 @@ def load(
     ----------
     file : path-like, or a file open for reading
         A path, or an object whose `read()` returns str or bytes.
-    max_depth, max_expansion : int
+    extensions, max_depth, max_expansion
         As in `loads`.
 
     Returns
@@ -298,6 +309,7 @@ def iter_rows(
     source: str | PathLike[str] | _SupportsReadSize,
     /,
     *path: str,
+    extensions: bool = False,
     max_depth: int = 128,
     max_row_size: int = 67_108_864,
     max_expansion: int = 268435456,
@@ -319,6 +331,8 @@ def iter_rows(
         The keys that lead from the root, through dicts, to the list or dict; without keys, the
         root. If a path leads through a dict of dicts that is written as a table, one whole row of
         that table is held in memory.
+    extensions : bool
+        As in `loads`.
     max_depth : int
         As in `loads`.
     max_row_size : int
@@ -352,6 +366,7 @@ def from_json(
     flatten: bool = True,
     constant_columns: bool = False,
     group_values: bool = False,
+    list_columns: bool = False,
     max_depth: int = 128,
 ) -> str:
     """Convert JSON text to GCF text, without creating Python objects.
@@ -360,7 +375,7 @@ def from_json(
     ----------
     text : str, bytes, bytearray or memoryview
         JSON as in RFC 8259; integers stay exact, members keep their order.
-    flatten, constant_columns, group_values, max_depth
+    flatten, constant_columns, group_values, list_columns, max_depth
         As in `dumps`.
 
     Returns
@@ -382,6 +397,7 @@ def to_json(
     /,
     *,
     ensure_ascii: bool = False,
+    extensions: bool = False,
     max_depth: int = 128,
     max_expansion: int = 268435456,
 ) -> str:
@@ -393,7 +409,7 @@ def to_json(
         A text of the generic profile.
     ensure_ascii : bool
         Whether non-ASCII characters are escaped.
-    max_depth, max_expansion : int
+    extensions, max_depth, max_expansion
         As in `loads`.
 
     Returns

@@ -49,11 +49,19 @@ def add(commands: Commands) -> None:
         help="write rows in groups with the same value of one column if that is shorter "
         "(some readers of GCF 3.6 reject it)",
     )
+    encode.add_argument(
+        "--list-columns",
+        action="store_true",
+        help="write lists in the cells of their column (only --extensions reads it)",
+    )
     add_output(encode)
     about = "convert GCF to JSON without white space"
     decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
     add_input(decode, "GCF")
     decode.add_argument("--ascii", action="store_true", help="escape characters outside ASCII")
+    decode.add_argument(
+        "--extensions", action="store_true", help="read what --list-columns writes, too"
+    )
     decode.add_argument(
         "--max-expansion",
         metavar="BYTES",
@@ -80,13 +88,19 @@ def _encode(args: argparse.Namespace) -> int:
         flatten=not args.no_flatten,
         constant_columns=args.constant_columns,
         group_values=args.group_values,
+        list_columns=args.list_columns,
     )
     return write(text, args.output)
 
 
 def _decode(args: argparse.Namespace) -> int:
     data = read(args.file, args.max_input)
-    json = gcf.to_json(data, ensure_ascii=args.ascii, max_expansion=args.max_expansion)
+    json = gcf.to_json(
+        data,
+        ensure_ascii=args.ascii,
+        extensions=args.extensions,
+        max_expansion=args.max_expansion,
+    )
     return write(json + "\n", args.output)
 
 

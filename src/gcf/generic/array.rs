@@ -85,10 +85,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         at: usize,
         end: usize,
     ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
-        let (mut fields, after) = read_fields(self.text, at, end)?;
+        let (mut fields, after) = read_fields(self.text, at, end, self.extensions)?;
         let rest = skip_blanks(&self.text.as_bytes()[..end], after);
         if rest < end {
             if self.text[rest..end].starts_with(CLAUSE) {
+                if let Some(list) = fields.iter().find(|field| field.list) {
+                    let message = "a grouped table cannot have list columns";
+                    return Err(Fault::new(Code::InvalidFieldDeclaration, list.at, message).into());
+                }
                 let columns = self.grouped_head(count, fields, rest, end)?;
                 return Ok(ArrayHead::Grouped { count, columns });
             }
@@ -115,6 +119,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
         if fields.iter().any(|field| field.constant.is_some()) {
             let message = "a keyed table cannot have constant columns";
+            return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
+        }
+        if fields.first().is_some_and(|label| label.list) {
+            let message = "the key column of a keyed table cannot be a list column";
             return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());
         }
         if fields.len() < 2 {

@@ -28,6 +28,8 @@ pub(crate) struct TableColumns<N> {
     leaves: Vec<PathLeaf>,
     /// The number of cells of a row, without the key of a keyed table.
     pub width: usize,
+    /// Whether each cell holds a list, up to the last that does.
+    pub lists: Vec<bool>,
     /// Whether each member has one cell of its own.
     pub plain: bool,
     /// The expansion of each row as [`Limits::max_expansion`] defines it, without the objects of paths.
@@ -54,6 +56,8 @@ pub(crate) struct Member<N> {
 pub(crate) enum Source<N> {
     /// A cell.
     Cell(usize),
+    /// The cell of a list column.
+    List(usize),
     /// A constant column.
     Constant(N),
     /// Flattened columns, with the index of their root node.
@@ -167,6 +171,7 @@ impl<N> TableColumns<N> {
             paths: Vec::new(),
             leaves: Vec::new(),
             width: 0,
+            lists: Vec::new(),
             plain: true,
             expansion: 0,
             path_expansion: 0,
@@ -216,6 +221,11 @@ where
             self.columns.plain = false;
             self.columns.expansion += VALUE_SIZE + scalar_size(constant);
             Source::Constant((self.prepare)(Prepare::Constant(constant))?)
+        } else if field.list {
+            self.columns.plain = false;
+            self.columns.lists.resize(cell, false);
+            self.columns.lists.push(true);
+            Source::List(cell)
         } else {
             self.columns.cell_members.push(self.columns.members.len());
             let name = Cow::Owned(field.name.clone().into_owned());
@@ -354,7 +364,7 @@ impl Plan {
                     plan.steps.push(Step::Cell { member });
                 }
                 Source::Path(root) if plan.add_node(columns, root, 1, &mut cells) => {}
-                Source::Cell(_) | Source::Path(_) => return None,
+                Source::Cell(_) | Source::List(_) | Source::Path(_) => return None,
             }
         }
         (columns.width > 0 && cells.is_empty()).then_some(plan)

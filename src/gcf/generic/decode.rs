@@ -4,6 +4,7 @@
 //! sections 3 to 8 and 16.
 
 use super::columns::TableColumns;
+use super::row::emit_scalar;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::limits::{FREE_EXPANSION, Limits};
@@ -22,6 +23,22 @@ use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::sync::Arc;
 
+/// Options of the decoder. [`Limits`] alone stand for these limits, and otherwise the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DecodeOptions {
+    /// Whether list columns, which are an extension of GCF 3.6, are read. If not, they are
+    /// `unsupported_extension`.
+    pub extensions: bool,
+    /// Limits for the text.
+    pub limits: Limits,
+}
+
+impl From<Limits> for DecodeOptions {
+    fn from(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+}
+
 /// Why [`read`] failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError<E> {
@@ -37,10 +54,10 @@ pub enum ReadError<E> {
 /// An invalid text, with line and column, or the error of the sink.
 pub fn read<S: Columns>(
     text: &str,
-    limits: Limits,
+    options: impl Into<DecodeOptions>,
     sink: &mut S,
 ) -> Result<(), ReadError<S::Error>> {
-    let mut decoder = Decoder::new(text, limits, sink);
+    let mut decoder = Decoder::new(text, options, sink);
     decoder.root().map_err(|failure| match failure {
         Failure::Fault(fault) => ReadError::Text(fault.locate(text)),
         Failure::Sink(error) => ReadError::Sink(error),
@@ -51,9 +68,9 @@ pub fn read<S: Columns>(
 ///
 /// # Errors
 /// As [`read`].
-pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
+pub fn decode(text: &str, options: impl Into<DecodeOptions>) -> Result<Value<'static>, Error> {
     let mut builder = value::Builder::default();
-    match read(text, limits, &mut builder) {
+    match read(text, options, &mut builder) {
         Ok(()) => Ok(builder.finish().unwrap_or(Value::Null)),
         Err(ReadError::Text(error)) => Err(error),
         Err(ReadError::Sink(never)) => match never {},
@@ -65,9 +82,13 @@ pub fn decode(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn to_json(text: &str, limits: Limits, escape: Escape) -> Result<String, Error> {
+pub fn to_json(
+    text: &str,
+    options: impl Into<DecodeOptions>,
+    escape: Escape,
+) -> Result<String, Error> {
     let mut writer = Writer::new(escape, write_float);
-    match read(text, limits, &mut writer) {
+    match read(text, options, &mut writer) {
         Ok(()) => Ok(writer.finish()),
         Err(ReadError::Text(error)) => Err(error),
         Err(ReadError::Sink(never)) => match never {},
@@ -113,11 +134,14 @@ pub(crate) type DecodeResult<S, T = ()> = Result<T, Failure<<S as crate::walk::S
 pub(crate) type SharedColumns<N> = Arc<TableColumns<N>>;
 
 /// The state of decoding.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub lines: Lines<'t>,
     pub text: &'t str,
     pub sink: &'s mut S,
     pub limits: Limits,
+    /// See [`DecodeOptions::extensions`].
+    pub extensions: bool,
     /// The number of open containers.
     pub depth: usize,
     /// The expansion of the text so far; see [`Limits::max_expansion`].
@@ -195,12 +219,14 @@ macro_rules! emit {
 pub(crate) use emit;
 
 impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
-    pub(crate) fn new(text: &'t str, limits: Limits, sink: &'s mut S) -> Self {
+    pub(crate) fn new(text: &'t str, options: impl Into<DecodeOptions>, sink: &'s mut S) -> Self {
+        let DecodeOptions { extensions, limits } = options.into();
         Self {
             lines: Lines::new(text),
             text,
             sink,
             limits,
+            extensions,
             depth: 0,
             expansion: 0,
             max_expansion: (limits.max_expansion as u64)
@@ -386,7 +412,8 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         }
         self.counted = true;
         let mut sink = Discard;
-        let mut decoder = Decoder::new(self.text, self.limits, &mut sink);
+        let options = DecodeOptions { extensions: self.extensions, limits: self.limits };
+        let mut decoder = Decoder::new(self.text, options, &mut sink);
         decoder.counted = true;
         match decoder.root() {
             Ok(()) => Ok(()),
@@ -517,25 +544,8 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     pub(crate) fn emit_token(&mut self, token: &Token<'t>, at: usize) -> DecodeResult<S> {
-        match token {
-            Token::String(text) => emit!(self.sink.string(text)),
-            Token::Int(value) => emit!(self.sink.int(*value)),
-            Token::Float(value) => emit!(self.sink.float(*value)),
-            Token::Bool(value) => emit!(self.sink.bool(*value)),
-            Token::Null => emit!(self.sink.null()),
-            Token::Missing => {
-                return Err(Fault::new(
-                    Code::InvalidMissing,
-                    at,
-                    "~ is valid only in a table cell",
-                )
-                .into());
-            }
-            Token::Marker | Token::InlineSchema(_) => {
-                let message = "^ is valid only in a table cell, and not in a flattened column";
-                return Err(Fault::new(Code::InvalidAttachmentMarker, at, message).into());
-            }
-        }
+        check_scalar(token, at)?;
+        emit!(emit_scalar(self.sink, token));
         Ok(())
     }
 
@@ -543,11 +553,24 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     pub(crate) fn list(&mut self, count: Count, start: usize, end: usize) -> DecodeResult<S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
+        let may_be_empty = count.value.is_none_or(|count| count == 0);
+        let found = self.list_elements(start, end, may_be_empty)?;
+        self.leave();
+        self.check_count(count, deferred, found)
+    }
+
+    /// Emits the list whose elements are the text from `start` to `end`; returns their number. A blank text
+    /// is no element if the list `may_be_empty`, otherwise one.
+    pub(crate) fn list_elements(
+        &mut self,
+        start: usize,
+        end: usize,
+        may_be_empty: bool,
+    ) -> DecodeResult<S, u64> {
         emit!(self.sink.begin_array());
         let mut found = 0;
         let bytes = &self.text.as_bytes()[..end];
-        let empty = skip_blanks(bytes, start) == end;
-        if !(empty && count.value.is_none_or(|count| count == 0)) {
+        if !(may_be_empty && skip_blanks(bytes, start) == end) {
             let mut at = start;
             let mut steps = Steps::default();
             loop {
@@ -562,8 +585,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             }
         }
         emit!(self.sink.end_array());
-        self.leave();
-        self.check_count(count, deferred, found)
+        Ok(found)
     }
 
     // Counts
@@ -653,6 +675,18 @@ fn has_several_cells(text: &str) -> bool {
     match scalar::read(text, 0, text.len(), b'|') {
         Ok((_, stop)) => stop < text.len(),
         Err(_) => text.contains('|'),
+    }
+}
+
+/// Checks that a token is a scalar.
+pub(crate) fn check_scalar(token: &Token<'_>, at: usize) -> Read<()> {
+    match token {
+        Token::Missing => fault(Code::InvalidMissing, at, "~ is valid only in a table cell"),
+        Token::Marker | Token::InlineSchema(_) => {
+            let message = "^ is valid only in a table cell, and not in a flattened column";
+            fault(Code::InvalidAttachmentMarker, at, message)
+        }
+        _ => Ok(()),
     }
 }
 

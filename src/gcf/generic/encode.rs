@@ -23,6 +23,7 @@ use std::collections::TryReserveError;
 
 /// Options of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct EncodeOptions {
     /// Whether a column of objects with the same keys becomes columns `"a>b"`.
     pub flatten: bool,
@@ -33,6 +34,12 @@ pub struct EncodeOptions {
     /// shorter and keeps the order of the rows. This syntax, too, is newer than GCF 3.6. A grouped table
     /// also has constant columns.
     pub group_values: bool,
+    /// Whether lists of scalars are written in the cells of their column, `a,b`, if each row has such a
+    /// list, null or nothing there. This is an extension: [`DecodeOptions::extensions`] reads it, and other
+    /// readers refuse it.
+    ///
+    /// [`DecodeOptions::extensions`]: crate::gcf::DecodeOptions::extensions
+    pub list_columns: bool,
     /// Limits for the value.
     pub limits: Limits,
 }
@@ -43,6 +50,7 @@ impl Default for EncodeOptions {
             flatten: true,
             constant_columns: false,
             group_values: false,
+            list_columns: false,
             limits: Limits::default(),
         }
     }
@@ -72,8 +80,8 @@ pub fn write_walk<W: Walk, M: Memory>(
     options: &EncodeOptions,
     memory: M,
 ) -> Result<Output<M>, Stop<W::Error>> {
-    let EncodeOptions { flatten, constant_columns, group_values, limits } = *options;
-    if constant_columns || group_values {
+    let EncodeOptions { flatten, constant_columns, group_values, list_columns, limits } = *options;
+    if constant_columns || group_values || list_columns {
         return Err(Stop::Unusual);
     }
     one_pass::write(walk, value, flatten, limits.max_depth, memory)
@@ -361,6 +369,12 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn list(&mut self, array: Array) {
         let elements = self.tree.elements(array);
         self.count(elements.len(), "]: ");
+        self.elements(elements);
+        self.out.push('\n');
+    }
+
+    /// Writes scalars between commas.
+    fn elements(&mut self, elements: &[Node<'a>]) {
         for (index, &element) in polled(elements).enumerate() {
             if index > 0 {
                 self.out.push(',');
@@ -370,7 +384,6 @@ impl<'t, 'a> Writer<'t, 'a> {
             }
             element.write(&mut self.out);
         }
-        self.out.push('\n');
     }
 
     fn keyed(&mut self, object: Object, depth: usize, prefix: Prefix) {
@@ -386,6 +399,8 @@ impl<'t, 'a> Writer<'t, 'a> {
         let options = TableOptions {
             flatten: self.options.flatten,
             constants: constants && self.options.constant_columns,
+            lists: self.options.list_columns,
+            keyed: rows.member_keys.is_some(),
         };
         if rows.member_keys.is_none()
             && !options.constants
@@ -417,7 +432,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             let name = self.tree.key(column.key).text;
             match column.class {
                 ColumnClass::Undeclared => 0,
-                ColumnClass::Plain | ColumnClass::Inline => name.len() as u64,
+                ColumnClass::Plain | ColumnClass::Inline | ColumnClass::List => name.len() as u64,
                 ColumnClass::Flattened { form, .. } => {
                     table::path_expansion(self.tree, name, form.0).0
                 }
@@ -474,13 +489,15 @@ impl<'t, 'a> Writer<'t, 'a> {
                     });
                     continue;
                 }
-                ColumnClass::Plain | ColumnClass::Inline | ColumnClass::Constant => {}
+                _ => {}
             }
             self.out.push(between);
             between = ',';
             self.key(column.key);
-            if column.class == ColumnClass::Constant {
-                self.constant(table, rows.nodes, i);
+            match column.class {
+                ColumnClass::Constant => self.constant(table, rows.nodes, i),
+                ColumnClass::List => self.out.push_str("[]"),
+                _ => {}
             }
         }
         self.out.push('}');
@@ -560,6 +577,9 @@ impl<'t, 'a> Writer<'t, 'a> {
             (ColumnClass::Inline, Some(Node::Object(object))) if first_row => {
                 self.out.push('^');
                 self.fields(self.tree.shape(object.shape));
+            }
+            (ColumnClass::List, Some(Node::Array(list))) => {
+                self.elements(self.tree.elements(list));
             }
             (_, Some(Node::Array(_) | Node::Object(_))) => self.out.push('^'),
             (_, Some(scalar)) => scalar.write(&mut self.out),

@@ -20,7 +20,7 @@ pub(crate) mod row;
 pub(crate) mod table;
 pub(crate) mod tree;
 
-pub use decode::{ReadError, decode, read, to_json, utf8};
+pub use decode::{DecodeOptions, ReadError, decode, read, to_json, utf8};
 pub use encode::{EncodeOptions, encode, from_json, write, write_walk};
 pub use groups::write::{Grouping, encode_grouped, write_grouped};
 pub use tree::{Builder, Node, Tree, out_of_range_message};

@@ -5,7 +5,7 @@
 //! once, and the decoder jumps to each attachment. GCF 3.6 sections 7.4.3 to 7.4.6.
 
 use super::columns::{PathMarks, PathValue, Source};
-use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, emit};
+use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::line::Line;
@@ -13,6 +13,7 @@ use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
 use crate::gcf::syntax::scalar::{self, Token, skip_blanks};
 use crate::gcf::syntax::string;
+use crate::interrupt::Steps;
 use crate::memory;
 use crate::walk::Columns;
 use hashbrown::HashMap;
@@ -129,7 +130,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             }
         }
         let base = self.cells.len();
-        let marked = more && self.split_cells(line, start)?;
+        let marked = more && self.split_cells(line, start, &table.lists)?;
         let found = self.cells.len() - base;
         if found != table.width {
             let message = format!("expected {} cells, found {found}", table.width);
@@ -176,23 +177,51 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 let key = self.text[start..stop].trim_matches([' ', '\t']);
                 Ok((Cow::Borrowed(key), stop))
             }
-            Token::Null | Token::Missing | Token::Marker | Token::InlineSchema(_) => {
-                self.fail(Code::InvalidKey, line, "the key of a row must be a string")
-            }
+            _ => self.fail(Code::InvalidKey, line, "the key of a row must be a string"),
         }
     }
 
-    /// Parses the cells of a row; returns whether one of them holds an attachment marker.
-    pub(super) fn split_cells(&mut self, line: Line, start: usize) -> DecodeResult<S, bool> {
+    /// Parses the cells of a row; returns whether one of them holds an attachment marker. `lists` says which
+    /// of them hold lists.
+    pub(super) fn split_cells(
+        &mut self,
+        line: Line,
+        start: usize,
+        lists: &[bool],
+    ) -> DecodeResult<S, bool> {
         let mut marked = false;
         let mut at = start;
+        let mut lists = lists.iter();
         loop {
-            let (token, stop) = scalar::read(self.text, at, line.end, b'|')?;
+            let (token, stop) = match lists.next() {
+                Some(true) => self.list_cell(at, line.end)?,
+                _ => scalar::read(self.text, at, line.end, b'|')?,
+            };
             marked |= matches!(token, Token::Marker | Token::InlineSchema(_));
             self.cells.try_reserve(1)?;
             self.cells.push(token);
             if stop == line.end {
                 return Ok(marked);
+            }
+            at = stop + 1;
+        }
+    }
+
+    /// Parses the cell of a list column; returns `-`, `~` or the place of the elements, which are valid, and
+    /// the offset after the cell.
+    fn list_cell(&self, start: usize, end: usize) -> DecodeResult<S, (Token<'t>, usize)> {
+        let is_end = |stop: usize| stop == end || self.text.as_bytes()[stop] == b'|';
+        let mut steps = Steps::default();
+        let mut at = start;
+        loop {
+            steps.step();
+            let (token, stop) = scalar::read_element(self.text, at, end)?;
+            if at == start && is_end(stop) && matches!(token, Token::Null | Token::Missing) {
+                return Ok((token, stop));
+            }
+            check_scalar(&token, at)?;
+            if is_end(stop) {
+                return Ok((Token::List { start, end: stop }, stop));
             }
             at = stop + 1;
         }
@@ -220,6 +249,19 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     emit!(self.sink.null());
                 }
                 Source::Path(root) => self.path_member(table, *root, &row, &state.marks)?,
+                Source::List(cell) => match self.cells[row.base + cell] {
+                    Token::Missing => {}
+                    Token::List { start, end } => {
+                        emit!(self.sink.known_key(&member.key));
+                        self.enter(start)?;
+                        self.list_elements(start, end, true)?;
+                        self.leave();
+                    }
+                    _ => {
+                        emit!(self.sink.known_key(&member.key));
+                        emit!(self.sink.null());
+                    }
+                },
                 Source::Cell(cell) => match &self.cells[row.base + cell] {
                     Token::Missing => {}
                     Token::Marker | Token::InlineSchema(_) => {
@@ -293,7 +335,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn split_row(&mut self, row: &mut Row<'t>) -> DecodeResult<S> {
         if let Some(start) = row.unsplit.take() {
             row.base = self.cells.len();
-            self.split_cells(row.line, start)?;
+            self.split_cells(row.line, start, &[])?;
         }
         Ok(())
     }
@@ -584,6 +626,6 @@ pub(super) fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result
         Token::Int(value) => sink.int(*value),
         Token::Float(value) => sink.float(*value),
         Token::Bool(value) => sink.bool(*value),
-        Token::Null | Token::Missing | Token::Marker | Token::InlineSchema(_) => sink.null(),
+        _ => sink.null(),
     }
 }

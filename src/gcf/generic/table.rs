@@ -21,6 +21,8 @@ pub(crate) enum ColumnClass {
     Undeclared,
     /// No cell: all rows have the same value, which is in the declaration.
     Constant,
+    /// One cell per row, with the elements of a list of scalars.
+    List,
 }
 
 /// An object that represents all objects with the same keys in the same order, recursively.
@@ -83,7 +85,7 @@ impl Table {
     pub(crate) fn has_attachments(&self, tree: &Tree<'_>, row: (usize, Object)) -> bool {
         !self.flat
             && self.columns.iter().enumerate().any(|(i, column)| match column.class {
-                ColumnClass::Flattened { .. } | ColumnClass::Constant => false,
+                ColumnClass::Flattened { .. } | ColumnClass::Constant | ColumnClass::List => false,
                 ColumnClass::Undeclared => self.cell(tree, row, i).is_some(),
                 ColumnClass::Plain | ColumnClass::Inline => {
                     self.cell(tree, row, i).is_some_and(|value| !value.is_scalar())
@@ -102,9 +104,13 @@ pub(crate) fn rows<'n>(nodes: &'n [Node<'_>]) -> impl Iterator<Item = Object> + 
 
 /// Which forms of columns the encoder may use in a table.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub(crate) struct TableOptions {
     pub flatten: bool,
     pub constants: bool,
+    pub lists: bool,
+    /// Whether each row begins with the key of a keyed table.
+    pub keyed: bool,
 }
 
 /// The columns of the simplest tables: all values are scalars and all rows have the same shape.
@@ -134,6 +140,9 @@ pub(crate) fn plan(tree: &Tree<'_>, nodes: &[Node<'_>], options: TableOptions) -
     }
     if options.constants && nodes.len() >= 2 {
         find_constants(tree, nodes, &mut table);
+    }
+    if options.lists && !options.keyed {
+        keep_rows_visible(tree, nodes, &mut table);
     }
     table
 }
@@ -204,6 +213,9 @@ fn classify(
     }
     if is_inline(tree, cells()) {
         return (ColumnClass::Inline, false);
+    }
+    if options.lists && is_list(tree, cells()) {
+        return (ColumnClass::List, false);
     }
     (ColumnClass::Plain, has_shared_schema(tree, cells()))
 }
@@ -317,6 +329,36 @@ fn is_inline<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
         }
     }
     shape.is_some()
+}
+
+/// Whether a column that is not all scalars has only lists of scalars and nulls. The cell of a list with a
+/// single null would be that of null.
+fn is_list<'a>(tree: &Tree<'a>, mut cells: impl Iterator<Item = Option<Node<'a>>>) -> bool {
+    cells.all(|value| match value {
+        None | Some(Node::Null) => true,
+        Some(Node::Array(array)) => match array.kind {
+            ArrayKind::Empty => true,
+            ArrayKind::Scalars => !matches!(tree.elements(array), [Node::Null]),
+            ArrayKind::Rows | ArrayKind::Mixed => false,
+        },
+        Some(_) => false,
+    })
+}
+
+/// Makes a list column plain if it is the only one with cells and a row has an empty list, whose line would
+/// be blank: readers skip blank lines.
+fn keep_rows_visible(tree: &Tree<'_>, nodes: &[Node<'_>], table: &mut Table) {
+    let has_cells = |class| !matches!(class, ColumnClass::Undeclared | ColumnClass::Constant);
+    let mut columns = columns_where(table, has_cells);
+    let (Some(column), None) = (columns.next(), columns.next()) else { return };
+    drop(columns);
+    let is_empty = |row| match table.cell(tree, row, column) {
+        Some(Node::Array(array)) => array.kind == ArrayKind::Empty,
+        _ => false,
+    };
+    if table.columns[column].class == ColumnClass::List && rows(nodes).enumerate().any(is_empty) {
+        table.columns[column].class = ColumnClass::Plain;
+    }
 }
 
 fn has_shared_schema<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>) -> bool {

@@ -261,7 +261,7 @@ impl Section {
         if bytes.get(after) != Some(&b'{') {
             return expected_head();
         }
-        let (declared, after) = read_fields(text, after, line.end)?;
+        let (declared, after) = read_fields(text, after, line.end, false)?;
         if skip_blanks(bytes, after) < line.end {
             return fault(
                 Code::TrailingCharacters,
@@ -397,7 +397,7 @@ fn to_scalar(token: Token<'_>, at: usize) -> Read<Scalar> {
                 "a row of a keyed set must have every field, found ~",
             );
         }
-        Token::Marker | Token::InlineSchema(_) => {
+        Token::Marker | Token::InlineSchema(_) | Token::List { .. } => {
             let message = "a row of a keyed set can hold only scalars";
             return fault(Code::InvalidAttachmentMarker, at, message);
         }

@@ -17,12 +17,11 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Place};
 use crate::gcf::generic::array::ArrayHead;
 use crate::gcf::generic::decode::{
-    DUPLICATE_MEMBER, DecodeResult, Decoder, Failure, MemberForm, Preceding, ReadError, Root,
-    SharedColumns, emit,
+    DUPLICATE_MEMBER, DecodeOptions, DecodeResult, Decoder, Failure, MemberForm, Preceding,
+    ReadError, Root, SharedColumns, emit,
 };
 use crate::gcf::generic::groups::read::{Group, GroupState, GroupedColumns, Identity};
 use crate::gcf::generic::row::TableState;
-use crate::gcf::limits::Limits;
 use crate::gcf::syntax::declaration::Count;
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::name_index::NameIndex;
@@ -70,7 +69,7 @@ pub enum Status {
 /// [`Limits::max_expansion`] limits each row, not the text: constants are shared by the rows.
 pub struct RowReader<N> {
     path: Vec<String>,
-    limits: Limits,
+    options: DecodeOptions,
     max_row_size: usize,
     buffer: LineBuffer,
     stage: Stage,
@@ -152,10 +151,10 @@ enum Step<N> {
 impl<N> RowReader<N> {
     /// Creates a reader of the container at `path`, a list of object keys that starts at the root.
     /// A row with its attachments, and any other line, may have at most `max_row_size` bytes.
-    pub fn new(path: Vec<String>, limits: Limits, max_row_size: usize) -> Self {
+    pub fn new(path: Vec<String>, options: impl Into<DecodeOptions>, max_row_size: usize) -> Self {
         Self {
             path,
-            limits,
+            options: options.into(),
             max_row_size,
             buffer: LineBuffer::default(),
             stage: Stage::Header,
@@ -197,7 +196,7 @@ impl<N> RowReader<N> {
             return self.need_more();
         }
         let text = std::mem::take(&mut self.buffer.text);
-        let mut decoder = Decoder::new(&text, self.limits, sink);
+        let mut decoder = Decoder::new(&text, self.options, sink);
         decoder.base = self.buffer.bytes_before;
         decoder.deferred = std::mem::take(&mut self.deferred);
         decoder.limit_each_row();

@@ -58,12 +58,20 @@ pub(crate) struct Field<'t> {
     pub identity: bool,
     /// The value of a constant column; rows have no cell for it.
     pub constant: Option<Token<'t>>,
+    /// Whether it is written `name[]`: a list column.
+    pub list: bool,
     /// The offset of the field.
     pub at: usize,
 }
 
-/// Reads the fields whose opening brace is at `at`; returns them and the offset after `}`.
-pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<'_>>, usize)> {
+/// Reads the fields whose opening brace is at `at`; returns them and the offset after `}`. With `extensions`
+/// they may be list columns.
+pub(crate) fn read_fields(
+    text: &str,
+    at: usize,
+    end: usize,
+    extensions: bool,
+) -> Read<(Vec<Field<'_>>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut fields: Vec<Field<'_>> = Vec::new();
     let mut next = skip_blanks(bytes, at + 1);
@@ -78,7 +86,7 @@ pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<
         );
     }
     loop {
-        let (field, after) = read_field(text, next, end)?;
+        let (field, after) = read_field(text, next, end, extensions)?;
         fields.try_reserve(1)?;
         fields.push(field);
         next = skip_blanks(bytes, after);
@@ -94,7 +102,7 @@ pub(crate) fn read_fields(text: &str, at: usize, end: usize) -> Read<(Vec<Field<
     Ok((fields, next + 1))
 }
 
-fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
+fn read_field(text: &str, at: usize, end: usize, extensions: bool) -> Read<(Field<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let identity = bytes.get(at) == Some(&b'@');
     let start = at + usize::from(identity);
@@ -105,10 +113,16 @@ fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
         let message = "expected a field name: an identifier or a quoted string";
         return fault(Code::InvalidFieldDeclaration, at, message);
     };
-    if bytes[after_name..].starts_with(b"[]") {
+    let quoted = bytes[start] == b'"';
+    let list = bytes[after_name..].starts_with(b"[]");
+    if list && !extensions {
         return unsupported(after_name, "a list column, name[],");
     }
-    let quoted = bytes[start] == b'"';
+    let after_name = after_name + if list { 2 } else { 0 };
+    if list && (identity || name.contains('>') || bytes.get(after_name) == Some(&b'=')) {
+        let message = "a list column cannot be the identity or constant, or have a > in its name";
+        return fault(Code::InvalidFieldDeclaration, at, message);
+    }
     let (constant, after) = match bytes.get(after_name) {
         Some(b'=') => {
             let (token, after) = read_constant_column(text, after_name + 1, end)?;
@@ -116,17 +130,17 @@ fn read_field(text: &str, at: usize, end: usize) -> Read<(Field<'_>, usize)> {
         }
         _ => (None, after_name),
     };
-    Ok((Field { name, quoted, identity, constant, at }, after))
+    Ok((Field { name, quoted, identity, constant, list, at }, after))
 }
 
-/// The error for list columns and matrices, which this version does not read.
+/// The error for a form that is read on request only.
 #[cold]
 fn unsupported<T>(at: usize, form: &str) -> Read<T> {
-    fault(
-        Code::UnsupportedExtension,
-        at,
-        format!("{form} is not supported; no published writer emits it"),
-    )
+    let message = format!(
+        "{form} is an extension that other readers refuse; loads, load, iter_rows and to_json read \
+         it with extensions=True"
+    );
+    fault(Code::UnsupportedExtension, at, message)
 }
 
 /// Reads the value of a constant column; returns it and the offset of the delimiter after it.
@@ -178,7 +192,7 @@ mod tests {
     #[test]
     fn fields_may_be_quoted_identified_or_constant() {
         let text = r#"{id , "a,}", @k, r=us-east, "c"="x}" }"#;
-        let (fields, end) = read_fields(text, 0, text.len()).unwrap();
+        let (fields, end) = read_fields(text, 0, text.len(), false).unwrap();
         let names: Vec<_> = fields.iter().map(|field| &*field.name).collect();
         assert_eq!(names, ["id", "a,}", "k", "r", "c"]);
         assert_eq!(end, text.len());
@@ -192,9 +206,28 @@ mod tests {
             (Code::UnterminatedQuote, &["{\"a}"]),
         ] {
             for text in texts {
-                let read = read_fields(text, 0, text.len());
+                let read = read_fields(text, 0, text.len(), false);
                 assert_eq!(read.map_err(|fault| fault.code), Err(code), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn list_columns_are_read_on_request() {
+        let text = r#"{id,tags[] , "x y"[],z}"#;
+        let (fields, end) = read_fields(text, 0, text.len(), true).unwrap();
+        let lists: Vec<_> = fields.iter().map(|field| field.list).collect();
+        assert_eq!((lists, end), (vec![false, true, true, false], text.len()));
+        assert_eq!(fields[2].name, "x y");
+        for text in ["{a[]=1}", "{@a[]}", "{\"a>b\"[]}", "{\">\"[]}", "{a [],b}", "{[]}", "{a[]b}"]
+        {
+            let read = read_fields(text, 0, text.len(), true);
+            let code = if text == "{[]}" {
+                Code::UnsupportedExtension
+            } else {
+                Code::InvalidFieldDeclaration
+            };
+            assert_eq!(read.map_err(|fault| fault.code), Err(code), "{text}");
         }
     }
 }

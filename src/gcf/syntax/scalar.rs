@@ -9,7 +9,7 @@ use super::string;
 use crate::gcf::error::{Code, Read, fault};
 use crate::text::block;
 use crate::walk::Scalar;
-use memchr::memchr;
+use memchr::memchr2;
 use std::borrow::Cow;
 
 /// A parsed token.
@@ -26,6 +26,11 @@ pub(crate) enum Token<'t> {
     Marker,
     /// `^{a,b}`, which also declares the keys of an inline object; valid in a cell only.
     InlineSchema(Vec<Cow<'t, str>>),
+    /// The elements of a list, from `start` to `end`; in the cell of a list column only.
+    List {
+        start: usize,
+        end: usize,
+    },
 }
 
 impl Token<'_> {
@@ -37,7 +42,7 @@ impl Token<'_> {
             Self::Int(value) => Some(Scalar::Int(*value)),
             Self::Float(value) => Some(Scalar::Float(*value)),
             Self::String(text) => Some(Scalar::String(text)),
-            Self::Missing | Self::Marker | Self::InlineSchema(_) => None,
+            Self::Missing | Self::Marker | Self::InlineSchema(_) | Self::List { .. } => None,
         }
     }
 }
@@ -50,6 +55,21 @@ pub(crate) fn read(
     end: usize,
     delimiter: u8,
 ) -> Read<(Token<'_>, usize)> {
+    read_up_to(text, start, end, [delimiter; 2])
+}
+
+/// Parses an element in the cell of a list column, up to `,`, `|` or `end`.
+pub(crate) fn read_element(text: &str, start: usize, end: usize) -> Read<(Token<'_>, usize)> {
+    read_up_to(text, start, end, *b",|")
+}
+
+#[inline]
+fn read_up_to(
+    text: &str,
+    start: usize,
+    end: usize,
+    delimiters: [u8; 2],
+) -> Read<(Token<'_>, usize)> {
     let bytes = &text.as_bytes()[..end];
     let mut from = start;
     while from < end && is_blank(bytes[from]) {
@@ -59,14 +79,14 @@ pub(crate) fn read(
         Some(b'"') => {
             let (quoted, after) = string::read_quoted(text, from, end)?;
             let stop = skip_blanks(bytes, after);
-            if stop < end && bytes[stop] != delimiter {
+            if stop < end && !delimiters.contains(&bytes[stop]) {
                 let message = "unexpected characters after the closing quote";
                 return fault(Code::TrailingCharacters, after, message);
             }
             return Ok((Token::String(quoted), stop));
         }
         // In a list a comma ends a token, so that `^{a,b}` is two tokens there.
-        Some(b'^') if delimiter == b'|' && bytes[from..].starts_with(b"^{") => {
+        Some(b'^') if delimiters == [b'|'; 2] && bytes[from..].starts_with(b"^{") => {
             if let Some(found) = inline_schema(text, from, end) {
                 return Ok(found);
             }
@@ -74,9 +94,9 @@ pub(crate) fn read(
         _ => {}
     }
     // A line has no line feed.
-    let stop = match delimiter {
-        b'\n' => end,
-        _ => find(delimiter, &bytes[from..]).map_or(end, |found| from + found),
+    let stop = match delimiters {
+        [b'\n', _] => end,
+        _ => find(delimiters, &bytes[from..]).map_or(end, |found| from + found),
     };
     let mut to = stop;
     while to > from && is_blank(bytes[to - 1]) {
@@ -85,14 +105,14 @@ pub(crate) fn read(
     Ok((bare(&text[from..to], from)?, stop))
 }
 
-/// Finds a delimiter. Tokens are short, so the first bytes are compared before `memchr` is called.
+/// Finds a delimiter. Tokens are short, so the first bytes are compared before `memchr2` is called.
 #[inline]
-fn find(delimiter: u8, bytes: &[u8]) -> Option<usize> {
+fn find([first, second]: [u8; 2], bytes: &[u8]) -> Option<usize> {
     let Some(block) = bytes.first_chunk() else {
-        return bytes.iter().position(|&byte| byte == delimiter);
+        return bytes.iter().position(|&byte| byte == first || byte == second);
     };
-    match block::find2(block, delimiter, delimiter).found {
-        0 => memchr(delimiter, &bytes[16..]).map(|found| 16 + found),
+    match block::find2(block, first, second).found {
+        0 => memchr2(first, second, &bytes[16..]).map(|found| 16 + found),
         found => Some(found.trailing_zeros() as usize),
     }
 }

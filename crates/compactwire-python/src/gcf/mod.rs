@@ -17,7 +17,7 @@ use crate::value::owned::OwnedWalk;
 use crate::value::read::Conversions;
 use crate::value::read_fast::{BorrowedWalk, NotPlain};
 use crate::value::{read, read_fast};
-use compactwire::gcf::{self, Builder, Bump, EncodeOptions, Grouping, Limits, Tree};
+use compactwire::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
 use compactwire::text::output::{Memory, Output};
 use compactwire::walk::Stop;
@@ -83,6 +83,9 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 ///     values are scalars, the rows keep their order, and the text becomes shorter. The columns of
 ///     a text with groups are constant as with `constant_columns`; other readers of GCF 3.6 may
 ///     not read it.
+/// list_columns : bool
+///     Whether a column of lists of scalars is written as cells, `a,b`, and not below the rows.
+///     This is an extension: only readers with `extensions=True` read it.
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 ///
@@ -104,8 +107,13 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, default = None, types = "json", flatten = true, constant_columns = false,
-    group_values = false, max_depth = 128
+    group_values = false, list_columns = false, max_depth = 128
 ))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "the options of the function"
+)]
 pub(super) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
@@ -113,10 +121,11 @@ pub(super) fn dumps<'py>(
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
+    list_columns: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyString>> {
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, limits };
+    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
     let default = converter(obj.py(), types, default)?;
     make_str(obj.py(), &encode(obj, default.as_ref(), &options)?)
 }
@@ -127,7 +136,7 @@ pub(super) fn dumps<'py>(
 ///
 /// Parameters
 /// ----------
-/// obj, default, types, flatten, constant_columns, group_values, max_depth
+/// obj, default, types, flatten, constant_columns, group_values, list_columns, max_depth
 ///     As in `dumps`.
 ///
 /// Returns
@@ -150,8 +159,13 @@ pub(super) fn dumps<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, default = None, types = "json", flatten = true, constant_columns = false,
-    group_values = false, max_depth = 128
+    group_values = false, list_columns = false, max_depth = 128
 ))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "the options of the function"
+)]
 pub(super) fn dumps_bytes<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
@@ -159,11 +173,12 @@ pub(super) fn dumps_bytes<'py>(
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
+    list_columns: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, limits };
+    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
     let default = converter(py, types, default)?;
     match write_text(obj, default.as_ref(), &options, || BytesMemory::new(py))? {
         Text::OnePass(out) => {
@@ -325,6 +340,9 @@ pub(super) fn dumps_grouped<'py>(
 /// ----------
 /// text : str, bytes, bytearray or memoryview
 ///     A text of the generic profile; bytes are UTF-8.
+/// extensions : bool
+///     Whether the forms that only this package writes are read: list columns. Without it they are
+///     `unsupported_extension`, so that nobody comes to depend on them unawares.
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 /// max_expansion : int
@@ -346,23 +364,24 @@ pub(super) fn dumps_grouped<'py>(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (text, /, *, max_depth = 128, max_expansion = 268_435_456))]
+#[pyo3(signature = (text, /, *, extensions = false, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn loads<'py>(
     text: &Bound<'py, PyAny>,
+    extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
-    let limits = limits(max_depth, max_expansion)?;
+    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let py = text.py();
     let text = Input::new(text)?;
-    decode(py, text.gcf_text()?, limits)
+    decode(py, text.gcf_text()?, options)
 }
 
-fn decode<'py>(py: Python<'py>, text: &str, limits: Limits) -> Result<Bound<'py, PyAny>> {
+fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bound<'py, PyAny>> {
     let mut objects = Objects::new(py, text.len());
     // A guess: rows have some cells, and a dict of an object takes a few lines.
     let pause = CollectorPause::new(py, text.len() / 32);
-    let read = attached(|| gcf::read(text, limits, &mut objects));
+    let read = attached(|| gcf::read(text, options, &mut objects));
     drop(pause);
     read??;
     Ok(objects.finish())
@@ -404,7 +423,7 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 /// file : path-like, or a file open for writing
 ///     A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
 ///     of any other object a str.
-/// default, types, flatten, constant_columns, group_values, max_depth
+/// default, types, flatten, constant_columns, group_values, list_columns, max_depth
 ///     As in `dumps`.
 ///
 /// Raises
@@ -418,9 +437,13 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (
     obj, file, /, *, default = None, types = "json", flatten = true, constant_columns = false,
-    group_values = false, max_depth = 128
+    group_values = false, list_columns = false, max_depth = 128
 ))]
-#[expect(clippy::too_many_arguments, reason = "the options of the function")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "the options of the function"
+)]
 pub(super) fn dump(
     obj: &Bound<'_, PyAny>,
     file: &Bound<'_, PyAny>,
@@ -429,11 +452,12 @@ pub(super) fn dump(
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
+    list_columns: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<()> {
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, limits };
+    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
     if !file.hasattr("write")? {
@@ -449,7 +473,7 @@ pub(super) fn dump(
 /// ----------
 /// file : path-like, or a file open for reading
 ///     A path, or an object whose `read()` returns str or bytes.
-/// max_depth, max_expansion : int
+/// extensions, max_depth, max_expansion
 ///     As in `loads`.
 ///
 /// Returns
@@ -468,19 +492,20 @@ pub(super) fn dump(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (file, /, *, max_depth = 128, max_expansion = 268_435_456))]
+#[pyo3(signature = (file, /, *, extensions = false, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn load<'py>(
     file: &Bound<'py, PyAny>,
+    extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let py = file.py();
-    let limits = limits(max_depth, max_expansion)?;
+    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let parses =
-        |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, limits).is_ok());
+        |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok());
     match File::read(file, parses)? {
-        File::Object(content) => loads(&content, max_depth, max_expansion),
-        File::Bytes(bytes) => decode(py, gcf::utf8(&bytes)?, limits),
+        File::Object(content) => loads(&content, extensions, max_depth, max_expansion),
+        File::Bytes(bytes) => decode(py, gcf::utf8(&bytes)?, options),
     }
 }
 
@@ -490,7 +515,7 @@ pub(super) fn load<'py>(
 /// ----------
 /// text : str, bytes, bytearray or memoryview
 ///     JSON as in RFC 8259; integers stay exact, members keep their order.
-/// flatten, constant_columns, group_values, max_depth
+/// flatten, constant_columns, group_values, list_columns, max_depth
 ///     As in `dumps`.
 ///
 /// Returns
@@ -508,18 +533,20 @@ pub(super) fn load<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     text, /, *, flatten = true, constant_columns = false, group_values = false,
-    max_depth = 128
+    list_columns = false, max_depth = 128
 ))]
+#[expect(clippy::fn_params_excessive_bools, reason = "the options of the function")]
 pub(super) fn from_json<'py>(
     text: &Bound<'py, PyAny>,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
+    list_columns: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, limits };
+    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
     let made = detached(py, text.len(), || gcf::from_json(text, &options))?;
@@ -534,7 +561,7 @@ pub(super) fn from_json<'py>(
 ///     A text of the generic profile.
 /// ensure_ascii : bool
 ///     Whether non-ASCII characters are escaped.
-/// max_depth, max_expansion : int
+/// extensions, max_depth, max_expansion
 ///     As in `loads`.
 ///
 /// Returns
@@ -549,18 +576,22 @@ pub(super) fn from_json<'py>(
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
-#[pyo3(signature = (text, /, *, ensure_ascii = false, max_depth = 128, max_expansion = 268_435_456))]
+#[pyo3(signature = (
+    text, /, *, ensure_ascii = false, extensions = false, max_depth = 128,
+    max_expansion = 268_435_456
+))]
 pub(super) fn to_json<'py>(
     text: &Bound<'py, PyAny>,
     ensure_ascii: bool,
+    extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
-    let limits = limits(max_depth, max_expansion)?;
+    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
-    let made = detached(py, text.len(), || gcf::to_json(text, limits, escape))?;
+    let made = detached(py, text.len(), || gcf::to_json(text, options, escape))?;
     Ok(make_str(py, &made?)?)
 }

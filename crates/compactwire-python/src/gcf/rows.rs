@@ -6,7 +6,7 @@ use crate::errors::{Result, os_error};
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
-use compactwire::gcf::{Code, Error};
+use compactwire::gcf::{Code, DecodeOptions, Error};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -37,6 +37,8 @@ const PIECE: usize = 1 << 16;
 ///     The keys that lead from the root, through dicts, to the list or dict; without keys, the
 ///     root. If a path leads through a dict of dicts that is written as a table, one whole row of
 ///     that table is held in memory.
+/// extensions : bool
+///     As in `loads`.
 /// max_depth : int
 ///     As in `loads`.
 /// max_row_size : int
@@ -63,11 +65,13 @@ const PIECE: usize = 1 << 16;
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
 #[pyo3(signature = (
-    source, /, *path, max_depth = 128, max_row_size = 67_108_864, max_expansion = 268_435_456
+    source, /, *path, extensions = false, max_depth = 128, max_row_size = 67_108_864,
+    max_expansion = 268_435_456
 ))]
 pub(crate) fn iter_rows(
     source: &Bound<'_, PyAny>,
     path: &Bound<'_, PyTuple>,
+    extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_row_size: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
@@ -80,7 +84,8 @@ pub(crate) fn iter_rows(
         Err(PyTypeError::new_err(format!("a path must contain str keys only, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
-    let rows = RowReader::new(path.clone(), limits(max_depth, max_expansion)?, max_row_size);
+    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
+    let rows = RowReader::new(path.clone(), options, max_row_size);
     let source = Source::new(source)?;
     let ready = VecDeque::new();
     let reader = Box::new(Reader { rows, path, source, ready, last: None });

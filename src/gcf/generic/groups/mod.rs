@@ -74,7 +74,9 @@ impl ScalarKey<Box<str>> {
             Token::Int(value) => Self::Int(*value),
             Token::Float(value) => Self::float(*value),
             Token::String(text) => Self::String((&**text).into()),
-            Token::Missing | Token::Marker | Token::InlineSchema(_) => return None,
+            Token::Missing | Token::Marker | Token::InlineSchema(_) | Token::List { .. } => {
+                return None;
+            }
         })
     }
 }

@@ -269,7 +269,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         state: &GroupState<S::Prepared>,
     ) -> DecodeResult<S, Identity> {
         let base = self.cells.len();
-        let marked = match self.split_cells(line, line.start) {
+        let marked = match self.split_cells(line, line.start, &[]) {
             Err(Failure::Fault(fault)) if fault.code == Code::InvalidAttachmentMarker => true,
             split => split?,
         };

@@ -7,7 +7,7 @@ type Found = (Vec<Value<'static>>, Result<(), Error>);
 /// Feeds `pieces` to a reader; returns the rows that it emits, and its error, if any.
 fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
     let keys = path.iter().map(|&key| key.to_owned()).collect();
-    let mut rows = RowReader::new(keys, Limits::default(), max_row_size);
+    let mut rows = RowReader::new(keys, gcf::Limits::default(), max_row_size);
     let mut builder = Builder::default();
     let mut found = Vec::new();
     let mut handler = |builder: &mut Builder<'static>, event: Event| {
@@ -40,7 +40,7 @@ fn rows(pieces: &[&[u8]], path: &[&str], max_row_size: usize) -> Found {
 
 /// The rows of `path` in the decoded value of the whole text.
 fn expected(text: &str, path: &[&str]) -> Vec<Value<'static>> {
-    elements(&gcf::decode(text, Limits::default()).unwrap(), path)
+    elements(&gcf::decode(text, gcf::Limits::default()).unwrap(), path)
 }
 
 fn elements(root: &Value<'static>, path: &[&str]) -> Vec<Value<'static>> {
@@ -133,7 +133,7 @@ fn errors_equal_those_of_the_whole_text_for_any_piece_size() {
         ("  1|2\n", "  1|2|3\n"),
     ] {
         let text = MIXED.replacen(from, to, 1);
-        let error = gcf::decode(&text, Limits::default()).unwrap_err();
+        let error = gcf::decode(&text, gcf::Limits::default()).unwrap_err();
         for size in [1, 7, 64, text.len()] {
             for path in [&["s", "rows"][..], &["keyed"], &["items"]] {
                 let pieces: Vec<_> = text.as_bytes().chunks(size).collect();
@@ -191,7 +191,7 @@ fn a_long_row_is_not_parsed_again_for_each_piece() {
     let lines: Vec<_> = (0..count).map(|i| format!("    @{i} =x\n")).collect();
     let lines = lines.concat();
     let text = format!("GCF profile=generic\n## [1]{{a}}\n@0 ^\n.a [{count}]\n{lines}");
-    let mut rows = RowReader::new(Vec::new(), Limits::default(), 1 << 20);
+    let mut rows = RowReader::new(Vec::new(), gcf::Limits::default(), 1 << 20);
     let mut builder = Builder::default();
     let mut repeated = 0;
     for piece in text.as_bytes().chunks(20) {
