@@ -69,9 +69,9 @@ def test_a_lossy_round_trip_is_reported() -> None:
     rounded = analysis.Candidate("rounded", lambda value: str(int(value[0])), lambda _: [True])
     frame = measured([1, 2], formats=[cut, broken, rounded])
     assert not frame["round_trip"].any()
-    assert frame.loc["cut", "note"] == "what comes back differs"
+    assert frame.loc["cut", "note"] == "decoded value differs"
     assert frame.loc["broken", "note"].startswith("cannot be read back: ")
-    assert frame.loc["rounded", "note"] == "what comes back differs"
+    assert frame.loc["rounded", "note"] == "decoded value differs"
     with pytest.raises(ValueError, match="returns this input unchanged"):
         analysis.recommend([1, 2], formats=[cut], seconds=0)
 
@@ -83,7 +83,7 @@ def test_a_format_that_cannot_carry_the_input_has_a_row_with_the_reason() -> Non
     assert frame.loc["json", "round_trip"]
     frame = measured(cw.Response("x", reasoning_effort="high"))
     assert frame.loc["verbose", "round_trip"]
-    assert frame.loc["zstd", "note"] == "what comes back differs"
+    assert frame.loc["zstd", "note"] == "decoded value differs"
 
 
 def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:

@@ -10,7 +10,7 @@ from .candidates import Candidate, Reader
 from .timing import Timing, Work, spend
 from .tokens import Counter
 
-_DIFFERS = "what comes back differs"
+_DIFFERS = "decoded value differs"
 
 
 @dataclass(frozen=True)

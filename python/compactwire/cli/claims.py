@@ -74,9 +74,9 @@ def _new_folder(out: Path) -> Iterator[Path]:
         message = "the folder is not empty; name a new folder, or empty this one"
         raise FileExistsError(errno.EEXIST, message, str(out))
     try:
-        with tempfile.TemporaryDirectory(prefix=".compactwire-", dir=out) as workshop:
-            yield Path(workshop)
-            for entry in sorted(Path(workshop).iterdir()):
+        with tempfile.TemporaryDirectory(prefix=".compactwire-", dir=out) as temporary:
+            yield Path(temporary)
+            for entry in sorted(Path(temporary).iterdir()):
                 entry.rename(out / entry.name)
     except BaseException:
         for folder in made:

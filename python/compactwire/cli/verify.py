@@ -21,7 +21,7 @@ _NO_VERDICT = 3
 _WRONG_USAGE = 2
 
 # A progress bar appears after so many seconds.
-_PATIENCE = 1.0
+_BAR_DELAY = 1.0
 _BAR = 30
 
 _SYMBOLS = {"passed": "✓", "failed": "✗", "skipped": "–"}
@@ -116,27 +116,27 @@ def _verdict(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
         part = f", {free:,} of {computed['artifact_count']:,} artifacts cost nothing"
         ratio = f"ratio {computed['compression_ratio']:.4g}"
         lines.append(f"VERIFIED: {tokens}, {ratio}{part if free else ''}")
-        lines += [f"  {line}" for line in (_artifacts_reach(report, free), *_reach(report, args))]
+        lines += [f"  {line}" for line in (_artifacts_scope(report, free), *_scope(report, args))]
     if report.unverified_claim_fields:
         lines.append(f"not verified: {', '.join(report.unverified_claim_fields)}")
     return lines
 
 
-def _reach(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
+def _scope(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
     """Describe what a positive verdict is based on: which signatures were checked against what."""
     passed = {check.id for check in report.checks if check.status == "passed"}
     strict = args.strict_trust or args.strict_identity
     ask = "--strict-trust" if args.trust_policy else "--trust-policy FILE --strict-trust"
     idle = "trust policy: only its form was checked; to apply it, use --strict-trust"
     return [
-        _receipts_reach(report, passed),
-        _signatures_reach(args, passed, strict, ask),
+        _receipts_scope(report, passed),
+        _signatures_scope(args, passed, strict, ask),
         *([idle] if args.trust_policy is not None and not strict else []),
-        _merkle_reach(args, passed, strict, ask),
+        _merkle_scope(args, passed, strict, ask),
     ]
 
 
-def _artifacts_reach(report: cw.ClaimReport, free: int) -> str:
+def _artifacts_scope(report: cw.ClaimReport, free: int) -> str:
     count = report.computed["artifact_count"] if report.computed else 0
     cost = f"{free:,} cost nothing; --require-symbol-refs refuses them" if free else "none is free"
     repeated = report.repeated_artifacts
@@ -144,7 +144,7 @@ def _artifacts_reach(report: cw.ClaimReport, free: int) -> str:
     return f"artifacts: {count:,}, of which {cost}{again}"
 
 
-def _receipts_reach(report: cw.ClaimReport, passed: set[str]) -> str:
+def _receipts_scope(report: cw.ClaimReport, passed: set[str]) -> str:
     if "5.4.1" not in passed:
         return "receipts: not checked (--no-require-verify-chain)"
     if "5.4.6" not in passed:
@@ -152,7 +152,7 @@ def _receipts_reach(report: cw.ClaimReport, passed: set[str]) -> str:
     return f"receipts: {report.receipt_count:,} in a chain that names this bundle"
 
 
-def _signatures_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
+def _signatures_scope(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
     if not passed & {"5.5.2", "5.5.7"}:
         return f"signatures: not checked; to check them, use {ask}"
     count = f"{args.receipt_quorum:,} or more" if args.receipt_quorum else "all"
@@ -167,7 +167,7 @@ def _signatures_reach(args: argparse.Namespace, passed: set[str], strict: bool, 
     return f"signatures: {count} of each receipt by validators of the trust policy{builds}"
 
 
-def _merkle_reach(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
+def _merkle_scope(args: argparse.Namespace, passed: set[str], strict: bool, ask: str) -> str:
     if "5.6.2" not in passed:
         given = "given, but not checked" if args.merkle_attestation else "not attested"
         flag = "--require-merkle-attestation"
@@ -196,7 +196,7 @@ class _Bar:
 
     def show(self, what: str, done: int, total: int) -> None:
         """Draw the bar if the work has taken long enough."""
-        if time.monotonic() - self._start < _PATIENCE:
+        if time.monotonic() - self._start < _BAR_DELAY:
             return
         full = _BAR * done // max(total, 1)
         bar = "#" * full + "." * (_BAR - full)

@@ -61,17 +61,17 @@ fn fill_existing(
         let message = "the folder is not empty; name a new folder, or empty this one";
         return Err(ProduceError::occupied(folder, message));
     }
-    let workshop = folder.join(fresh_name()?);
-    private_folder(&workshop).map_err(unusable)?;
-    let _workshop = Workshop(&workshop);
+    let temporary = folder.join(fresh_name()?);
+    private_folder(&temporary).map_err(unusable)?;
+    let _removed = TemporaryFolder(&temporary);
     let build = || {
-        fs::create_dir(workshop.join(inner)).map_err(|error| failed(inner, error))?;
+        fs::create_dir(temporary.join(inner)).map_err(|error| failed(inner, error))?;
         for (path, text) in polled(files) {
-            write_new(&workshop.join(path), text).map_err(|error| failed(path, error))?;
+            write_new(&temporary.join(path), text).map_err(|error| failed(path, error))?;
         }
         let (name, text) = last;
-        write_new(&workshop.join(name), text).map_err(|error| failed(name, error))?;
-        let place = |name| fs::rename(workshop.join(name), folder.join(name));
+        write_new(&temporary.join(name), text).map_err(|error| failed(name, error))?;
+        let place = |name| fs::rename(temporary.join(name), folder.join(name));
         place(inner).map_err(|error| failed(inner, error))?;
         place(name).map_err(|error| {
             let _gone = fs::remove_dir_all(folder.join(inner));
@@ -82,9 +82,9 @@ fn fill_existing(
 }
 
 /// A folder that is removed with its content when this is dropped, also if the call is stopped.
-struct Workshop<'p>(&'p Path);
+struct TemporaryFolder<'p>(&'p Path);
 
-impl Drop for Workshop<'_> {
+impl Drop for TemporaryFolder<'_> {
     fn drop(&mut self) {
         let _gone = fs::remove_dir_all(self.0);
     }
