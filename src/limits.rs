@@ -7,8 +7,8 @@
 /// model writes. A Python `str` built from that much text can take up to four bytes per character on top.
 pub const DEFAULT_MAX_SIZE: usize = 64 << 20;
 
-/// Default limit on what an input implies without spelling it out, in bytes (256 MiB): constants and names
-/// of GCF that each row repeats, names of the edges of a graph, strings of a binary CAD document.
+/// Default limit on content that is not in an input but in its value, in bytes (256 MiB): constants and
+/// names of each row in GCF, names of the edges of a graph, strings of a binary CAD document.
 pub const DEFAULT_MAX_EXPANSION: usize = 256 << 20;
 
 /// Maximum depth of a value that is skipped. A response is one level deep; the margin is for fields of

@@ -1,6 +1,6 @@
-"""What the site has besides the pages of `docs/`: the changelog, the benchmarks, the notebooks.
+"""Adds pages to the site that are not in `docs/`: the changelog, the benchmarks, the notebooks.
 
-They stay where they are; here they become pages, and links to them become links to these pages.
+The files stay in their folders; links to them become links to the generated pages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAGES = {"results.md": "benches/RESULTS.md", "changelog.md": "CHANGELOG.md"}
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie elsewhere."""
+    """Add the pages whose files are outside of `docs/`."""
     for name, source in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
@@ -31,7 +31,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Link to the pages made above, and show examples as sessions with the interpreter."""
+    """Link to the generated pages, and show examples as sessions with the interpreter."""
     for name, source in PAGES.items():
         markdown = re.sub(rf"\]\(\.\./{re.escape(source)}(?=[)#])", f"]({name}", markdown)
     markdown = re.sub(r"\]\(\.\./notebooks/(\w+)\.ipynb(?=[)#])", r"](notebooks/\1.md", markdown)
@@ -40,7 +40,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _notebook(path: Path) -> tuple[str, dict[str, bytes]]:
-    """Render a notebook: prose, code, and what it printed."""
+    """Render a notebook: prose, code and output."""
     parts: list[str] = []
     pictures: dict[str, bytes] = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
