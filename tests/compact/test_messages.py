@@ -285,7 +285,7 @@ def test_encode_accepts_the_result_of_a_response() -> None:
 
 @pytest.mark.parametrize("wrong", [7, ["rows"], {"rows": []}])
 def test_encode_names_what_writes_other_values(wrong: Any) -> None:
-    with pytest.raises((TypeError, cw.EncodeError), match=r"shrink and gcf\.dumps"):
+    with pytest.raises((TypeError, cw.EncodeError), match=r"shrink or gcf\.dumps"):
         cw.encode(wrong)
 
 

@@ -489,5 +489,5 @@ def test_a_file_with_partial_writes_gets_everything() -> None:
     slow = Slow(7)
     gcf.dump(ORDERS, slow)
     assert gcf.loads(slow.data) == ORDERS
-    with pytest.raises(BlockingIOError, match="bytes are not written"):
+    with pytest.raises(BlockingIOError, match="bytes are missing"):
         gcf.dump(ORDERS, Slow(0))
