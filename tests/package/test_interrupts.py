@@ -13,11 +13,14 @@ import gc
 import io
 import json
 import operator
+import os
 import pickle
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -238,6 +241,55 @@ def test_every_public_name_is_long_or_short(module: Any) -> None:
 def test_ctrl_c_ends_a_long_call(name: str) -> None:
     assert not is_finished(CASES[name]())
     CASES[name]()()
+
+
+def test_ctrl_c_ends_an_iterator_over_lines_without_items() -> None:
+    """The signal comes while the iterator asks for chunks, and no item is due."""
+    ctrl_c = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+    blank, lines = partial(bytes, b""), partial(bytes, b"# no node\n" * MANY)
+    for chunks in ([lines, ctrl_c, lines], [ctrl_c, lines], [lines, ctrl_c, *[blank] * 9]):
+        # No Python code runs between the chunks; `raise` returns 0, which is no chunk.
+        source = filter(partial(operator.ne, 0), map(operator.call, chunks))
+        with pytest.raises(KeyboardInterrupt):
+            next(cad.iter_compact(source))
+
+
+READERS = [
+    "cad.load(path)",
+    "next(cad.iter_compact(path))",
+    "gcf.load(path)",
+    "next(gcf.iter_rows(path))",
+    "cw.Dictionary.load(path)",
+]
+
+
+@pytest.mark.parametrize("wait", ["", "writer = os.open(path, os.O_RDWR); "])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_signal_ends_the_wait_for_a_fifo(reader: str, wait: str, tmp_path: Path) -> None:
+    """A FIFO waits until somebody opens it, and then until somebody writes."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    code = (
+        "import os, signal, sys; import compactwire as cw; from compactwire import cad, gcf; "
+        "signal.signal(signal.SIGALRM, signal.default_int_handler); path = sys.argv[1]; "
+        f"{wait}signal.setitimer(signal.ITIMER_REAL, 0.1); {reader}"
+    )
+    # Without the mend, the reader waits for ever.
+    result = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, check=False, timeout=60
+    )
+    assert result.stderr.strip().endswith(b"KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_at_a_path_is_closed(reader: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("C 1 1 1\n")
+    names = {"cad": cad, "gcf": gcf, "cw": cw, "path": tmp_path / "file"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with contextlib.suppress(cw.CompactWireError):
+            eval(reader, names)
+        gc.collect()
 
 
 def test_ctrl_c_waits_for_the_end_of_a_short_call() -> None:

@@ -6,11 +6,12 @@ use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Text or bytes to read: borrowed from a `str` or `bytes`, copied from a buffer that can change.
 pub(super) enum Input<'py> {
@@ -118,40 +119,76 @@ impl<'py> Input<'py> {
     }
 }
 
-/// The content of a file that was read.
-pub(super) enum File<'py> {
-    /// What the `read` of an open file returned.
-    Object(Bound<'py, PyAny>),
-    /// The bytes of a file at a path.
-    Bytes(Vec<u8>),
+/// A file at a path, read by Python: unlike ours, its waits for the other end of a FIFO end with Ctrl-C.
+pub(super) struct PathFile(Py<PyAny>);
+
+impl PathFile {
+    pub(super) fn open(py: Python<'_>, path: &Path) -> PyResult<Self> {
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(PyOSError::new_err("file name contained an unexpected NUL byte"));
+        }
+        Ok(Self(py.import("io")?.call_method1("FileIO", (path.as_os_str(),))?.unbind()))
+    }
+
+    /// Reads at most `size` bytes; none at the end of the file.
+    pub(super) fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(self.0.bind(py).call_method1("read", (size,))?.cast_into()?)
+    }
+
+    /// Reads a whole file.
+    pub(super) fn read_all<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyBytes>> {
+        let file = Self::open(py, path)?;
+        let read = file.0.bind(py).call_method0("readall").map_err(|error| {
+            // As for a folder on Windows, or a file of `/proc`: the error of a read names no file.
+            match error.value(py).getattr("errno").and_then(|code| code.extract()) {
+                Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
+                Err(_) => error,
+            }
+        })?;
+        Ok(read.cast_into()?)
+    }
 }
 
-impl<'py> File<'py> {
-    /// Reads a path or an open file. If the argument is not a file, but is content that `parses`,
-    /// the error names `loads`.
-    pub(super) fn read(
-        file: &Bound<'py, PyAny>,
-        parses: impl FnOnce(&[u8]) -> bool,
-    ) -> PyResult<Self> {
-        if file.hasattr("read")? {
-            return Ok(Self::Object(file.call_method0("read")?));
-        }
-        if Input::is_bytes(file) {
-            let message = "expected a path or an open file, not bytes; use `loads` for content";
-            return Err(PyTypeError::new_err(message));
-        }
-        let path = path_of(file)?;
-        file.py().detach(|| std::fs::read(&path)).map(Self::Bytes).map_err(|error| {
-            let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
-            match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
-                Some(text) => PyValueError::new_err(format!(
-                    "{} is content, not the path of a file; use `loads` for content",
-                    excerpt(text)
-                )),
-                None => os_error(&error, path.clone()),
+impl Drop for PathFile {
+    fn drop(&mut self) {
+        // Otherwise Python warns of a file that was not closed. A file that was read loses nothing.
+        Python::attach(|py| {
+            // An exception may be on its way to the caller.
+            let raised = PyErr::take(py);
+            let _closed = self.0.bind(py).call_method0("close");
+            if let Some(raised) = raised {
+                raised.restore(py);
             }
-        })
+        });
     }
+}
+
+/// The content of a file: what the `read` of an open file returned, or the bytes of a file at a path.
+///
+/// If the argument is not a file, but is content that `parses`, the error names `loads`.
+pub(super) fn read_file<'py>(
+    file: &Bound<'py, PyAny>,
+    parses: impl FnOnce(&[u8]) -> bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if file.hasattr("read")? {
+        return file.call_method0("read");
+    }
+    if Input::is_bytes(file) {
+        let message = "expected a path or an open file, not bytes; use `loads` for content";
+        return Err(PyTypeError::new_err(message));
+    }
+    let content = PathFile::read_all(file.py(), &path_of(file)?).map_err(|error| {
+        let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+        let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
+        match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
+            Some(text) => PyValueError::new_err(format!(
+                "{} is content, not the path of a file; use `loads` for content",
+                excerpt(text)
+            )),
+            None => error,
+        }
+    })?;
+    Ok(content.into_any())
 }
 
 /// Converts the argument to a path.

@@ -2,7 +2,7 @@
 
 mod stream;
 
-use super::args::{File, Input, size};
+use super::args::{Input, read_file, size};
 use super::errors::{Error, Result, invalid_option};
 use super::{count_bytes, detached, ensure_memory, json_memory, make_bytes, make_str};
 use crate::interrupt::attached;
@@ -408,10 +408,11 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 /// Returns
 /// -------
 /// list of CompactParseError
-///     The errors in the order of lines; empty for a valid text. The first is the one that
-///     `from_compact` raises. An invalid line still counts as a node, so that one error does not
-///     cause others. `suggestion` is the opcode that was probably meant. The pointers of `XF` lines
-///     are checked only if there is no other error.
+///     The errors in the order of lines; those that only the end of the text shows, such as a wrong
+///     number of `IDS`, come last. Empty for a valid text. The first is the one that `from_compact`
+///     raises. An invalid line still counts as a node, so that one error does not cause others.
+///     `suggestion` is the opcode that was probably meant. The pointers of `XF` lines are checked
+///     only if there is no other error.
 ///
 /// Source: CAD IR "Error Handling".
 #[pyfunction]
@@ -637,12 +638,8 @@ fn load<'py>(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
-    match File::read(file, |content| core::load_with(content, options).1.is_ok())? {
-        File::Object(content) => {
-            read_content(file.py(), &Input::new(&content)?.bytes_or_utf8()?, options)
-        }
-        File::Bytes(bytes) => read_content(file.py(), &bytes, options),
-    }
+    let content = read_file(file, |content| core::load_with(content, options).1.is_ok())?;
+    read_content(file.py(), &Input::new(&content)?.bytes_or_utf8()?, options)
 }
 
 fn load_options(repair: bool, unknown: &str, max_expansion: usize) -> PyResult<LoadOptions> {

@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Input, size};
+use super::args::{self, Input, PathFile, size};
 use super::errors::{Result, os_error};
 use super::make_bytes;
 use super::record::{Frozen, hash_of, returned_by_value};
@@ -107,9 +107,9 @@ impl Dictionary {
     ///     The file cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> Result<Self> {
-        let file = py.detach(|| std::fs::read(&path)).map_err(|error| os_error(&error, path))?;
-        Self::parse(&file, name)
+        Self::parse(PathFile::read_all(py, &path)?.as_bytes(), name)
     }
 
     /// Read a dictionary from the bytes of a file; otherwise like `load`.

@@ -98,10 +98,11 @@ def check(
     Returns
     -------
     list of CompactParseError
-        The errors in the order of lines; empty for a valid text. The first is the one that
-        `from_compact` raises. An invalid line still counts as a node, so that one error does not
-        cause others. `suggestion` is the opcode that was probably meant. The pointers of `XF` lines
-        are checked only if there is no other error.
+        The errors in the order of lines; those that only the end of the text shows, such as a wrong
+        number of `IDS`, come last. Empty for a valid text. The first is the one that `from_compact`
+        raises. An invalid line still counts as a node, so that one error does not cause others.
+        `suggestion` is the opcode that was probably meant. The pointers of `XF` lines are checked
+        only if there is no other error.
 
     Source: CAD IR "Error Handling".
     """

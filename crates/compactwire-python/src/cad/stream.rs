@@ -1,7 +1,7 @@
 //! `iter_compact`.
 
-use super::super::args::{Input, size, utf8_with_surrogates};
-use super::super::errors::{Result, os_error};
+use super::super::args::{Input, PathFile, size, utf8_with_surrogates};
+use super::super::errors::Result;
 use super::{builder, dialect, rest};
 use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
@@ -10,13 +10,11 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of bytes to read from a file at once.
+/// The number of bytes to read at once: from a file, and of a chunk between two checks for signals.
 const CHUNK: usize = 1 << 16;
 
 /// An iterator over the items of a compact text, returned by `iter_compact`.
@@ -26,11 +24,31 @@ const CHUNK: usize = 1 << 16;
 #[pyclass(frozen, module = "compactwire.cad")]
 pub(super) struct CompactIterator {
     source: Source,
+    /// What the stream has not read yet of the last chunk.
+    pending: Mutex<Pending>,
     /// `None` once it has ended or failed. No Python code runs under the lock.
     stream: Mutex<Option<Stream>>,
     /// Whether a call of `next` is running. Only one may run: chunks must reach the stream in
     /// order, and Python code runs while a chunk is fetched.
     busy: AtomicBool,
+}
+
+/// A chunk that is read piece by piece.
+#[derive(Default)]
+struct Pending {
+    chunk: Vec<u8>,
+    /// The offset of the first byte that is not read yet.
+    at: usize,
+}
+
+impl Pending {
+    /// The next piece; `None` at the end of the chunk.
+    fn piece(&mut self) -> Option<&[u8]> {
+        let left = self.chunk.get(self.at..).filter(|left| !left.is_empty())?;
+        let piece = &left[..left.len().min(CHUNK)];
+        self.at += piece.len();
+        Some(piece)
+    }
 }
 
 /// Keeps the iterator marked as busy until dropped.
@@ -54,7 +72,7 @@ impl Drop for Turn<'_> {
 /// The source of chunks.
 enum Source {
     /// A file that was opened here from a path, and is closed here.
-    Path(PathBuf, Mutex<File>),
+    Path(PathFile),
     /// The `read` of the caller's file.
     File(Py<PyAny>),
     /// An iterator.
@@ -77,8 +95,7 @@ impl Source {
         if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
             // The path may be bytes.
             let path: PathBuf = py.import("os")?.call_method1("fsdecode", (source,))?.extract()?;
-            let file = File::open(&path).map_err(|error| os_error(&error, path.clone()))?;
-            return Ok(Self::Path(path, Mutex::new(file)));
+            return Ok(Self::Path(PathFile::open(py, &path)?));
         }
         if source.hasattr("read")? {
             return Ok(Self::File(source.clone().unbind()));
@@ -89,22 +106,13 @@ impl Source {
     /// The next chunk; `None` at the end.
     fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
         let chunk = match self {
-            Self::Path(path, file) => {
-                let mut bytes = vec![0; CHUNK];
-                let read = py.detach(|| match file.lock() {
-                    Ok(mut file) => file.read(&mut bytes),
-                    Err(_) => Ok(0),
-                });
-                let read = read.map_err(|error| os_error(&error, path.clone()))?;
-                bytes.truncate(read);
-                return Ok((read > 0).then_some(bytes));
-            }
+            Self::Path(file) => Some(file.read(py, CHUNK)?.into_any()),
             Self::File(file) => Some(file.bind(py).call_method1("read", (CHUNK,))?),
             Self::Chunks(chunks) => chunks.bind(py).try_iter()?.next().transpose()?,
         };
         let Some(chunk) = chunk else { return Ok(None) };
         let bytes = chunk_bytes(&chunk)?;
-        let end = bytes.is_empty() && matches!(self, Self::File(_));
+        let end = bytes.is_empty() && !matches!(self, Self::Chunks(_));
         Ok((!end).then_some(bytes))
     }
 }
@@ -132,20 +140,24 @@ impl CompactIterator {
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.source {
-            Source::Path(..) => Ok(()),
+            Source::Path(_) => Ok(()),
             Source::File(object) | Source::Chunks(object) => visit.call(object),
         }
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        // `list(iterator)` runs no Python code between items, so nothing else checks signals.
-        py.check_signals()?;
         let _turn = Turn::take(&self.busy)?;
         loop {
+            // Nothing else checks signals: `list(iterator)` runs no Python code between items, and
+            // lines may be no items.
+            py.check_signals()?;
             match self.step(py)? {
                 None => return Ok(None),
                 Some(Next::Item(item)) => return Ok(Some(item)),
                 Some(Next::Starved) => {}
+            }
+            if self.push_piece()? {
+                continue;
             }
             let chunk = self.source.chunk(py);
             let mut guard = self.lock()?;
@@ -159,7 +171,7 @@ impl CompactIterator {
             };
             let Some(stream) = guard.as_mut() else { return Ok(None) };
             match chunk {
-                Some(chunk) => stream.push(&chunk),
+                Some(chunk) => *self.pending()? = Pending { chunk, at: 0 },
                 None => stream.end(),
             }
         }
@@ -171,6 +183,22 @@ impl CompactIterator {
         self.stream
             .lock()
             .map_err(|_| PyRuntimeError::new_err("the iterator has failed in an earlier call"))
+    }
+
+    fn pending(&self) -> PyResult<std::sync::MutexGuard<'_, Pending>> {
+        self.pending
+            .lock()
+            .map_err(|_| PyRuntimeError::new_err("the iterator has failed in an earlier call"))
+    }
+
+    /// Passes the next piece of the last chunk to the stream; returns whether there was one.
+    fn push_piece(&self) -> PyResult<bool> {
+        let mut pending = self.pending()?;
+        let Some(piece) = pending.piece() else { return Ok(false) };
+        if let Some(stream) = self.lock()?.as_mut() {
+            stream.push(piece);
+        }
+        Ok(true)
     }
 
     fn step<'py>(&self, py: Python<'py>) -> Result<Option<Next<'py>>> {
@@ -263,5 +291,6 @@ pub(super) fn iter_compact(
     let dialect = self::dialect(dialect, true)?;
     let source = Source::new(source)?;
     let stream = Mutex::new(Some(Stream::new(dialect, max_line)));
-    Ok(CompactIterator { source, stream, busy: AtomicBool::new(false) })
+    let pending = Mutex::default();
+    Ok(CompactIterator { source, pending, stream, busy: AtomicBool::new(false) })
 }

@@ -5,7 +5,7 @@ mod rows;
 mod stream;
 mod tree;
 
-use super::args::{File, Input, depth, path_of, size};
+use super::args::{Input, depth, path_of, read_file, size};
 use super::{detached, make_str};
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
@@ -499,14 +499,10 @@ pub(super) fn load<'py>(
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
-    let py = file.py();
     let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let parses =
         |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok());
-    match File::read(file, parses)? {
-        File::Object(content) => loads(&content, extensions, max_depth, max_expansion),
-        File::Bytes(bytes) => decode(py, gcf::utf8(&bytes)?, options),
-    }
+    loads(&read_file(file, parses)?, extensions, max_depth, max_expansion)
 }
 
 /// Convert JSON text to GCF text, without creating Python objects.

@@ -1,8 +1,8 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::limits;
-use crate::args::{depth, path_of, size, utf8_with_surrogates};
-use crate::errors::{Result, os_error};
+use crate::args::{PathFile, depth, path_of, size, utf8_with_surrogates};
+use crate::errors::Result;
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
@@ -12,9 +12,6 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The size to read at a time, in bytes or characters.
@@ -215,11 +212,7 @@ impl Reader {
             _ => rows.feed(piece),
         };
         match &mut self.source {
-            Source::File(file, path) => {
-                let mut piece = vec![0; PIECE];
-                let length = py.detach(|| file.read(&mut piece));
-                add(&piece[..length.map_err(|error| os_error(&error, path.clone()))?]);
-            }
+            Source::Path(file) => add(file.read(py, PIECE)?.as_bytes()),
             Source::Object(read) => {
                 let piece = read.bind(py).call1((PIECE,))?;
                 if let Ok(text) = piece.cast::<PyString>() {
@@ -266,7 +259,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
 
 /// The source of text.
 enum Source {
-    File(File, PathBuf),
+    Path(PathFile),
     /// The `read` or `read1` method of a file; its argument is the maximum size.
     Object(Py<PyAny>),
 }
@@ -279,11 +272,6 @@ impl Source {
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));
         }
-        let path = path_of(source)?;
-        let file = source.py().detach(|| File::open(&path));
-        match file {
-            Ok(file) => Ok(Self::File(file, path)),
-            Err(error) => Err(os_error(&error, path)),
-        }
+        Ok(Self::Path(PathFile::open(source.py(), &path_of(source)?)?))
     }
 }
