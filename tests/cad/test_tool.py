@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 
 import pytest
 
@@ -69,3 +70,27 @@ def test_text_for_vcad_is_an_answer_or_an_error_with_a_path() -> None:
         "ok": False,
         "error": {"path": "node 0", "message": "segments cannot be written for vcad"},
     }
+
+
+def test_an_error_has_its_line_whatever_the_line_ends() -> None:
+    for text in ("C 1 1 1\nx\n", "\ufeffC 1 1 1\r\nx\r\n", "\n\nx", "x"):
+        answer = cad.create_cad_compact(text, all_errors=True)
+        assert answer["error"]["source"] == "x"
+        assert [error["source"] for error in answer["errors"]] == ["x"]
+    # The last error is that of an earlier line.
+    answer = cad.create_cad_compact("# vcad 0.2\nIDS 1-3\nC 1 1 1\nROOT 2 a", all_errors=True)
+    assert [error["source"] for error in answer["errors"]] == ["ROOT 2 a", "IDS 1-3"]
+    for text in ("# vcad 0.2 x1\nC 1 1 1\n XF /units 1\nXF /a 2", "\ufeff# vcad 0.2 x1\n XF /b 1"):
+        answer = cad.create_cad_compact(text, format="summary")
+        assert answer["error"]["source"].split()[0] == "XF"
+        assert answer["error"]["line"] == text[: text.index("XF")].count("\n") + 1
+
+
+def test_the_lines_of_a_text_are_not_held_at_once() -> None:
+    text = "ab\n" * 100_000
+    tracemalloc.start()
+    answer = cad.create_cad_compact(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answer["error"]["source"] == "ab"
+    assert peak < len(text)
