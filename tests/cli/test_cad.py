@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -217,6 +218,36 @@ def test_check_reports_errors_per_file(part: Path, tmp_path: Path) -> None:
     assert result.stdout.decode().startswith(f"{part}: 4 nodes\n")
     for command in ("compact", "expand"):
         assert mistake in run(command, bad).stderr.decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+def test_notes_never_mix_with_the_output(part: Path) -> None:
+    expected = run("compact", part, "--lossy")
+    assert expected.stderr
+    command = [sys.executable, "-m", "compactwire", "cad", "compact", str(part), "--lossy"]
+    for stderr in ("2>&-", "2>/dev/full"):
+        closed = subprocess.run(
+            ["sh", "-c", f'"$@" {stderr}', "sh", *command], capture_output=True, check=False
+        )
+        assert (closed.returncode, closed.stdout) == (0, expected.stdout), stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_stats_escape_the_name_of_a_file(tmp_path: Path) -> None:
+    for name in (b"g\xff", b"a\nb", b"\x1b[31m"):
+        path = os.fsdecode(os.fsencode(tmp_path) + b"/" + name)
+        Path(path).write_text(TEXT)
+        result = run("stats", path)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.splitlines()[0].endswith(b": 4 nodes")
+        assert b"\x1b" not in result.stdout
+
+
+def test_check_writes_utf8_in_every_locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    path = tmp_path / "part.vcadc"
+    path.write_text("ü 1", encoding="utf-8")
+    assert "unknown opcode ü" in run("check", path).stdout.decode()
 
 
 def test_check_reports_that_there_are_more_errors() -> None:

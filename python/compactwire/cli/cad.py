@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
@@ -159,7 +158,7 @@ def _compact(args: argparse.Namespace) -> int:
         source, args.dialect, target=args.target, names=not args.no_names, lossy=lossy or False
     )
     for code in cad.losses(source, args.dialect, target=args.target):
-        print(f"compactwire: not carried: {_WHAT[code]} ({code})", file=sys.stderr)
+        tell(f"compactwire: not carried: {_WHAT[code]} ({code})")
     return write(text + "\n", args.output)
 
 
@@ -229,7 +228,7 @@ def _check(args: argparse.Namespace) -> int:
             continue
         for place, message in errors[:_MAX_ERRORS]:
             result = _BAD
-            print(one_line(f"{path}:{place}: {message}"))
+            write(one_line(f"{path}:{place}: {message}") + "\n", "-")
         if len(errors) > _MAX_ERRORS:
             tell(f"compactwire: {path}: more than {_MAX_ERRORS} errors; only the first are shown")
     return result
@@ -276,7 +275,7 @@ def _measure(path: str, limit: int, tokens: Callable[[str], int] | None) -> list
     except (cad.CompactParseError, cad.DocumentError, cad.BinaryError) as error:
         complain(ValueError(f"{path}: {error}"))
         return []
-    lines = [f"{path}: {len(document['nodes'])} nodes"]
+    lines = [one_line(f"{path}: {len(document['nodes'])} nodes")]
     baseline = None
     for name, form in forms:
         data = form if isinstance(form, bytes) else form.encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from compactwire import gcf
@@ -15,6 +14,7 @@ from ._shell import (
     add_output,
     one_line,
     read,
+    tell,
     token_counter,
     write,
 )
@@ -109,7 +109,7 @@ def _stats(args: argparse.Namespace) -> int:
     lines = [line for path in args.files for line in _sheet(path, args.max_input, count)]
     write("".join(line + "\n" for line in lines), "-")
     if count is None:
-        print("compactwire: no tokens: pip install bpe-openai", file=sys.stderr)
+        tell("compactwire: no tokens: pip install bpe-openai")
     return 0
 
 

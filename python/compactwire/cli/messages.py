@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from ._shell import (
     read,
     read_text,
     stdout,
+    tell,
     write,
     write_bytes,
 )
@@ -178,7 +178,7 @@ def _run_train(args: argparse.Namespace) -> int:
     write_bytes(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
     facts = f"dictionary {dictionary.id}, {size}, {samples}"
-    print(f"{one_line(args.output)}: {facts}", file=sys.stderr)
+    tell(f"{args.output}: {facts}")
     return OK
 
 
