@@ -147,8 +147,10 @@ impl fmt::Debug for SigningKey {
 fn read_file(path: &Path, parse: impl FnOnce(&[u8]) -> Result<SigningKey>) -> Result<SigningKey> {
     let mut bytes = Zeroizing::new([0; MAX_FILE + 1]);
     let failed = |error| ProduceError::io(path, error);
+    let found =
+        path.metadata().map_err(|error| if is_key(path) { not_a_path() } else { failed(error) })?;
     // Opening a FIFO would block without a way to interrupt it.
-    if !path.metadata().map_err(failed)?.is_file() {
+    if !found.is_file() {
         return Err(ProduceError::argument("path", "this is not a regular file, as a key file is"));
     }
     let file = File::open(path);
@@ -158,6 +160,16 @@ fn read_file(path: &Path, parse: impl FnOnce(&[u8]) -> Result<SigningKey>) -> Re
         return Err(ProduceError::argument("path", message));
     }
     parse(bytes[..size].trim_ascii())
+}
+
+/// Whether a path is a key, given in place of the name of its file.
+fn is_key(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes().trim_ascii();
+    text.starts_with(TAG.as_bytes()) || parse_hex(text).is_some()
+}
+
+fn not_a_path() -> ProduceError {
+    ProduceError::argument("path", "this is a key itself; name the file that has it")
 }
 
 /// The key of a seed in hexadecimal digits.
@@ -263,6 +275,20 @@ mod tests {
             assert!(error.contains(message), "{content:.90}: {error}");
             assert!(!error.contains(&seed[..8]) && !error.contains(&public[..8]), "{error}");
         }
+    }
+
+    #[test]
+    fn key_in_place_of_its_path_is_not_shown() {
+        let seed = "a9".repeat(32);
+        let line = SigningKey::from_seed(&[0xa9; 32]).line();
+        for key in [&*line, line.trim(), &seed, &format!("{seed}\n")] {
+            for error in [SigningKey::load(key.as_ref()), SigningKey::load_hex(key.as_ref())] {
+                let error = error.unwrap_err().to_string();
+                assert!(error.contains("a key itself") && !error.contains(&seed[..8]), "{error}");
+            }
+        }
+        let missing = SigningKey::load("compactwire.key".as_ref());
+        assert!(matches!(missing, Err(ProduceError::Io { .. })));
     }
 
     #[test]

@@ -375,3 +375,20 @@ def test_the_page_shows_the_output_of_its_commands(tmp_path: Path) -> None:
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
     verdicts = [part.partition("\nok ")[0] for part in done.stdout.decode().split("VERIFIED")[1:]]
     assert ["VERIFIED" + verdict.rstrip() for verdict in verdicts] == [s.rstrip() for s in shown]
+
+
+def test_a_key_in_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
+    assert run("claim", "key", "-o", tmp_path / "key").returncode == 0
+    line = (tmp_path / "key").read_text().strip()
+    _, seed, _ = line.split()
+    out = tmp_path / "out"
+    for arguments in (
+        *(("sign", out, "--key", key) for key in (line, seed)),
+        ("sign", out, "--key", *line.split()),
+        *(("key", "-o", out, "--from-hex", key) for key in (line, seed)),
+        *(("trust", *words, "-o", out) for words in (line.split(), [line], [f"me={line}"], [seed])),
+    ):
+        result = run("claim", *arguments)
+        assert result.returncode in (1, 2)
+        assert seed[:16].encode() not in result.stderr, arguments
+        assert b"error: " in result.stderr

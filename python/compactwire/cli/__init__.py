@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import compactwire as cw
 
 from . import cad, claims, gcf, messages, verify
-from ._shell import complain, drop_stdout, one_line
+from ._shell import complain, drop_stdout, one_line, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # The message quotes arguments, which may contain control characters, for example in file
         # names.
-        super().error(one_line(message))
+        super().error(one_line(without_keys(message)))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
@@ -24,6 +25,11 @@ OK = 0
 def one_line(text: str) -> str:
     """Escape line breaks and terminal control characters, which quoted input may contain."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def without_keys(text: str) -> str:
+    """Leave out what may be a secret key, given in place of its file: messages end in logs."""
+    return re.sub("[0-9a-fA-F]{64}", "(64 hexadecimal digits)", text)
 
 
 def tell(text: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import compactwire as cw
 
 from .. import claims
-from ._shell import OK, add_command, stdout, tell
+from ._shell import OK, add_command, stdout, tell, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -210,7 +210,8 @@ def _read_key(load: Callable[[str], claims.SigningKey], path: str) -> claims.Sig
     try:
         return load(path)
     except cw.EncodeError as error:
-        raise ValueError(f"{path}: {error.message.removeprefix('path: ')}") from None
+        message = error.message.removeprefix("path: ")
+        raise ValueError(f"{without_keys(path)}: {message}") from None
 
 
 def _run_trust(args: argparse.Namespace) -> int:
