@@ -27,6 +27,12 @@ def test_a_figure_has_bars_from_zero_and_a_baseline() -> None:
         assert [line.get_xdata() for line in axis.lines if line.get_linestyle() == "--"] == [[1, 1]]
 
 
+def test_a_name_is_not_read_as_a_formula() -> None:
+    corpus = analysis.Corpus({r"$\frac{$": [1], "$x$": [2]})
+    figure = analysis.plot(analysis.compare(corpus, formats=["json"], seconds=0))
+    figure.savefig(io.BytesIO())
+
+
 def test_a_figure_of_many_inputs_shows_the_median_and_the_range() -> None:
     frame = analysis.compare(ANSWERS[:7], seconds=0)
     figure = analysis.plot(frame, against="pretty")

@@ -39,6 +39,8 @@ _STYLE = {
     "font.size": 9.5,
     "hatch.linewidth": 0.8,
     "svg.fonttype": "none",
+    # A name is shown as it is: with two dollar signs it would be a formula, perhaps an invalid one.
+    "text.parse_math": False,
 }
 
 
