@@ -13,9 +13,23 @@ pub fn excerpt(text: &str) -> String {
     }
 }
 
+/// The step of a path to the member `key` of an object: `.key`, or `["a key"]`.
+pub fn path_step(key: &str) -> String {
+    let is_name = (1..=EXCERPT_CHARS).contains(&key.len())
+        && key.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());
+    if is_name { format!(".{key}") } else { format!("[{}]", excerpt(key)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn path_step_quotes_keys_that_are_no_names() {
+        assert_eq!(path_step("total_2"), ".total_2");
+        assert_eq!(path_step("a b"), r#"["a b"]"#);
+        assert_eq!(path_step(""), r#"[""]"#);
+    }
 
     #[test]
     fn excerpt_cuts_long_text() {

@@ -63,6 +63,7 @@ from .errors import (
     OutputTooLarge,
     UnknownCodec,
     UnknownReference,
+    UnsupportedValue,
     WireError,
 )
 
@@ -102,6 +103,7 @@ __all__ = [
     "ToolCall",
     "UnknownCodec",
     "UnknownReference",
+    "UnsupportedValue",
     "WireError",
     "__version__",
     "apply_delta",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import date, datetime, time
+from functools import partial
 from typing import Any
 
 # Modules that are slow to import or may not be installed are looked up in `sys.modules`: an object
@@ -33,12 +34,28 @@ def common(obj: Any) -> Any:
 
 def common_or(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function that calls `common`, then `default` for objects that remain."""
+    return partial(_common_or, default)
 
-    def convert(obj: Any) -> Any:
-        found = common(obj)
-        return default(obj) if found is NotImplemented else found
 
-    return convert
+def _common_or(default: Callable[[Any], Any], obj: Any) -> Any:
+    found = common(obj)
+    return default(obj) if found is NotImplemented else found
+
+
+def options_for(obj: Any, used: Callable[[Any], Any] | None) -> str:
+    """Return the options that would convert an object, besides those that made `used`."""
+    with_common = used is common or (isinstance(used, partial) and used.func is _common_or)
+    options = ["default="] if used is None or used is common else []
+    if not with_common and _is_common(obj):
+        options.insert(0, 'types="common"')
+    return " or ".join(options)
+
+
+def _is_common(obj: Any) -> bool:
+    try:
+        return common(obj) is not NotImplemented
+    except Exception:  # A method of the object has failed: the option does not help.
+        return False
 
 
 def _moment(moment: datetime | time) -> str | None:

@@ -34,6 +34,7 @@ __all__ = [
     "OutputTooLarge",
     "UnknownCodec",
     "UnknownReference",
+    "UnsupportedValue",
     "WireError",
 ]
 
@@ -203,6 +204,26 @@ class GcfError(CompactWireError):
     """The column, in characters from 1; None if the error is not in a text."""
     path: str | None
     """The path of the value, such as `$.orders[3].total`; None if no value is encoded."""
+
+
+class UnsupportedValue(EncodeError, GcfError):
+    """A part of a value cannot be written: JSON or the format has no such value.
+
+    Every function that takes a value raises this class. The message names the option that would
+    convert the part, if there is one: `types="common"` or `default=`.
+    """
+
+    code: str
+    """`unsupported_type`, `not_finite`, `out_of_range` (of an int), `invalid_surrogate`, or
+    `limit_exceeded` for a value that is nested too deeply or contains itself."""
+    path: str
+    """The path of the part, such as `$.rows[3].when` or `arguments.rows[3].when`."""
+    field: str
+    """The same path."""
+    line: None
+    """Always None."""
+    column: None
+    """Always None."""
 
 
 class ClaimRejected(CompactWireError):

@@ -86,16 +86,16 @@ impl Dictionary {
             run_apart((samples.concat(), sizes, size.min(total)), |(data, sizes, size)| {
                 zstd::dict::from_continuous(data, sizes, *size)
             });
-        let content = trained.map_err(|error| EncodeError {
-            field: "samples",
-            message: format!(
+        let content = trained.map_err(|error| {
+            let message = format!(
                 "{} samples are too few or too short for a dictionary of {size} bytes \
-                     ({error}): add samples or choose a smaller size",
+                 ({error}): add samples or choose a smaller size",
                 samples.len()
-            ),
+            );
+            EncodeError::new("samples", message)
         })?;
         Self::new(content, description)
-            .map_err(|error| EncodeError { field: "samples", message: error.to_string() })
+            .map_err(|error| EncodeError::new("samples", error.to_string()))
     }
 
     /// Reads a dictionary file.
@@ -168,7 +168,7 @@ impl Dictionary {
     /// # Errors
     /// [`EncodeError`] for a dictionary without an id: a decoder could not find it.
     pub(super) fn compressor(&self) -> Result<&CDict<'static>, EncodeError> {
-        let error = |message: &str| EncodeError { field: "dictionary", message: message.into() };
+        let error = |message: &str| EncodeError::new("dictionary", message);
         if self.id == 0 {
             return Err(error("it has no id, so a decoder could not find it"));
         }
@@ -192,14 +192,14 @@ impl Description {
             [("content_type", &self.content_type), ("model", &self.model), ("time", &self.time)]
         {
             if text.contains(['|', '\n']) {
-                let message = "a dictionary file cannot hold '|' or a line feed here".into();
-                return Err(EncodeError { field, message });
+                let message = "a dictionary file cannot hold '|' or a line feed here";
+                return Err(EncodeError::new(field, message));
             }
         }
         if self.header().len() > MAX_DICTIONARY_HEADER {
             let message =
                 format!("the first line would be longer than {MAX_DICTIONARY_HEADER} bytes");
-            return Err(EncodeError { field: "content_type", message });
+            return Err(EncodeError::new("content_type", message));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<Strin
     let model = &response.model;
     if let Some(found) = model.chars().find(|c| matches!(c, '|' | '\n')) {
         let message = format!("the DSL cannot represent {found:?} in {}", excerpt(model));
-        return Err(EncodeError { field: "model", message });
+        return Err(EncodeError::new("model", message));
     }
     let (status, tokens, result) =
         (response.status.code(protocol), response.tokens, &response.result);

@@ -110,7 +110,7 @@ pub(super) fn encode_transport(
 fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, EncodeError> {
     let dictionary = dictionary.map(Dictionary::compressor).transpose()?;
     compression::zstd(message, dictionary)
-        .map_err(|error| EncodeError { field: "result", message: error.to_string() })
+        .map_err(|error| EncodeError::new("result", error.to_string()))
 }
 
 fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {

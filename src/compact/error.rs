@@ -72,12 +72,20 @@ pub enum DecodeError {
 
 /// A field that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
+#[error("{}: {message}", path.as_deref().unwrap_or(field))]
 pub struct EncodeError {
     /// The field.
     pub field: &'static str,
+    /// The path of the value in the field that the format cannot represent.
+    pub path: Option<String>,
     /// The reason, and what to do about it.
     pub message: String,
+}
+
+impl EncodeError {
+    pub(super) fn new(field: &'static str, message: impl Into<String>) -> Self {
+        Self { field, path: None, message: message.into() }
+    }
 }
 
 impl From<compression::Error> for DecodeError {

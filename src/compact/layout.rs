@@ -34,7 +34,7 @@ pub(super) fn write(
         if u32::try_from(text.len()).is_err() {
             let message =
                 format!("{} bytes are above 2^32 - 1, the limit of MessagePack", text.len());
-            return Err(EncodeError { field, message });
+            return Err(EncodeError::new(field, message));
         }
     }
     let status = response.status;

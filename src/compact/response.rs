@@ -92,7 +92,7 @@ impl<'a> Response<'a> {
             excerpt(code),
             excerpt(&self.model)
         );
-        Err(EncodeError { field: "model_name", message })
+        Err(EncodeError::new("model_name", message))
     }
 
     /// Whether a verbose message is decoded to the same model. Decoders map a model name to its
@@ -107,7 +107,7 @@ impl<'a> Response<'a> {
             return Ok(());
         }
         let message = format!("{} is above 2^63 - 1", self.tokens);
-        Err(EncodeError { field: "tokens", message })
+        Err(EncodeError::new("tokens", message))
     }
 }
 

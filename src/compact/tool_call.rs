@@ -13,7 +13,7 @@ use super::encode::{self, AUTO_DSL_BELOW, Choice, EncodeOptions};
 use super::error::{DecodeError, EncodeError};
 use super::format::{Encoding, Format};
 use super::layout::check_duplicates;
-use crate::excerpt::excerpt;
+use crate::excerpt::{excerpt, path_step};
 use crate::json::{self, Escape};
 use crate::limits::MAX_MAP_KEYS;
 use crate::msgpack::{Error, Head, Reader, Writer};
@@ -51,8 +51,8 @@ pub fn encode_tool_call(
     let write = |format: Format| match format.encoding() {
         Encoding::Verbose => Ok(verbose(call)),
         Encoding::Dsl => {
-            let message = "the DSL has no tool calls: use verbose for readable text".into();
-            Err(EncodeError { field: "format", message })
+            let message = "the DSL has no tool calls: use verbose for readable text";
+            Err(EncodeError::new("format", message))
         }
         Encoding::Message(transport) => write_message(transport),
     };
@@ -94,7 +94,7 @@ fn map(call: &ToolCall<'_>) -> Result<Vec<u8>, EncodeError> {
     text("name", "n", &mut out)?;
     text("name", &call.name, &mut out)?;
     text("arguments", "a", &mut out)?;
-    value(&call.arguments, &mut out)?;
+    value(&call.arguments, &mut out).map_err(|error| within("arguments", error))?;
     if let Some(context) = &call.context {
         text("context", "c", &mut out)?;
         text("context", context, &mut out)?;
@@ -102,13 +102,10 @@ fn map(call: &ToolCall<'_>) -> Result<Vec<u8>, EncodeError> {
     Ok(out.into_vec())
 }
 
-fn invalid(field: &'static str, message: String) -> EncodeError {
-    EncodeError { field, message }
-}
-
 fn count(field: &'static str, len: usize) -> Result<u32, EncodeError> {
     u32::try_from(len).map_err(|_| {
-        invalid(field, format!("a length of {len} is above 2^32 - 1, the limit of MessagePack"))
+        let message = format!("a length of {len} is above 2^32 - 1, the limit of MessagePack");
+        EncodeError::new(field, message)
     })
 }
 
@@ -116,6 +113,15 @@ fn text(field: &'static str, text: &str, out: &mut Writer) -> Result<(), EncodeE
     count(field, text.len())?;
     let Ok(()) = write_str(out, text);
     Ok(())
+}
+
+/// The error in a part of a value as one in the value: with the step to the part in its path.
+#[cold]
+fn within(step: &str, mut error: EncodeError) -> EncodeError {
+    if let Some(path) = &mut error.path {
+        path.insert_str(0, step);
+    }
+    error
 }
 
 fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
@@ -133,10 +139,9 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
         Value::BigInt(digits) => {
             let int = digits.parse().map_err(|_| {
                 let digits = excerpt(digits);
-                invalid(
-                    FIELD,
-                    format!("MessagePack cannot represent an integer above 64 bits: {digits}"),
-                )
+                let message =
+                    format!("MessagePack cannot represent an integer above 64 bits: {digits}");
+                EncodeError { field: FIELD, path: Some(String::new()), message }
             })?;
             let Ok(_) = write_uint(out, int);
         }
@@ -146,13 +151,15 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
         Value::String(string) => text(FIELD, string, out)?,
         Value::Array(elements) => {
             let Ok(_) = write_array_len(out, count(FIELD, elements.len())?);
-            elements.iter().try_for_each(|element| self::value(element, out))?;
+            for (at, element) in elements.iter().enumerate() {
+                self::value(element, out).map_err(|error| within(&format!("[{at}]"), error))?;
+            }
         }
         Value::Object(members) => {
             let Ok(_) = write_map_len(out, count(FIELD, members.len())?);
             for (name, member) in members {
                 text(FIELD, name, out)?;
-                self::value(member, out)?;
+                self::value(member, out).map_err(|error| within(&path_step(name), error))?;
             }
         }
     }

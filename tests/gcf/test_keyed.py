@@ -130,10 +130,10 @@ def test_a_delta_is_a_value() -> None:
             "invalid_keyed_set",
             'row 1, field "b": the set does not have this',
         ),
-        ([{"id": 1, "a": [2]}], "unsupported_type", 'row 0, field "a"'),
-        ([{"id": 1, "a": float("nan")}], "not_finite", 'row 0, field "a"'),
-        ([{"id": 2**63}], "out_of_range", 'row 0, field "id"'),
-        ([{"id": "\ud800"}], "invalid_surrogate", 'row 0, field "id"'),
+        ([{"id": 1, "a": [2]}], "unsupported_type", r"\$\[0\]\.a"),
+        ([{"id": 1, "a": float("nan")}], "not_finite", r"\$\[0\]\.a"),
+        ([{"id": 2**63}], "out_of_range", r"\$\[0\]\.id"),
+        ([{"id": "\ud800"}], "invalid_surrogate", r"\$\[0\]\.id"),
         ([{"x": 1}], "invalid_keyed_set", "not among the fields"),
         ([{"id": 1, "a>b": 1}], "invalid_keyed_set", "cannot contain >"),
     ],
@@ -147,8 +147,6 @@ def test_invalid_rows_are_refused_with_their_place(
 
 
 def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(TypeError, match="a row must be a dict, not int"):
-        keyed([1])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="fields="):
         keyed([])
     with pytest.raises(ValueError, match="not both"):

@@ -52,6 +52,10 @@ def requesting(frames: object, error: type[cw.CompactWireError], **facts: object
     return lambda: cw.Session().decode_request(frames), error, facts  # type: ignore[arg-type]
 
 
+def unsupported(code: str, path: str) -> dict[str, object]:
+    return {"code": code, "path": path, "field": path, "line": None, "column": None}
+
+
 REASONS: dict[str, Reason] = {
     "no frames": requesting([], cw.InvalidFormat),
     "unknown ids": requesting(
@@ -66,8 +70,8 @@ REASONS: dict[str, Reason] = {
     ),
     "argument": (
         lambda: cw.Session().encode_request(args={"a": [0, float("nan")]}),
-        cw.EncodeError,
-        {"field": "args.a[1]"},
+        cw.UnsupportedValue,
+        unsupported("not_finite", "args.a[1]"),
     ),
     "nothing": decoding("", cw.EmptyResponse),
     "white space": decoding(" \t\r\n\f\ufeff\n", cw.EmptyResponse),
@@ -184,8 +188,8 @@ REASONS: dict[str, Reason] = {
     ),
     "GCF value": (
         lambda: gcf.dumps({"a": [2**63]}),
-        cw.GcfError,
-        {"code": "out_of_range", "line": None, "column": None, "path": "$.a[0]"},
+        cw.UnsupportedValue,
+        unsupported("out_of_range", "$.a[0]"),
     ),
     "model in the DSL": (
         lambda: cw.encode(cw.Response("x", "a|b"), format="dsl"),
@@ -264,7 +268,8 @@ def test_all_classes_derive_from_value_error() -> None:
     for name in first:
         assert classes[name].__bases__ == (cw.CompactWireError,)
     assert cw.WireError.__bases__ == (cw.GcfError,)
-    for name in set(classes) - {"CompactWireError", "WireError"} - first:
+    assert cw.UnsupportedValue.__bases__ == (cw.EncodeError, cw.GcfError)
+    for name in set(classes) - {"CompactWireError", "WireError", "UnsupportedValue"} - first:
         assert classes[name].__bases__ == (cw.DecodeError,)
 
 

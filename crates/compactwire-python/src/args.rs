@@ -1,6 +1,6 @@
 //! Converts arguments from Python to the values that the core accepts.
 
-use super::errors::{invalid_field, invalid_format, invalid_option, os_error};
+use super::errors::{invalid_field, invalid_format, invalid_option, os_error, unsupported};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
@@ -209,9 +209,11 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
-/// The UTF-8 of a field of a value to be written; `EncodeError` for a lone surrogate.
+/// The UTF-8 of a field of a value to be written; `UnsupportedValue` for a lone surrogate.
 pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&'a str> {
-    text.to_str().map_err(|_| invalid_field(text.py(), field, &lone_surrogate(text)))
+    text.to_str().map_err(|_| {
+        unsupported(text.py(), gcf::Code::InvalidSurrogate, field, &lone_surrogate(text))
+    })
 }
 
 /// The error message for a text with a lone surrogate, with the position of the first one.
@@ -229,7 +231,7 @@ pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
     }
 }
 
-/// A 64-bit integer but not a `bool`; `EncodeError` on `field` if it is out of range.
+/// A 64-bit integer but not a `bool`; `UnsupportedValue` on `field` if it is out of range.
 pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
     if value.is_instance_of::<PyBool>() {
         return Err(wrong_type(value, field, "an int"));
@@ -241,7 +243,8 @@ pub(super) fn int64(value: &Bound<'_, PyAny>, field: &str) -> PyResult<i64> {
             // Raised by the object itself.
             error
         } else if error.is_instance_of::<PyOverflowError>(value.py()) {
-            invalid_field(value.py(), field, "the number is not within -2^63 to 2^63 - 1")
+            let message = "the number is not within -2^63 to 2^63 - 1";
+            unsupported(value.py(), gcf::Code::OutOfRange, field, message)
         } else {
             wrong_type(value, field, "an int")
         }

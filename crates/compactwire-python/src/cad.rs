@@ -75,7 +75,7 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
         ensure_memory(json_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_text_kept(text))?
     } else {
-        let value = read::value_or(doc, "document", |path, message, _| {
+        let value = read::value_or(doc, "document", |_, path, message| {
             core::DocumentError::new(path, message).into()
         })?;
         attached(|| core::read_json_kept(value))?

@@ -102,7 +102,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OptionError, OutputTooLarge, UnknownReference, WireError,
+        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OptionError, OutputTooLarge, UnknownReference, UnsupportedValue, WireError,
     }
 }
 
@@ -179,6 +179,9 @@ fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr
 /// An [`EncodeError`] as its exception.
 #[cold]
 fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
+    if let Some(path) = &error.path {
+        return unsupported(py, gcf::Code::OutOfRange, path, &error.message);
+    }
     exception!(py, EncodeError, error.to_string(), field = error.field)
 }
 
@@ -224,6 +227,26 @@ pub(super) fn invalid_field(py: Python<'_>, field: &str, message: &str) -> PyErr
 #[cold]
 pub(super) fn invalid_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
     exception!(py, EncodeError, format!("{path}: {message}"), field = path)
+}
+
+/// An `UnsupportedValue` about the part of a Python value at `path`.
+#[cold]
+pub(super) fn unsupported(py: Python<'_>, code: gcf::Code, path: &str, message: &str) -> PyErr {
+    unsupported_with(py, code, path, &format!("{path}: {message}"))
+}
+
+fn unsupported_with(py: Python<'_>, code: gcf::Code, path: &str, text: &str) -> PyErr {
+    let nowhere = None::<usize>;
+    exception!(
+        py,
+        UnsupportedValue,
+        text,
+        code = code.name(),
+        path = path,
+        field = path,
+        line = nowhere,
+        column = nowhere
+    )
 }
 
 /// An `OptionError` about an argument.
@@ -293,14 +316,23 @@ fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     if error.code == gcf::Code::OutOfMemory {
         return PyMemoryError::new_err(error.message.clone());
     }
+    let text = error.to_string();
+    if let (gcf::Place::Value(path), true) = (&error.place, is_unsupported(error.code)) {
+        return unsupported_with(py, error.code, path, &text);
+    }
     let code = error.code.name();
     let (line, column, path) = match &error.place {
         gcf::Place::None => (None, None, None),
         gcf::Place::Text { line, column } => (Some(*line), Some(*column), None),
         gcf::Place::Value(path) => (None, None, Some(path)),
     };
-    let text = error.to_string();
     exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
+}
+
+/// Whether a part of a value with this code cannot be written in any way.
+fn is_unsupported(code: gcf::Code) -> bool {
+    use gcf::Code::{InvalidSurrogate, LimitExceeded, NotFinite, OutOfRange, UnsupportedType};
+    matches!(code, UnsupportedType | NotFinite | OutOfRange | InvalidSurrogate | LimitExceeded)
 }
 
 /// A `ClaimRejected` by a check, or by a producer, for which `check` is `None`.

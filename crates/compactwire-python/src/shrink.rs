@@ -158,8 +158,8 @@ impl Shrunk {
 ///
 /// Raises
 /// ------
-/// EncodeError
-///     A value cannot be written as JSON; `field` is its path. A text raises no error.
+/// UnsupportedValue
+///     A value cannot be written as JSON; `path` is its path. A text raises no error.
 /// OptionError
 ///     An option has a value that is not allowed.
 ///

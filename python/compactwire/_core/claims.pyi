@@ -649,7 +649,7 @@ def write_json(path: _Path, value: object, /) -> None:
 
     Raises
     ------
-    EncodeError, TypeError
+    UnsupportedValue
         The value has no JSON form that `parse_json` accepts.
     OSError
         The file cannot be written, or the path exists and is not a regular file.
@@ -672,7 +672,7 @@ def canonical_json(value: object, /) -> bytes:
 
     Raises
     ------
-    EncodeError, TypeError
+    UnsupportedValue
         The value has no JSON form.
 
     Source: Compression Claims section 3.1.

@@ -92,7 +92,7 @@ def dumps(
 
     Raises
     ------
-    GcfError
+    UnsupportedValue
         The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
         `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
         `limit_exceeded` for a value that is nested too deeply or contains itself.
@@ -128,7 +128,7 @@ def dumps_bytes(
 
     Raises
     ------
-    GcfError
+    UnsupportedValue
         As `dumps`.
 
     Examples
@@ -263,7 +263,7 @@ def dump(
 
     Raises
     ------
-    GcfError
+    UnsupportedValue
         As `dumps`; nothing is written.
     OSError
         The file cannot be written.

@@ -1,6 +1,6 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use super::super::args::lone_surrogate;
+use super::super::args::{lone_surrogate, utf8};
 use super::super::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -30,8 +30,7 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
 /// A string without lone surrogates.
 pub(super) fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
     let text = value.cast::<PyString>().map_err(|_| wrong(value, field, "a str"))?;
-    let utf8 = text.to_str().map_err(|_| invalid_path(value.py(), field, &lone_surrogate(text)))?;
-    Ok(utf8.to_owned())
+    Ok(utf8(text, field)?.to_owned())
 }
 
 /// A string, or `None` if it was not passed.

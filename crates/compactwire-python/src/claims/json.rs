@@ -52,7 +52,7 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
 ///
 /// Raises
 /// ------
-/// EncodeError, TypeError
+/// UnsupportedValue
 ///     The value has no JSON form that `parse_json` accepts.
 /// OSError
 ///     The file cannot be written, or the path exists and is not a regular file.
@@ -80,7 +80,7 @@ pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> R
 ///
 /// Raises
 /// ------
-/// EncodeError, TypeError
+/// UnsupportedValue
 ///     The value has no JSON form.
 ///
 /// Source: Compression Claims section 3.1.

@@ -6,11 +6,11 @@ use crate::interrupt::{attached, detached};
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, class_name, kind};
 use crate::{locked, locked_long, make_str};
+use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
-use compactwire::gcf::{Code, Error};
+use compactwire::gcf::{Code, Error, Place};
 use compactwire::interrupt::{polled, unchecked};
 use compactwire::memory::Meter;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
@@ -67,7 +67,7 @@ impl KeyedSet {
                 return Err(errors::invalid_option("fields", message).into());
             }
         };
-        let rows = attached(|| read_rows(&given, &fields))??;
+        let rows = attached(|| read_rows(&given, &fields, "$"))??;
         let set = attached(|| keyed::KeyedSet::new(name.to_owned(), key, fields, rows))?;
         Ok(Self(Arc::new(set?)))
     }
@@ -245,9 +245,11 @@ impl KeyedDelta {
         let identities = elements(removed)?;
         let identities = identities.iter().enumerate();
         let parts = DeltaParts {
-            added: read_rows(&elements(added)?, &fields)?,
-            changed: read_rows(&elements(changed)?, &fields)?,
-            removed: identities.map(|(at, one)| scalar(one, at, key)).collect::<Result<_>>()?,
+            added: read_rows(&elements(added)?, &fields, "added")?,
+            changed: read_rows(&elements(changed)?, &fields, "changed")?,
+            removed: identities
+                .map(|(at, one)| scalar_at(one, || format!("removed[{at}]")))
+                .collect::<Result<_>>()?,
         };
         let made = attached(|| Delta::new(key, fields, base_root, new_root, parts))?;
         Ok(Self(made?))
@@ -611,23 +613,42 @@ fn elements<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, P
     given.map_or_else(|| Ok(Vec::new()), |given| given.try_iter()?.collect())
 }
 
-/// The keys of a row.
-fn names(row: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let Ok(row) = row.cast::<PyDict>() else { return Err(no_row(row)) };
-    row.keys().iter().map(|key| key.extract()).collect()
+/// The keys of the first row.
+fn names(row: &Bound<'_, PyAny>) -> Result<Vec<String>> {
+    let path = || "$[0]".to_owned();
+    let Ok(row) = row.cast::<PyDict>() else { return Err(no_row(row, path())) };
+    row.keys().iter().map(|key| name(&key, path)).collect()
+}
+
+/// The text of a key in the row at `path()`.
+fn name(key: &Bound<'_, PyAny>, path: impl FnOnce() -> String) -> Result<String> {
+    let Ok(key) = key.cast::<PyString>() else {
+        let message = format!("keys must be str, not {}", class_name(&key.get_type()));
+        return Err(unsupported(Code::UnsupportedType, message, path()));
+    };
+    let text = key.to_str().map_err(|_| {
+        let message = format!("in a key, {}", lone_surrogate(key));
+        unsupported(Code::InvalidSurrogate, message, path())
+    })?;
+    Ok(text.to_owned())
 }
 
 #[cold]
-fn no_row(row: &Bound<'_, PyAny>) -> PyErr {
-    let class = row.get_type();
-    let found = class.name().map_or_else(|_| "this".into(), |name| name.to_string());
-    PyTypeError::new_err(format!("a row must be a dict, not {found}"))
+fn no_row(row: &Bound<'_, PyAny>, path: String) -> errors::Error {
+    let message = format!("a row must be a dict, not {}", class_name(&row.get_type()));
+    unsupported(Code::UnsupportedType, message, path)
+}
+
+#[cold]
+fn unsupported(code: Code, message: String, path: String) -> errors::Error {
+    Error { code, message, place: Place::Value(path) }.into()
 }
 
 /// The bytes of memory for each value of a row while the row is read.
 const VALUE_SIZE: usize = 48;
 
-fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
+/// The rows of an argument that has the name `root` in errors.
+fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result<Vec<Row>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let py = first.py();
     let keys: Vec<_> = fields.iter().map(|field| PyString::new(py, field)).collect();
@@ -636,7 +657,8 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
     let mut texts = 0;
     for (at, row) in polled(rows).enumerate() {
         meter.reach((at + 1) * (keys.len() + 1) + texts / VALUE_SIZE)?;
-        let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row).into()) };
+        let path = || format!("{root}[{at}]");
+        let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row, path())) };
         let mut values = Row::with_capacity(keys.len());
         for (field, key) in fields.iter().zip(&keys) {
             let Some(value) = dict.get_item(key)? else {
@@ -647,17 +669,15 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
                     "the field is missing in this row",
                 ));
             };
-            values.push(scalar(&value, at, field)?);
+            values.push(scalar_at(&value, || path() + &path_step(field))?);
             if let Some(Scalar::String(text)) = values.last() {
                 texts += text.len();
             }
         }
         if dict.len() != keys.len() {
-            let extra = dict
-                .keys()
-                .iter()
-                .find(|key| !key.extract::<String>().is_ok_and(|key| fields.contains(&key)));
-            let extra = extra.map_or_else(String::new, |key| key.to_string());
+            let names =
+                dict.keys().iter().map(|key| name(&key, path)).collect::<Result<Vec<_>>>()?;
+            let extra = names.into_iter().find(|name| !fields.contains(name)).unwrap_or_default();
             let message = "the set does not have this field";
             return Err(invalid(Code::InvalidKeyedSet, at, &extra, message));
         }
@@ -668,24 +688,13 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String]) -> Result<Vec<Row>> {
 
 #[cold]
 fn invalid(code: Code, row: usize, field: &str, message: &str) -> errors::Error {
-    Error::without_place(code, format!("{}: {message}", place(row, field))).into()
+    let field = excerpt(field);
+    Error::without_place(code, format!("row {row}, field {field}: {message}")).into()
 }
 
-fn place(row: usize, field: &str) -> String {
-    format!("row {row}, field {}", compactwire::excerpt::excerpt(field))
-}
-
-fn scalar(value: &Bound<'_, PyAny>, row: usize, field: &str) -> Result<Scalar> {
-    scalar_at(value, || place(row, field))
-}
-
-/// A scalar; the message of an error begins with `place()`.
-pub(super) fn scalar_at(
-    value: &Bound<'_, PyAny>,
-    place: impl FnOnce() -> String,
-) -> Result<Scalar> {
-    let invalid =
-        |code, message: &str| Error::without_place(code, format!("{}: {message}", place())).into();
+/// The scalar at `path()`.
+pub(super) fn scalar_at(value: &Bound<'_, PyAny>, path: impl FnOnce() -> String) -> Result<Scalar> {
+    let invalid = |code, message: &str| unsupported(code, message.to_owned(), path());
     Ok(match kind(value) {
         Kind::Null => Scalar::Null,
         Kind::Bool(value) => Scalar::Bool(value),
@@ -693,6 +702,10 @@ pub(super) fn scalar_at(
         Kind::BigInt(_) => {
             let message = "the int is not within -2^63 to 2^63 - 1; pass it as a str";
             return Err(invalid(Code::OutOfRange, message));
+        }
+        Kind::Float(value) if !value.is_finite() => {
+            let message = format!("{value} is not a finite number; pass None or a str");
+            return Err(invalid(Code::NotFinite, &message));
         }
         Kind::Float(value) => Scalar::Float(value),
         Kind::String(text) => match text.to_str() {

@@ -98,7 +98,7 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 ///
 /// Raises
 /// ------
-/// GcfError
+/// UnsupportedValue
 ///     The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
 ///     `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
 ///     `limit_exceeded` for a value that is nested too deeply or contains itself.
@@ -146,7 +146,7 @@ pub(super) fn dumps<'py>(
 ///
 /// Raises
 /// ------
-/// GcfError
+/// UnsupportedValue
 ///     As `dumps`.
 ///
 /// Examples
@@ -428,7 +428,7 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 ///
 /// Raises
 /// ------
-/// GcfError
+/// UnsupportedValue
 ///     As `dumps`; nothing is written.
 /// OSError
 ///     The file cannot be written.

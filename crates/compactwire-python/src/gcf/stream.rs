@@ -3,6 +3,7 @@
 use super::keyed::scalar_at;
 use crate::errors::Result;
 use crate::make_str;
+use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Error, rows};
 use pyo3::exceptions::PyTypeError;
@@ -69,7 +70,7 @@ impl StreamEncoder {
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (key, value, /))]
     fn kv(&self, key: &str, value: &Bound<'_, PyAny>) -> Result<()> {
-        let scalar = scalar_at(value, || format!("member {key:?}"))?;
+        let scalar = scalar_at(value, || format!("${}", path_step(key)))?;
         self.with(value.py(), |encoder| encoder.kv(key, &scalar))
     }
 
@@ -88,7 +89,7 @@ impl StreamEncoder {
         let mut scalars: Vec<Scalar> = Vec::new();
         for value in values.try_iter()? {
             let at = scalars.len();
-            scalars.push(scalar_at(&value?, || format!("element {at} of {name:?}"))?);
+            scalars.push(scalar_at(&value?, || format!("${}[{at}]", path_step(name)))?);
         }
         self.with(values.py(), |encoder| encoder.list(name, &scalars))
     }
@@ -150,7 +151,7 @@ impl StreamEncoder {
             cells.push(if value.is_instance_of::<PyEllipsis>() {
                 None
             } else {
-                Some(scalar_at(&value, || format!("cell {at}"))?)
+                Some(scalar_at(&value, || format!("values[{at}]"))?)
             });
         }
         self.with(values.py(), |encoder| encoder.row(&cells))

@@ -1,10 +1,9 @@
 //! The tree that the GCF encoder writes, as a target of the checked reader.
 
 use crate::errors::{Error, Result};
-use crate::value::read::{Invalid, Target, class_name};
+use crate::value::read::{ENDLESS_DEFAULT, Invalid, Target, class_message, class_name};
 use compactwire::gcf::{Builder, Code, out_of_range_message};
 use compactwire::walk::Sink;
-use pyo3::prelude::*;
 
 /// Builds a tree, which copies all strings.
 pub(super) struct TreeTarget<'b, 'a>(pub(super) &'b mut Builder<'a>);
@@ -72,17 +71,10 @@ impl Target for TreeTarget<'_, '_> {
             Invalid::Digits => {
                 tree.error(Code::OutOfRange, out_of_range_message("with thousands of digits"))
             }
-            Invalid::Class(object) => {
-                let class = class_name(&object.get_type());
-                let message = format!(
-                    "{class} is not a JSON type; convert it with types=\"common\" or default="
-                );
-                tree.error(Code::UnsupportedType, message)
+            Invalid::Class(object, options) => {
+                tree.error(Code::UnsupportedType, class_message(object, options))
             }
-            Invalid::Default => {
-                let message = "default= keeps returning objects that are not JSON types".to_owned();
-                tree.error(Code::LimitExceeded, message)
-            }
+            Invalid::Default => tree.error(Code::LimitExceeded, ENDLESS_DEFAULT.to_owned()),
         };
         error.into()
     }

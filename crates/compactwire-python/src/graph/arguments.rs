@@ -1,7 +1,8 @@
 //! The arguments of graph functions and classes.
 
 use crate::args;
-use crate::errors::invalid_field;
+use crate::errors::unsupported;
+use compactwire::gcf::Code;
 use compactwire::gcf::graph::{self, Dangling, EncodeOptions};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
@@ -51,7 +52,8 @@ pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<
     if let Ok(int) = value.cast::<PyInt>() {
         return match int.call_method0(intern!(value.py(), "__float__")) {
             Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-                Err(invalid_field(value.py(), field, "the number is too large for a double"))
+                let message = "the number is too large for a double";
+                Err(unsupported(value.py(), Code::OutOfRange, field, message))
             }
             float => float?.extract(),
         };

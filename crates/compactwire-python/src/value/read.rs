@@ -7,15 +7,15 @@
 
 use super::build::Vocabulary;
 use crate::args::lone_surrogate;
-use crate::errors::{Error, Result, invalid_path};
+use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
-use compactwire::excerpt::excerpt;
+use compactwire::excerpt::path_step;
+use compactwire::gcf::Code;
 use compactwire::interrupt::unchecked;
 use compactwire::json;
 use compactwire::memory::{self, Meter};
 use compactwire::value::{Builder, Value};
 use compactwire::walk::{Shape, Sink, Source};
-use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -102,8 +102,8 @@ pub(crate) enum Invalid<'o, 'py> {
     Key(Bound<'py, PyType>),
     /// An integer of more digits than Python converts.
     Digits,
-    /// An object that is not a JSON type.
-    Class(&'o Bound<'py, PyAny>),
+    /// An object that is not a JSON type, and the options that would convert it.
+    Class(&'o Bound<'py, PyAny>, &'o str),
     /// `default=` keeps returning objects that are not JSON types.
     Default,
 }
@@ -238,51 +238,58 @@ fn emit_converted<'py>(
     default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
-    let Some(default) = default else { return Err(target.invalid(Invalid::Class(object))) };
-    match default.convert(object)? {
-        Converted::To(object) => emit(&object, Some(default), target),
-        Converted::Refused => Err(target.invalid(Invalid::Class(object))),
-        Converted::Endless => Err(target.invalid(Invalid::Default)),
+    if let Some(default) = default {
+        match default.convert(object)? {
+            Converted::To(object) => return emit(&object, Some(default), target),
+            Converted::Endless => return Err(target.invalid(Invalid::Default)),
+            Converted::Refused => {}
+        }
     }
+    let options = unchecked(|| options_for(object, default))?;
+    Err(target.invalid(Invalid::Class(object, &options)))
+}
+
+/// Which of `types=` and `default=` would convert an object, for an error.
+fn options_for<'py>(
+    object: &Bound<'py, PyAny>,
+    default: Option<&Conversions<'py>>,
+) -> PyResult<String> {
+    let module = object.py().import("compactwire._types")?;
+    let used = default.map(|default| &default.default);
+    module.call_method1("options_for", (object, used))?.extract()
 }
 
 /// The value of a Python object. `root` is its name in errors: `args` in `args.rows[3].total`.
 ///
-/// Fails with `TypeError` for an object that is not a JSON type. Fails with `EncodeError` (with the
-/// path as its field) for an invalid number or string, and for nesting beyond
+/// Fails with `UnsupportedValue` for invalid content, and for nesting beyond
 /// [`json::Limits::max_depth`], for example in a cycle.
 pub(crate) fn value(object: &Bound<'_, PyAny>, root: &str) -> Result<Value<'static>> {
-    value_or(object, root, |path, message, is_class| {
-        if is_class {
-            PyTypeError::new_err(format!("{path}: {message}")).into()
-        } else {
-            Python::attach(|py| invalid_path(py, path, message)).into()
-        }
-    })
+    value_or(object, root, invalid_part)
 }
 
-/// The value of a Python object. `invalid` creates an error from a path, a message, and whether an
-/// object or key has the wrong class.
+/// The value of a Python object. `invalid` creates an error from a code, a path, and a message.
 pub(crate) fn value_or(
     object: &Bound<'_, PyAny>,
     root: &str,
-    invalid: impl Fn(&str, &str, bool) -> Error,
+    invalid: impl Fn(Code, &str, &str) -> Error,
 ) -> Result<Value<'static>> {
-    read(object, root, None, json::Limits::default().max_depth, invalid)
+    read(object, root, None, json::Limits::default().max_depth, false, invalid)
 }
 
-/// The value of a Python object in which `default` converts objects that are not JSON types.
-///
-/// Fails with `EncodeError` (with the path as its field) for any invalid content.
+/// The value of a Python object in which `default` converts objects that are not JSON types; for
+/// functions with `types=` and `default=`, which errors name.
 pub(crate) fn value_with<'py>(
     object: &Bound<'py, PyAny>,
     root: &str,
     default: Option<&Bound<'py, PyAny>>,
     max_depth: usize,
 ) -> Result<Value<'static>> {
-    read(object, root, default, max_depth, |path, message, _| {
-        Python::attach(|py| invalid_path(py, path, message)).into()
-    })
+    read(object, root, default, max_depth, true, invalid_part)
+}
+
+#[cold]
+fn invalid_part(code: Code, path: &str, message: &str) -> Error {
+    Python::attach(|py| unsupported(py, code, path, message)).into()
 }
 
 fn read<'py>(
@@ -290,7 +297,8 @@ fn read<'py>(
     root: &str,
     default: Option<&Bound<'py, PyAny>>,
     max_depth: usize,
-    invalid: impl Fn(&str, &str, bool) -> Error,
+    has_options: bool,
+    invalid: impl Fn(Code, &str, &str) -> Error,
 ) -> Result<Value<'static>> {
     let builder = Builder::default();
     let mut target = ValueTarget {
@@ -298,6 +306,7 @@ fn read<'py>(
         root,
         path: Vec::new(),
         max_depth,
+        has_options,
         invalid,
         budget: Budget::default(),
     };
@@ -313,6 +322,8 @@ struct ValueTarget<'r, F> {
     /// One step per open container: to its current or next value.
     path: Vec<Step>,
     max_depth: usize,
+    /// Whether the function has `types=` and `default=`.
+    has_options: bool,
     invalid: F,
     budget: Budget,
 }
@@ -323,7 +334,7 @@ enum Step {
     Element(usize),
 }
 
-impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
+impl<F: Fn(Code, &str, &str) -> Error> ValueTarget<'_, F> {
     /// The path to the current value, or to its container if `inside` is false.
     fn path(&self, inside: bool) -> String {
         let steps = if inside { self.path.len() } else { self.path.len().saturating_sub(1) };
@@ -331,8 +342,7 @@ impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
         for step in &self.path[..steps] {
             let step = match step {
                 Step::Element(index) => format!("[{index}]"),
-                Step::Member(key) if is_name(key) => format!(".{key}"),
-                Step::Member(key) => format!("[{}]", excerpt(key)),
+                Step::Member(key) => path_step(key),
             };
             path += &step;
         }
@@ -340,15 +350,15 @@ impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
     }
 
     #[cold]
-    fn fail(&self, message: &str) -> Error {
-        (self.invalid)(&self.path(true), message, false)
+    fn fail(&self, code: Code, message: &str) -> Error {
+        (self.invalid)(code, &self.path(true), message)
     }
 
     fn begin(&mut self, step: Step) -> Result<()> {
         let limit = self.max_depth;
         if self.path.len() >= limit {
             let message = format!("nested more than {limit} levels deep, or within itself");
-            return Err((self.invalid)(self.root, &message, false));
+            return Err((self.invalid)(Code::LimitExceeded, self.root, &message));
         }
         self.path.push(step);
         Ok(())
@@ -363,10 +373,6 @@ impl<F: Fn(&str, &str, bool) -> Error> ValueTarget<'_, F> {
     }
 }
 
-fn is_name(key: &str) -> bool {
-    (1..=40).contains(&key.len()) && key.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
-}
-
 /// Passes an event on to the builder of a [`ValueTarget`], which never fails.
 macro_rules! build {
     ($target:ident.$($event:tt)*) => {{
@@ -375,7 +381,7 @@ macro_rules! build {
     }};
 }
 
-impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
+impl<F: Fn(Code, &str, &str) -> Error> Sink for ValueTarget<'_, F> {
     type Error = Error;
 
     fn null(&mut self) -> Result<()> {
@@ -404,7 +410,7 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
 
     fn float(&mut self, value: f64) -> Result<()> {
         if !value.is_finite() {
-            return Err(self.fail(&format!("{value} is not a JSON number")));
+            return Err(self.fail(Code::NotFinite, &format!("{value} is not a JSON number")));
         }
         self.next(1)?;
         build!(self.float(value))
@@ -446,25 +452,40 @@ impl<F: Fn(&str, &str, bool) -> Error> Sink for ValueTarget<'_, F> {
     }
 }
 
-impl<F: Fn(&str, &str, bool) -> Error> Target for ValueTarget<'_, F> {
+impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
     fn invalid(&self, invalid: Invalid<'_, '_>) -> Error {
         match invalid {
-            Invalid::Surrogate(message) => self.fail(&message),
-            Invalid::KeySurrogate(message) => (self.invalid)(&self.path(false), &message, false),
+            Invalid::Surrogate(message) => self.fail(Code::InvalidSurrogate, &message),
+            Invalid::KeySurrogate(message) => {
+                let message = format!("in a key, {message}");
+                (self.invalid)(Code::InvalidSurrogate, &self.path(false), &message)
+            }
             Invalid::Key(class) => {
                 let message = format!("keys must be str, not {}", class_name(&class));
-                (self.invalid)(&self.path(false), &message, true)
+                (self.invalid)(Code::UnsupportedType, &self.path(false), &message)
             }
             Invalid::Digits => {
                 let limit = json::Limits::default().max_digits;
-                self.fail(&format!("the integer has more than {limit} digits"))
+                self.fail(Code::OutOfRange, &format!("the integer has more than {limit} digits"))
             }
-            Invalid::Class(object) => {
-                let message = format!("{} is not a JSON value", class_name(&object.get_type()));
-                (self.invalid)(&self.path(true), &message, true)
+            Invalid::Class(object, options) => {
+                let options = if self.has_options { options } else { "" };
+                self.fail(Code::UnsupportedType, &class_message(object, options))
             }
-            Invalid::Default => self.fail("default= returned an object that is not a JSON value"),
+            Invalid::Default => self.fail(Code::LimitExceeded, ENDLESS_DEFAULT),
         }
+    }
+}
+
+/// The message for `default=` that is called again and again.
+pub(crate) const ENDLESS_DEFAULT: &str = "default= keeps returning objects that are not JSON types";
+
+/// The message for an object that is not a JSON type, with the options that would convert it.
+pub(crate) fn class_message(object: &Bound<'_, PyAny>, options: &str) -> String {
+    let class = class_name(&object.get_type());
+    match options {
+        "" => format!("{class} is not a JSON type"),
+        _ => format!("{class} is not a JSON type; convert it with {options}"),
     }
 }
 
