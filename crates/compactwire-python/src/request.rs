@@ -1,6 +1,7 @@
 //! `compactwire.Request`: a request with all references resolved.
 
 use super::args::{self, utf8};
+use super::errors::Result;
 use super::make_str;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::value;
@@ -32,8 +33,8 @@ use std::sync::Arc;
 ///
 /// Raises
 /// ------
-/// EncodeError
-///     A value has no JSON form; `field` is its path, such as "args.rows[3].total".
+/// UnsupportedValue
+///     A value has no JSON form; `path` is its path, such as "args.rows[3].total".
 ///
 /// Source: Compact Protocol v2 "Compact Request Format".
 #[pyclass(frozen, extends = Record, module = "compactwire")]
@@ -65,7 +66,7 @@ impl Request {
         system: Option<&Bound<'_, PyAny>>,
         args: Option<&Bound<'_, PyAny>>,
         context: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let text = |value: Option<&Bound<'_, PyAny>>, field| {
             value.map(|value| {
                 let text = args::text(value, field)?;
@@ -75,9 +76,9 @@ impl Request {
         };
         let system = text(system, "system").transpose()?;
         let context = text(context, "context").transpose()?;
-        let tools = tool.map_or(Ok(Vec::new()), tools)?;
+        let tools = tool.map_or(Ok(Vec::new()), |tool| tools(tool, read::value))?;
         let tools = tools.into_iter().map(Arc::from).collect();
-        Ok(Self { tools, system, args: canonical(args, "args")?, context })
+        Ok(Self { tools, system, args: canonical(args, "args", read::value)?, context })
     }
 
     /// The definition of the tool; a list if there are several, None if there is none.
@@ -167,21 +168,29 @@ fn spelled(value: &Value<'_>) -> String {
     text
 }
 
-/// The canonical JSON of a Python object, or `null` if there is no object.
-pub(super) fn canonical(object: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<String> {
-    let value = object.map_or(Ok(Value::Null), |object| read::value(object, field))?;
+/// The canonical JSON of a Python object, or `null` if there is no object. `read` makes the value of the
+/// object that has a name in errors.
+pub(super) fn canonical<'py>(
+    object: Option<&Bound<'py, PyAny>>,
+    field: &str,
+    read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
+) -> Result<String> {
+    let value = object.map_or(Ok(Value::Null), |object| read(object, field))?;
     Ok(spelled(&value))
 }
 
 /// `tool=`: a dict, or a list or tuple of them, as canonical JSON.
-pub(super) fn tools(object: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let tool = |object: &Bound<'_, PyAny>, field: &str| {
+pub(super) fn tools<'py>(
+    object: &Bound<'py, PyAny>,
+    read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
+) -> Result<Vec<String>> {
+    let tool = |object: &Bound<'py, PyAny>, field: &str| {
         if object.is_instance_of::<PyDict>() {
-            return canonical(Some(object), field);
+            return canonical(Some(object), field, &read);
         }
         let found = object.get_type().name()?;
         let message = format!("{field} must be a dict or a list of dict, not {found}");
-        Err(PyTypeError::new_err(message))
+        Err(PyTypeError::new_err(message).into())
     };
     let several = match (object.cast::<PyList>(), object.cast::<PyTuple>()) {
         (Ok(list), _) => list.to_tuple(),

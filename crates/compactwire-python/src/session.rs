@@ -7,6 +7,7 @@ use super::graph::arguments::options;
 use super::graph::types::{Payload, content, show_warnings};
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, tools};
+use super::value::{converter, read_with};
 use super::{DETACH_FROM, ensure_memory, locked, locked_long, make_bytes, make_str};
 use compactwire::session::{self, Limits, Outgoing, Style};
 use pyo3::prelude::*;
@@ -66,6 +67,12 @@ impl Session {
     /// references : bool
     ///     Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
     ///     has.
+    /// types : {"json", "common"}
+    ///     Which objects `tool` and `args` may contain: "json" only those that `Request` returns;
+    ///     "common" also dates, UUIDs, enums, dataclasses and others, which are written as `shrink`
+    ///     writes them.
+    /// default : callable, optional
+    ///     Converts other objects, as in `json.dumps`.
     ///
     /// Returns
     /// -------
@@ -75,18 +82,18 @@ impl Session {
     ///
     /// Raises
     /// ------
+    /// UnsupportedValue
+    ///     A value has no JSON form; `path` is its path, such as "args.rows[3].total". The session
+    ///     stays unchanged.
     /// EncodeError
-    ///     A value has no JSON form, or a limit is exceeded; `field` is the path, such as
-    ///     "args.rows[3].total". The session stays unchanged.
-    /// TypeError
-    ///     A value has a type without a JSON form.
+    ///     A limit is exceeded. The session stays unchanged.
     ///
     /// Source: Compact Protocol v2 "Compact Request Format", v4 section 11.
     #[pyo3(signature = (
         *, tool = None, system = None, args = None, context = None, pack = false,
-        references = false,
+        references = false, types = "json", default = None,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a request and two options")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a request and the options")]
     fn encode_request<'py>(
         &self,
         py: Python<'py>,
@@ -96,9 +103,13 @@ impl Session {
         context: Option<&Bound<'py, PyAny>>,
         pack: bool,
         references: bool,
+        types: &str,
+        default: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        let tools = tool.map_or(Ok(Vec::new()), tools)?;
-        let args = canonical(args, "args")?;
+        let default = converter(py, types, default)?;
+        let read = |object: &_, root: &str| read_with(object, root, default.as_ref());
+        let tools = tool.map_or(Ok(Vec::new()), |tool| tools(tool, read))?;
+        let args = canonical(args, "args", read)?;
         let system = system.map(|value| args::text(value, "system")).transpose()?;
         let context = context.map(|value| args::text(value, "context")).transpose()?;
         let request = Outgoing {

@@ -32,8 +32,8 @@ use std::borrow::Cow;
 ///
 /// Raises
 /// ------
-/// EncodeError
-///     A value has no JSON form; `field` is its path, such as "arguments.rows[3].total".
+/// UnsupportedValue
+///     A value has no JSON form; `path` is its path, such as "arguments.rows[3].total".
 ///
 /// Source: Compact Protocol v4 section 11.
 #[pyclass(frozen, extends = Record, module = "compactwire")]
@@ -139,7 +139,7 @@ impl ToolCall {
     /// The parts that decide whether two calls are equal.
     fn key(&self, py: Python<'_>) -> PyResult<(String, String, Option<String>)> {
         let context = self.context.as_ref().map(|text| text.extract(py)).transpose()?;
-        let arguments = canonical(Some(self.arguments.bind(py)), "arguments")?;
+        let arguments = canonical(Some(self.arguments.bind(py)), "arguments", read::value)?;
         Ok((self.name.extract(py)?, arguments, context))
     }
 
@@ -183,6 +183,12 @@ pub(super) fn restore_tool_call(
 ///     "auto" chooses from.
 /// dictionary : Dictionary, optional
 ///     As in `encode`.
+/// types : {"json", "common"}
+///     Which objects the arguments may contain: "json" only those that `decode_tool_call` returns;
+///     "common" also dates, UUIDs, enums, dataclasses and others, which are written as `shrink`
+///     writes them.
+/// default : callable, optional
+///     Converts other objects, as in `json.dumps`.
 ///
 /// Returns
 /// -------
@@ -191,19 +197,20 @@ pub(super) fn restore_tool_call(
 ///
 /// Raises
 /// ------
+/// UnsupportedValue
+///     A value has no JSON form; `path` is its path, such as "arguments.rows[3].total".
 /// EncodeError
-///     A value has no JSON form, or the format cannot represent it; `field` is its path, such as
-///     "arguments.rows[3].total".
-/// TypeError
-///     A value has a type without a JSON form.
+///     The format cannot represent the call.
 ///
 /// Source: Compact Protocol v4 section 11.
 #[pyfunction]
 #[pyo3(signature = (
     name, arguments, context = None, *, format = "auto", protocol = None, dictionary = None,
+    types = "json", default = None,
 ))]
 #[pyo3(text_signature = "(name, arguments, context=None, *, format='auto', protocol=4, \
-                         dictionary=None)")]
+                         dictionary=None, types='json', default=None)")]
+#[expect(clippy::too_many_arguments, reason = "the parts of a call and the options")]
 pub(super) fn encode_tool_call<'py>(
     name: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyAny>,
@@ -211,14 +218,17 @@ pub(super) fn encode_tool_call<'py>(
     format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
+    types: &str,
+    default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
     let py = name.py();
     let options = encode_options(format, protocol, dictionary)?;
+    let default = value::converter(py, types, default)?;
     let context = context.map(|context| args::text(context, "context")).transpose()?;
     let context = context.map(|context| utf8(context, "context")).transpose()?;
     let call = compact::ToolCall {
         name: utf8(args::text(name, "name")?, "name")?.into(),
-        arguments: read::value(arguments, "arguments")?,
+        arguments: value::read_with(arguments, "arguments", default.as_ref())?,
         context: context.map(Cow::Borrowed),
     };
     let bytes = context.map_or(0, str::len);

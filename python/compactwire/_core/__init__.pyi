@@ -603,8 +603,8 @@ class Request(_Record):
 
     Raises
     ------
-    EncodeError
-        A value has no JSON form; `field` is its path, such as "args.rows[3].total".
+    UnsupportedValue
+        A value has no JSON form; `path` is its path, such as "args.rows[3].total".
 
     Source: Compact Protocol v2 "Compact Request Format".
     """
@@ -673,6 +673,8 @@ class Session:
         context: str | None = None,
         pack: Literal[False] = False,
         references: bool = False,
+        types: Literal["json", "common"] = "json",
+        default: Callable[[Any], Any] | None = None,
     ) -> list[str]:
         """Encode a request: references for what the peer has, and the content of everything else.
 
@@ -692,6 +694,12 @@ class Session:
         references : bool
             Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
             has.
+        types : {"json", "common"}
+            Which objects `tool` and `args` may contain: "json" only those that `Request` returns;
+            "common" also dates, UUIDs, enums, dataclasses and others, which are written as `shrink`
+            writes them.
+        default : callable, optional
+            Converts other objects, as in `json.dumps`.
 
         Returns
         -------
@@ -701,11 +709,11 @@ class Session:
 
         Raises
         ------
+        UnsupportedValue
+            A value has no JSON form; `path` is its path, such as "args.rows[3].total". The session
+            stays unchanged.
         EncodeError
-            A value has no JSON form, or a limit is exceeded; `field` is the path, such as
-            "args.rows[3].total". The session stays unchanged.
-        TypeError
-            A value has a type without a JSON form.
+            A limit is exceeded. The session stays unchanged.
 
         Source: Compact Protocol v2 "Compact Request Format", v4 section 11.
         """
@@ -719,6 +727,8 @@ class Session:
         context: str | None = None,
         pack: Literal[True],
         references: bool = False,
+        types: Literal["json", "common"] = "json",
+        default: Callable[[Any], Any] | None = None,
     ) -> str: ...
     @overload
     def encode_request(
@@ -730,6 +740,8 @@ class Session:
         context: str | None = None,
         pack: bool,
         references: bool = False,
+        types: Literal["json", "common"] = "json",
+        default: Callable[[Any], Any] | None = None,
     ) -> list[str] | str: ...
     def decode_request(self, frames: Iterable[_Wire] | _Wire, /) -> Request:
         """Decode a request of the peer.
@@ -1049,8 +1061,8 @@ def shrink(
 
     Raises
     ------
-    EncodeError
-        A value cannot be written as JSON; `field` is its path. A text raises no error.
+    UnsupportedValue
+        A value cannot be written as JSON; `path` is its path. A text raises no error.
     OptionError
         An option has a value that is not allowed.
 
@@ -1085,8 +1097,8 @@ class ToolCall(_Record):
 
     Raises
     ------
-    EncodeError
-        A value has no JSON form; `field` is its path, such as "arguments.rows[3].total".
+    UnsupportedValue
+        A value has no JSON form; `path` is its path, such as "arguments.rows[3].total".
 
     Source: Compact Protocol v4 section 11.
     """
@@ -1119,6 +1131,8 @@ def encode_tool_call(
     format: _FormatName = "auto",
     protocol: Literal[4, 2] = 4,
     dictionary: Dictionary | None = None,
+    types: Literal["json", "common"] = "json",
+    default: Callable[[Any], Any] | None = None,
 ) -> str:
     """Encode a tool call as a message.
 
@@ -1140,6 +1154,12 @@ def encode_tool_call(
         "auto" chooses from.
     dictionary : Dictionary, optional
         As in `encode`.
+    types : {"json", "common"}
+        Which objects the arguments may contain: "json" only those that `decode_tool_call` returns;
+        "common" also dates, UUIDs, enums, dataclasses and others, which are written as `shrink`
+        writes them.
+    default : callable, optional
+        Converts other objects, as in `json.dumps`.
 
     Returns
     -------
@@ -1148,11 +1168,10 @@ def encode_tool_call(
 
     Raises
     ------
+    UnsupportedValue
+        A value has no JSON form; `path` is its path, such as "arguments.rows[3].total".
     EncodeError
-        A value has no JSON form, or the format cannot represent it; `field` is its path, such as
-        "arguments.rows[3].total".
-    TypeError
-        A value has a type without a JSON form.
+        The format cannot represent the call.
 
     Source: Compact Protocol v4 section 11.
     """

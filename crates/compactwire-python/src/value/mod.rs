@@ -21,7 +21,7 @@ pub(super) mod read;
 pub(super) mod read_fast;
 
 use crate::args::one_of;
-use crate::errors::invalid_format;
+use crate::errors::{Result, invalid_format};
 use crate::interrupt::attached;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
@@ -43,6 +43,15 @@ pub(super) fn converter<'py>(
         None => module.getattr("common").map(Some),
         Some(default) => module.call_method1("common_or", (default,)).map(Some),
     }
+}
+
+/// The value of a Python object, for functions with `types=` and `default=`.
+pub(super) fn read_with<'py>(
+    object: &Bound<'py, PyAny>,
+    root: &str,
+    default: Option<&Bound<'py, PyAny>>,
+) -> Result<Value<'static>> {
+    read::value_with(object, root, default, json::Limits::default().max_depth)
 }
 
 /// The Python object of a value.

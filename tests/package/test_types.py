@@ -1,0 +1,293 @@
+"""`types="common"`: what is written in place of objects that JSON does not have.
+
+The table is in `docs/shrink.md`. Every function with `types=` writes every member of it alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import importlib
+import inspect
+import io
+import json
+from collections import namedtuple
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any, ClassVar, NamedTuple
+from uuid import UUID
+
+import pytest
+
+import compactwire as cw
+from compactwire import gcf
+from tests.package.calls import CALLS
+
+
+class Color(enum.Enum):
+    RED = "red"
+    DAY = date(2026, 1, 1)
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    color: Color
+
+
+@dataclasses.dataclass(slots=True, frozen=True)
+class Slotted:
+    at: time
+    points: list[Point]
+
+
+Pair = namedtuple("Pair", "left right")
+
+
+class Named(NamedTuple):
+    id: UUID
+    level: Level
+
+
+class Model:
+    """Has the methods of a pydantic model."""
+
+    model_fields: ClassVar[dict[str, Any]] = {}
+
+    def model_dump(self) -> dict[str, Any]:
+        return {"at": date(2026, 11, 22)}
+
+
+def pydantic_model() -> Any:
+    pydantic = importlib.import_module("pydantic")
+    inner = pydantic.create_model("Inner", at=(datetime, ...))
+    outer = pydantic.create_model("Outer", id=(UUID, ...), parts=(list[inner], ...))
+    return outer(id=UUID(int=5), parts=[{"at": datetime(2026, 11, 22, tzinfo=UTC)}])
+
+
+def numpy(make: Callable[[Any], Any]) -> Callable[[], Any]:
+    return lambda: make(importlib.import_module("numpy"))
+
+
+def pandas(make: Callable[[Any], Any]) -> Callable[[], Any]:
+    return lambda: make(importlib.import_module("pandas"))
+
+
+EASTERN = timezone(timedelta(hours=-5))
+
+# The value, or a function that makes it from an optional package; and the JSON of it.
+TABLE: dict[str, tuple[Any, str]] = {
+    "datetime": (datetime(2026, 11, 22, 14, 50), '"2026-11-22T14:50:00"'),
+    "datetime with a fraction": (
+        datetime(2026, 11, 22, 14, 50, 0, 500_000),
+        '"2026-11-22T14:50:00.5"',
+    ),
+    "datetime in UTC": (datetime(2026, 11, 22, 14, 50, tzinfo=UTC), '"2026-11-22T14:50:00Z"'),
+    "datetime in UTC with a fraction": (
+        datetime(2026, 11, 22, 14, 50, 0, 120, tzinfo=UTC),
+        '"2026-11-22T14:50:00.00012Z"',
+    ),
+    "datetime in a zone": (
+        datetime(2026, 11, 22, 14, 50, 0, 10, tzinfo=EASTERN),
+        '"2026-11-22T14:50:00.00001-05:00"',
+    ),
+    "date": (date(2026, 11, 22), '"2026-11-22"'),
+    "time": (time(14, 50, 0, 500_000), '"14:50:00.5"'),
+    "time in UTC": (time(14, 50, tzinfo=UTC), '"14:50:00Z"'),
+    "UUID": (UUID(int=5), '"00000000-0000-0000-0000-000000000005"'),
+    "Decimal": (Decimal("1.10"), '"1.10"'),
+    "Decimal with an exponent": (Decimal("1E+3"), '"1000"'),
+    "Enum": (Color.RED, '"red"'),
+    "Enum of a date": (Color.DAY, '"2026-01-01"'),
+    "IntEnum": (Level.LOW, "1"),
+    "dataclass": (Point(1, Color.RED), '{"x":1,"color":"red"}'),
+    "dataclass with slots": (
+        Slotted(time(1), [Point(2, Color.RED)]),
+        '{"at":"01:00:00","points":[{"x":2,"color":"red"}]}',
+    ),
+    "namedtuple": (Pair(1, date(2026, 1, 1)), '[1,"2026-01-01"]'),
+    "NamedTuple": (
+        Named(UUID(int=5), Level.LOW),
+        '["00000000-0000-0000-0000-000000000005",1]',
+    ),
+    "model": (Model(), '{"at":"2026-11-22"}'),
+    "pydantic model": (
+        pydantic_model,
+        '{"id":"00000000-0000-0000-0000-000000000005","parts":[{"at":"2026-11-22T00:00:00Z"}]}',
+    ),
+    "numpy int": (numpy(lambda np: np.int64(5)), "5"),
+    "numpy uint8": (numpy(lambda np: np.uint8(5)), "5"),
+    "numpy float32": (numpy(lambda np: np.float32(0.5)), "0.5"),
+    "numpy float64": (numpy(lambda np: np.float64(0.1)), "0.1"),
+    "numpy bool": (numpy(lambda np: np.bool_(True)), "true"),
+    "numpy str": (numpy(lambda np: np.str_("a")), '"a"'),
+    "numpy array": (numpy(lambda np: np.arange(6).reshape(2, 3)), "[[0,1,2],[3,4,5]]"),
+    "numpy array of objects": (
+        numpy(lambda np: np.array([None, "a", UUID(int=5)], dtype=object)),
+        '[null,"a","00000000-0000-0000-0000-000000000005"]',
+    ),
+    "numpy datetime64": (
+        numpy(lambda np: np.datetime64("2026-11-22T14:50:00.100", "ns")),
+        '"2026-11-22T14:50:00.1"',
+    ),
+    "numpy NaT": (numpy(lambda np: np.datetime64("NaT")), "null"),
+    "numpy array of dates": (
+        numpy(lambda np: np.array(["2026-11-22", "NaT"], dtype="M8[D]")),
+        '["2026-11-22",null]',
+    ),
+    "pandas Timestamp": (
+        pandas(lambda pd: pd.Timestamp("2026-11-22T14:50:00.000000120", tz="UTC")),
+        '"2026-11-22T14:50:00.00000012Z"',
+    ),
+    "pandas NaT": (pandas(lambda pd: pd.NaT), "null"),
+}
+
+
+def dump(value: Any, **options: Any) -> str:
+    with io.StringIO() as file:
+        gcf.dump(value, file, **options)
+        return file.getvalue()
+
+
+def grouped(value: Any, **options: Any) -> Any:
+    rows = [{"id": 1, "of": value}, {"id": 2, "of": value}]
+    return gcf.loads(gcf.dumps_grouped(rows, "id", "of", **options))[0]["of"]
+
+
+def requested(value: Any, *, pack: bool = False, **options: Any) -> Any:
+    request = cw.Session().encode_request(args=[value], tool={"a": value}, pack=pack, **options)
+    read = cw.Session().decode_request(request)
+    assert read.tool["a"] == read.args[0]
+    return read.args[0]
+
+
+def called(value: Any, format: Any, **options: Any) -> Any:
+    wire = cw.encode_tool_call("f", {"a": value}, format=format, **options)
+    return cw.decode_tool_call(wire).arguments["a"]
+
+
+# By the name of the function: how it writes a value, and what its reader gives back.
+WRITERS: dict[str, list[Callable[..., Any]]] = {
+    "shrink": [lambda value, **o: cw.expand(cw.shrink([value], **o))[0]],
+    "dumps": [lambda value, **o: gcf.loads(gcf.dumps({"a": value}, **o))["a"]],
+    "dumps_bytes": [lambda value, **o: gcf.loads(gcf.dumps_bytes([value], **o))[0]],
+    "dump": [lambda value, **o: gcf.loads(dump([{"a": value}], **o))[0]["a"]],
+    "dumps_grouped": [grouped],
+    "encode_tool_call": [
+        lambda value, format=format, **o: called(value, format, **o)
+        for format in ("verbose", "binary", "base85", "zlib", "zstd", "dictionary", "auto")
+    ],
+    "Session.encode_request": [
+        requested,
+        lambda value, **o: requested(value, pack=True, **o),
+    ],
+}
+
+
+def made(name: str) -> Any:
+    """The value of a row of the table; skips the test if its package is not installed."""
+    value = TABLE[name][0]
+    if not inspect.isfunction(value):
+        return value
+    try:
+        return value()
+    except ModuleNotFoundError as error:
+        pytest.skip(f"NOT RUN: {error.name} is not installed, for {name}")
+
+
+def test_every_function_with_types_is_tested() -> None:
+    found = set()
+    for module, names in CALLS.items():
+        for name in names:
+            entry = getattr(module, name)
+            methods = vars(entry).items() if inspect.isclass(entry) else []
+            functions = [(name, entry), *((f"{name}.{inner}", one) for inner, one in methods)]
+            for full, function in functions:
+                try:
+                    parameters = inspect.signature(function).parameters
+                except (TypeError, ValueError):
+                    continue
+                if "types" in parameters:
+                    found.add(full)
+    assert found == set(WRITERS)
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("function", WRITERS)
+def test_common_types_are_written_alike(function: str, name: str) -> None:
+    value, read = made(name), json.loads(TABLE[name][1])
+    if function == "dumps_grouped" and isinstance(read, list | dict):
+        return  # It takes scalars only.
+    expected = json.dumps(read, sort_keys=True)
+    for write in WRITERS[function]:
+        written = write(value, types="common")
+        # As JSON, because 1 equals True.
+        assert json.dumps(written, sort_keys=True) == expected
+    # The strict reading takes only what is JSON already.
+    if not isinstance(value, str | int | float | tuple):
+        options = {} if function != "shrink" else {"types": "json"}
+        for write in WRITERS[function]:
+            with pytest.raises(cw.UnsupportedValue):
+                write(value, **options)
+
+
+@pytest.mark.parametrize("function", WRITERS)
+def test_default_converts_what_the_table_does_not(function: str) -> None:
+    for write in WRITERS[function]:
+        assert write(timedelta(days=1), types="common", default=lambda one: one.days) == 1
+        assert write(date(2026, 1, 1), types="common", default=repr) == "2026-01-01"
+        assert write(date(2026, 1, 1), types="json", default=lambda _: "d") == "d"
+        assert write(timedelta(days=2), types="common", default=lambda _: Color.RED) == "red"
+        with pytest.raises(cw.OptionError, match="types must be 'common' or 'json'"):
+            write(1, types="all")
+
+
+def test_shrink_alone_has_common_types_by_default() -> None:
+    assert cw.shrink([date(2026, 1, 1)]).text == '["2026-01-01"]'
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"bytes", {1, 2}, 1j, timedelta(1), object(), Color, Point, Decimal("NaN")],
+    ids=lambda value: type(value).__name__,
+)
+def test_other_types_are_unsupported(value: Any) -> None:
+    with pytest.raises(cw.UnsupportedValue) as raised:
+        cw.shrink({"a": [value]})
+    assert raised.value.path == "$.a[0]"
+
+
+def test_numpy_types_that_json_cannot_have_are_unsupported() -> None:
+    numpy = pytest.importorskip("numpy")
+    values = (
+        numpy.complex128(1),
+        numpy.timedelta64(1, "s"),
+        numpy.bytes_(b"a"),
+        numpy.float32("nan"),
+    )
+    for value in values:
+        with pytest.raises(cw.UnsupportedValue):
+            cw.shrink([value])
+
+
+@pytest.mark.parametrize("at", [0, 1, 40], ids=str)
+def test_gcf_writes_common_types_at_any_place(at: int) -> None:
+    moment = datetime(2026, 11, 22, 14, 50, tzinfo=UTC)
+    rows: list[Any] = [{"a": 1, "b": "x"} for _ in range(50)]
+    rows[at] = {"a": moment, "b": Point(1, Color.RED)}
+    plain = list(rows)
+    plain[at] = {"a": "2026-11-22T14:50:00Z", "b": {"x": 1, "color": "red"}}
+    text = gcf.dumps(plain)
+    assert gcf.dumps(rows, types="common") == text
+    assert gcf.dumps(plain, types="common") == text
+    assert gcf.dumps_bytes(rows, types="common") == text.encode()
+    assert dump(rows, types="common") == text
+    ids = [{"id": UUID(int=n), "of": n // 2} for n in range(4)]
+    ids_as_text = [{**row, "id": str(row["id"])} for row in ids]
+    expected = gcf.dumps_grouped(ids_as_text, "id", "of")
+    assert gcf.dumps_grouped(ids, "id", "of", types="common") == expected
