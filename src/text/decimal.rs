@@ -10,6 +10,21 @@
 /// The longest text of a double: a sign, 17 digits, the point, `e-` and an exponent of three digits.
 const MAX_TEXT: usize = 24;
 
+/// 2^53. From this value on not every integer is a double.
+pub const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Returns a double as an integer, if it is one below 2^53 in magnitude; -0 is 0.
+#[inline]
+pub fn integer(value: f64) -> Option<i64> {
+    if value.abs() >= EXACT {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
+    let whole = value as i64;
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact below 2^53")]
+    (whole as f64 == value).then_some(whole)
+}
+
 /// `0.digits * 10^point`, negative or not. Zero has no digits and point 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decimal {
@@ -212,6 +227,19 @@ mod tests {
         let value = 7_206_057_264_377_977.0 / 4.0;
         assert_eq!(Decimal::of(value).digits(), "18015143160944942");
         assert_eq!(Decimal::rounding_up(value).digits(), "18015143160944943");
+    }
+
+    #[test]
+    fn an_integer_is_below_two_to_the_53() {
+        for value in [0, 1, -7, (1 << 53) - 1, 1 - (1 << 53)] {
+            #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+            let double = value as f64;
+            assert_eq!(integer(double), Some(value));
+        }
+        assert_eq!(integer(-0.0), Some(0));
+        for value in [0.5, -1e-300, EXACT, -EXACT, 1e300, f64::INFINITY, f64::NAN] {
+            assert_eq!(integer(value), None, "{value}");
+        }
     }
 
     #[test]

@@ -2,16 +2,13 @@
 //!
 //! Invariant: [`parse`] reads the output of [`write`] back to the same bits.
 
-use crate::text::decimal::{Decimal, Exponent};
+use crate::text::decimal::{self, Decimal, Exponent};
 
 /// 10^0 to 10^22, which doubles hold exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
-
-/// 2^53, up to which a double represents every integer, and no two integers are the same double.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// 10^15: two decimals of at most 15 digits are never the same double.
 const FIFTEEN_DIGITS: f64 = 1e15;
@@ -203,11 +200,7 @@ pub(crate) fn unscaled(m: i64, scale: u32) -> Option<f64> {
 /// Returns `x` as an integer if it is one below 2^53 in magnitude; `None` for `-0`.
 #[inline]
 pub(crate) fn integer(x: f64) -> Option<i64> {
-    #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
-    let n = x as i64;
-    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "checks for exact equality")]
-    let whole = x.abs() < EXACT && n as f64 == x && (n != 0 || x.is_sign_positive());
-    whole.then_some(n)
+    decimal::integer(x).filter(|&n| n != 0 || x.is_sign_positive())
 }
 
 #[cfg(test)]

@@ -6,12 +6,10 @@
 use super::append::push_short;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::text::decimal::{Decimal, Exponent};
+use crate::text::decimal::{Decimal, EXACT, Exponent, integer};
 use crate::text::output::{Memory, Output};
 use crate::text::scan::HIGH;
 
-/// 2^53. From this value on not every integer is a double, so doubles are written with an exponent.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 const SMALLEST_PLAIN: f64 = 1e-6;
 /// From this value on, and below [`EXACT`], the shortest text of a double has no exponent.
 const ALWAYS_POSITIONAL: f64 = 1e-4;
@@ -268,18 +266,6 @@ fn digits(text: &[u8]) -> usize {
 /// Appends an integer.
 pub(crate) fn write_int(value: i64, out: &mut String) {
     push_short(itoa::Buffer::new().format(value), out);
-}
-
-/// The value as an integer, if it is one below 2^53.
-#[inline]
-pub(crate) fn integer(value: f64) -> Option<i64> {
-    if value.abs() >= EXACT {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
-    let whole = value as i64;
-    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact below 2^53")]
-    (whole as f64 == value).then_some(whole)
 }
 
 /// Appends a finite double.

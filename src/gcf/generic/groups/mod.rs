@@ -28,6 +28,7 @@ pub(crate) mod write;
 
 use super::tree::Node;
 use crate::gcf::syntax::scalar::Token;
+use crate::text::decimal::integer;
 
 /// A scalar as a key: two keys are equal if the scalars have the same canonical text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,13 +42,8 @@ pub(crate) enum ScalarKey<T> {
 }
 
 impl<T> ScalarKey<T> {
-    #[expect(clippy::cast_possible_truncation, reason = "the value is integral and below 2^53")]
     fn float(value: f64) -> Self {
-        if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
-            Self::Int(value as i64)
-        } else {
-            Self::Float(value.to_bits())
-        }
+        integer(value).map_or_else(|| Self::Float(value.to_bits()), Self::Int)
     }
 }
 
