@@ -45,6 +45,17 @@ pub(super) const MAX_EXPANSION: usize = DEFAULT_MAX_EXPANSION;
 /// sort, and the text.
 pub(super) const GRAPH_FACTOR: usize = 8;
 
+/// Runs `work` on payloads or a delta of about `bytes`, if there is memory for it; without the interpreter lock if
+/// there are many.
+fn on_payloads<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl Send + FnOnce() -> T,
+) -> PyResult<T> {
+    ensure_memory(GRAPH_FACTOR.saturating_mul(bytes))?;
+    super::detached(py, bytes, work)
+}
+
 /// Encode a payload as text of the graph profile, which language models can read.
 ///
 /// Parameters
@@ -82,9 +93,8 @@ pub(super) fn encode<'py>(
     locations: bool,
 ) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
-    let core = payload.core.clone();
-    ensure_memory(GRAPH_FACTOR * core.size())?;
-    let text = super::detached(py, core.size(), || core.encode(options))?;
+    let core = &payload.core;
+    let text = on_payloads(py, core.size(), || core.encode(options))?;
     Ok(super::make_str(py, &text?)?)
 }
 
@@ -152,9 +162,8 @@ pub(super) fn pack_root(
     payload: &Payload,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<String> {
-    let core = payload.core.clone();
-    ensure_memory(GRAPH_FACTOR * core.size())?;
-    Ok(super::detached(py, core.size(), || graph::pack_root(&core, max_expansion))??)
+    let core = &payload.core;
+    Ok(on_payloads(py, core.size(), || graph::pack_root(core, max_expansion))??)
 }
 
 /// Normalize a payload to the form on which deltas are based.
@@ -186,10 +195,8 @@ pub(super) fn snapshot(
     payload: &Payload,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Payload> {
-    let core = payload.core.clone();
-    ensure_memory(GRAPH_FACTOR * core.size())?;
-    let snapshot = super::detached(py, core.size(), || graph::snapshot(&core, max_expansion))??;
-    Ok(snapshot.into())
+    let core = &payload.core;
+    Ok(on_payloads(py, core.size(), || graph::snapshot(core, max_expansion))??.into())
 }
 
 /// Compute the delta from one snapshot to another.
@@ -221,11 +228,9 @@ pub(super) fn diff(
     new: &Payload,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<DeltaPayload> {
-    let (base, new) = (base.core.clone(), new.core.clone());
+    let (base, new) = (&base.core, &new.core);
     let bytes = base.size() + new.size();
-    ensure_memory(GRAPH_FACTOR * bytes)?;
-    let delta = super::detached(py, bytes, || graph::diff(&base, &new, max_expansion))??;
-    Ok(DeltaPayload(delta))
+    Ok(DeltaPayload(on_payloads(py, bytes, || graph::diff(base, new, max_expansion))??))
 }
 
 /// Encode a delta as text.
@@ -266,13 +271,7 @@ pub(super) fn encode_delta(
 ) -> Result<String> {
     let dangling = Dangling::default();
     let options = EncodeOptions { dangling, allow_unicode, locations, max_expansion };
-    ensure_memory(GRAPH_FACTOR.saturating_mul(delta.0.size()))?;
-    let bytes = 16
-        * (delta.0.added.len()
-            + delta.0.added_edges.len()
-            + delta.0.removed.len()
-            + delta.0.removed_edges.len());
-    Ok(super::detached(py, bytes, || graph::encode_delta(&delta.0, options))??)
+    Ok(on_payloads(py, delta.0.size(), || graph::encode_delta(&delta.0, options))??)
 }
 
 /// Apply a delta to a snapshot and return the new snapshot.
@@ -308,11 +307,10 @@ pub(super) fn apply_delta(
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Payload> {
     let py = delta.py();
-    let core = base.core.clone();
+    let core = &base.core;
     let apply = |delta: &graph::DeltaPayload| {
-        ensure_memory(GRAPH_FACTOR.saturating_mul(core.size().saturating_add(delta.size())))?;
-        let apply = || graph::apply(&core, delta, max_expansion);
-        Ok(super::detached(py, core.size(), apply)??.into())
+        let bytes = core.size().saturating_add(delta.size());
+        Ok(on_payloads(py, bytes, || graph::apply(core, delta, max_expansion))??.into())
     };
     if let Ok(delta) = delta.cast::<DeltaPayload>() {
         return apply(&delta.get().0);
