@@ -85,9 +85,13 @@ def _read(file: BinaryIO, name: str, limit: int) -> bytes:
 
 
 def read_text(path: str, limit: int) -> str:
-    name = "standard input" if path == "-" else path
+    return utf8(read(path, limit), "standard input" if path == "-" else path)
+
+
+def utf8(data: bytes, name: str) -> str:
+    """Decode the content of the file of this name."""
     try:
-        return read(path, limit).decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8 from byte {error.start} on") from None
 

@@ -128,6 +128,11 @@ def _many(
     add_max_input(parser)
 
 
+def _given(args: argparse.Namespace) -> Any:
+    """Read the document of a command that takes one."""
+    return _document(read(args.file, args.max_input), repair=args.repair)
+
+
 def _document(data: bytes, *, repair: bool = False) -> Any:
     """Read a document, and report repairs on stderr."""
     with warnings.catch_warnings(record=True) as repairs:
@@ -196,7 +201,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _expand(args: argparse.Namespace) -> int:
-    document = _document(read(args.file, args.max_input), repair=args.repair)
+    document = _given(args)
     try:
         text = cad.dumps(document)
     except cad.DocumentError:
@@ -206,13 +211,11 @@ def _expand(args: argparse.Namespace) -> int:
 
 
 def _pack(args: argparse.Namespace) -> int:
-    return write_bytes(
-        cad.to_binary(_document(read(args.file, args.max_input), repair=args.repair)), args.output
-    )
+    return write_bytes(cad.to_binary(_given(args)), args.output)
 
 
 def _hybrid(args: argparse.Namespace) -> int:
-    hybrid = cad.to_hybrid(_document(read(args.file, args.max_input), repair=args.repair))
+    hybrid = cad.to_hybrid(_given(args))
     return write(json.dumps(hybrid, ensure_ascii=False, indent=1) + "\n", args.output)
 
 

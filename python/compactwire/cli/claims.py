@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import compactwire as cw
 
 from .. import claims
-from ._shell import OK, add_command, stdout, tell, without_keys
+from ._shell import OK, add_command, stdout, tell, utf8, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,10 +91,7 @@ def _text(path: str) -> str:
         data = file.read(_MAX_TEXT + 1)
     if len(data) > _MAX_TEXT:
         raise ValueError(f"{path}: larger than {_MAX_TEXT:,} bytes, the limit for an artifact")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 from byte {error.start} on") from None
+    return utf8(data, path)
 
 
 def _run_sign(args: argparse.Namespace) -> int:
