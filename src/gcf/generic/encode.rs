@@ -234,6 +234,14 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
     }
 
+    /// Asks for the memory of the next cells, if the one at `index` is the first of them.
+    #[inline]
+    fn expect_cell(&mut self, index: usize) {
+        if index.is_multiple_of(FEW_CELLS) {
+            self.expect_more();
+        }
+    }
+
     /// Whether an object is written as a keyed table.
     fn is_keyed(&self, object: Object) -> bool {
         object.keyed && self.tables
@@ -379,9 +387,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             if index > 0 {
                 self.out.push(',');
             }
-            if index % FEW_CELLS == 0 {
-                self.expect_more();
-            }
+            self.expect_cell(index);
             element.write(&mut self.out);
         }
     }
@@ -453,9 +459,7 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn fields(&mut self, keys: &[KeyId]) {
         let mut between = '{';
         for (i, &key) in keys.iter().enumerate() {
-            if i % FEW_CELLS == 0 {
-                self.expect_more();
-            }
+            self.expect_cell(i);
             self.out.push(between);
             between = ',';
             self.key(key);
@@ -475,9 +479,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             between = ',';
         }
         for (i, column) in table.columns.iter().enumerate() {
-            if i % FEW_CELLS == 0 {
-                self.expect_more();
-            }
+            self.expect_cell(i);
             match column.class {
                 ColumnClass::Undeclared => continue,
                 ColumnClass::Flattened { form, .. } => {
@@ -519,9 +521,7 @@ impl<'t, 'a> Writer<'t, 'a> {
             for (i, &value) in tree.values(row).iter().enumerate() {
                 if i > 0 {
                     self.out.push('|');
-                    if i % FEW_CELLS == 0 {
-                        self.expect_more();
-                    }
+                    self.expect_cell(i);
                 }
                 value.write(&mut self.out);
             }
@@ -549,9 +549,7 @@ impl<'t, 'a> Writer<'t, 'a> {
                     self.out.push('|');
                 }
                 first = false;
-                if i % FEW_CELLS == 0 {
-                    self.expect_more();
-                }
+                self.expect_cell(i);
                 let value = table.cell(self.tree, (index, row), i);
                 if let (ColumnClass::Flattened { form, .. }, Some(Node::Object(_))) =
                     (column.class, value)
