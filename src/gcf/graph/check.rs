@@ -80,17 +80,19 @@ pub(super) fn check_edge(
     check_word(&edge.status, allow_unicode, || path() + ".status")
 }
 
-/// Returns an error for a negative token count.
+/// Returns an error for a negative token count of a payload.
 pub(super) fn check_counts(payload: &Payload) -> Result<(), Error> {
-    for (name, count) in
-        [("tokens_used", payload.tokens_used), ("token_budget", payload.token_budget)]
-    {
-        if count < 0 {
-            let message = format!("the count {count} is negative");
-            return Err(invalid_value(Code::OutOfRange, format!("$.{name}"), message));
-        }
+    check_count("tokens_used", payload.tokens_used)?;
+    check_count("token_budget", payload.token_budget)
+}
+
+/// Returns an error for a negative token count.
+pub(super) fn check_count(name: &str, count: i64) -> Result<(), Error> {
+    if count >= 0 {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("the count {count} is negative");
+    Err(invalid_value(Code::OutOfRange, format!("$.{name}"), message))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Invariant: a delta is applied completely or not at all, only to the base with its `base_root`, and
 //! only if the result has its `new_root`.
 
-use super::check::{check_edge, check_identity, check_symbol, invalid_value, is_word};
+use super::check::{check_count, check_edge, check_identity, check_symbol, invalid_value, is_word};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
 use super::expansion::check_expansion;
 use super::index::{Index, identity};
@@ -107,13 +107,8 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
             return Err(invalid_value(Code::InvalidHeaderValue, format!("$.{name}"), message));
         }
     }
-    for (name, count) in [("delta_tokens", delta.delta_tokens), ("full_tokens", delta.full_tokens)]
-    {
-        if count < 0 {
-            let message = format!("the count {count} is negative");
-            return Err(invalid_value(Code::OutOfRange, format!("$.{name}"), message));
-        }
-    }
+    check_count("delta_tokens", delta.delta_tokens)?;
+    check_count("full_tokens", delta.full_tokens)?;
     let unicode = options.allow_unicode;
     for (i, symbol) in polled(&delta.removed).enumerate() {
         let path = || format!("$.removed[{i}]");
