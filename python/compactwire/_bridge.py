@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
+from .errors import OptionError
 
 # For type checkers only: importing `typing` takes milliseconds.
 TYPE_CHECKING = False
@@ -55,7 +56,8 @@ def from_context_block(
     Source: wire codecs, "Bridge".
     """
     if on_store_error not in ("raise", "skip"):
-        raise ValueError(f"on_store_error must be 'raise' or 'skip', not {on_store_error!r}")
+        message = f"on_store_error must be 'raise' or 'skip', not {on_store_error!r}"
+        raise OptionError(message, option="on_store_error")
     block_edges = getattr(block, "edges", None)
     if block_edges:
         edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in block_edges]

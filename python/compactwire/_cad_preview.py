@@ -19,7 +19,7 @@ from ._cad_bounds import (
     without_specks,
     xyz,
 )
-from .errors import CompactWireError
+from .errors import CompactWireError, OptionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def preview(
         is created. The message names the node.
     """
     if kind not in ("png", "svg"):
-        raise ValueError(f"kind must be 'png' or 'svg', not {kind!r}")
+        raise OptionError(f"kind must be 'png' or 'svg', not {kind!r}", option="kind")
     if not (width > 0 and height > 0 and width * height <= _MAX_PIXELS):
         raise CompactWireError(
             f"width and height: {width} x {height} pixels; expected 1 to {_MAX_PIXELS} in all"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 
 from . import _core
-from .errors import CompactParseError, DocumentError
+from .errors import CompactParseError, DocumentError, OptionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def create_cad_compact(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError, CompactWireError
         `compact` is not a str, or an option has an unknown value.
 
     Source: CAD IR "For AI Models (MCP)".
@@ -99,7 +99,8 @@ def create_cad_compact(
     if not isinstance(compact, str):
         raise TypeError(f"compact must be a str, not {type(compact).__name__}")
     if format not in ("json", "hybrid", "summary", "vcad"):
-        raise ValueError(f"format must be 'json', 'hybrid', 'summary' or 'vcad', not {format!r}")
+        message = f"format must be 'json', 'hybrid', 'summary' or 'vcad', not {format!r}"
+        raise OptionError(message, option="format")
     try:
         document = _core.cad.from_compact(compact, dialect)
     except CompactParseError as error:

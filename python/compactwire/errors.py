@@ -52,7 +52,7 @@ class CompactWireError(ValueError):
 
 
 class OptionError(CompactWireError):
-    """An option has a value that is not allowed; the message lists the values that are."""
+    """An option or argument has a value that is not allowed; the message lists those that are."""
 
     option: str
     """The name of the option."""

@@ -92,7 +92,7 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
         (lambda: build(tmp_path / "b", [{7: 7}]), TypeError, "a key of items[0] must be a str"),
         (
             lambda: build(tmp_path / "b", [{**item, "ref": "\ud800"}]),
-            cw.EncodeError,
+            cw.UnsupportedValue,
             "items[0].ref: lone surrogate",
         ),
         (
@@ -107,7 +107,7 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
         ),
         (
             lambda: claims.build_bundle(tmp_path / "b", "r", "\udfff", "", []),
-            cw.EncodeError,
+            cw.UnsupportedValue,
             "job_id: lone surrogate",
         ),
         (
@@ -122,12 +122,12 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
         ),
         (
             lambda: claims.make_claim(manifest, made.bundle, notes="\ud800"),
-            cw.EncodeError,
+            cw.UnsupportedValue,
             "notes: lone surrogate",
         ),
         (
             lambda: claims.sign_receipt(receipt, KEY, "\ud800"),
-            cw.EncodeError,
+            cw.UnsupportedValue,
             "validator_id: lone surrogate",
         ),
         (

@@ -156,7 +156,7 @@ def test_an_invalid_field_value_is_refused() -> None:
     ):
         with pytest.raises(cw.EncodeError, match=r"double|not within"):
             make()
-    with pytest.raises(ValueError, match="line must be 1 or more"):
+    with pytest.raises(ValueError, match="line: the number must be 1 or more"):
         gcf.Location("a", 0, 1)
     with pytest.raises(ValueError, match="both end_line and end_column, or neither"):
         gcf.Location("a", 1, 1, 1)

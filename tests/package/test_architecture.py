@@ -72,24 +72,23 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "claims": {"_core.claims"},
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
-    "_bridge": {"_core.graph"},
+    "_bridge": {"_core.graph", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {
         f"analysis.{name}"
         for name in ("advice", "candidates", "comparison", "corpus", "figure", "tokens", "turns")
     },
-    "analysis.advice": {
-        f"analysis.{name}" for name in ("candidates", "comparison", "extra", "timing", "tokens")
-    },
+    "analysis.advice": {"errors"}
+    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "timing", "tokens")},
     "analysis.candidates": {""},
-    "analysis.comparison": {""}
+    "analysis.comparison": {"", "errors"}
     | {
         f"analysis.{name}"
         for name in ("candidates", "corpus", "extra", "measure", "progress", "tokens")
     },
-    "analysis.corpus": set(),
+    "analysis.corpus": {"errors"},
     "analysis.extra": set(),
-    "analysis.figure": {"analysis.extra", "analysis.timing"},
+    "analysis.figure": {"analysis.extra", "analysis.timing", "errors"},
     "analysis.measure": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
     "analysis.progress": set(),
     "analysis.timing": set(),

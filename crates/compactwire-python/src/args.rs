@@ -6,7 +6,7 @@ use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 use std::borrow::Cow;
@@ -181,10 +181,12 @@ pub(super) fn read_file<'py>(
         let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
         let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
         match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
-            Some(text) => PyValueError::new_err(format!(
-                "{} is content, not the path of a file; use `loads` for content",
-                excerpt(text)
-            )),
+            Some(text) => {
+                let text = excerpt(text);
+                let message =
+                    format!("{text} is content, not the path of a file; use `loads` for content");
+                invalid_option("file", &message)
+            }
             None => error,
         }
     })?;
@@ -257,16 +259,16 @@ pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
         .map_err(|_| invalid_field(value.py(), field, "the number must not be negative"))
 }
 
-/// The result of `count_tokens=` for a text.
-pub(super) fn token_count(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+/// What a function that counts tokens returned, which was passed as `option`.
+pub(super) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() {
         let found = value.get_type().name()?;
-        let message = format!("count_tokens must return an int, not {found}");
+        let message = format!("{option} must return an int, not {found}");
         return Err(PyTypeError::new_err(message));
     }
     value.extract().map_err(|_| {
         let message = format!("it must return an int from 0 to 2^64 - 1, not {value}");
-        invalid_field(value.py(), "count_tokens", &message)
+        invalid_field(value.py(), option, &message)
     })
 }
 

@@ -1,6 +1,6 @@
 //! `compactwire.Session`: the core's session behind a lock.
 
-use super::args::{self, Input, size, utf8};
+use super::args::{self, Input, natural, size, utf8};
 use super::errors::Result;
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
@@ -415,9 +415,25 @@ impl SessionStats {
     const FIELDS: Names = Names(&["messages", "bytes_out", "bytes_in", "plain_bytes"]);
 
     #[new]
-    #[pyo3(signature = (*, messages = 0, bytes_out = 0, bytes_in = 0, plain_bytes = 0))]
-    fn new(messages: u64, bytes_out: u64, bytes_in: u64, plain_bytes: u64) -> Self {
-        Self { messages, bytes_out, bytes_in, plain_bytes }
+    #[pyo3(signature = (
+        *, messages = None, bytes_out = None, bytes_in = None, plain_bytes = None,
+    ))]
+    #[pyo3(text_signature = "(*, messages=0, bytes_out=0, bytes_in=0, plain_bytes=0)")]
+    fn new(
+        messages: Option<&Bound<'_, PyAny>>,
+        bytes_out: Option<&Bound<'_, PyAny>>,
+        bytes_in: Option<&Bound<'_, PyAny>>,
+        plain_bytes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let count = |value: Option<&Bound<'_, PyAny>>, field| {
+            value.map_or(Ok(0), |value| natural(value, field))
+        };
+        Ok(Self {
+            messages: count(messages, "messages")?,
+            bytes_out: count(bytes_out, "bytes_out")?,
+            bytes_in: count(bytes_in, "bytes_in")?,
+            plain_bytes: count(plain_bytes, "plain_bytes")?,
+        })
     }
 
     /// The fraction of `plain_bytes` that was saved: 0.94 if 6 bytes were sent for 100.
@@ -442,7 +458,7 @@ pub(super) fn restore_session_stats(
     bytes_in: u64,
     plain_bytes: u64,
 ) -> SessionStats {
-    SessionStats::new(messages, bytes_out, bytes_in, plain_bytes)
+    SessionStats { messages, bytes_out, bytes_in, plain_bytes }
 }
 
 /// Restores a pickled session.

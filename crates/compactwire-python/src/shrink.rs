@@ -1,6 +1,6 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{Input, depth, one_of, size};
+use super::args::{Input, depth, natural, one_of, size, token_count};
 use super::errors::{Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
@@ -70,12 +70,14 @@ impl Shrunk {
     fn new(
         text: Bound<'_, PyString>,
         format: &str,
-        tokens_before: u64,
-        tokens_after: u64,
+        tokens_before: &Bound<'_, PyAny>,
+        tokens_after: &Bound<'_, PyAny>,
         exact: bool,
         reason: &str,
     ) -> PyResult<Self> {
         let py = text.py();
+        let tokens_before = natural(tokens_before, "tokens_before")?;
+        let tokens_after = natural(tokens_after, "tokens_after")?;
         let format = one_of("format", format, FORMATS)?;
         let reason = one_of("reason", reason, REASONS)?;
         if tokens_after > tokens_before {
@@ -295,7 +297,7 @@ fn estimate(text: &str) -> std::result::Result<u64, Infallible> {
 
 fn count(call: &Bound<'_, PyAny>, text: &str) -> PyResult<u64> {
     let tokens = call.call1((make_str(call.py(), text)?,))?;
-    tokens.extract().map_err(|_| PyTypeError::new_err("tokenizer must return an int of 0 or more"))
+    token_count(&tokens, "tokenizer")
 }
 
 impl Shrunk {

@@ -193,8 +193,10 @@ class SigningKey:
 
         Raises
         ------
-        TypeError, ValueError
-            The seed is not bytes, or not 32 bytes long.
+        EncodeError
+            The seed is not 32 bytes long.
+        TypeError
+            The seed is not bytes.
         """
     @classmethod
     def from_hex(cls, seed: str, /) -> SigningKey:
@@ -571,8 +573,10 @@ def merkle_root(hashes: Iterable[str], /) -> str:
 
     Raises
     ------
-    TypeError, ValueError
+    EncodeError
         An element is not a hash, or there are no hashes.
+    TypeError
+        An element is not a str.
 
     Source: Compression Claims section 3.6.
     """

@@ -77,7 +77,7 @@ class Location(_Record):
 
     Raises
     ------
-    ValueError
+    EncodeError
         A number is below 1, or only one of `end_line` and `end_column` is passed.
 
     Source: GCF 3.6 section 6b.

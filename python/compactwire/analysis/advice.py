@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Reader
 from .comparison import compare
 from .extra import need
@@ -116,7 +117,7 @@ def recommend(
 
     Raises
     ------
-    ValueError
+    CompactWireError
         The purpose is unknown, the purpose is "latency" with `seconds=0`, or no format returns the
         input unchanged.
     TypeError, GcfError, ImportError
@@ -131,11 +132,11 @@ def recommend(
     'packed'
     """
     if purpose not in get_args(Purpose):
-        raise ValueError(
-            f"unknown purpose {purpose!r}; expected one of {', '.join(get_args(Purpose))}"
-        )
+        message = f"unknown purpose {purpose!r}; expected one of {', '.join(get_args(Purpose))}"
+        raise OptionError(message, option="purpose")
     if purpose == "latency" and not seconds > 0:
-        raise ValueError("purpose 'latency' needs times: seconds must be more than 0")
+        message = "purpose 'latency' needs times: seconds must be more than 0"
+        raise OptionError(message, option="seconds")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
     figures, missing = _figures(frame)
     if purpose == "tokens":
@@ -152,7 +153,8 @@ def recommend(
         fit = sorted(close, key=lambda row: row.bytes)
     if not fit:
         one = "no format for models" if purpose == "tokens" else "no format"
-        raise ValueError(f"{one} returns this input unchanged; compare() shows the reason for each")
+        message = f"{one} returns this input unchanged; compare() shows the reason for each"
+        raise CompactWireError(message)
     best, counted = fit[0], frame.attrs["tokenizer"]
     why = {"tokens": _tokens, "bytes": _bytes, "latency": _latency}[purpose](best, figures)
     if missing:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from compactwire import (
+    CompactWireError,
     DocumentError,
     GcfError,
     Response,
@@ -232,4 +233,6 @@ def _json_value(value: Any) -> Any:
     try:
         return json.loads(compact(value))
     except RecursionError:
-        raise ValueError("the value is nested too deep for JSON") from None
+        raise CompactWireError("the value is nested too deep for JSON") from None
+    except ValueError as error:  # An int with more digits than Python converts.
+        raise CompactWireError(f"the value cannot be written as JSON: {error}") from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactwire import Response, gcf
 
+from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Kind, candidates, kind_of, prepared
 from .corpus import Corpus
 from .extra import need
@@ -82,7 +83,7 @@ def compare(
     ------
     TypeError
         The input is of a type that cannot be compared.
-    ValueError
+    CompactWireError
         A format is unknown or named twice, a corpus is empty, a value contains itself or is nested
         too deep, or a number is out of range.
     GcfError
@@ -99,7 +100,7 @@ def compare(
     1  base85  program     45      31        True
     """
     if not seconds >= 0:  # Also true for NaN.
-        raise ValueError(f"seconds must be 0 or more, not {seconds}")
+        raise OptionError(f"seconds must be 0 or more, not {seconds}", option="seconds")
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
     wanted = None if formats is None else _listed(formats)
@@ -119,7 +120,7 @@ def named(value: Any) -> Mapping[str, Any]:
     """Return the inputs by name: those of a corpus, the messages of a list, or a single one."""
     if isinstance(value, Corpus):
         if not value:
-            raise ValueError("the corpus is empty")
+            raise CompactWireError("the corpus is empty")
         return value
     if isinstance(value, list | tuple) and value:
         for types, name in (((Response, str), "message"), ((gcf.Payload,), "graph")):
@@ -150,11 +151,12 @@ def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
         raise TypeError(f"formats must be a list, such as [{formats!r}]")
     listed = list(formats)
     if not listed:
-        raise ValueError("formats is empty: pass at least one, or omit it for all formats")
+        message = "formats is empty: pass at least one, or omit it for all formats"
+        raise OptionError(message, option="formats")
     names = [item.name if isinstance(item, Candidate) else item for item in listed]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"duplicate format {name!r}")
+            raise OptionError(f"duplicate format {name!r}", option="formats")
     return listed
 
 
@@ -162,10 +164,11 @@ def _check(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
     known = {name for kind in kinds for name in candidates(kind)}
     for item in wanted or []:
         if isinstance(item, str) and item not in known:
-            raise ValueError(
+            message = (
                 f"unknown format {str(item)!r} for {' and '.join(sorted(kinds))}; expected"
                 f" {', '.join(sorted(known))}, or your own Candidate"
             )
+            raise OptionError(message, option="formats")
         if not isinstance(item, str | Candidate):
             raise TypeError(f"a format must be a str or a Candidate, not {type(item).__name__}")
 

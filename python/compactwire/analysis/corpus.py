@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..errors import CompactWireError, OptionError
+
 _TEXT = {
     ".md",
     ".txt",
@@ -88,7 +90,7 @@ def read_corpus(
     ------
     NotADirectoryError
         The folder does not exist.
-        ValueError
+        CompactWireError
         The folder has no file to read, or the content of a file does not match its suffix; the
         message names the file.
     """
@@ -97,10 +99,10 @@ def read_corpus(
         raise NotADirectoryError(f"no folder {str(root)!r}")
     paths = [path for path in sorted(root.rglob("*")) if _taken(path, root)]
     if not paths:
-        raise ValueError(f"no JSON or text files in {str(root)!r}")
+        raise CompactWireError(f"no JSON or text files in {str(root)!r}")
     if limit is not None:
         if limit < 1:
-            raise ValueError(f"limit must be 1 or more, not {limit}")
+            raise OptionError(f"limit must be 1 or more, not {limit}", option="limit")
         count = min(limit, len(paths))
         paths = [paths[place * len(paths) // count] for place in range(count)]
     return Corpus({path.relative_to(root).as_posix(): _read(path, texts) for path in paths})
@@ -122,7 +124,7 @@ def _read(path: Path, texts: bool) -> Any:
         if path.suffix.lower() in _LINES:
             return [json.loads(line) for line in text.split("\n") if line.strip()]
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise CompactWireError(f"{path}: {error}") from error
     except RecursionError:
-        raise ValueError(f"{path}: nested too deep") from None
+        raise CompactWireError(f"{path}: nested too deep") from None
     return text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..errors import CompactWireError, OptionError
 from .extra import need
 from .timing import say_seconds
 
@@ -69,13 +70,14 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     ------
     TypeError
         `frame` is not a DataFrame.
-        ValueError
+        CompactWireError
         The frame has no rows, or a column is missing; the message names it.
     ImportError
         The extra ``analysis`` is not installed.
     """
     if against not in _BASES:
-        raise ValueError(f"unknown baseline {against!r}; expected one of {', '.join(_BASES)}")
+        message = f"unknown baseline {against!r}; expected one of {', '.join(_BASES)}"
+        raise OptionError(message, option="against")
     if not hasattr(frame, "columns"):
         raise TypeError(f"expected a DataFrame that compare() returned, not {type(frame).__name__}")
     sessions = "turn" in frame
@@ -84,9 +86,10 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     ]  # fmt: skip
     missing = [column for column in needed if column not in frame]
     if missing:
-        raise ValueError(f"the frame has no column {missing[0]!r}: pass the result of compare()")
+        message = f"the frame has no column {missing[0]!r}: pass the result of compare()"
+        raise CompactWireError(message)
     if frame.empty:
-        raise ValueError("the frame has no rows")
+        raise CompactWireError("the frame has no rows")
     with need("matplotlib", "matplotlib").rc_context(_STYLE):
         figure: Figure = _turns(frame) if sessions else _bars(frame, against)
         if title:

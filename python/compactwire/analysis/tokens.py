@@ -41,7 +41,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     ------
     TypeError
         The text is not a `str`.
-    ValueError
+    CompactWireError
         No tokenizer has this name; the message lists the known ones.
     ImportError
         The extra ``analysis`` is not installed.
@@ -84,7 +84,8 @@ def _encoder(encoding: str) -> Any:
     try:
         return library.get_encoding(encoding)
     except RuntimeError as error:  # Some encodings also need tiktoken.
-        raise ValueError(f"bpe-openai cannot load {encoding!r}: {error}") from error
+        message = f"bpe-openai cannot load {encoding!r}: {error}"
+        raise OptionError(message, option="encoding") from error
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compactwire import Session
+from compactwire import CompactWireError, OptionError, Session
 
 from .candidates import Reader, compact
 from .extra import need
@@ -78,7 +78,7 @@ def compare_sessions(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError, CompactWireError
         `conversation` is not a conversation; the message names the invalid item.
     ImportError
         The extra ``analysis`` is not installed.
@@ -202,18 +202,19 @@ def _requests(items: list[Any], tools: list[Any]) -> list[tuple[Turn, Turn]]:
         if not isinstance(item, Mapping):
             raise TypeError(f"item {place} is a {type(item).__name__}, not a message or a request")
     if not items:
-        raise ValueError("the conversation is empty: pass messages or requests")
+        raise CompactWireError("the conversation is empty: pass messages or requests")
     if all("role" in item for item in items):
         return list(_of_messages(items, tools))
     if tools:
-        raise ValueError("tools is for chat messages; in requests, pass the tools as 'tool'")
+        message = "tools is for chat messages; in requests, pass the tools as 'tool'"
+        raise OptionError(message, option="tools")
     return [_of_request(place, item) for place, item in enumerate(items)]
 
 
 def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
     foreign = [name for name in item if name not in _FIELDS]
     if foreign:
-        raise ValueError(
+        raise CompactWireError(
             f"item {place} has the member {foreign[0]!r}: a message has 'role' and"
             f" 'content', a request {', '.join(_FIELDS)}"
         )

@@ -1,13 +1,12 @@
 //! Canonical JSON, Merkle roots and token estimates.
 
 use super::super::args::{Input, natural};
-use super::super::errors::Result;
+use super::super::errors::{Result, invalid_path};
 use super::arguments::{iterate, path, text};
 use crate::interrupt::attached;
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -25,19 +24,23 @@ use pyo3::types::{PyBytes, PyString};
 ///
 /// Raises
 /// ------
-/// TypeError, ValueError
+/// EncodeError
 ///     An element is not a hash, or there are no hashes.
+/// TypeError
+///     An element is not a str.
 ///
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
 #[pyo3(signature = (hashes, /))]
 pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = hashes.py();
     let of = "str, each 64 lower-case hexadecimal digits";
     let hashes = iterate(hashes, "hashes", of)?.zip(0..);
     let hashes = hashes.map(|(hash, at)| text(&hash?, &format!("hashes[{at}]")));
     let hashes = hashes.collect::<PyResult<Vec<_>>>()?;
     claims::merkle_root(&hashes).ok_or_else(|| {
-        PyValueError::new_err("expected at least one hash of 64 lower-case hexadecimal digits")
+        let message = "expected at least one hash of 64 lower-case hexadecimal digits";
+        invalid_path(py, "hashes", message)
     })
 }
 

@@ -1,10 +1,10 @@
 //! `compactwire.claims.SigningKey`: the secret stays in the core, and its copies are wiped.
 
-use super::super::errors::Result;
+use super::super::errors::{Result, invalid_path};
 use super::arguments::{path, wrong};
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
 use std::path::Path;
@@ -40,8 +40,10 @@ impl SigningKey {
     ///
     /// Raises
     /// ------
-    /// TypeError, ValueError
-    ///     The seed is not bytes, or not 32 bytes long.
+    /// EncodeError
+    ///     The seed is not 32 bytes long.
+    /// TypeError
+    ///     The seed is not bytes.
     #[classmethod]
     #[pyo3(signature = (seed, /))]
     fn from_seed(_class: &Bound<'_, PyType>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -174,8 +176,8 @@ fn key_of(seed: &Bound<'_, PyAny>) -> PyResult<claims::SigningKey> {
     };
     let mut secret = Zeroizing::new([0; 32]);
     if bytes.len() != secret.len() {
-        let message = format!("seed: a seed has 32 bytes, not {}", bytes.len());
-        return Err(PyValueError::new_err(message));
+        let message = format!("a seed has 32 bytes, not {}", bytes.len());
+        return Err(invalid_path(seed.py(), "seed", &message));
     }
     secret.copy_from_slice(bytes);
     Ok(claims::SigningKey::from_seed(&secret))

@@ -1,10 +1,9 @@
 //! `compactwire.ClaimReport`, `Check` and `Problem`.
 
-use super::super::errors::claim_rejected;
+use super::super::errors::{claim_rejected, invalid_format};
 use crate::errors::Result;
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyTuple, PyType};
 use pythonize::pythonize;
@@ -194,10 +193,10 @@ impl ClaimReport {
     }
 
     #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, json: &[u8]) -> PyResult<Self> {
-        Report::from_json(json)
-            .map(Self::new)
-            .ok_or_else(|| PyValueError::new_err("invalid report: no verification produces it"))
+    fn _restore(class: &Bound<'_, PyType>, json: &[u8]) -> PyResult<Self> {
+        Report::from_json(json).map(Self::new).ok_or_else(|| {
+            invalid_format(class.py(), "invalid report: no verification produces it")
+        })
     }
 }
 

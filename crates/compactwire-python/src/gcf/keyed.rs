@@ -501,7 +501,7 @@ impl KeyedSnapshots {
         let size = |text: &str| match count_tokens {
             Some(count) => {
                 let count = unchecked(|| count.call1((text,)))?;
-                Ok::<_, errors::Error>(args::token_count(&count)?)
+                Ok::<_, errors::Error>(args::token_count(&count, "count_tokens")?)
             }
             None => Ok(keyed::token_estimate(text)),
         };

@@ -417,7 +417,9 @@ pub(super) fn respond<'py>(
         },
     };
     let count = |text: &str| match count_tokens {
-        Some(count) => Ok::<_, Error>(args::token_count(&unchecked(|| count.call1((text,)))?)?),
+        Some(count) => {
+            Ok::<_, Error>(args::token_count(&unchecked(|| count.call1((text,)))?, "count_tokens")?)
+        }
         None => Ok(graph::count_tokens(text)),
     };
     ensure_memory(GRAPH_FACTOR * (payload.core.size() + base.map_or(0, graph::Payload::size)))?;

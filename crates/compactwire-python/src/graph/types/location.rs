@@ -2,10 +2,10 @@
 
 use super::Text;
 use crate::args::int64;
+use crate::errors::invalid_field;
 use crate::graph::arguments::text_of;
 use crate::record::{Names, Record, returned_by_value};
 use compactwire::gcf::graph;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The source location of a symbol; lines and columns count from 1.
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 ///
 /// Raises
 /// ------
-/// ValueError
+/// EncodeError
 ///     A number is below 1, or only one of `end_line` and `end_column` is passed.
 ///
 /// Source: GCF 3.6 section 6b.
@@ -80,11 +80,14 @@ impl Location {
     ) -> PyResult<Self> {
         let from_one = |value: &Bound<'_, PyAny>, field| match u64::try_from(int64(value, field)?) {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(PyValueError::new_err(format!("{field} must be 1 or more, not {value}"))),
+            _ => {
+                let message = format!("the number must be 1 or more, not {value}");
+                Err(invalid_field(value.py(), field, &message))
+            }
         };
         if end_line.is_some() != end_column.is_some() {
             let message = "pass both end_line and end_column, or neither";
-            return Err(PyValueError::new_err(message));
+            return Err(invalid_field(file.py(), "end_line", message));
         }
         Ok(Self {
             end_line: end_line.map(|line| from_one(line, "end_line")).transpose()?,

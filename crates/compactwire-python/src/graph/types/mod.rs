@@ -11,9 +11,10 @@ mod payload;
 mod symbol;
 mod unchanged;
 
+use crate::errors::invalid_format;
 use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyUserWarning, PyValueError};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::convert::Infallible;
@@ -66,7 +67,7 @@ const STATE_FACTOR: usize = 16;
 pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 pub(super) fn restored<T>(state: Result<T, StateError>) -> PyResult<T> {
-    state.map_err(|error| PyValueError::new_err(error.to_string()))
+    state.map_err(|error| Python::attach(|py| invalid_format(py, &error.to_string())))
 }
 
 /// The bits of a number for hashing: equal for 0.0 and -0.0.
