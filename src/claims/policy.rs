@@ -116,7 +116,7 @@ impl Entry {
             return Ok(());
         }
         let message =
-            format!("the trust policy does not give this validator the scope {}", signs.name());
+            format!("the trust policy does not allow this validator the scope {}", signs.name());
         Err(Failure::new(Code::ScopeMismatch, message))
     }
 

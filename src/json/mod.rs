@@ -1,9 +1,9 @@
 //! Strict JSON (RFC 8259): it rejects what would lose data and what different readers read differently.
 //!
-//! [`read`] emits a text's events to a [`Sink`], [`parse`] returns a [`Value`], and [`Members`] reads an
-//! object's members one by one. [`write`] is canonical: the same value always has the same bytes, those of
-//! Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`pointer`] finds a value within
-//! another.
+//! [`read`] emits a text's events to a [`Sink`](crate::walk::Sink), [`parse`] returns a
+//! [`Value`](crate::value::Value), and [`Members`] reads an object's members one by one. [`write`] is
+//! canonical: the same value always has the same bytes, those of Python's
+//! `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`pointer`] finds a value within another.
 //!
 //! # Where we are stricter than RFC 8259
 //! - A duplicate key in one object is an error. Keys are compared after unescaping.

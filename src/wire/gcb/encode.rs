@@ -131,10 +131,8 @@ impl Writer {
             Some(id) => self.out.push(id),
             None if self.lossy.ids => self.out.push(0),
             None => {
-                let message = format!(
-                    "expected one of the words to which GCB gives an id, found {}; lossy \"ids\" omits it",
-                    excerpt(word)
-                );
+                let message =
+                    format!("GCB has no id for the word {}; lossy \"ids\" omits it", excerpt(word));
                 return Err(Error::of(code, path(), message));
             }
         }
