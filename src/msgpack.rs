@@ -318,7 +318,7 @@ mod tests {
         }
         assert_eq!(Reader::new(b"\xcf\xff\xff\xff\xff\xff\xff\xff\xff").uint(), Ok(u64::MAX));
         for (data, message) in [
-            (&b"\xff"[..], "expected 0 or more, found less, at offset 0"),
+            (&b"\xff"[..], "expected an integer of 0 or more, found a negative one, at offset 0"),
             (b"\xc3", "expected an integer, found a boolean, at offset 0"),
             (b"\xca\0\0\0\0", "expected an integer, found a float, at offset 0"),
             (b"\xcd\0", "expected an integer, found the end, at offset 0"),

@@ -255,19 +255,25 @@ mod tests {
         let cases = [
             (public.clone(), "may be a public key"),
             (format!(" {}\n", seed.to_uppercase()), "may be a public key"),
-            (String::new(), "is one line"),
-            (format!("{TAG} {seed}"), "is one line"),
-            (format!("{TAG} {public}"), "is one line"),
-            (format!("{TAG}{seed} {public}"), "is one line"),
-            (format!("{TAG} {seed}0 {public}"), "is one line"),
-            (format!("{TAG} {} {public}", "g9".repeat(32)), "is one line"),
-            (format!("{TAG} {seed} {public} {seed}"), "is one line"),
-            (format!("{}2 {seed} {public}", &TAG[..TAG.len() - 1]), "is one line"),
-            (format!("{} {seed} {public}", TAG.to_uppercase()), "is one line"),
-            (format!("{TAG} {public} {public}"), "do not belong together"),
-            (format!("{TAG} {public} {seed}"), "do not belong together"),
-            (format!("{TAG} {}8 {public}", &seed[..63]), "do not belong together"),
-            (long, "at most 256 bytes"),
+            (String::new(), "expected a secret key, one line"),
+            (format!("{TAG} {seed}"), "expected a secret key, one line"),
+            (format!("{TAG} {public}"), "expected a secret key, one line"),
+            (format!("{TAG}{seed} {public}"), "expected a secret key, one line"),
+            (format!("{TAG} {seed}0 {public}"), "expected a secret key, one line"),
+            (format!("{TAG} {} {public}", "g9".repeat(32)), "expected a secret key, one line"),
+            (format!("{TAG} {seed} {public} {seed}"), "expected a secret key, one line"),
+            (
+                format!("{}2 {seed} {public}", &TAG[..TAG.len() - 1]),
+                "expected a secret key, one line",
+            ),
+            (format!("{} {seed} {public}", TAG.to_uppercase()), "expected a secret key, one line"),
+            (format!("{TAG} {public} {public}"), "its public key is not that of its secret"),
+            (format!("{TAG} {public} {seed}"), "its public key is not that of its secret"),
+            (
+                format!("{TAG} {}8 {public}", &seed[..63]),
+                "its public key is not that of its secret",
+            ),
+            (long, "more than the 256 bytes of a key file"),
         ];
         for (content, message) in cases {
             fs::write(path, &content).unwrap();
@@ -305,7 +311,7 @@ mod tests {
             fs::write(path, bad).unwrap();
             for error in [SigningKey::load_hex(path), SigningKey::from_hex(bad)] {
                 let error = error.unwrap_err().to_string();
-                assert!(error.contains("a seed is 64 hexadecimal digits, not"), "{error}");
+                assert!(error.contains("expected a seed of 64 hexadecimal digits"), "{error}");
                 assert!(!error.contains("a9a9"), "{error}");
             }
         }

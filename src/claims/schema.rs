@@ -414,6 +414,6 @@ mod tests {
             json::parse(r#"{"policy_version":"1.0.0","allow":[7]}"#, json::Limits::default());
         let violation = TRUST_POLICY.check(&value.unwrap(), 10).unwrap_err();
         assert_eq!(violation.pointer, "/allow/0");
-        assert_eq!(violation.message, "a number breaks the rule \"type\" of the schema");
+        assert_eq!(violation.message, "a number violates the schema's rule \"type\"");
     }
 }
