@@ -85,8 +85,9 @@ fn piece(bytes: &[u8], at: usize) -> (usize, u64) {
     match CLASSES[usize::from(bytes[at])] {
         Class::Lower | Class::Upper => word(bytes, at, at, &WORD),
         Class::Digit => {
-            let end = run(bytes, at, |class| class == Class::Digit);
-            (end.min(at + 3), UNIT)
+            // Not beyond the piece: a long number is as many pieces as it has digits.
+            let three = &bytes[..bytes.len().min(at + 3)];
+            (run(three, at, |class| class == Class::Digit), UNIT)
         }
         Class::Space if is_letter(next) => word(bytes, at, at + 1, &SPACED_WORD),
         Class::Blank | Class::Mark if is_letter(next) => word(bytes, at, at + 1, &MARKED_WORD),
