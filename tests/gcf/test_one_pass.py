@@ -1,7 +1,8 @@
 """`gcf.dumps` in one pass writes what the tree writes.
 
-`gcf.from_json` always builds the tree, so it gives the expected text. Objects of other classes than
-those of JSON take the walk with owned references; a contradicting row sends the value to the tree.
+`gcf.from_json` always builds the tree, so it gives the expected text. Subclasses of dict take the
+walk with owned references. A contradicting row, and an object that `default=` converts, send the
+value to the tree.
 """
 
 from __future__ import annotations
@@ -68,6 +69,28 @@ def test_other_objects_are_written_as_what_they_stand_for(value: Any, random: An
 
 def in_64_bits(digits: str) -> int | str:
     return int(digits) if len(digits) < 19 else digits
+
+
+class Dict(dict[str, Any]):
+    pass
+
+
+def subclassed(value: Any, pick: Callable[[], bool]) -> Any:
+    """The value with some of its dicts as a subclass, and the outermost always."""
+    if isinstance(value, list):
+        return [subclassed(element, pick) for element in value]
+    if not isinstance(value, dict):
+        return value
+    members = {key: subclassed(member, pick) for key, member in value.items()}
+    return Dict(members) if pick() else members
+
+
+@given(values, st.randoms(use_true_random=False))
+def test_subclasses_of_dict_are_written_as_dicts(value: Any, random: Any) -> None:
+    for share in (0.3, 1.0):
+        mixed = Dict(a=subclassed(value, lambda share=share: random.random() < share))  # type: ignore[misc]
+        for options in ({}, {"flatten": False}):
+            assert gcf.dumps(mixed, **options) == judged({"a": value}, **options)
 
 
 def documents() -> Iterator[Any]:
@@ -142,6 +165,51 @@ def test_default_is_called_once_for_each_occurrence(last: Any) -> None:
     plain = [{"a": 1, "b": [index, index]} for index in range(5)]
     assert text == judged([*plain, {"a": 2, "b": last, "new": 1}])
     assert calls == generators
+
+
+SHAPES: dict[str, Callable[..., Any]] = {
+    "rows": lambda a, b: [{"a": 1, "b": 2}, {"a": a, "b": b}],
+    "first row": lambda a, b: [{"a": a, "b": b}, {"a": 1, "b": 2}],
+    "attached": lambda a, b: [{"a": [1, {}], "b": [2, {}]}, {"a": a, "b": b}],
+    "members": lambda a, b: {"a": a, "b": b},
+    "members and more": lambda a, b: {"a": a, "b": b, "c": 5},
+    "list": lambda a, b: [a, b],
+    "mixed": lambda a, b: [a, b, 5],
+    "keyed": lambda a, b: {"k": {"x": a}, "l": {"x": b}},
+    "contradicted": lambda a, b: [{"a": 1, "b": a}, {"a": 1, "b": b}, {"a": {"x": []}, "c": 1}],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("make", [lambda n: n, lambda n: [n, {"k": n}], lambda n: {"x": n}])
+def test_default_may_return_one_object_again_with_other_content(
+    shape: str, make: Callable[[int], Any]
+) -> None:
+    kept: dict[type, Any] = {list: [], dict: {}}
+
+    def convert(other: Other) -> Any:
+        made = make(other.value)
+        if type(made) not in kept:
+            return made
+        again = kept[type(made)]
+        again.clear()
+        again.extend(made) if isinstance(made, list) else again.update(made)
+        return again
+
+    expected = judged(SHAPES[shape](make(1), make(2)))
+    assert gcf.dumps(SHAPES[shape](Other(1), Other(2)), default=convert) == expected
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("made", [7, [7, {}], {"x": 7}], ids=str)
+def test_default_does_not_change_a_container_that_is_open(shape: str, made: Any) -> None:
+    value = SHAPES[shape](Other(0), Other(0))
+
+    def convert(_: Other) -> Any:
+        value.clear()
+        return made
+
+    assert gcf.dumps(value, default=convert) == judged(SHAPES[shape](made, made))
 
 
 @pytest.mark.parametrize("shape", ["rows", "members", "list", "attached", "keyed"])

@@ -228,14 +228,13 @@ fn write_text<M: Memory>(
             Err(Stop::Unusual) => return Ok(Text::Tree(write_tree()??)),
         }
     }
-    let mut walk = OwnedWalk { conversions: conversions.as_ref() };
-    match attached(|| gcf::write_walk(&mut walk, obj, options, memory()))? {
-        Ok(out) => return Ok(Text::OnePass(out)),
-        Err(Stop::Failed(error)) => return Err(error.into()),
-        Err(Stop::Unusual) => {}
-    }
-    if let Some(conversions) = &conversions {
-        conversions.restart();
+    if conversions.is_none() {
+        let mut walk = OwnedWalk::new(py);
+        match attached(|| gcf::write_walk(&mut walk, obj, options, memory()))? {
+            Ok(out) => return Ok(Text::OnePass(out)),
+            Err(Stop::Failed(error)) => return Err(error.into()),
+            Err(Stop::Unusual) => {}
+        }
     }
     Ok(Text::Tree(write_tree()??))
 }

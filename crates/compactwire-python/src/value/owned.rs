@@ -1,23 +1,29 @@
-//! The walk with owned references: Python code may run during the walk, and no lock is needed.
+//! The walk with owned references: other threads may run meanwhile, and no lock is needed.
 //!
-//! A container is copied when it is opened, so that `default=` or another thread may change it.
+//! A container is copied when it is opened, so that another thread may change it. The walk does not call
+//! `default=`, which may change what the walk has visited, or return one object again and again with other
+//! content: [`super::read`] reads each value once, right after the call.
 
-use super::read::{Conversions, Converted, Kind, items, kind};
+use super::read::{Kind, items, kind};
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::collections::HashSet;
+use std::marker::PhantomData;
 use std::vec::IntoIter;
 
 /// A walk over any objects.
-pub(crate) struct OwnedWalk<'c, 'py> {
-    /// `default=`
-    pub(crate) conversions: Option<&'c Conversions<'py>>,
+pub(crate) struct OwnedWalk<'py>(PhantomData<Python<'py>>);
+
+impl<'py> OwnedWalk<'py> {
+    pub(crate) fn new(_: Python<'py>) -> Self {
+        Self(PhantomData)
+    }
 }
 
 type Members<'py> = IntoIter<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
-impl<'py> Walk for OwnedWalk<'_, 'py> {
+impl<'py> Walk for OwnedWalk<'py> {
     type Value = Bound<'py, PyAny>;
     type Key = Bound<'py, PyAny>;
     type Array = Bound<'py, PyTuple>;
@@ -51,13 +57,8 @@ impl<'py> Walk for OwnedWalk<'_, 'py> {
         }
     }
 
-    #[inline]
-    fn convert(&mut self, value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Stop<PyErr>> {
-        let conversions = self.conversions.ok_or(Stop::Unusual)?;
-        match conversions.convert(value).map_err(Stop::Failed)? {
-            Converted::To(value) => Ok(value),
-            Converted::Refused | Converted::Endless => Err(Stop::Unusual),
-        }
+    fn convert(&mut self, _: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Stop<PyErr>> {
+        Err(Stop::Unusual)
     }
 
     fn length(&self, array: &Bound<'py, PyTuple>) -> usize {

@@ -22,7 +22,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, TryReserveError};
+use std::collections::TryReserveError;
 
 /// The JSON type of an object.
 pub(crate) enum Kind<'o, 'py> {
@@ -117,47 +117,23 @@ pub(crate) trait Target: Sink<Error = Error> {
 /// How many times in a row `default=` is called, as long as its results are not JSON types.
 const MAX_DEFAULTS: usize = 128;
 
-/// `default=`, and what it has returned.
-///
-/// If the fast path could not write a value, the value is read a second time. `default=` could then return
-/// something else, for example for a generator. Its results are therefore kept for the second reading.
-pub(crate) struct Conversions<'py> {
-    default: Bound<'py, PyAny>,
-    /// Each object that was converted, and the result.
-    made: RefCell<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
-    /// The results of the first reading by the address of the object, in reverse order.
-    before: RefCell<HashMap<usize, Vec<Bound<'py, PyAny>>>>,
-}
+/// `default=`.
+pub(crate) struct Conversions<'py>(Bound<'py, PyAny>);
 
 impl<'py> Conversions<'py> {
     pub(crate) fn new(default: &Bound<'py, PyAny>) -> Self {
-        let (made, before) = (RefCell::default(), RefCell::default());
-        Self { default: default.clone(), made, before }
-    }
-
-    /// Prepares for reading the value again from its beginning.
-    pub(crate) fn restart(&self) {
-        let mut before = self.before.borrow_mut();
-        for (object, result) in self.made.borrow().iter().rev() {
-            before.entry(object.as_ptr().addr()).or_default().push(result.clone());
-        }
+        Self(default.clone())
     }
 
     /// Converts an object that is not a JSON type with `default=`.
-    pub(crate) fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
-        // `made` still refers to the object, so no other object can have its address.
-        let known = self.before.borrow_mut().get_mut(&object.as_ptr().addr()).and_then(Vec::pop);
-        if let Some(known) = known {
-            return Ok(Converted::To(known));
-        }
-        let call = |object: &Bound<'py, PyAny>| unchecked(|| self.default.call1((object,)));
+    fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
+        let call = |object: &Bound<'py, PyAny>| unchecked(|| self.0.call1((object,)));
         let mut result = call(object)?;
         if result.is(object.py().NotImplemented()) {
             return Ok(Converted::Refused);
         }
         for _ in 0..MAX_DEFAULTS {
             if !matches!(kind(&result), Kind::Other) {
-                self.made.borrow_mut().push((object.clone(), result.clone()));
                 return Ok(Converted::To(result));
             }
             result = call(&result)?;
@@ -167,7 +143,7 @@ impl<'py> Conversions<'py> {
 }
 
 /// The result of converting an object with `default=`.
-pub(crate) enum Converted<'py> {
+enum Converted<'py> {
     To(Bound<'py, PyAny>),
     /// `default=` returned `NotImplemented`: it does not convert this object.
     Refused,
@@ -255,7 +231,7 @@ fn options_for<'py>(
     default: Option<&Conversions<'py>>,
 ) -> PyResult<String> {
     let module = object.py().import("compactwire._types")?;
-    let used = default.map(|default| &default.default);
+    let used = default.map(|default| &default.0);
     module.call_method1("options_for", (object, used))?.extract()
 }
 
