@@ -184,6 +184,34 @@ def test_a_with_block_left_by_an_exception_writes_no_summary(tmp_path: Path) -> 
     assert path.read_text() == "GCF profile=generic\n## rows [?]{a}\n1\n"
 
 
+class Long(list[str]):
+    """A sequence that says it is too long for any memory."""
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+
+FIELDS: dict[str, Callable[[Any], object]] = {
+    "begin_array": lambda fields: gcf.StreamEncoder(io.StringIO()).begin_array("x", fields),
+    "begin_keyed_map": lambda fields: gcf.StreamEncoder(io.StringIO()).begin_keyed_map("x", fields),
+    "KeyedSet": lambda fields: gcf.KeyedSet([{"a": 1, "b": 2}], key="a", fields=fields),
+    "KeyedDelta": lambda fields: gcf.KeyedDelta(
+        key="a", base_root="x", new_root="y", fields=fields
+    ),
+}
+
+
+@pytest.mark.parametrize("call", FIELDS)
+def test_the_stated_length_of_fields_takes_no_memory(call: str) -> None:
+    FIELDS[call](Long(["a", "b"]))
+    for wrong, found in ((range(1 << 40), "int"), ("ab", "str"), ({"a", "b"}, "set"), ([1], "int")):
+        with pytest.raises(TypeError, match=f"fields must be .*, not {found}"):
+            FIELDS[call](wrong)
+    with pytest.raises(gcf.GcfError, match="field 1: lone surrogate") as caught:
+        FIELDS[call](["a", "\ud800"])
+    assert caught.value.code == "invalid_surrogate"
+
+
 def test_an_invalid_target_is_named() -> None:
     with pytest.raises(TypeError, match="a callable, not int"):
         gcf.StreamEncoder(1)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 //! Converts arguments from Python to the values that the core accepts.
 
-use super::errors::{invalid_field, invalid_format, invalid_option, os_error, unsupported};
+use super::errors::{Error, invalid_field, invalid_format, invalid_option, os_error, unsupported};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
@@ -8,7 +8,7 @@ use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -209,6 +209,26 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     }
     let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
+}
+
+/// The names of fields, for `#[pyo3(from_py_with = names)]`; `GcfError` for a lone surrogate.
+///
+/// Not a `Vec` argument of PyO3, which reserves memory for the length that a sequence states.
+pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
+        return Err(wrong_type(value, "fields", "a sequence of str"));
+    }
+    let mut names = Vec::new();
+    for name in value.try_iter()? {
+        let name = name?;
+        let name = text(&name, "a name in fields")?;
+        let utf8 = name.to_str().map_err(|_| {
+            let message = format!("field {}: {}", names.len(), lone_surrogate(name));
+            Error::from(gcf::Error::without_place(gcf::Code::InvalidSurrogate, message))
+        })?;
+        names.push(utf8.to_owned());
+    }
+    Ok(names)
 }
 
 /// The UTF-8 of a field of a value to be written; `UnsupportedValue` for a lone surrogate.

@@ -55,7 +55,7 @@ impl KeyedSet {
     fn new(
         rows: &Bound<'_, PyAny>,
         key: &str,
-        fields: Option<Vec<String>>,
+        #[pyo3(from_py_with = given_names)] fields: Option<Vec<String>>,
         name: &str,
     ) -> Result<Self> {
         let given = rows.try_iter()?.collect::<PyResult<Vec<_>>>()?;
@@ -237,7 +237,7 @@ impl KeyedDelta {
         key: &str,
         base_root: String,
         new_root: String,
-        fields: Vec<String>,
+        #[pyo3(from_py_with = args::names)] fields: Vec<String>,
         added: Option<&Bound<'_, PyAny>>,
         changed: Option<&Bound<'_, PyAny>>,
         removed: Option<&Bound<'_, PyAny>>,
@@ -611,6 +611,10 @@ impl KeyedProducer {
 
 fn elements<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     given.map_or_else(|| Ok(Vec::new()), |given| given.try_iter()?.collect())
+}
+
+fn given_names(fields: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {
+    if fields.is_none() { Ok(None) } else { args::names(fields).map(Some) }
 }
 
 /// The keys of the first row.

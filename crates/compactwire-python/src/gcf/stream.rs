@@ -1,6 +1,7 @@
 //! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
+use crate::args::names;
 use crate::errors::Result;
 use crate::make_str;
 use compactwire::excerpt::path_step;
@@ -106,7 +107,12 @@ impl StreamEncoder {
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, fields, /))]
     #[expect(clippy::needless_pass_by_value, reason = "Python's list is converted")]
-    fn begin_array(&self, py: Python<'_>, name: &str, fields: Vec<String>) -> Result<()> {
+    fn begin_array(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        #[pyo3(from_py_with = names)] fields: Vec<String>,
+    ) -> Result<()> {
         self.with(py, |encoder| encoder.begin_array(name, &fields))
     }
 
@@ -128,7 +134,7 @@ impl StreamEncoder {
         &self,
         py: Python<'_>,
         name: &str,
-        fields: Vec<String>,
+        #[pyo3(from_py_with = names)] fields: Vec<String>,
         label: &str,
     ) -> Result<()> {
         self.with(py, |encoder| encoder.begin_keyed_map(name, &fields, label))
