@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,49 @@ def test_a_with_block_left_by_an_exception_writes_no_summary(tmp_path: Path) -> 
     with pytest.raises(KeyError):
         interrupted(path)
     assert path.read_text() == "GCF profile=generic\n## rows [?]{a}\n1\n"
+
+
+def test_pieces_of_several_threads_are_written_in_order() -> None:
+    """Another thread goes on while a row is being written."""
+    out: list[str] = []
+    others: list[threading.Thread] = []
+
+    def rest() -> None:
+        encoder.row([2])
+        encoder.close()
+
+    def write(piece: str) -> None:
+        if piece == "1\n":
+            others.append(threading.Thread(target=rest))
+            others[0].start()
+            others[0].join(0.2)
+        out.append(piece)
+
+    encoder = gcf.StreamEncoder(write)
+    encoder.begin_array("rows", ["a"])
+    encoder.row([1])
+    others[0].join()
+    assert gcf.loads("".join(out)) == {"rows": [{"a": 1}, {"a": 2}]}
+
+
+def test_a_target_that_calls_its_encoder_is_refused() -> None:
+    refused: list[gcf.GcfError] = []
+    out: list[str] = []
+
+    def write(piece: str) -> None:
+        out.append(piece)
+        if piece == "1\n":
+            try:
+                encoder.row([2])
+            except gcf.GcfError as error:
+                refused.append(error)
+
+    encoder = gcf.StreamEncoder(write)
+    encoder.begin_array("rows", ["a"])
+    encoder.row([1])
+    encoder.close()
+    assert [error.code for error in refused] == ["invalid_line"]
+    assert gcf.loads("".join(out)) == {"rows": [{"a": 1}]}
 
 
 class Long(list[str]):

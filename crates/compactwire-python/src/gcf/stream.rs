@@ -6,13 +6,14 @@ use crate::errors::Result;
 use crate::make_str;
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
-use compactwire::gcf::{Error, rows};
+use compactwire::gcf::{Code, Error, rows};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyEllipsis;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// Writes an object of scalars, lists and tables, row by row.
 ///
@@ -30,13 +31,17 @@ use std::sync::{Mutex, PoisonError};
 /// GcfError
 ///     Raised by every method, without writing anything: for a value that is not a scalar, a row of
 ///     the wrong width, a duplicate name, field or member key, a field with `>`, a scalar or list
-///     after a table, and any call after `close()`. After an exception of the target, every call
-///     raises, `close()` too: the text is incomplete.
+///     after a table, a call by the target itself, and any call after `close()`. After an
+///     exception of the target, every call raises, `close()` too: the text is incomplete.
 ///
 /// Source: GCF 3.6 section 8.3.
 #[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
 pub(crate) struct StreamEncoder {
     encoder: Mutex<rows::StreamEncoder>,
+    /// Held from the encoding of a piece of text until it is written, so that pieces stay in order.
+    turn: Mutex<()>,
+    /// The thread that writes.
+    writer: Mutex<Option<ThreadId>>,
     target: Py<PyAny>,
     is_file: bool,
 }
@@ -54,7 +59,8 @@ impl StreamEncoder {
             return Err(PyTypeError::new_err(message));
         }
         let encoder = Mutex::new(rows::StreamEncoder::new());
-        let made = Self { encoder, target: target.clone().unbind(), is_file };
+        let (turn, writer) = (Mutex::default(), Mutex::default());
+        let made = Self { encoder, turn, writer, target: target.clone().unbind(), is_file };
         made.with(py, |_| Ok(()))?;
         Ok(made)
     }
@@ -200,12 +206,19 @@ impl StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// Runs `work` under the lock, then writes the resulting text without holding the lock.
+    /// Runs `work` under the lock, then writes the resulting text without holding the lock. Other threads
+    /// wait for their turn.
     fn with(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut rows::StreamEncoder) -> Result<(), Error>,
     ) -> Result<()> {
+        let this = thread::current().id();
+        if *self.writer() == Some(this) {
+            let message = "the encoder is writing: its target must not call it";
+            return Err(Error::without_place(Code::InvalidLine, message).into());
+        }
+        let _turn = self.turn.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let done = {
             let mut encoder =
                 self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -215,11 +228,17 @@ impl StreamEncoder {
         if text.is_empty() {
             return Ok(());
         }
+        *self.writer() = Some(this);
         let written = self.write(py, &text);
+        *self.writer() = None;
         if written.is_err() {
             self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).fail();
         }
         Ok(written?)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self, py: Python<'_>, text: &str) -> PyResult<()> {
