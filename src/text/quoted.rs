@@ -9,6 +9,7 @@ use super::hex;
 #[cfg(feature = "gcf")]
 use super::output::{Memory, Output};
 use super::scan::{self, Class, Escaped, EscapedOrNonAscii};
+use crate::interrupt::Steps;
 use std::borrow::Cow;
 
 /// Which characters a writer escapes besides `"`, `\` and those below U+0020.
@@ -67,7 +68,9 @@ fn read_escaped<'a>(
     mut at: usize,
 ) -> Result<(Cow<'a, str>, usize), Error> {
     let mut content = String::new();
+    let mut steps = Steps::default();
     loop {
+        steps.step();
         content.push_str(&text[start..at]);
         match bytes.get(at) {
             None => return Err(Error { problem: Problem::Unterminated, at }),
@@ -130,7 +133,9 @@ fn unit(bytes: &[u8], at: usize) -> Result<u16, Error> {
 pub fn skip(text: &str, start: usize, end: usize) -> Result<usize, Error> {
     let bytes = &text.as_bytes()[..end];
     let mut at = start + 1;
+    let mut steps = Steps::default();
     loop {
+        steps.step();
         at += scan::first_near::<Escaped>(&bytes[at..]);
         at = match bytes.get(at) {
             None => return Err(Error { problem: Problem::Unterminated, at }),
@@ -165,7 +170,9 @@ pub fn write_content(text: &str, escape: Escape, out: &mut String) {
 fn write_escaped<C: Class>(text: &str, out: &mut String) {
     let mut plain = scan::first::<C>(text.as_bytes());
     let mut rest = text;
+    let mut steps = Steps::default();
     loop {
+        steps.step();
         out.push_str(&rest[..plain]);
         rest = &rest[plain..];
         let Some(char) = rest.chars().next() else { return };
@@ -183,7 +190,9 @@ fn write_escaped<C: Class>(text: &str, out: &mut String) {
 pub fn put<M: Memory>(text: &str, out: &mut Output<M>) {
     out.byte(b'"');
     let mut rest = text;
+    let mut steps = Steps::default();
     loop {
+        steps.step();
         rest = &rest[out.until::<Escaped>(rest)..];
         let Some(char) = rest.chars().next() else { break };
         if let Some(letter) = short_escape(char) {

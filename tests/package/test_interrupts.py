@@ -74,6 +74,10 @@ def ctrl_c() -> Iterator[None]:
 
 TEXT = "".join(f"Line {n} of a long text.\n" for n in range(MANY * 10))
 RESPONSE = cw.Response(TEXT)
+ESCAPED = "\n" * (MANY * 10)
+ESCAPED_GCF, ESCAPED_JSON = gcf.dumps(ESCAPED), json.dumps(ESCAPED)
+ESCAPED_CALL = cw.encode_tool_call("t", ESCAPED, format="verbose")
+ESCAPED_MESSAGE = cw.encode(cw.Response(ESCAPED), format="verbose")
 ROWS: list[Any] = [{"a": n, "b": f"text {n}", "c": [n]} for n in range(MANY)]
 FLAT: list[Any] = [{"id": n, "group": n // 9} for n in range(MANY)]
 ORDERED = [collections.OrderedDict(row) for row in ROWS]
@@ -122,8 +126,12 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
             lambda: partial(cw.encode, RESPONSE, format="zlib"),
             lambda: partial(cw.encode, RESPONSE, format="zstd"),
             lambda: partial(cw.encode, RESPONSE, format="dictionary"),
+            lambda: partial(cw.encode, cw.Response(ESCAPED), format="verbose"),
         ],
+        "decode": [lambda: partial(cw.decode, ESCAPED_MESSAGE)],
+        "decode_tool_call": [lambda: partial(cw.decode_tool_call, ESCAPED_CALL)],
         "encode_delta": [lambda: partial(cw.encode_delta, "old", TEXT)],
+        "inspect": [lambda: partial(cw.inspect, ESCAPED_MESSAGE)],
         "estimate_tokens": [lambda: partial(cw.estimate_tokens, "a b " * 1_000_000)],
         "encode_tool_call": [lambda: partial(cw.encode_tool_call, "t", ROWS)],
     },
@@ -137,7 +145,11 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
         "decode": [lambda: partial(gcf.decode, SYMBOLS)],
         "diff": [lambda: partial(gcf.diff, BASE, NEW)],
         "dump": [lambda: partial(gcf.dump, ROWS, io.StringIO())],
-        "dumps": [lambda: partial(gcf.dumps, ROWS), lambda: partial(gcf.dumps, ORDERED)],
+        "dumps": [
+            lambda: partial(gcf.dumps, ROWS),
+            lambda: partial(gcf.dumps, ORDERED),
+            lambda: partial(gcf.dumps, ESCAPED),
+        ],
         "dumps_bytes": [
             lambda: partial(gcf.dumps_bytes, ROWS),
             lambda: partial(gcf.dumps_bytes, ORDERED),
@@ -145,17 +157,23 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
         "dumps_grouped": [lambda: partial(gcf.dumps_grouped, FLAT, "id", "group")],
         "encode": [lambda: partial(gcf.encode, PAYLOAD), lambda: partial(gcf.encode, EDGES)],
         "encode_delta": [lambda: partial(gcf.encode_delta, DELTA)],
-        "from_json": [lambda: partial(gcf.from_json, JSON)],
+        "from_json": [
+            lambda: partial(gcf.from_json, JSON),
+            lambda: partial(gcf.from_json, ESCAPED_JSON),
+        ],
         "iter_rows": [lambda: partial(list, gcf.iter_rows(io.BytesIO(GCF.encode())))],
         "load": [lambda: partial(gcf.load, io.StringIO(GCF))],
-        "loads": [lambda: partial(gcf.loads, GCF)],
+        "loads": [lambda: partial(gcf.loads, GCF), lambda: partial(gcf.loads, ESCAPED_GCF)],
         "pack_root": [lambda: partial(gcf.pack_root, PAYLOAD)],
         "read_keyed": [lambda: partial(gcf.read_keyed, SET.encode())],
         "read_keyed_delta": [lambda: partial(gcf.read_keyed_delta, CHANGED.encode())],
         "receive_keyed": [lambda: partial(gcf.receive_keyed, SET.encode(), None)],
         "respond": [lambda: partial(gcf.respond, PAYLOAD)],
         "snapshot": [lambda: partial(gcf.snapshot, PAYLOAD)],
-        "to_json": [lambda: partial(gcf.to_json, GCF)],
+        "to_json": [
+            lambda: partial(gcf.to_json, GCF),
+            lambda: partial(gcf.to_json, ESCAPED_GCF),
+        ],
     },
     wire: {
         "decode_gcb": [lambda: partial(wire.decode_gcb, graph_inputs.gcb_edges(MANY))],
@@ -198,8 +216,8 @@ SHORT: dict[Any, set[str]] = {
     # Bounded by `max_size`, or take only small values; `verify_claim` has its own test.
     cw: {
         *("ClaimReport", "DeltaStream", "Format", "Inspection", "Request", "Response"),
-        *("SessionStats", "ToolCall", "apply_delta", "decode", "decode_base85"),
-        *("Shrunk", "decode_tool_call", "detect", "encode_base85", "expand", "inspect"),
+        *("SessionStats", "ToolCall", "apply_delta", "decode_base85"),
+        *("Shrunk", "detect", "encode_base85", "expand"),
         *("shrink", "verify_claim"),
     },
     # Values of one object, one row or symbol per call, and Python code.

@@ -1,6 +1,7 @@
 //! `inspect`: the size of a message, layer by layer.
 
 use super::args::{Input, size};
+use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
 use super::message::{DEFAULT_MAX_SIZE, open};
@@ -74,9 +75,10 @@ pub(super) fn inspect<'py>(
     let data = Input::new(wire)?;
     let wire = data.text(py)?;
     let opened = open(py, wire, max_size, dictionary, dictionaries)?;
-    let decoded = opened.read()?;
+    let bytes = compact::expected_size(wire);
+    let decoded = detached(py, bytes, || opened.read())??;
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
-    let verbose_size = compact::encode(&decoded.response, &verbose)?.len();
+    let verbose_size = detached(py, bytes, || compact::encode(&decoded.response, &verbose))??.len();
     let (compression, dictionary_id) = match opened.compression() {
         None => (None, None),
         Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),

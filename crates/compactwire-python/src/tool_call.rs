@@ -271,7 +271,8 @@ pub(super) fn decode_tool_call<'py>(
     let data = Input::new(wire)?;
     let wire = data.text(py)?;
     let opened = open(py, wire, max_size, dictionary, dictionaries)?;
-    let call = compact::read_tool_call(&opened)?;
+    let bytes = compact::expected_size(wire);
+    let call = detached(py, bytes, || compact::read_tool_call(&opened))??;
     let compact::ToolCall { name, arguments, context } = call;
     Ok(ToolCall {
         name: PyString::new(py, &name).unbind(),
