@@ -23,7 +23,7 @@ RUST_ARROWS: dict[str, set[str]] = {
     "interrupt": set(),
     "memory": set(),
     "excerpt": set(),
-    "text": {"limits", "excerpt"},
+    "text": {"limits", "interrupt", "excerpt"},
     "base85": LOWEST,
     "msgpack": LOWEST,
     "compression": LOWEST,
