@@ -161,6 +161,7 @@ fn check_published(case: &Value<'_>) {
                 constant_columns: option("constant_columns"),
                 group_values: option("group_values"),
                 list_columns: option("list_columns"),
+                matrices: option("matrices"),
                 ..EncodeOptions::default()
             };
             let value = case.get("input").unwrap();

@@ -41,7 +41,9 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         assert_eq!(gcf::from_json(&json, &options).unwrap(), canonical);
         let again = gcf::decode(&canonical, Limits::default()).unwrap();
         assert!(same::same(&again, &value), "{canonical}");
-        let lists = gcf::encode(&value, &EncodeOptions { list_columns: true, ..options }).unwrap();
+        let lists =
+            gcf::encode(&value, &EncodeOptions { list_columns: true, matrices: true, ..options })
+                .unwrap();
         assert!(lists.len() <= canonical.len(), "{lists}");
         bounded::add_input(lists.len());
         let again = gcf::decode(&lists, EXTENSIONS).unwrap();

@@ -122,8 +122,11 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         let options =
             EncodeOptions { flatten, constant_columns, group_values, ..EncodeOptions::default() };
         let plain = check(&value, &json, &options);
-        let text = check(&value, &json, &EncodeOptions { list_columns: true, ..options });
-        assert!(text.len() <= plain.len(), "{text}");
+        let matrices = check(&value, &json, &EncodeOptions { matrices: true, ..options });
+        assert!(matrices.len() <= plain.len(), "{matrices}");
+        let both = EncodeOptions { list_columns: true, matrices: true, ..options };
+        let text = check(&value, &json, &both);
+        assert!(text.len() <= matrices.len(), "{text}");
         assert_eq!(gcf::decode(&text, Limits::default()).is_ok(), text == plain, "{text}");
     }
     check_groups(&value);

@@ -75,6 +75,9 @@ def test_extensions_are_options_of_encode_and_decode() -> None:
     text = run("encode", "-", "--list-columns", data=json.dumps(rows).encode()).stdout
     assert text.decode() == gcf.dumps(rows, list_columns=True) != gcf.dumps(rows)
     assert json.loads(run("decode", "-", "--extensions", data=text).stdout) == rows
+    matrix = [[1, 2], [3, 4]]
+    rows_only = run("encode", "-", "--matrices", data=json.dumps(matrix).encode()).stdout
+    assert rows_only.decode() == gcf.dumps(matrix, matrices=True) != gcf.dumps(matrix)
     refused = run("decode", "-", data=text)
     assert (refused.returncode, b"unsupported_extension" in refused.stderr) == (1, True)
 

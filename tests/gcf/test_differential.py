@@ -39,7 +39,8 @@ PUBLISHED: list[dict[str, bool]] = [
 EXTENSIONS: list[dict[str, bool]] = [
     {"list_columns": True},
     {"list_columns": True, "constant_columns": True, "group_values": True},
-    {"list_columns": True, "flatten": False},
+    {"list_columns": True, "flatten": False, "matrices": True},
+    {"matrices": True},
 ]
 OPTIONS = PUBLISHED + EXTENSIONS
 
@@ -207,6 +208,7 @@ def mutated(text: str, chance: random.Random) -> str:
         " group=a",
         "[]",
         ",~",
+        "{[2]}",
     ]
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len("GCF profile=generic\n"), len(text) + 1)

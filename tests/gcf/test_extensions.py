@@ -1,4 +1,4 @@
-"""List columns, which only this package writes and reads: on request, and never at a loss.
+"""List columns and matrices, which only this package writes and reads: on request, never at a loss.
 
 The vectors are in `test_published_forms.py`, the comparisons with the reference in
 `test_differential.py`.
@@ -24,20 +24,19 @@ ENTITIES = [{"id": n, "names": [f"n{n}", "x"], "at": [n, None], "z": None} for n
 def test_a_text_with_extensions_is_never_larger(value: Any) -> None:
     for options in ({}, {"constant_columns": True}, {"flatten": False}, {"group_values": True}):
         plain = gcf.dumps(value, **options)
-        text = gcf.dumps(value, list_columns=True, **options)
-        assert len(text.encode()) <= len(plain.encode())
-        if "[]" not in text:
-            assert text == plain
+        for extensions in ({"list_columns": True}, {"matrices": True}):
+            text = gcf.dumps(value, **extensions, **options)
+            assert len(text.encode()) <= len(plain.encode())
 
 
 @given(values)
 def test_other_readers_refuse_what_they_do_not_know(value: Any) -> None:
-    text = gcf.dumps(value, list_columns=True)
+    text = gcf.dumps(value, list_columns=True, matrices=True)
     if text == gcf.dumps(value):
         return
     with pytest.raises(gcf.GcfError, match="unsupported_extension"):
         gcf.loads(text)
-    with pytest.raises(ValueError, match="invalid field"):
+    with pytest.raises(ValueError, match="field"):
         peer.decode_generic(text)
 
 
@@ -127,3 +126,54 @@ def test_lists_are_read_where_the_text_implies_much() -> None:
         assert gcf.loads(text, extensions=True, max_expansion=limit) == rows
     with pytest.raises(gcf.GcfError, match="limit_exceeded"):
         gcf.loads(text, extensions=True, max_expansion=20_000)
+
+
+MATRIX = [[1, "a"], [2, "b|c"], [None, ""]]
+
+
+def test_every_reader_reads_matrices() -> None:
+    text = gcf.dumps(MATRIX, matrices=True)
+    assert text == HEADER + '## [3]{[2]}\n1|a\n2|"b|c"\n-|""\n'
+    assert gcf.loads(text, extensions=True) == MATRIX
+    assert list(gcf.iter_rows(io.StringIO(text), extensions=True)) == MATRIX
+    nested = gcf.dumps({"a": {"m": MATRIX}, "z": 1}, matrices=True)
+    assert list(gcf.iter_rows(io.StringIO(nested), "a", "m", extensions=True)) == MATRIX
+    assert gcf.from_json(gcf.to_json(nested, extensions=True), matrices=True) == nested
+    for read in (gcf.loads, gcf.to_json, lambda text: list(gcf.iter_rows(io.StringIO(text)))):
+        with pytest.raises(gcf.GcfError, match="unsupported_extension: a matrix"):
+            read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("## [1]{[01]}\n1\n", "invalid_count"),
+        ("## [1]{[]}\n1\n", "invalid_count"),
+        ("## [1]{[2:]}\n1|2\n", "invalid_count"),
+        ("## [1]{[2]}x\n1|2\n", "trailing_characters"),
+        ("## [1]{[2]} group=a\n1|2\n", "invalid_group_header"),
+        ("## [1]{a,[2]}\n1|2\n", "invalid_field_declaration"),
+        ("## [1]{[2]\n1|2\n", "invalid_field_declaration"),
+        ("## [1]{[2]}\n@0 1|2|3\n", "row_width_mismatch"),
+        ("## [1]{[99999999999999999999]}\n1|2\n", "row_width_mismatch"),
+        ("## [99999999999]{[1]}\n1\n", "count_mismatch"),
+        ("## [2]{[1]}\n1\n  2\n", "invalid_indent"),
+        ("## [1]{[1]}\n^{a}\n", "invalid_attachment_marker"),
+    ],
+)
+def test_an_invalid_matrix_is_refused(text: str, code: str) -> None:
+    with pytest.raises(gcf.GcfError) as caught:
+        gcf.loads(HEADER + text, extensions=True)
+    assert caught.value.code == code
+    with pytest.raises(gcf.GcfError) as again:
+        list(gcf.iter_rows(io.StringIO(HEADER + text), extensions=True))
+    assert str(again.value) == str(caught.value)
+
+
+def test_a_matrix_may_be_empty_deferred_or_begin_with_what_looks_like_an_id() -> None:
+    for text, expected in (
+        ("## [0]{[2]}\n", []),
+        ("## [?]{[2]}\n1|2\n3|4\n##! summary counts=2\n", [[1, 2], [3, 4]]),
+        ("## [1]{ [2] } \n@0 k|2\n", [["@0 k", 2]]),
+    ):
+        assert gcf.loads(HEADER + text, extensions=True) == expected

@@ -98,10 +98,11 @@ def test_groups_or_their_error_equal_those_of_loads(table: Any, data: st.DataObj
 def test_rows_with_lists_or_their_error_equal_those_of_loads(
     value: Any, data: st.DataObject
 ) -> None:
-    text = gcf.dumps([value, value], list_columns=True, constant_columns=True)
+    options = {"list_columns": True, "matrices": True, "constant_columns": True}
+    text = gcf.dumps([value, value], **options)
     at = data.draw(st.integers(text.index("["), len(text)))
     drop = data.draw(st.sampled_from([0, 0, 1, 5]))
-    pieces = ["", "|", ",", "\n", " ", "~", "[]", "@", '"', "^", "\n1|a,b\n"]
+    pieces = ["", "|", ",", "\n", " ", "~", "[]", "[2]", "@", '"', "^", "\n1|a,b\n"]
     added = data.draw(st.sampled_from(pieces))
     text = text[:at] + added + text[at + drop :]
     size = data.draw(st.sampled_from([1, 7, 1000]))

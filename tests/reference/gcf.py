@@ -172,6 +172,11 @@ class _Reader:
         assert count is not None
         rest = text[count.end() :]
         size = None if count[1] == "?" else int(count[1])
+        if self.extensions and re.match(r"\{[ \t]*\[", rest):
+            width = re.fullmatch(r"\{[ \t]*\[([1-9][0-9]*)\][ \t]*\}[ \t]*", rest)
+            assert width is not None
+            assert not count[2]
+            return self.matrix(size, depth, int(width[1]))
         if rest.startswith("{"):
             declared, rest, identities = fields(rest, lists=self.extensions)
             if rest.strip(" \t"):
@@ -204,6 +209,19 @@ class _Reader:
                 found.append(self.members(depth + 2))
             else:
                 found.append(self.block(form, depth + 2, {}))
+        assert size in (None, len(found))
+        return found
+
+    def matrix(self, size: int | None, depth: int, width: int) -> list[Any]:
+        found: list[Any] = []
+        while self.more(size, len(found), depth):
+            assert self.peek()[0] == depth
+            cells = split(self.next(), "|")
+            assert len(cells) == width
+            assert not any(re.fullmatch(r"[ \t]*\^\{.*\}[ \t]*", cell) for cell in cells)
+            found.append([scalar(cell) for cell in cells])
+            assert ABSENT not in found[-1]
+            assert MARKER not in found[-1]
         assert size in (None, len(found))
         return found
 

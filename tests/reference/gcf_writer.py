@@ -199,11 +199,12 @@ def dumps(
     constant_columns: bool = False,
     group_values: bool = False,
     list_columns: bool = False,
+    matrices: bool = False,
     deviations: frozenset[str] = frozenset(),
 ) -> str:
     found = rounded(found) if ROUNDS in deviations else found
     for options in ((flatten, constant_columns, True), (False, False, True), (False, False, False)):
-        writer = _Writer(*options, list_columns, deviations)
+        writer = _Writer(*options, list_columns, matrices, deviations)
         writer.root(found)
         text = "".join(line + "\n" for line in ["GCF profile=generic", *writer.lines])
         if writer.expansion <= EXPANSION + FREE_EXPANSION * size(text) or deviations:
@@ -288,10 +289,11 @@ class _Writer:
         constants: bool,
         tables: bool,
         list_columns: bool,
+        matrices: bool,
         deviations: frozenset[str],
     ) -> None:
         self.flatten, self.constants, self.deviations = flatten, constants, deviations
-        self.tables, self.list_columns = tables, list_columns
+        self.tables, self.list_columns, self.matrices = tables, list_columns, matrices
         self.lines: list[str] = []
         self.expansion = 0
 
@@ -340,10 +342,21 @@ class _Writer:
             self.lines.append(f"{lead}[{len(found)}]: {','.join(map(scalar, found))}")
         elif self.is_table(found):
             self.table(f"{lead}[{len(found)}]", found, body)
+        elif self.matrices and self.is_matrix(found):
+            self.lines.append(f"{lead}[{len(found)}]{{[{len(found[0])}]}}")
+            self.lines += [" " * body + "|".join(map(scalar, row)) for row in found]
         else:
             self.lines.append(f"{lead}[{len(found)}]")
             for index, item in enumerate(found):
                 self.form(f"{' ' * body}@{index} ", item, body + 2)
+
+    def is_matrix(self, found: list[Any]) -> bool:
+        """Whether these are at least two lists of scalars of one length, which is not 0."""
+        return (
+            len(found) >= 2
+            and all(isinstance(row, list) and row and all(map(is_scalar, row)) for row in found)
+            and len({len(row) for row in found}) == 1
+        )
 
     def table(
         self, lead: str, rows: list[dict[str, Any]], body: int, keys: list[str] | None = None

@@ -36,6 +36,17 @@ scalars = st.none() | st.booleans() | numbers | texts | st.integers(0, 9)
 names = st.sampled_from(NAMES) | st.sampled_from(NAMES) | st.sampled_from(HARD_NAMES) | texts
 
 
+# Lists of lists, mostly of one length.
+matrices = st.integers(0, 3).flatmap(
+    lambda width: st.lists(
+        st.lists(scalars, min_size=width, max_size=width)
+        | st.lists(scalars, min_size=width, max_size=width)
+        | st.lists(scalars, max_size=3),
+        max_size=3,
+    )
+)
+
+
 @st.composite
 def tables(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> Any:
     """Similar rows: each column has one kind of value, with exceptions."""
@@ -65,7 +76,7 @@ def _column(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[st.SearchStrateg
     )
     flat_arrays = alike.map(lambda kind: st.lists(kind, min_size=1, max_size=3))
     lists = st.lists(scalars, max_size=3)
-    return st.sampled_from([scalars, inner, lists, lists]) | alike | nested | flat_arrays
+    return st.sampled_from([scalars, inner, lists, lists, matrices]) | alike | nested | flat_arrays
 
 
 @st.composite
@@ -102,7 +113,10 @@ def canonical(value: Any) -> str:
 values = st.recursive(
     scalars,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4) | tables(inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(names, inner, max_size=4)
+        | tables(inner)
+        | matrices
     ),
     max_leaves=12,
 )

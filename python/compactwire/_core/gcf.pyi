@@ -51,6 +51,7 @@ def dumps(
     constant_columns: bool = False,
     group_values: bool = False,
     list_columns: bool = False,
+    matrices: bool = False,
     max_depth: int = 128,
 ) -> str:
     """Encode a value as GCF text.
@@ -80,6 +81,9 @@ def dumps(
     list_columns : bool
         Whether a column of lists of scalars is written as cells, `a,b`, and not below the rows.
         This is an extension: only readers with `extensions=True` read it.
+    matrices : bool
+        Whether an array of two or more arrays of scalars of the same length is written as rows.
+        This is an extension, too.
     max_depth : int
         The maximum nesting of containers, at most 256.
 
@@ -110,6 +114,7 @@ def dumps_bytes(
     constant_columns: bool = False,
     group_values: bool = False,
     list_columns: bool = False,
+    matrices: bool = False,
     max_depth: int = 128,
 ) -> bytes:
     """Encode a value as GCF text, in UTF-8.
@@ -118,7 +123,8 @@ def dumps_bytes(
 
     Parameters
     ----------
-    obj, default, types, flatten, constant_columns, group_values, list_columns, max_depth
+    obj, default, types, flatten, constant_columns, group_values, list_columns, matrices,
+    max_depth
         As in `dumps`.
 
     Returns
@@ -212,8 +218,9 @@ def loads(
     text : str, bytes, bytearray or memoryview
         A text of the generic profile; bytes are UTF-8.
     extensions : bool
-        Whether the forms that only this package writes are read: list columns. Without it they are
-        `unsupported_extension`, so that nobody comes to depend on them unawares.
+        Whether the forms that only this package writes are read: list columns and
+        matrices. Without it they are `unsupported_extension`, so that nobody comes to
+        depend on them unawares.
     max_depth : int
         The maximum nesting of containers, at most 256.
     max_expansion : int
@@ -247,6 +254,7 @@ def dump(
     constant_columns: bool = False,
     group_values: bool = False,
     list_columns: bool = False,
+    matrices: bool = False,
     max_depth: int = 128,
 ) -> None:
     """Encode a value as GCF text and write it to a file.
@@ -258,7 +266,8 @@ def dump(
     file : path-like, or a file open for writing
         A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
         of any other object a str.
-    default, types, flatten, constant_columns, group_values, list_columns, max_depth
+    default, types, flatten, constant_columns, group_values, list_columns, matrices,
+    max_depth
         As in `dumps`.
 
     Raises
@@ -367,6 +376,7 @@ def from_json(
     constant_columns: bool = False,
     group_values: bool = False,
     list_columns: bool = False,
+    matrices: bool = False,
     max_depth: int = 128,
 ) -> str:
     """Convert JSON text to GCF text, without creating Python objects.
@@ -375,7 +385,8 @@ def from_json(
     ----------
     text : str, bytes, bytearray or memoryview
         JSON as in RFC 8259; integers stay exact, members keep their order.
-    flatten, constant_columns, group_values, list_columns, max_depth
+    flatten, constant_columns, group_values, list_columns, matrices,
+    max_depth
         As in `dumps`.
 
     Returns

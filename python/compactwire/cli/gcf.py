@@ -54,13 +54,20 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="write lists in the cells of their column (only --extensions reads it)",
     )
+    encode.add_argument(
+        "--matrices",
+        action="store_true",
+        help="write arrays of arrays of one length as rows (only --extensions reads it)",
+    )
     add_output(encode)
     about = "convert GCF to JSON without white space"
     decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
     add_input(decode, "GCF")
     decode.add_argument("--ascii", action="store_true", help="escape characters outside ASCII")
     decode.add_argument(
-        "--extensions", action="store_true", help="read what --list-columns writes, too"
+        "--extensions",
+        action="store_true",
+        help="also read what --list-columns and --matrices write",
     )
     decode.add_argument(
         "--max-expansion",
@@ -89,6 +96,7 @@ def _encode(args: argparse.Namespace) -> int:
         constant_columns=args.constant_columns,
         group_values=args.group_values,
         list_columns=args.list_columns,
+        matrices=args.matrices,
     )
     return write(text, args.output)
 

@@ -28,6 +28,8 @@ pub(crate) enum ArrayHead<N> {
     Keyed { count: Count, table: SharedColumns<N> },
     /// `[2]{@a,b} group=b`: a grouped table.
     Grouped { count: Count, columns: GroupedColumns<N> },
+    /// `[2]{[3]}`: a matrix, two arrays of three scalars each.
+    Matrix { count: Count, width: u64 },
     /// `[2]`: an expanded array, or a table whose columns an earlier row has declared.
     CountOnly { count: Count },
 }
@@ -47,6 +49,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             ArrayHead::List { count, start } => self.list(count, start, end)?,
             ArrayHead::Keyed { count, table } => self.rows(count, &table, depth, true)?,
             ArrayHead::Grouped { count, columns } => self.grouped_rows(count, &columns, depth)?,
+            ArrayHead::Matrix { count, width } => self.matrix(count, width, depth)?,
             ArrayHead::CountOnly { count } => self.counted_body(count, depth, declared)?,
             ArrayHead::Table { count, table } => {
                 self.rows(count, &table, depth, false)?;
@@ -65,7 +68,13 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let (count, after) = read_count(self.text, at, end)?;
         let bytes = &self.text.as_bytes()[..end];
         match bytes.get(after) {
-            Some(b'{') => self.head_with_fields(count, after, end),
+            Some(b'{') => {
+                let inside = skip_blanks(bytes, after + 1);
+                if self.extensions && bytes.get(inside) == Some(&b'[') {
+                    return self.matrix_head(count, inside, end);
+                }
+                self.head_with_fields(count, after, end)
+            }
             _ if count.keyed => {
                 let message = "expected the fields of a keyed table in braces";
                 Err(Fault::new(Code::InvalidLine, after, message).into())
@@ -142,6 +151,40 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(ArrayHead::Keyed { count, table: self.columns(fields)? })
     }
 
+    /// Parses the rest of the head of a matrix, whose number of columns has its bracket at `at`.
+    fn matrix_head(
+        &self,
+        count: Count,
+        at: usize,
+        end: usize,
+    ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
+        let invalid = |code, at, message: &str| Err(Fault::new(code, at, message).into());
+        let bytes = &self.text.as_bytes()[..end];
+        let (columns, after) = read_count(self.text, at, end)?;
+        let Some(width @ 1..) = columns.value.filter(|_| !columns.keyed) else {
+            let message = "the number of columns of a matrix must be a number from 1 on";
+            return invalid(Code::InvalidCount, at, message);
+        };
+        let close = skip_blanks(bytes, after);
+        if bytes.get(close) != Some(&b'}') {
+            let message = "expected } after the number of columns of a matrix";
+            return invalid(Code::InvalidFieldDeclaration, close, message);
+        }
+        if count.keyed {
+            let message = "a keyed table cannot be a matrix, {[columns]}";
+            return invalid(Code::InvalidFieldDeclaration, at, message);
+        }
+        let rest = skip_blanks(bytes, close + 1);
+        if rest == end {
+            return Ok(ArrayHead::Matrix { count, width });
+        }
+        if self.text[rest..end].starts_with(CLAUSE) {
+            return invalid(Code::InvalidGroupHeader, rest, "a matrix cannot be grouped");
+        }
+        let message = "unexpected characters after the number of columns of a matrix";
+        invalid(Code::TrailingCharacters, rest, message)
+    }
+
     fn columns(&mut self, fields: Vec<Field<'t>>) -> DecodeResult<S, SharedColumns<S::Prepared>> {
         let sink = &mut *self.sink;
         let max_depth = self.limits.max_depth.saturating_sub(self.depth);
@@ -172,6 +215,32 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             }
             _ => self.elements(count, depth),
         }
+    }
+
+    fn matrix(&mut self, count: Count, width: u64, depth: usize) -> DecodeResult<S> {
+        self.counted_container(count, |decoder| {
+            emit!(decoder.sink.begin_array());
+            let mut found = 0;
+            while let Some(line) = decoder.next_row(count, found, depth)? {
+                decoder.matrix_row(line, width)?;
+                found += 1;
+            }
+            emit!(decoder.sink.end_array());
+            Ok(found)
+        })
+    }
+
+    /// Reads a row of a matrix, an array of `width` scalars.
+    pub(crate) fn matrix_row(&mut self, line: Line, width: u64) -> DecodeResult<S> {
+        self.advance()?;
+        self.enter(line.start)?;
+        let found = self.list_elements(line.start, line.end, b'|', false)?;
+        self.leave();
+        if found == width {
+            return Ok(());
+        }
+        let message = format!("expected {width} cells, found {found}");
+        self.fail(Code::RowWidthMismatch, line, &message)
     }
 
     fn is_element(&self, depth: usize) -> bool {

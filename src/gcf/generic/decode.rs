@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Options of the decoder. [`Limits`] alone stand for these limits, and otherwise the defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DecodeOptions {
-    /// Whether list columns, which are an extension of GCF 3.6, are read. If not, they are
+    /// Whether list columns and matrices, which are extensions of GCF 3.6, are read. If not, they are
     /// `unsupported_extension`.
     pub extensions: bool,
     /// Limits for the text.
@@ -554,17 +554,18 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         self.enter(count.at)?;
         let deferred = self.defer(count);
         let may_be_empty = count.value.is_none_or(|count| count == 0);
-        let found = self.list_elements(start, end, may_be_empty)?;
+        let found = self.list_elements(start, end, b',', may_be_empty)?;
         self.leave();
         self.check_count(count, deferred, found)
     }
 
-    /// Emits the list whose elements are the text from `start` to `end`; returns their number. A blank text
-    /// is no element if the list `may_be_empty`, otherwise one.
+    /// Emits the list whose elements are the text from `start` to `end`, with delimiters between them;
+    /// returns their number. A blank text is no element if the list `may_be_empty`, otherwise one.
     pub(crate) fn list_elements(
         &mut self,
         start: usize,
         end: usize,
+        delimiter: u8,
         may_be_empty: bool,
     ) -> DecodeResult<S, u64> {
         emit!(self.sink.begin_array());
@@ -575,7 +576,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             let mut steps = Steps::default();
             loop {
                 steps.step();
-                let (token, stop) = scalar::read(self.text, at, end, b',')?;
+                let (token, stop) = scalar::read(self.text, at, end, delimiter)?;
                 self.emit_token(&token, at)?;
                 found += 1;
                 if stop == end {

@@ -40,6 +40,9 @@ pub struct EncodeOptions {
     ///
     /// [`DecodeOptions::extensions`]: crate::gcf::DecodeOptions::extensions
     pub list_columns: bool,
+    /// Whether an array of at least two arrays of scalars, all of the same length, is written as rows. This
+    /// is an extension, too.
+    pub matrices: bool,
     /// Limits for the value.
     pub limits: Limits,
 }
@@ -51,6 +54,7 @@ impl Default for EncodeOptions {
             constant_columns: false,
             group_values: false,
             list_columns: false,
+            matrices: false,
             limits: Limits::default(),
         }
     }
@@ -80,8 +84,9 @@ pub fn write_walk<W: Walk, M: Memory>(
     options: &EncodeOptions,
     memory: M,
 ) -> Result<Output<M>, Stop<W::Error>> {
-    let EncodeOptions { flatten, constant_columns, group_values, list_columns, limits } = *options;
-    if constant_columns || group_values || list_columns {
+    let EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits } =
+        *options;
+    if constant_columns || group_values || list_columns || matrices {
         return Err(Stop::Unusual);
     }
     one_pass::write(walk, value, flatten, limits.max_depth, memory)
@@ -357,6 +362,9 @@ impl<'t, 'a> Writer<'t, 'a> {
                 self.count(elements.len(), "]");
                 self.table(TableRows { nodes: elements, member_keys: None }, depth, prefix);
             }
+            ArrayKind::Mixed if self.options.matrices && is_matrix(elements) => {
+                self.matrix(elements, depth);
+            }
             ArrayKind::Rows | ArrayKind::Mixed => {
                 self.count(elements.len(), "]\n");
                 for (index, &element) in elements.iter().enumerate() {
@@ -365,6 +373,25 @@ impl<'t, 'a> Writer<'t, 'a> {
                     self.nested(element, depth + 2, Prefix::Nested);
                 }
             }
+        }
+    }
+
+    /// Writes arrays of the same length from the bracket on; the rows are indented by `depth`.
+    fn matrix(&mut self, arrays: &[Node<'a>], depth: usize) {
+        self.count(arrays.len(), "]");
+        let rows = || {
+            arrays.iter().filter_map(|row| match row {
+                Node::Array(row) => Some(self.tree.elements(*row)),
+                _ => None,
+            })
+        };
+        let width = rows().next().map_or(0, <[_]>::len);
+        self.out.push('{');
+        self.count(width, "]}\n");
+        for row in rows() {
+            self.indent(depth);
+            self.elements(row, '|');
+            self.out.push('\n');
         }
     }
 
@@ -377,15 +404,15 @@ impl<'t, 'a> Writer<'t, 'a> {
     fn list(&mut self, array: Array) {
         let elements = self.tree.elements(array);
         self.count(elements.len(), "]: ");
-        self.elements(elements);
+        self.elements(elements, ',');
         self.out.push('\n');
     }
 
-    /// Writes scalars between commas.
-    fn elements(&mut self, elements: &[Node<'a>]) {
+    /// Writes scalars with delimiters between them.
+    fn elements(&mut self, elements: &[Node<'a>], delimiter: char) {
         for (index, &element) in polled(elements).enumerate() {
             if index > 0 {
-                self.out.push(',');
+                self.out.push(delimiter);
             }
             self.expect_cell(index);
             element.write(&mut self.out);
@@ -577,7 +604,7 @@ impl<'t, 'a> Writer<'t, 'a> {
                 self.fields(self.tree.shape(object.shape));
             }
             (ColumnClass::List, Some(Node::Array(list))) => {
-                self.elements(self.tree.elements(list));
+                self.elements(self.tree.elements(list), ',');
             }
             (_, Some(Node::Array(_) | Node::Object(_))) => self.out.push('^'),
             (_, Some(scalar)) => scalar.write(&mut self.out),
@@ -646,6 +673,16 @@ impl<'t, 'a> Writer<'t, 'a> {
             if column.shared_schema && row > 0 { Prefix::SharedSchema } else { Prefix::Nested };
         self.nested(value, depth + 4, prefix);
     }
+}
+
+/// Whether these are at least two arrays of scalars, all of the same length, which is not 0.
+fn is_matrix(elements: &[Node<'_>]) -> bool {
+    let width = |node: &Node<'_>| match node {
+        Node::Array(array) if array.kind == ArrayKind::Scalars => Some(array.len()),
+        _ => None,
+    };
+    let first = elements.first().and_then(width);
+    elements.len() >= 2 && first.is_some() && elements.iter().all(|row| width(row) == first)
 }
 
 #[cfg(test)]

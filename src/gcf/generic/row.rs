@@ -254,7 +254,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     Token::List { start, end } => {
                         emit!(self.sink.known_key(&member.key));
                         self.enter(start)?;
-                        self.list_elements(start, end, true)?;
+                        self.list_elements(start, end, b',', true)?;
                         self.leave();
                     }
                     _ => {

@@ -54,6 +54,13 @@ pub struct Array {
     pub kind: ArrayKind,
 }
 
+impl Array {
+    /// The number of elements.
+    pub(crate) fn len(self) -> u32 {
+        self.len
+    }
+}
+
 /// The kind of an array's elements, which decides how the array is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayKind {

@@ -117,6 +117,10 @@ enum Container<N> {
         columns: GroupedColumns<N>,
         state: GroupState<N>,
     },
+    Matrix {
+        items: ItemCount,
+        width: u64,
+    },
     Array(ItemCount),
 }
 
@@ -346,6 +350,13 @@ impl<N> RowReader<N> {
                 }
                 let identity = decoder.grouped_row(line, columns, state)?;
                 Ok(Step::GroupedRow { event: Event::row(is_target), identity })
+            }
+            Container::Matrix { items, width } => {
+                let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
+                    return Ok(Step::Closed);
+                };
+                decoder.matrix_row(line, *width)?;
+                Ok(Step::Value { event: Event::row(is_target), name: None })
             }
             Container::Array(items) => {
                 let Some((line, value)) = decoder.next_element(items.count, items.found, *depth)?
@@ -633,9 +644,10 @@ impl<N> Container<N> {
     fn items(&mut self) -> Option<&mut ItemCount> {
         match self {
             Self::Object(_) => None,
-            Self::Table { items, .. } | Self::Grouped { items, .. } | Self::Array(items) => {
-                Some(items)
-            }
+            Self::Table { items, .. }
+            | Self::Grouped { items, .. }
+            | Self::Matrix { items, .. }
+            | Self::Array(items) => Some(items),
         }
     }
 
@@ -649,6 +661,9 @@ impl<N> Container<N> {
         let (count, table, names) = match head {
             ArrayHead::List { count, start } => return Err((count, start)),
             ArrayHead::CountOnly { count } => return Ok(Self::Array(ItemCount::new(count))),
+            ArrayHead::Matrix { count, width } => {
+                return Ok(Self::Matrix { items: ItemCount::new(count), width });
+            }
             ArrayHead::Table { count, table } => (count, table, None),
             ArrayHead::Keyed { count, table } => (count, table, Some(NameIndex::new())),
             ArrayHead::Grouped { count, columns } => {

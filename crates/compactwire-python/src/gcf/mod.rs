@@ -86,6 +86,9 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 /// list_columns : bool
 ///     Whether a column of lists of scalars is written as cells, `a,b`, and not below the rows.
 ///     This is an extension: only readers with `extensions=True` read it.
+/// matrices : bool
+///     Whether an array of two or more arrays of scalars of the same length is written as rows.
+///     This is an extension, too.
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 ///
@@ -107,7 +110,8 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, default = None, types = "json", flatten = true, constant_columns = false,
-    group_values = false, list_columns = false, max_depth = 128
+    group_values = false, list_columns = false, matrices = false,
+    max_depth = 128
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -122,10 +126,12 @@ pub(super) fn dumps<'py>(
     constant_columns: bool,
     group_values: bool,
     list_columns: bool,
+    matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyString>> {
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
+    let options =
+        EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(obj.py(), types, default)?;
     make_str(obj.py(), &encode(obj, default.as_ref(), &options)?)
 }
@@ -136,7 +142,8 @@ pub(super) fn dumps<'py>(
 ///
 /// Parameters
 /// ----------
-/// obj, default, types, flatten, constant_columns, group_values, list_columns, max_depth
+/// obj, default, types, flatten, constant_columns, group_values, list_columns, matrices,
+/// max_depth
 ///     As in `dumps`.
 ///
 /// Returns
@@ -159,7 +166,8 @@ pub(super) fn dumps<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, default = None, types = "json", flatten = true, constant_columns = false,
-    group_values = false, list_columns = false, max_depth = 128
+    group_values = false, list_columns = false, matrices = false,
+    max_depth = 128
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -174,11 +182,13 @@ pub(super) fn dumps_bytes<'py>(
     constant_columns: bool,
     group_values: bool,
     list_columns: bool,
+    matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
+    let options =
+        EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
     match write_text(obj, default.as_ref(), &options, || BytesMemory::new(py))? {
         Text::OnePass(out) => {
@@ -340,8 +350,9 @@ pub(super) fn dumps_grouped<'py>(
 /// text : str, bytes, bytearray or memoryview
 ///     A text of the generic profile; bytes are UTF-8.
 /// extensions : bool
-///     Whether the forms that only this package writes are read: list columns. Without it they are
-///     `unsupported_extension`, so that nobody comes to depend on them unawares.
+///     Whether the forms that only this package writes are read: list columns and
+///     matrices. Without it they are `unsupported_extension`, so that nobody comes to
+///     depend on them unawares.
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 /// max_expansion : int
@@ -422,7 +433,8 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 /// file : path-like, or a file open for writing
 ///     A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
 ///     of any other object a str.
-/// default, types, flatten, constant_columns, group_values, list_columns, max_depth
+/// default, types, flatten, constant_columns, group_values, list_columns, matrices,
+/// max_depth
 ///     As in `dumps`.
 ///
 /// Raises
@@ -436,7 +448,8 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (
     obj, file, /, *, default = None, types = "json", flatten = true, constant_columns = false,
-    group_values = false, list_columns = false, max_depth = 128
+    group_values = false, list_columns = false, matrices = false,
+    max_depth = 128
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -452,11 +465,13 @@ pub(super) fn dump(
     constant_columns: bool,
     group_values: bool,
     list_columns: bool,
+    matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<()> {
     let py = obj.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
+    let options =
+        EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
     if !file.hasattr("write")? {
@@ -510,7 +525,8 @@ pub(super) fn load<'py>(
 /// ----------
 /// text : str, bytes, bytearray or memoryview
 ///     JSON as in RFC 8259; integers stay exact, members keep their order.
-/// flatten, constant_columns, group_values, list_columns, max_depth
+/// flatten, constant_columns, group_values, list_columns, matrices,
+/// max_depth
 ///     As in `dumps`.
 ///
 /// Returns
@@ -528,7 +544,8 @@ pub(super) fn load<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     text, /, *, flatten = true, constant_columns = false, group_values = false,
-    list_columns = false, max_depth = 128
+    list_columns = false, matrices = false,
+    max_depth = 128
 ))]
 #[expect(clippy::fn_params_excessive_bools, reason = "the options of the function")]
 pub(super) fn from_json<'py>(
@@ -537,11 +554,13 @@ pub(super) fn from_json<'py>(
     constant_columns: bool,
     group_values: bool,
     list_columns: bool,
+    matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let limits = limits(max_depth, Limits::EXPANSION)?;
-    let options = EncodeOptions { flatten, constant_columns, group_values, list_columns, limits };
+    let options =
+        EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
     let made = detached(py, text.len(), || gcf::from_json(text, &options))?;
