@@ -6,8 +6,10 @@
 //! message.
 
 use crate::interrupt::poll;
+use crate::memory::{self, NO_MEMORY};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
+use std::thread::LocalKey;
 use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, InBuffer, OutBuffer, SafeResult};
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
 
@@ -30,10 +32,14 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_OUTPUT_FULL: usize =
     (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
 
+/// The error code of zstd for a context that cannot grow.
+const ZSTD_NO_MEMORY: usize =
+    (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize).wrapping_neg();
+
 /// The maximum content of a zstd block (RFC 8878, section 3.1.1.2.4) and its minimum compressed size.
 const ZSTD_BLOCK: (u64, u64) = (128 << 10, 3);
 
-/// Why bytes could not be decompressed.
+/// Why bytes could not be compressed or decompressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes are not one complete valid stream.
@@ -42,20 +48,41 @@ pub enum Error {
     /// The output is larger than the caller allows.
     #[error("the decompressed size is above the limit of {0} bytes")]
     TooLarge(usize),
+    /// There is not enough memory: so many bytes were requested.
+    #[error("{NO_MEMORY}")]
+    OutOfMemory(usize),
 }
 
 fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
     Err(Error::Failed(message.into()))
 }
 
+/// More than any context takes when it is created.
+const CONTEXT_SIZE: usize = 1 << 20;
+
+type Context<T> = LocalKey<RefCell<Option<T>>>;
+
 thread_local! {
-    static ZLIB: RefCell<Compress> =
-        RefCell::new(Compress::new(Compression::new(DEFLATE_LEVEL), true));
-    static DEFLATE: RefCell<Compress> =
-        RefCell::new(Compress::new(Compression::new(DEFLATE_LEVEL), false));
-    static INFLATE: RefCell<Decompress> = RefCell::new(Decompress::new(true));
-    static ZSTD: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
-    static UNZSTD: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    static ZLIB: RefCell<Option<Compress>> = const { RefCell::new(None) };
+    static DEFLATE: RefCell<Option<Compress>> = const { RefCell::new(None) };
+    static INFLATE: RefCell<Option<Decompress>> = const { RefCell::new(None) };
+    static ZSTD: RefCell<Option<CCtx<'static>>> = const { RefCell::new(None) };
+    static UNZSTD: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` with the context of this thread. The libraries panic if there is no memory for a new one.
+fn with_context<C, T>(
+    context: &'static Context<C>,
+    create: impl FnOnce() -> C,
+    work: impl FnOnce(&mut C) -> Result<T, Error>,
+) -> Result<T, Error> {
+    context.with_borrow_mut(|context| {
+        if let Some(context) = context {
+            return work(context);
+        }
+        ensure(CONTEXT_SIZE)?;
+        work(context.insert(create()))
+    })
 }
 
 /// The container format of a deflate stream.
@@ -75,43 +102,59 @@ impl Stream {
 }
 
 /// Compresses into a zlib stream.
-pub fn zlib(data: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    ZLIB.with_borrow_mut(|context| deflate(context, data, &mut out));
-    out
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn zlib(data: &[u8]) -> Result<Vec<u8>, Error> {
+    deflate(&ZLIB, true, data, Vec::new())
 }
 
 /// Compresses into a gzip member without name and time. Its header always names Unix as the
 /// operating system, so that the bytes are the same on every system.
-pub fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut out = vec![GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 3];
-    DEFLATE.with_borrow_mut(|context| deflate(context, data, &mut out));
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn gzip(data: &[u8]) -> Result<Vec<u8>, Error> {
+    let header = vec![GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 3];
+    let mut out = deflate(&DEFLATE, false, data, header)?;
     let mut crc = Crc::new();
     crc.update(data);
+    reserve(&mut out, 8)?;
     out.extend_from_slice(&crc.sum().to_le_bytes());
     out.extend_from_slice(&crc.amount().to_le_bytes());
-    out
+    Ok(out)
 }
 
-fn deflate(context: &mut Compress, data: &[u8], out: &mut Vec<u8>) {
-    context.reset();
-    loop {
-        // The library counts in 32 bits, so that much longer data must be passed in parts.
-        let left = &data[in_memory(context.total_in())..];
-        let (part, flush) = match left.split_at_checked(PART) {
-            Some((part, rest)) if !rest.is_empty() => (part, FlushCompress::None),
-            _ => (left, FlushCompress::Finish),
-        };
-        if data.len() > PART {
-            poll();
+/// Compresses `data` and appends it to `out`.
+fn deflate(
+    context: &'static Context<Compress>,
+    has_header: bool,
+    data: &[u8],
+    mut out: Vec<u8>,
+) -> Result<Vec<u8>, Error> {
+    let create = || Compress::new(Compression::new(DEFLATE_LEVEL), has_header);
+    with_context(context, create, |context| {
+        context.reset();
+        loop {
+            // The library counts in 32 bits, so that much longer data must be passed in parts.
+            let left = &data[in_memory(context.total_in())..];
+            let (part, flush) = match left.split_at_checked(PART) {
+                Some((part, rest)) if !rest.is_empty() => (part, FlushCompress::None),
+                _ => (left, FlushCompress::Finish),
+            };
+            if data.len() > PART {
+                poll();
+            }
+            let more = part.len() / 2 + 64;
+            out.try_reserve(more).map_err(|_| Error::OutOfMemory(more))?;
+            match context.compress_vec(part, &mut out, flush) {
+                Ok(Status::Ok | Status::BufError) => {}
+                // An error means a context in a wrong state, which `reset` rules out.
+                Ok(Status::StreamEnd) | Err(_) => return Ok(()),
+            }
         }
-        out.reserve(part.len() / 2 + 64);
-        match context.compress_vec(part, out, flush) {
-            Ok(Status::Ok | Status::BufError) => {}
-            // An error means a context in a wrong state, which `reset` rules out.
-            Ok(Status::StreamEnd) | Err(_) => return,
-        }
-    }
+    })?;
+    Ok(out)
 }
 
 /// Decompresses one zlib stream or gzip member to at most `limit` bytes.
@@ -149,29 +192,34 @@ fn inflate_stream(
 ) -> Result<(Vec<u8>, usize), Error> {
     let start = header.unwrap_or(0);
     let mut out = Vec::new();
-    INFLATE.with_borrow_mut(|context| {
-        context.reset(header.is_none());
-        loop {
-            // One byte more than the limit shows whether the output exceeds it.
-            let most = limit.saturating_add(1) - out.len();
-            let more = most.min(out.len().max(data.len().saturating_mul(2)).max(256));
-            reserve(&mut out, more)?;
-            let left = &data[start + in_memory(context.total_in())..];
-            let status = context.decompress_vec(left, &mut out, FlushDecompress::Finish);
-            let end = start + in_memory(context.total_in());
-            if out.len() > limit {
-                return Err(Error::TooLarge(limit));
-            }
-            match status {
-                Ok(Status::StreamEnd) => return Ok((out, end)),
-                Ok(Status::Ok | Status::BufError) if out.len() < out.capacity() => {
-                    return failed(format!("stream ends early, after {end} bytes"));
+    let end = with_context(
+        &INFLATE,
+        || Decompress::new(true),
+        |context| {
+            context.reset(header.is_none());
+            loop {
+                // One byte more than the limit shows whether the output exceeds it.
+                let most = limit.saturating_add(1) - out.len();
+                let more = most.min(out.len().max(data.len().saturating_mul(2)).max(256));
+                reserve(&mut out, more)?;
+                let left = &data[start + in_memory(context.total_in())..];
+                let status = context.decompress_vec(left, &mut out, FlushDecompress::Finish);
+                let end = start + in_memory(context.total_in());
+                if out.len() > limit {
+                    return Err(Error::TooLarge(limit));
                 }
-                Ok(Status::Ok | Status::BufError) => {}
-                Err(_) => return failed(format!("not a deflate stream from byte {end} on")),
+                match status {
+                    Ok(Status::StreamEnd) => return Ok(end),
+                    Ok(Status::Ok | Status::BufError) if out.len() < out.capacity() => {
+                        return failed(format!("stream ends early, after {end} bytes"));
+                    }
+                    Ok(Status::Ok | Status::BufError) => {}
+                    Err(_) => return failed(format!("not a deflate stream from byte {end} on")),
+                }
             }
-        }
-    })
+        },
+    )?;
+    Ok((out, end))
 }
 
 /// Length of a gzip member's header (RFC 1952, section 2.3).
@@ -211,7 +259,7 @@ fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
 /// at the dictionary's level and with its id.
 ///
 /// # Errors
-/// [`Error::Failed`] if zstd cannot allocate memory.
+/// [`Error::OutOfMemory`].
 pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Error> {
     match dictionary {
         None => zstd_at(data, ZSTD_LEVEL),
@@ -227,7 +275,7 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
 /// Compresses like [`zstd`] without a dictionary, at another level.
 ///
 /// # Errors
-/// [`Error::Failed`] if zstd cannot allocate memory.
+/// [`Error::OutOfMemory`].
 pub fn zstd_at(data: &[u8], level: i32) -> Result<Vec<u8>, Error> {
     if data.len() > PART {
         return zstd_in_parts(data, |context| {
@@ -241,8 +289,9 @@ fn zstd_with(
     data: &[u8],
     compress: impl FnOnce(&mut CCtx<'static>, &mut Vec<u8>) -> SafeResult,
 ) -> Result<Vec<u8>, Error> {
-    let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
-    ZSTD.with_borrow_mut(|context| compress(context, &mut out)).map_err(zstd_error)?;
+    let mut out = Vec::new();
+    reserve(&mut out, zstd_safe::compress_bound(data.len()))?;
+    with_context(&ZSTD, CCtx::create, |context| compress(context, &mut out).map_err(zstd_error))?;
     Ok(out)
 }
 
@@ -251,10 +300,12 @@ fn zstd_in_parts<'d>(
     data: &[u8],
     prepare: impl FnOnce(&mut CCtx<'d>) -> SafeResult,
 ) -> Result<Vec<u8>, Error> {
+    ensure(CONTEXT_SIZE)?;
     let mut context = CCtx::create();
     prepare(&mut context).map_err(zstd_error)?;
     context.set_pledged_src_size(Some(data.len() as u64)).map_err(zstd_error)?;
-    let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
+    let mut out = Vec::new();
+    reserve(&mut out, zstd_safe::compress_bound(data.len()))?;
     let mut target = OutBuffer::around(&mut out);
     let mut parts = data.chunks(PART).peekable();
     while let Some(part) = parts.next() {
@@ -287,15 +338,17 @@ pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Resu
     let most = zstd_capacity(data, claimed)?;
     let mut out = Vec::new();
     reserve(&mut out, most.min(limit))?;
-    let result = UNZSTD.with_borrow_mut(|context| match dictionary {
-        None => context.decompress(&mut out, data),
-        Some(dictionary) => context.decompress_using_ddict(&mut out, data, dictionary),
-    });
-    match result {
-        Ok(_) => Ok(out),
-        Err(ZSTD_OUTPUT_FULL) if most > limit => Err(Error::TooLarge(limit)),
-        Err(code) => Err(zstd_error(code)),
-    }
+    with_context(&UNZSTD, DCtx::create, |context| {
+        let result = match dictionary {
+            None => context.decompress(&mut out, data),
+            Some(dictionary) => context.decompress_using_ddict(&mut out, data, dictionary),
+        };
+        result.map_err(|code| match code {
+            ZSTD_OUTPUT_FULL if most > limit => Error::TooLarge(limit),
+            code => zstd_error(code),
+        })
+    })?;
+    Ok(out)
 }
 
 /// The id of the dictionary that a zstd frame names; 0 for none.
@@ -334,6 +387,9 @@ fn zstd_capacity(data: &[u8], claimed: Option<u64>) -> Result<usize, Error> {
 }
 
 fn zstd_error(code: usize) -> Error {
+    if code == ZSTD_NO_MEMORY {
+        return Error::OutOfMemory(CONTEXT_SIZE);
+    }
     Error::Failed(zstd_safe::get_error_name(code).into())
 }
 
@@ -344,8 +400,11 @@ fn in_memory(bytes: u64) -> usize {
 
 /// Reserves memory; fails instead of aborting if there is none.
 fn reserve(out: &mut Vec<u8>, more: usize) -> Result<(), Error> {
-    out.try_reserve_exact(more)
-        .map_err(|_| Error::Failed(format!("cannot allocate {more} bytes for the output")))
+    out.try_reserve_exact(more).map_err(|_| Error::OutOfMemory(more))
+}
+
+fn ensure(bytes: usize) -> Result<(), Error> {
+    memory::ensure(bytes).map_err(|_| Error::OutOfMemory(bytes))
 }
 
 fn expect_end(rest: usize) -> Result<(), Error> {
@@ -383,7 +442,7 @@ mod tests {
 
     #[test]
     fn gzip_checksum_is_checked() {
-        let mut data = gzip(b"hello");
+        let mut data = gzip(b"hello").unwrap();
         let crc = data.len() - 8;
         data[crc] ^= 1;
         assert_eq!(message(inflate(&data, LIMIT)), "gzip checksum differs");
@@ -392,7 +451,7 @@ mod tests {
     #[test]
     fn every_stream_is_refused_when_cut_or_continued() {
         let text = b"to be or not to be, that is the question: ".repeat(20);
-        for data in [zlib(&text), gzip(&text)] {
+        for data in [zlib(&text).unwrap(), gzip(&text).unwrap()] {
             for end in 0..data.len() {
                 assert!(inflate(&data[..end], LIMIT).is_err(), "cut at {end}");
             }
@@ -420,7 +479,7 @@ mod tests {
         let mut context = Compress::new(Compression::new(DEFLATE_LEVEL), true);
         let mut whole = Vec::with_capacity(text.len());
         context.compress_vec(&text, &mut whole, FlushCompress::Finish).unwrap();
-        assert!(zlib(&text) == whole, "the same stream");
+        assert!(zlib(&text).unwrap() == whole, "the same stream");
         assert_eq!(inflate(&whole, text.len()).unwrap(), text);
 
         let dictionary = CDict::create(&text[..1000], 8);
@@ -448,11 +507,11 @@ mod tests {
             assert_eq!(unzstd(&data, None, text.len()).unwrap(), text);
             assert_eq!(unzstd(&data, None, text.len() - 1), Err(Error::TooLarge(text.len() - 1)));
         }
-        for data in [zlib(&text), gzip(&text)] {
+        for data in [zlib(&text).unwrap(), gzip(&text).unwrap()] {
             assert_eq!(inflate(&data, text.len()).unwrap(), text);
             assert_eq!(inflate(&data, text.len() - 1), Err(Error::TooLarge(text.len() - 1)));
         }
-        assert_eq!(inflate(&zlib(b""), 0), Ok(Vec::new()));
+        assert_eq!(inflate(&zlib(b"").unwrap(), 0), Ok(Vec::new()));
         assert_eq!(unzstd(&zstd(b"", None).unwrap(), None, 0), Ok(Vec::new()));
     }
 
@@ -487,7 +546,7 @@ mod tests {
     fn a_failed_stream_leaves_the_context_usable() {
         for _ in 0..3 {
             assert!(inflate(b"x\x9cnonsense", LIMIT).is_err());
-            assert_eq!(inflate(&zlib(b"fine"), LIMIT).unwrap(), b"fine");
+            assert_eq!(inflate(&zlib(b"fine").unwrap(), LIMIT).unwrap(), b"fine");
             let mut broken = zstd(&[7; 1000], None).unwrap();
             *broken.last_mut().unwrap() ^= 0xff;
             let _ = unzstd(&broken, None, LIMIT);
@@ -502,7 +561,7 @@ mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(b"peer").unwrap();
         assert_eq!(inflate(&encoder.finish().unwrap(), LIMIT).unwrap(), b"peer");
-        let ours = gzip(b"ours");
+        let ours = gzip(b"ours").unwrap();
         let mut text = String::new();
         std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&ours[..]), &mut text)
             .unwrap();
@@ -513,8 +572,8 @@ mod tests {
         #[test]
         fn all_round_trip(data: Vec<u8>, repeats in 1usize..50) {
             let data = data.repeat(repeats);
-            prop_assert_eq!(&inflate(&zlib(&data), LIMIT).unwrap(), &data);
-            prop_assert_eq!(&inflate(&gzip(&data), LIMIT).unwrap(), &data);
+            prop_assert_eq!(&inflate(&zlib(&data).unwrap(), LIMIT).unwrap(), &data);
+            prop_assert_eq!(&inflate(&gzip(&data).unwrap(), LIMIT).unwrap(), &data);
             prop_assert_eq!(&unzstd(&zstd(&data, None).unwrap(), None, LIMIT).unwrap(), &data);
         }
 

@@ -75,6 +75,20 @@ impl<'a> Value<'a> {
         self.as_object()?.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
+    /// The bytes of the value as JSON without escapes, at most.
+    pub fn text_size(&self) -> usize {
+        const NUMBER: usize = 25;
+        NUMBER
+            + match self {
+                Self::String(text) | Self::BigInt(text) => text.len(),
+                Self::Array(elements) => elements.iter().map(Self::text_size).sum(),
+                Self::Object(members) => {
+                    members.iter().map(|(key, member)| 4 + key.len() + member.text_size()).sum()
+                }
+                Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,
+            }
+    }
+
     /// Emits the value's events to a sink.
     ///
     /// # Errors

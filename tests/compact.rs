@@ -121,7 +121,7 @@ fn two_delta_streams_hold_the_same_text() {
     let mut sender = DeltaStream::new("", ApplyOptions::default());
     let mut receiver = DeltaStream::new("", ApplyOptions::default());
     for text in ["The", "The answer", "The answer is 42.", "42."] {
-        let delta = sender.push(text);
+        let delta = sender.push(text).unwrap();
         assert_eq!(receiver.apply(&delta).unwrap(), text);
     }
 }

@@ -15,10 +15,10 @@ fuzz_target!(|data: &str| bounded::run(data.len(), || {
     for replace in [Replace::Overwrite, Replace::Truncate] {
         let options = ApplyOptions { replace, max_size: 1 << 17 };
         let _ = apply(old, new, &options);
-        let delta = encode(old, new);
+        let delta = encode(old, new).unwrap();
         assert_eq!(apply(old, &delta, &options).as_deref(), Ok(new), "{delta:?}");
         let mut stream = DeltaStream::new(old, options);
-        assert_eq!(stream.push(new), delta);
+        assert_eq!(stream.push(new).unwrap(), delta);
         assert_eq!(stream.content(), new);
     }
 }));

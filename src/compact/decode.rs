@@ -57,6 +57,7 @@ impl Default for DecodeOptions<'_> {
 pub fn decode(wire: &str, options: &DecodeOptions<'_>) -> Result<Decoded<'static>, DecodeError> {
     let opened = open(wire, options)?;
     let Decoded { response, format, layout } = opened.read()?;
+    DecodeError::ensure_memory(response.size())?;
     Ok(Decoded { response: response.into_owned(), format, layout })
 }
 
@@ -164,6 +165,7 @@ fn decode_transport(
     transport: Transport,
     options: &DecodeOptions<'_>,
 ) -> Result<Message, DecodeError> {
+    DecodeError::ensure_memory(payload.len())?;
     let binary = match transport {
         Transport::Base64 => base64(payload)?,
         Transport::Base85 | Transport::Zlib | Transport::Zstd | Transport::Dictionary => {
@@ -228,7 +230,11 @@ impl Opened<'_> {
     /// [`DecodeError`] if the response is invalid.
     pub fn read(&self) -> Result<Decoded<'_>, DecodeError> {
         let (response, layout) = match &self.body {
-            Body::Verbose(text) => (verbose::read(text)?, None),
+            Body::Verbose(text) => {
+                // A string with escapes is copied to a buffer that grows.
+                DecodeError::ensure_memory(text.len().saturating_mul(3))?;
+                (verbose::read(text)?, None)
+            }
             Body::Dsl(payload) => (dsl::read(payload)?, None),
             Body::Message(message) => {
                 let (response, layout) = layout::read(&message.bytes)?;

@@ -23,7 +23,7 @@
 
 use super::decode::base64;
 use super::detect;
-use super::error::DecodeError;
+use super::error::{DecodeError, EncodeError};
 use crate::excerpt::excerpt;
 use crate::limits::DEFAULT_MAX_SIZE;
 use crate::{base85, compression};
@@ -77,9 +77,12 @@ pub fn apply(content: &str, delta: &str, options: &ApplyOptions) -> Result<Strin
 }
 
 /// The shortest delta from `old` to `new`; of equally short ones, the more readable.
-pub fn encode(old: &str, new: &str) -> String {
+///
+/// # Errors
+/// [`EncodeError`]: there is not enough memory to compress a delta.
+pub fn encode(old: &str, new: &str) -> Result<String, EncodeError> {
     if old == new {
-        return "D|+|".into();
+        return Ok("D|+|".into());
     }
     let candidates = Candidates::new(old, new);
     let mut shortest = candidates.shortest().to_string();
@@ -88,13 +91,13 @@ pub fn encode(old: &str, new: &str) -> String {
         // conversation.
         let least = ZLIB_MIN_LEN + delta.len() / ZLIB_MAX_RATIO;
         if "D|Z|".len() + base85::encoded_len(least) < shortest.len() {
-            let packed = packed(&delta.to_string());
+            let packed = packed(&delta.to_string())?;
             if packed.len() < shortest.len() {
                 shortest = packed;
             }
         }
     }
-    shortest
+    Ok(shortest)
 }
 
 /// A delta from `old` to `new` for the list of deltas in a request. It does not contain `|D|`, which
@@ -105,13 +108,17 @@ pub fn encode(old: &str, new: &str) -> String {
 /// the peer. Only a delta that contains `|D|` is compressed: models read requests, and a packed
 /// request is compressed as a whole.
 #[cfg(feature = "session")]
-pub(crate) fn encode_for_list(old: &str, new: &str, added: Option<&str>) -> String {
+pub(crate) fn encode_for_list(
+    old: &str,
+    new: &str,
+    added: Option<&str>,
+) -> Result<String, EncodeError> {
     let delta = match added {
         _ if old.is_empty() => Plain::full(new).to_string(),
         Some(added) => Plain::addition(added).to_string(),
         None => Candidates::new(old, new).shortest().to_string(),
     };
-    if delta.contains("|D|") { packed(&delta) } else { delta }
+    if delta.contains("|D|") { packed(&delta) } else { Ok(delta) }
 }
 
 /// All uncompressed deltas from `old` to `new`.
@@ -141,8 +148,8 @@ impl<'a> Candidates<'a> {
     }
 }
 
-fn packed(delta: &str) -> String {
-    base85::encode_prefixed("D|Z|", &compression::zlib(delta.as_bytes()))
+fn packed(delta: &str) -> Result<String, EncodeError> {
+    Ok(base85::encode_prefixed("D|Z|", &compression::zlib(delta.as_bytes())?))
 }
 
 /// An uncompressed delta, before it is written.
@@ -217,14 +224,17 @@ impl DeltaStream {
     }
 
     /// Sets the content and returns the delta to send to the other end.
-    pub fn push(&mut self, content: &str) -> String {
-        let delta = encode(&self.content, content);
+    ///
+    /// # Errors
+    /// As [`encode`]. The content is then unchanged.
+    pub fn push(&mut self, content: &str) -> Result<String, EncodeError> {
+        let delta = encode(&self.content, content)?;
         if content.starts_with(&*self.content) {
             self.content.push_str(&content[self.content.len()..]);
         } else {
             content.clone_into(&mut self.content);
         }
-        delta
+        Ok(delta)
     }
 
     /// Applies a delta of the other end and returns the new content.
@@ -471,7 +481,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn packed(delta: &str) -> String {
-        base85::encode_prefixed("", &compression::zlib(delta.as_bytes()))
+        base85::encode_prefixed("", &compression::zlib(delta.as_bytes()).unwrap())
     }
 
     fn applied(content: &str, delta: &str) -> Result<String, DecodeError> {
@@ -494,7 +504,7 @@ mod tests {
             format!("D|Z|{}", packed("D|F|new")),
             format!("D|ZF|{}", packed("new")),
             format!("D|ZR|{}", packed("0|new")),
-            format!("D|Z|{}", STANDARD.encode(compression::gzip(b"D|F|new"))),
+            format!("D|Z|{}", STANDARD.encode(compression::gzip(b"D|F|new").unwrap())),
         ] {
             assert_eq!(applied("old", &delta).unwrap(), "new", "{delta}");
         }
@@ -542,9 +552,9 @@ mod tests {
             ("abc", "ab", "D|F|ab"),
             ("é then ascii a", "é then ascii b", "D|F|é then ascii b"),
         ] {
-            assert_eq!(encode(old, new), delta);
+            assert_eq!(encode(old, new).unwrap(), delta);
         }
-        assert!(encode("", &"so it goes. ".repeat(100)).starts_with("D|Z|"));
+        assert!(encode("", &"so it goes. ".repeat(100)).unwrap().starts_with("D|Z|"));
     }
 
     /// The contents that different clients produce from an `R`.
@@ -565,7 +575,7 @@ mod tests {
             new in "[ab|é한🚀]{0,12}",
         ) {
             let (old, new) = (prefix.clone() + &old, prefix + &new);
-            let delta = encode(&old, &new);
+            let delta = encode(&old, &new).unwrap();
             prop_assert_eq!(&applied(&old, &delta).unwrap(), &new);
             let truncate = ApplyOptions { replace: Replace::Truncate, ..ApplyOptions::default() };
             prop_assert_eq!(&apply(&old, &delta, &truncate).unwrap(), &new);
@@ -577,7 +587,7 @@ mod tests {
                 }
             }
             let mut stream = DeltaStream::new(old.clone(), ApplyOptions::default());
-            prop_assert_eq!(stream.push(&new), delta);
+            prop_assert_eq!(stream.push(&new).unwrap(), delta);
             prop_assert_eq!(stream.content(), new);
         }
 

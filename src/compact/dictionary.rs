@@ -16,6 +16,7 @@ use super::response::Response;
 use crate::compression::{CDict, DDict};
 use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
+use crate::memory::NO_MEMORY;
 use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
 
@@ -175,8 +176,7 @@ impl Dictionary {
         if let Some(compressor) = self.compressor.get() {
             return Ok(compressor);
         }
-        let compressor = CDict::try_create(&self.content, LEVEL)
-            .ok_or_else(|| error("not enough memory to prepare it"))?;
+        let compressor = CDict::try_create(&self.content, LEVEL).ok_or_else(|| error(NO_MEMORY))?;
         Ok(self.compressor.get_or_init(|| compressor))
     }
 }

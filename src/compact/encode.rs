@@ -18,6 +18,11 @@ const AUTO_V2_ZLIB_ABOVE: usize = 500;
 /// In protocol 4, `auto` compresses results from this many bytes.
 const AUTO_V4_ZSTD_FROM: usize = 256;
 
+/// The bytes that encoding takes for each byte of the texts: a message that grows, and its Base85.
+const FACTOR: usize = 8;
+/// The same for JSON, which writes a control character in six bytes.
+const JSON_FACTOR: usize = 24;
+
 /// The format to write, or how to choose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Choice {
@@ -50,6 +55,11 @@ pub struct EncodeOptions<'d> {
 /// [`EncodeError`] names the field that the format cannot represent.
 pub fn encode(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
     response.check()?;
+    let factor = match options.format {
+        Choice::Format(Format::Verbose) | Choice::Smallest => JSON_FACTOR,
+        Choice::Format(_) | Choice::Auto => FACTOR,
+    };
+    EncodeError::ensure_memory("result", factor.saturating_mul(response.size()))?;
     match options.format {
         Choice::Format(format) => write(response, format, options),
         Choice::Auto => auto(response, options),
@@ -95,8 +105,8 @@ pub(super) fn encode_transport(
         Transport::Zlib => base85::encode_prefixed(
             "Z",
             &match options.protocol {
-                Protocol::V2 => compression::zlib(message),
-                Protocol::V4 => compression::gzip(message),
+                Protocol::V2 => compression::zlib(message)?,
+                Protocol::V4 => compression::gzip(message)?,
             },
         ),
         Transport::Zstd => base85::encode_prefixed("S", &zstd(message, None)?),
@@ -109,8 +119,7 @@ pub(super) fn encode_transport(
 
 fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, EncodeError> {
     let dictionary = dictionary.map(Dictionary::compressor).transpose()?;
-    compression::zstd(message, dictionary)
-        .map_err(|error| EncodeError::new("result", error.to_string()))
+    Ok(compression::zstd(message, dictionary)?)
 }
 
 fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {

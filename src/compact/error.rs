@@ -5,6 +5,7 @@
 //! message.
 
 use crate::excerpt::excerpt;
+use crate::memory::{self, NO_MEMORY};
 use crate::{base85, compression, msgpack};
 
 /// An error in a message, or a limit that it exceeds.
@@ -86,6 +87,11 @@ impl EncodeError {
     pub(super) fn new(field: &'static str, message: impl Into<String>) -> Self {
         Self { field, path: None, message: message.into() }
     }
+
+    /// An error with the message [`NO_MEMORY`], unless there is memory for `bytes` more.
+    pub(super) fn ensure_memory(field: &'static str, bytes: usize) -> Result<(), Self> {
+        memory::ensure(bytes).map_err(|_| Self::new(field, NO_MEMORY))
+    }
 }
 
 impl From<compression::Error> for DecodeError {
@@ -93,7 +99,21 @@ impl From<compression::Error> for DecodeError {
         match error {
             compression::Error::Failed(message) => Self::DecompressionFailed(message),
             compression::Error::TooLarge(limit) => Self::OutputTooLarge { limit },
+            compression::Error::OutOfMemory(bytes) => Self::OutOfMemory { bytes },
         }
+    }
+}
+
+impl DecodeError {
+    /// An error unless there is memory for `bytes` more.
+    pub(super) fn ensure_memory(bytes: usize) -> Result<(), Self> {
+        memory::ensure(bytes).map_err(|_| Self::OutOfMemory { bytes })
+    }
+}
+
+impl From<compression::Error> for EncodeError {
+    fn from(error: compression::Error) -> Self {
+        Self::new("result", error.to_string())
     }
 }
 

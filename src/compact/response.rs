@@ -101,6 +101,13 @@ impl<'a> Response<'a> {
         self.model_name.is_some() || model_code(&self.model) == self.model
     }
 
+    /// The bytes of the texts.
+    pub(super) fn size(&self) -> usize {
+        let optional = [&self.model_name, &self.reasoning_effort];
+        let texts = [&self.result, &self.model].into_iter().chain(optional.into_iter().flatten());
+        texts.map(|text| text.len()).sum()
+    }
+
     /// Checks the limits that the types do not enforce.
     pub(super) fn check(&self) -> Result<(), EncodeError> {
         if self.tokens <= MAX_TOKENS {

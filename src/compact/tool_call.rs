@@ -16,6 +16,7 @@ use super::layout::check_duplicates;
 use crate::excerpt::{excerpt, path_step};
 use crate::json::{self, Escape};
 use crate::limits::MAX_MAP_KEYS;
+use crate::memory::Meter;
 use crate::msgpack::{Error, Head, Reader, Writer};
 use crate::value::Value;
 use rmp::encode::{
@@ -47,6 +48,7 @@ pub fn encode_tool_call(
     call: &ToolCall<'_>,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
+    EncodeError::ensure_memory("arguments", FACTOR.saturating_mul(call.size()))?;
     let write_message = |transport| encode::encode_transport(&map(call)?, transport, options);
     let write = |format: Format| match format.encoding() {
         Encoding::Verbose => Ok(verbose(call)),
@@ -70,6 +72,18 @@ pub fn encode_tool_call(
             // Only JSON can carry every integer.
             encode::auto_transport(text.len(), options, write_message).or(Ok(text))
         }
+    }
+}
+
+/// The bytes that encoding takes for each byte of the text: JSON with escapes while it grows, and the
+/// other formats.
+const FACTOR: usize = 24;
+
+impl ToolCall<'_> {
+    /// The bytes of the call as text without escapes, at most.
+    fn size(&self) -> usize {
+        let context = self.context.as_ref().map_or(0, |text| text.len());
+        self.name.len() + context + self.arguments.text_size()
     }
 }
 
@@ -176,11 +190,15 @@ pub fn read_tool_call<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, Decode
             let message = "expected a tool call, found a dsl message: use decode".into();
             Err(DecodeError::InvalidFormat(message))
         }
-        Body::Verbose(text) => read_verbose(text),
+        Body::Verbose(text) => {
+            DecodeError::ensure_memory(json::memory_of(text.as_bytes()))?;
+            read_verbose(text)
+        }
         Body::Message(message) => {
             let values = message.max_values();
             read_map(&message.bytes, values).map_err(|error| match error {
                 Unread::Message(error) => error.into(),
+                Unread::NoMemory(bytes) => DecodeError::OutOfMemory { bytes },
                 Unread::TooManyValues => {
                     DecodeError::TooManyValues { values, limit: message.max_size }
                 }
@@ -223,6 +241,7 @@ fn read_verbose(text: &str) -> Result<ToolCall<'static>, DecodeError> {
 #[derive(Debug)]
 enum Unread {
     Message(Error),
+    NoMemory(usize),
     TooManyValues,
 }
 
@@ -234,7 +253,7 @@ impl From<Error> for Unread {
 
 fn read_map(message: &[u8], max_values: usize) -> Result<ToolCall<'_>, Unread> {
     let mut reader = Reader::new(message);
-    let mut values_left = max_values;
+    let mut values = Values::new(max_values);
     let (mut version, mut name, mut arguments, mut context) = (None, None, None, None);
     let len = reader.map_len()?;
     if len > MAX_MAP_KEYS {
@@ -259,7 +278,7 @@ fn read_map(message: &[u8], max_values: usize) -> Result<ToolCall<'_>, Unread> {
             "n" => name = Some(reader.text()?),
             "a" => {
                 let depth = json::Limits::default().max_depth;
-                arguments = Some(read_value(&mut reader, depth, &mut values_left)?);
+                arguments = Some(read_value(&mut reader, depth, &mut values)?);
             }
             "c" => {
                 let mut ahead = reader.clone();
@@ -283,13 +302,37 @@ fn read_map(message: &[u8], max_values: usize) -> Result<ToolCall<'_>, Unread> {
     })
 }
 
-/// Reads a JSON value that is nested at most `depth` levels deep and has at most `values_left` values.
+/// Counts the values of a call.
+struct Values {
+    most: usize,
+    seen: usize,
+    meter: Meter,
+}
+
+/// The bytes that a value takes at most: an object of one member, and the list of its keys.
+const VALUE_SIZE: usize = 512;
+
+impl Values {
+    fn new(most: usize) -> Self {
+        Self { most, seen: 0, meter: Meter::new(VALUE_SIZE) }
+    }
+
+    fn next(&mut self) -> Result<(), Unread> {
+        if self.seen == self.most {
+            return Err(Unread::TooManyValues);
+        }
+        self.seen += 1;
+        self.meter.reach(self.seen).map_err(|_| Unread::NoMemory(self.seen * VALUE_SIZE))
+    }
+}
+
+/// Reads a JSON value that is nested at most `depth` levels deep.
 fn read_value<'a>(
     reader: &mut Reader<'a>,
     depth: usize,
-    values_left: &mut usize,
+    values: &mut Values,
 ) -> Result<Value<'a>, Unread> {
-    *values_left = values_left.checked_sub(1).ok_or(Unread::TooManyValues)?;
+    values.next()?;
     let offset = reader.offset();
     let inner = || {
         let max = json::Limits::default().max_depth;
@@ -314,7 +357,7 @@ fn read_value<'a>(
             // Nothing is allocated for the claimed length; each element takes at least one byte.
             let mut elements = Vec::new();
             for _ in 0..len {
-                elements.push(read_value(reader, depth, values_left)?);
+                elements.push(read_value(reader, depth, values)?);
             }
             Value::Array(elements)
         }
@@ -325,7 +368,7 @@ fn read_value<'a>(
                 let offset = reader.offset();
                 let name = reader.text()?;
                 seen.push((name, offset));
-                members.push((name.into(), read_value(reader, depth, values_left)?));
+                members.push((name.into(), read_value(reader, depth, values)?));
             }
             check_duplicates(&mut seen)?;
             Value::Object(members)
@@ -457,7 +500,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             let mut reader = msgpack::Reader::new(&bytes);
-            let _ = read_value(&mut reader, 128, &mut bytes.len());
+            let _ = read_value(&mut reader, 128, &mut Values::new(bytes.len()));
             let _ = read_map(&bytes, bytes.len());
         }
     }

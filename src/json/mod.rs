@@ -18,6 +18,8 @@ mod read;
 mod write;
 mod writer;
 
+use crate::text::scan::count;
+
 pub use crate::text::quoted::{Escape, write as write_string};
 pub use members::Members;
 pub use read::{
@@ -26,3 +28,17 @@ pub use read::{
 };
 pub use write::{write, write_float, write_in_order};
 pub use writer::Writer;
+
+/// The bytes of memory that the [`Value`] of a text and the result made from it take at most. The number of
+/// values is estimated from the commas and brackets of the text.
+///
+/// [`Value`]: crate::value::Value
+pub fn memory_of(text: &[u8]) -> usize {
+    let values = count(text, |byte| matches!(byte, b',' | b'[' | b'{'));
+    values.saturating_mul(VALUE_SIZE).saturating_add(text.len().saturating_mul(TEXT_FACTOR))
+}
+
+/// The bytes of memory for a value: an object of one member, its key, and the node or record made from it.
+const VALUE_SIZE: usize = 256;
+/// The bytes of memory for each byte of a string: a copy, and a text in which it is written with escapes.
+const TEXT_FACTOR: usize = 8;

@@ -100,7 +100,8 @@ impl Session {
             self.check_size("context", context.len())?;
             let known = &self.sent.context;
             let change = known.plan_text(context);
-            delta = Some(delta::encode_for_list(known.text(), context, change.added()));
+            let encoded = delta::encode_for_list(known.text(), context, change.added());
+            delta = Some(encoded.map_err(|error| invalid("context", error.message))?);
             next = Some(change);
         }
         let ids: Vec<_> = tools.used.iter().map(|(tool, _)| tool.id.as_str()).collect();

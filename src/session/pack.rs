@@ -20,6 +20,7 @@ use crate::base85;
 use crate::compact;
 use crate::compression::{self, CDict, DDict};
 use crate::excerpt::excerpt;
+use crate::memory::NO_MEMORY;
 use crate::msgpack::{self, Reader, Writer};
 use rmp::encode::{write_array_len, write_str};
 
@@ -58,8 +59,8 @@ pub(super) fn pack(
         return Ok(base85::encode_prefixed("S", &packed));
     };
     let (kind, len) = if edits { (KIND_ALL, ALL) } else { (KIND_RECENT, RECENT) };
-    let dictionary = CDict::try_create(&context.history(len), LEVEL)
-        .ok_or_else(|| invalid("not enough memory to compress the request"))?;
+    let dictionary =
+        CDict::try_create(&context.history(len), LEVEL).ok_or_else(|| invalid(NO_MEMORY))?;
     let packed = compression::zstd(&message, Some(&dictionary)).map_err(failed)?;
     let packed = [&[kind], &context.history_id()[..], &packed].concat();
     Ok(base85::encode_prefixed("S", &packed))
@@ -93,10 +94,8 @@ pub(super) fn unpack(
         let unknown = vec![history_name(*id)];
         return Err(DecodeError::UnknownReference { unknown, undone: Vec::new() });
     }
-    let dictionary = DDict::try_create(&context.history(len)).ok_or_else(|| {
-        let message = "not enough memory to decompress the request".into();
-        failed(compact::DecodeError::DecompressionFailed(message))
-    })?;
+    let dictionary = DDict::try_create(&context.history(len))
+        .ok_or_else(|| failed(compact::DecodeError::OutOfMemory { bytes: len }))?;
     unzstd(frame, Some(&dictionary))
 }
 

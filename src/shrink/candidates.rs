@@ -2,7 +2,9 @@
 
 use super::same::same;
 use crate::gcf::{self, Builder, Bump, EncodeOptions, Limits};
+use crate::memory;
 use crate::value::Value;
+use std::collections::TryReserveError;
 
 /// The best candidate.
 pub(super) enum Found {
@@ -23,7 +25,7 @@ fn choices(max_depth: usize) -> [EncodeOptions; 3] {
 }
 
 /// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`.
-pub(super) fn best<E>(
+pub(super) fn best<E: From<TryReserveError>>(
     value: &Value<'_>,
     max_depth: usize,
     most: Option<u64>,
@@ -34,13 +36,22 @@ pub(super) fn best<E>(
     let mut candidates: Vec<(u64, String)> = Vec::new();
     let choices = choices(max_depth);
     let mut builder = Builder::new(&bump, choices[0].limits);
-    if value.emit(&mut builder).is_err() {
-        return Ok(Found::Nothing);
+    match value.emit(&mut builder) {
+        Err(error) if error.code == gcf::Code::OutOfMemory => {
+            return Err(memory::exhausted().into());
+        }
+        Err(_) => return Ok(Found::Nothing),
+        Ok(()) => {}
     }
     let tree = builder.finish();
     for options in &choices {
-        // A candidate is skipped if there is not enough memory for it.
-        let Ok(text) = gcf::write(&tree, options) else { continue };
+        let text = match gcf::write(&tree, options) {
+            Ok(text) => text,
+            Err(error) if error.code == gcf::Code::OutOfMemory => {
+                return Err(memory::exhausted().into());
+            }
+            Err(_) => continue,
+        };
         if candidates.iter().any(|(_, other)| *other == text) {
             continue;
         }
@@ -51,9 +62,12 @@ pub(super) fn best<E>(
     candidates.sort_by_key(|(tokens, _)| *tokens);
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
-        let read = gcf::decode(&text, Limits { max_depth, ..Limits::default() });
-        if read.is_ok_and(|read| same(&read, value)) {
-            return Ok(Found::Candidate { text, tokens });
+        match gcf::decode(&text, Limits { max_depth, ..Limits::default() }) {
+            Ok(read) if same(&read, value) => return Ok(Found::Candidate { text, tokens }),
+            Err(error) if error.code == gcf::Code::OutOfMemory => {
+                return Err(memory::exhausted().into());
+            }
+            _ => {}
         }
         debug_assert!(false, "a candidate must read back as the value: {text}");
         found = Found::Unverified;

@@ -22,9 +22,11 @@ pub use expand::{ExpandError, expand};
 
 use crate::gcf::Limits;
 use crate::json::{self, Escape};
+use crate::memory;
 use crate::value::Value;
 use minify::minify;
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 
 /// The options of [`shrink`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,8 +105,8 @@ pub struct Shrunk<'a> {
 /// tokenizer.
 ///
 /// # Errors
-/// Those of `count`.
-pub fn shrink<'a, E>(
+/// Those of `count`, and that there is not enough memory.
+pub fn shrink<'a, E: From<TryReserveError>>(
     text: &'a str,
     options: &Options,
     mut count: impl FnMut(&str) -> Result<u64, E>,
@@ -117,6 +119,7 @@ pub fn shrink<'a, E>(
         tokens_after: tokens_before,
         reason: None,
     };
+    memory::ensure(json::memory_of(text.as_bytes()).saturating_mul(FACTOR))?;
     let value = match parse(text, options) {
         Ok(value) => value,
         Err(reason) => return Ok(Shrunk { reason: Some(reason), ..best }),
@@ -156,18 +159,25 @@ pub fn shrink<'a, E>(
 /// Shrinks a value. The text before is its compact JSON, so the result is never [`Format::Text`].
 ///
 /// # Errors
-/// Those of `count`.
-pub fn shrink_value<E>(
+/// As [`shrink`].
+pub fn shrink_value<E: From<TryReserveError>>(
     value: &Value<'_>,
     options: &Options,
     count: impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Shrunk<'static>, E> {
+    memory::ensure(value.text_size().saturating_mul(TEXT_FACTOR))?;
     let mut text = String::new();
     json::write_in_order(value, Escape::Needed, &mut text);
     let shrunk = shrink(&text, options, count)?;
     let format = if shrunk.format == Format::Text { Format::Json } else { shrunk.format };
     Ok(Shrunk { text: Cow::Owned(shrunk.text.into_owned()), format, ..shrunk })
 }
+
+/// A text with escapes, each of which takes six bytes, while it grows.
+const TEXT_FACTOR: usize = 18;
+
+/// The value, the same as a tree, and the candidates that are read back.
+const FACTOR: usize = 2;
 
 /// Reads a text that is to be shrunk, or says why it stays as it is.
 fn parse<'a>(text: &'a str, options: &Options) -> Result<Value<'a>, Reason> {
@@ -201,15 +211,15 @@ fn enough(tokens: u64, options: &Options) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::convert::Infallible;
+    use std::error::Error;
 
     #[expect(clippy::unnecessary_wraps, reason = "the type of a counter")]
-    fn estimate(text: &str) -> Result<u64, Infallible> {
+    fn estimate(text: &str) -> Result<u64, TryReserveError> {
         Ok(estimate_tokens(text))
     }
 
     fn shrunk(text: &str) -> Shrunk<'_> {
-        let Ok(found) = shrink(text, &Options::default(), estimate);
+        let found = shrink(text, &Options::default(), estimate).unwrap();
         assert!(found.tokens_after <= found.tokens_before);
         assert_eq!(found.reason.is_some(), found.format == Format::Text);
         found
@@ -276,6 +286,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_counter_are_returned() {
-        assert_eq!(shrink("[1]", &Options::default(), |_| Err("no")), Err("no"));
+        let message = |found: Result<Shrunk<'_>, Box<dyn Error>>| found.unwrap_err().to_string();
+        assert_eq!(message(shrink("[1]", &Options::default(), |_| Err("no".into()))), "no");
     }
 }

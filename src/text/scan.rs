@@ -22,6 +22,13 @@ pub trait Class {
     }
 }
 
+/// The number of bytes that `counts` accepts. Adding them up as `u8` takes an eighth of the time of adding
+/// `usize`.
+pub fn count(text: &[u8], counts: impl Fn(u8) -> bool) -> usize {
+    let count = |part: &[u8]| part.iter().map(|&byte| u8::from(counts(byte))).sum::<u8>();
+    text.chunks(usize::from(u8::MAX)).map(|part| usize::from(count(part))).sum()
+}
+
 /// 16 bytes in a vector register. A comparison results in bytes that are zero or not.
 #[derive(Clone, Copy)]
 pub struct Block(vector::Block);

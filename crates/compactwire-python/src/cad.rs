@@ -4,13 +4,15 @@ mod stream;
 
 use super::args::{Input, read_file, size};
 use super::errors::{Error, Result, invalid_option};
-use super::{count_bytes, detached, ensure_memory, json_memory, make_bytes, make_str};
+use super::{detached, ensure_memory, make_bytes, make_str};
 use crate::interrupt::attached;
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
 use crate::value::read::DocumentReading;
 use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losses, Options};
 use compactwire::excerpt::excerpt;
+use compactwire::json;
+use compactwire::text::scan;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -56,7 +58,7 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
         let text = text.json_text()?;
-        ensure_memory(json_memory(text.as_bytes()))?;
+        ensure_memory(json::memory_of(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))?
     } else {
         let reading = DocumentReading::new(vocabulary(py));
@@ -72,7 +74,7 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
         let text = text.json_text()?;
-        ensure_memory(json_memory(text.as_bytes()))?;
+        ensure_memory(json::memory_of(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_text_kept(text))?
     } else {
         let value = read::value_or(doc, "document", |_, path, message| {
@@ -95,12 +97,12 @@ fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
 fn document_memory(text: &[u8]) -> usize {
     let json = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     if json {
-        return json_memory(text);
+        return json::memory_of(text);
     }
     if text.first() == Some(&0x89) {
         return 0;
     }
-    let count = |wanted| count_bytes(text, |byte| byte == wanted);
+    let count = |wanted| scan::count(text, |byte| byte == wanted);
     let (lines, words) = (count(b'\n'), count(b' '));
     let of_bytes = text.len().saturating_mul(8);
     (lines + 1).saturating_mul(LINE_SIZE).saturating_add(words.saturating_mul(WORD_SIZE)) + of_bytes
@@ -487,7 +489,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
     let read = if let Some(text) = Input::if_text(obj)? {
         let text = text.json_text()?;
-        ensure_memory(json_memory(text.as_bytes()) + document_memory(text.as_bytes()))?;
+        ensure_memory(json::memory_of(text.as_bytes()) + document_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_hybrid_text(text))?
     } else {
         let reading = DocumentReading::new(vocabulary(py));

@@ -35,11 +35,11 @@ use std::sync::Mutex;
 pub(super) fn encode_delta<'py>(
     old: &Bound<'py, PyString>,
     new: &Bound<'py, PyString>,
-) -> PyResult<Bound<'py, PyString>> {
+) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
     ensure_memory(FACTOR * (old.len() + new.len()))?;
-    make_str(py, &detached(py, new.len(), || delta::encode(old, new))?)
+    Ok(make_str(py, &detached(py, new.len(), || delta::encode(old, new))??)?)
 }
 
 /// Apply a delta to a text.
@@ -133,12 +133,12 @@ impl DeltaStream {
     /// EncodeError
     ///     The text has a lone surrogate.
     #[pyo3(signature = (content, /))]
-    fn push<'py>(&self, content: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    fn push<'py>(&self, content: &Bound<'py, PyString>) -> Result<Bound<'py, PyString>> {
         let py = content.py();
         let content = utf8(content, "content")?;
         self.ensure_memory(py, content.len())?;
-        let delta = locked_long(py, &self.core, content.len(), |core| core.push(content))?;
-        make_str(py, &delta)
+        let delta = locked_long(py, &self.core, content.len(), |core| core.push(content))??;
+        Ok(make_str(py, &delta)?)
     }
 
     /// Apply a delta of the peer and return the new text; an error leaves the text unchanged.

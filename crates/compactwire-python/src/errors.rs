@@ -179,6 +179,9 @@ fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr
 /// An [`EncodeError`] as its exception.
 #[cold]
 fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
+    if error.message == NO_MEMORY {
+        return PyMemoryError::new_err(NO_MEMORY);
+    }
     if let Some(path) = &error.path {
         return unsupported(py, gcf::Code::OutOfRange, path, &error.message);
     }
@@ -205,6 +208,9 @@ fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
 /// A session's [`session::EncodeError`] as its exception.
 #[cold]
 fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
+    if error.message == NO_MEMORY {
+        return PyMemoryError::new_err(NO_MEMORY);
+    }
     exception!(py, EncodeError, error.to_string(), field = error.field)
 }
 

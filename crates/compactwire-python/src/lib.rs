@@ -139,25 +139,6 @@ fn ensure_memory(bytes: usize) -> PyResult<()> {
     })
 }
 
-/// The bytes of memory that the values of a JSON text and the result made from them take at most. The number
-/// of values is estimated from the commas and brackets of the text.
-fn json_memory(text: &[u8]) -> usize {
-    let values = count_bytes(text, |byte| matches!(byte, b',' | b'[' | b'{'));
-    values.saturating_mul(VALUE_SIZE).saturating_add(text.len().saturating_mul(TEXT_FACTOR))
-}
-
-/// The number of bytes that `counts` accepts. Adding them up as `u8` takes an eighth of the time of adding
-/// `usize`.
-fn count_bytes(text: &[u8], counts: impl Fn(u8) -> bool) -> usize {
-    let count = |part: &[u8]| part.iter().map(|&byte| u8::from(counts(byte))).sum::<u8>();
-    text.chunks(usize::from(u8::MAX)).map(|part| usize::from(count(part))).sum()
-}
-
-/// The bytes of memory for a value: an object of one member, its key, and the node or record made from it.
-const VALUE_SIZE: usize = 256;
-/// The bytes of memory for each byte of a string: a copy, and a text in which it is written with escapes.
-const TEXT_FACTOR: usize = 8;
-
 /// Creates a bytes object; `PyBytes::new` panics if there is not enough memory.
 fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, bytes.len(), |target| {

@@ -1,7 +1,7 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
 use super::args::{Input, depth, natural, one_of, size, token_count};
-use super::errors::{Result, invalid_field, invalid_format, invalid_option};
+use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
 use super::value::converter;
@@ -15,7 +15,7 @@ use compactwire::value::drop_iteratively;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::convert::Infallible;
+use std::collections::TryReserveError;
 
 /// What `shrink` returns: the text to send to a language model, and what it saves.
 ///
@@ -209,8 +209,8 @@ pub(super) fn shrink_object<'py>(
     let value = value_with(value, "$", default.as_ref(), max_depth)?;
     let shrunk = match &counter {
         Counter::Estimate => py
-            .detach(|| attached(|| shrink::shrink_value(&value, &options, estimate)))
-            .map(|Ok(shrunk)| shrunk),
+            .detach(|| attached(|| shrink::shrink_value(&value, &options, estimate)))?
+            .map_err(Error::from),
         Counter::Callable(call) => shrink::shrink_value(&value, &options, |text| count(call, text)),
     };
     drop_iteratively(value);
@@ -239,10 +239,7 @@ fn shrink_text(
         });
     };
     let shrunk = match counter {
-        Counter::Estimate => {
-            let Ok(shrunk) = detached(py, content.len(), || shrink(content, options, estimate))?;
-            shrunk
-        }
+        Counter::Estimate => detached(py, content.len(), || shrink(content, options, estimate))??,
         Counter::Callable(call) => shrink(content, options, |text| count(call, text))?,
     };
     let result = match shrunk.format {
@@ -291,13 +288,13 @@ impl<'py> Counter<'py> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of a counter")]
-fn estimate(text: &str) -> std::result::Result<u64, Infallible> {
+fn estimate(text: &str) -> Result<u64, TryReserveError> {
     Ok(estimate_tokens(text))
 }
 
-fn count(call: &Bound<'_, PyAny>, text: &str) -> PyResult<u64> {
+fn count(call: &Bound<'_, PyAny>, text: &str) -> Result<u64> {
     let tokens = call.call1((make_str(call.py(), text)?,))?;
-    token_count(&tokens, "tokenizer")
+    Ok(token_count(&tokens, "tokenizer")?)
 }
 
 impl Shrunk {

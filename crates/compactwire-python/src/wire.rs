@@ -3,8 +3,9 @@
 use super::args::{Input, size};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, MAX_EXPANSION, Payload};
-use super::{ensure_memory, json_memory, make_bytes};
+use super::{ensure_memory, make_bytes};
 use compactwire::excerpt::excerpt;
+use compactwire::json::memory_of;
 use compactwire::wire::{gcb, json};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -207,12 +208,12 @@ pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
     let read = match &data {
         Input::Str(text) => {
             let text = super::args::utf8(text, "text")?;
-            ensure_memory(json_memory(text.as_bytes()))?;
+            ensure_memory(memory_of(text.as_bytes()))?;
             super::detached(py, text.len(), || json::decode(text))?
         }
         Input::Bytes(_) | Input::Copy(_) => {
             let bytes = data.bytes()?;
-            ensure_memory(json_memory(bytes))?;
+            ensure_memory(memory_of(bytes))?;
             super::detached(py, bytes.len(), || json::decode_utf8(bytes))?
         }
     };

@@ -21,12 +21,20 @@ pub(super) mod read;
 pub(super) mod read_fast;
 
 use crate::args::one_of;
+use crate::ensure_memory;
 use crate::errors::{Result, invalid_format};
 use crate::interrupt::attached;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
 use objects::Objects;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+static TYPES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// More than the import of a module takes.
+const IMPORT_SIZE: usize = 1 << 20;
 
 /// The function that converts objects which are not JSON types: `default=`, after the conversions
 /// that `types=` names.
@@ -38,10 +46,15 @@ pub(super) fn converter<'py>(
     if !one_of("types", types, [("common", true), ("json", false)])? {
         return Ok(default.cloned());
     }
-    let module = py.import("compactwire._types")?;
+    let module = TYPES.get_or_try_init(py, || {
+        // PyO3 panics if there is no memory for the name of the module.
+        ensure_memory(IMPORT_SIZE)?;
+        py.import("compactwire._types").map(Bound::unbind)
+    })?;
+    let module = module.bind(py);
     match default {
-        None => module.getattr("common").map(Some),
-        Some(default) => module.call_method1("common_or", (default,)).map(Some),
+        None => module.getattr(intern!(py, "common")).map(Some),
+        Some(default) => module.call_method1(intern!(py, "common_or"), (default,)).map(Some),
     }
 }
 
