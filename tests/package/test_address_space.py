@@ -24,7 +24,7 @@ import compactwire as cw
 from tests.scaling.harness import Case
 
 ROOT = Path(__file__).resolve().parents[2]
-SUBJECTS = ["cad", "gcf", "graph", "session"]
+SUBJECTS = ["cad", "compact", "gcf", "graph", "session", "shrink"]
 """Without claims: they are checked in several threads, by libraries that abort the process."""
 SMALL = 64 << 10
 """The largest request, in bytes, for which the process may end."""
@@ -118,6 +118,7 @@ def test_every_call_has_cases() -> None:
         *("changed", "respond", "pickle", "decode_request", "encode_request", "deltas"),
         *("from_compact", "check", "keep", "repair", "canonical", "to_compact"),
         *("to_binary", "to_hybrid", "from_hybrid", "from_binary"),
+        *("encode_tool_call", "decode_tool_call", "shrink", "expand"),
     }
 
 
