@@ -12,7 +12,7 @@
 //!
 //! let options = ApplyOptions::default();
 //! assert_eq!(apply("Hello, world!", "D|R|7|World", &options).unwrap(), "Hello, World!");
-//! assert_eq!(encode("Hello", "Hello, world!"), "D|+|, world!");
+//! assert_eq!(encode("Hello", "Hello, world!").unwrap(), "D|+|, world!");
 //! ```
 //!
 //! # Where we differ
