@@ -232,7 +232,9 @@ impl Opened<'_> {
         let (response, layout) = match &self.body {
             Body::Verbose(text) => {
                 // A string with escapes is copied to a buffer that grows.
-                DecodeError::ensure_memory(text.len().saturating_mul(3))?;
+                if text.contains('\\') {
+                    DecodeError::ensure_memory(text.len().saturating_mul(3))?;
+                }
                 (verbose::read(text)?, None)
             }
             Body::Dsl(payload) => (dsl::read(payload)?, None),

@@ -16,7 +16,7 @@ use super::layout::check_duplicates;
 use crate::excerpt::{excerpt, path_step};
 use crate::json::{self, Escape};
 use crate::limits::MAX_MAP_KEYS;
-use crate::memory::Meter;
+use crate::memory;
 use crate::msgpack::{Error, Head, Reader, Writer};
 use crate::value::Value;
 use rmp::encode::{
@@ -24,6 +24,7 @@ use rmp::encode::{
     write_uint,
 };
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 
 /// The version in a map.
 const MAP_VERSION: u64 = 1;
@@ -198,7 +199,7 @@ pub fn read_tool_call<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, Decode
             let values = message.max_values();
             read_map(&message.bytes, values).map_err(|error| match error {
                 Unread::Message(error) => error.into(),
-                Unread::NoMemory(bytes) => DecodeError::OutOfMemory { bytes },
+                Unread::NoMemory => DecodeError::OutOfMemory { bytes: STRIDE * VALUE_SIZE },
                 Unread::TooManyValues => {
                     DecodeError::TooManyValues { values, limit: message.max_size }
                 }
@@ -241,8 +242,14 @@ fn read_verbose(text: &str) -> Result<ToolCall<'static>, DecodeError> {
 #[derive(Debug)]
 enum Unread {
     Message(Error),
-    NoMemory(usize),
+    NoMemory,
     TooManyValues,
+}
+
+impl From<TryReserveError> for Unread {
+    fn from(_: TryReserveError) -> Self {
+        Self::NoMemory
+    }
 }
 
 impl From<Error> for Unread {
@@ -302,19 +309,23 @@ fn read_map(message: &[u8], max_values: usize) -> Result<ToolCall<'_>, Unread> {
     })
 }
 
-/// Counts the values of a call.
+/// Counts the values of a call, and asks for memory before they take it.
 struct Values {
     most: usize,
     seen: usize,
-    meter: Meter,
+    /// The values for which there was memory when it was last checked.
+    checked: usize,
 }
 
-/// The bytes that a value takes at most: an object of one member, and the list of its keys.
-const VALUE_SIZE: usize = 512;
+/// The bytes that a value takes at most, beside the list that it is in: an object of one member.
+const VALUE_SIZE: usize = 256;
+
+/// The number of values between two checks of the memory.
+const STRIDE: usize = 4096;
 
 impl Values {
     fn new(most: usize) -> Self {
-        Self { most, seen: 0, meter: Meter::new(VALUE_SIZE) }
+        Self { most, seen: 0, checked: STRIDE }
     }
 
     fn next(&mut self) -> Result<(), Unread> {
@@ -322,8 +333,19 @@ impl Values {
             return Err(Unread::TooManyValues);
         }
         self.seen += 1;
-        self.meter.reach(self.seen).map_err(|_| Unread::NoMemory(self.seen * VALUE_SIZE))
+        if self.seen > self.checked {
+            self.checked += STRIDE;
+            memory::ensure(STRIDE * VALUE_SIZE)?;
+        }
+        Ok(())
     }
+}
+
+/// Appends to a list that can become large.
+fn push<T>(list: &mut Vec<T>, item: T) -> Result<(), TryReserveError> {
+    list.try_reserve(1)?;
+    list.push(item);
+    Ok(())
 }
 
 /// Reads a JSON value that is nested at most `depth` levels deep.
@@ -357,7 +379,7 @@ fn read_value<'a>(
             // Nothing is allocated for the claimed length; each element takes at least one byte.
             let mut elements = Vec::new();
             for _ in 0..len {
-                elements.push(read_value(reader, depth, values)?);
+                push(&mut elements, read_value(reader, depth, values)?)?;
             }
             Value::Array(elements)
         }
@@ -367,8 +389,8 @@ fn read_value<'a>(
             for _ in 0..len {
                 let offset = reader.offset();
                 let name = reader.text()?;
-                seen.push((name, offset));
-                members.push((name.into(), read_value(reader, depth, values)?));
+                push(&mut seen, (name, offset))?;
+                push(&mut members, (name.into(), read_value(reader, depth, values)?))?;
             }
             check_duplicates(&mut seen)?;
             Value::Object(members)

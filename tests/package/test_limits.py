@@ -286,8 +286,8 @@ def test_max_size_may_be_huge(name: str, max_size: int) -> None:
 
 def test_a_frame_that_claims_130_gb_is_refused() -> None:
     # There is not enough memory for the claimed size; if there is, the frame holds no response.
-    found = result_or_error(wire("S", empty_blocks(), max_size=2**63))
-    assert found in (cw.DecompressionFailed, cw.InvalidMsgpack)
+    with pytest.raises((MemoryError, cw.InvalidMsgpack)):
+        wire("S", empty_blocks(), max_size=2**63)()
 
 
 @pytest.mark.parametrize("format", ["verbose", "dsl", "binary", "base85"])

@@ -1,12 +1,13 @@
 //! Converts arguments from Python to the values that the core accepts.
 
+use super::ensure_memory;
 use super::errors::{Error, invalid_field, invalid_format, invalid_option, os_error, unsupported};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
 use std::borrow::Cow;
@@ -162,6 +163,21 @@ impl Drop for PathFile {
         });
     }
 }
+
+/// The content of a string, with replacement characters for lone surrogates.
+pub(super) fn lossy<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    match text.to_str() {
+        Ok(content) => Ok(content.into()),
+        Err(error) if error.is_instance_of::<PyMemoryError>(text.py()) => Err(error),
+        Err(_) => {
+            ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
+            Ok(text.to_string_lossy())
+        }
+    }
+}
+
+/// The bytes for each character of a string with lone surrogates: two copies of four bytes.
+const SURROGATES_FACTOR: usize = 8;
 
 /// The content of a file: what the `read` of an open file returned, or the bytes of a file at a path.
 ///

@@ -1,6 +1,6 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{Input, depth, natural, one_of, size, token_count};
+use super::args::{Input, depth, lossy, natural, one_of, size, token_count};
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
@@ -227,7 +227,7 @@ fn shrink_text(
     let py = text.py();
     let Ok(content) = text.to_str() else {
         // Text with a lone surrogate is not JSON, and tokenizers do not accept it.
-        let tokens = estimate_tokens(&text.to_string_lossy());
+        let tokens = estimate_tokens(&lossy(text)?);
         let reason = name_in(&REASONS, &Some(Reason::NotJson));
         return Ok(Shrunk {
             text: text.clone().unbind(),
@@ -375,6 +375,6 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
 ///     The number of tokens.
 #[pyfunction(name = "estimate_tokens")]
 pub(super) fn estimate_tokens_of(text: &Bound<'_, PyString>) -> PyResult<u64> {
-    let content = text.to_string_lossy();
+    let content = lossy(text)?;
     detached(text.py(), content.len(), || estimate_tokens(&content))
 }

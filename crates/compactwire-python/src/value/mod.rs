@@ -27,14 +27,14 @@ use crate::interrupt::attached;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
 use objects::Objects;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-static TYPES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+/// The functions `common` and `common_or` of `compactwire._types`.
+static COMMON: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
 
 /// More than the import of a module takes.
-const IMPORT_SIZE: usize = 1 << 20;
+const IMPORT_SIZE: usize = 4 << 20;
 
 /// The function that converts objects which are not JSON types: `default=`, after the conversions
 /// that `types=` names.
@@ -46,15 +46,16 @@ pub(super) fn converter<'py>(
     if !one_of("types", types, [("common", true), ("json", false)])? {
         return Ok(default.cloned());
     }
-    let module = TYPES.get_or_try_init(py, || {
-        // PyO3 panics if there is no memory for the name of the module.
+    let [common, common_or] = COMMON.get_or_try_init(py, || {
+        // PyO3 panics if there is no memory for a name.
         ensure_memory(IMPORT_SIZE)?;
-        py.import("compactwire._types").map(Bound::unbind)
+        let module = py.import("compactwire._types")?;
+        let function = |name| module.getattr(name).map(Bound::unbind);
+        PyResult::Ok([function("common")?, function("common_or")?])
     })?;
-    let module = module.bind(py);
     match default {
-        None => module.getattr(intern!(py, "common")).map(Some),
-        Some(default) => module.call_method1(intern!(py, "common_or"), (default,)).map(Some),
+        None => Ok(Some(common.bind(py).clone())),
+        Some(default) => common_or.bind(py).call1((default,)).map(Some),
     }
 }
 
