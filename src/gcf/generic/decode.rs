@@ -4,7 +4,6 @@
 //! sections 3 to 8 and 16.
 
 use super::columns::TableColumns;
-use super::row::emit_scalar;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::limits::{FREE_EXPANSION, Limits};
@@ -688,6 +687,17 @@ pub(crate) fn check_scalar(token: &Token<'_>, at: usize) -> Read<()> {
             fault(Code::InvalidAttachmentMarker, at, message)
         }
         _ => Ok(()),
+    }
+}
+
+/// Emits a token that is known to be a scalar.
+pub(super) fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
+    match token {
+        Token::String(text) => sink.string(text),
+        Token::Int(value) => sink.int(*value),
+        Token::Float(value) => sink.float(*value),
+        Token::Bool(value) => sink.bool(*value),
+        _ => sink.null(),
     }
 }
 

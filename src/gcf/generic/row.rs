@@ -5,7 +5,9 @@
 //! once, and the decoder jumps to each attachment. GCF 3.6 sections 7.4.3 to 7.4.6.
 
 use super::columns::{PathMarks, PathValue, Source};
-use super::decode::{DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit};
+use super::decode::{
+    DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit, emit_scalar,
+};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::line::Line;
@@ -616,16 +618,5 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             .into()),
             _ => Ok(()),
         }
-    }
-}
-
-/// Emits a token that is known to be a scalar.
-pub(super) fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result<(), S::Error> {
-    match token {
-        Token::String(text) => sink.string(text),
-        Token::Int(value) => sink.int(*value),
-        Token::Float(value) => sink.float(*value),
-        Token::Bool(value) => sink.bool(*value),
-        _ => sink.null(),
     }
 }

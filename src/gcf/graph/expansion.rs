@@ -4,7 +4,7 @@
 //! longer than the text by any factor.
 
 use super::shared_str::SharedStr;
-use super::types::Edge;
+use super::types::{Edge, names_size};
 use crate::gcf::error::{Code, Error};
 use hashbrown::HashMap;
 use std::cell::RefCell;
@@ -13,12 +13,6 @@ use std::marker::PhantomData;
 /// The length from which a name counts as long: a lookup of a shorter one costs no more than one of its
 /// address.
 const LONG: usize = 64;
-
-/// The number of bytes in the sources and targets of edges.
-pub(crate) fn names_size(edges: &[Edge]) -> usize {
-    let size = |edge: &Edge| edge.source.len().saturating_add(edge.target.len());
-    edges.iter().map(size).fold(0, usize::saturating_add)
-}
 
 /// The message about edges whose names take more than `max_expansion` bytes; `None` if they do not.
 pub(crate) fn too_large(edges: &[Edge], max_expansion: usize) -> Option<String> {

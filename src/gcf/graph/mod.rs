@@ -81,7 +81,7 @@ pub use decode::{Content, Decoded, Unchanged, decode, decode_in, decode_in_if};
 pub use delta::{apply, diff, encode_delta, snapshot};
 pub use encode::{Dangling, EncodeOptions, encode, encode_in};
 #[cfg(feature = "wire")]
-pub(crate) use expansion::{NameMemo, names_size, too_large};
+pub(crate) use expansion::{NameMemo, too_large};
 pub use resolved::ResolvedPayload;
 pub use respond::{Response, ResponseKind, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};
@@ -91,4 +91,6 @@ pub(crate) use shared_str::SharedBuffer;
 pub use shared_str::SharedStr;
 pub use state::StateError;
 pub use stream::{StreamEncoder, StreamOptions};
+#[cfg(feature = "wire")]
+pub(crate) use types::names_size;
 pub use types::{Components, DeltaPayload, Edge, Location, Payload, Symbol};

@@ -2,7 +2,6 @@
 //!
 //! The types accept any value. What a format cannot represent is an error of its encoder.
 
-use super::expansion::names_size;
 use super::shared_str::SharedStr;
 
 /// The result of a tool: symbols, and the edges between them.
@@ -35,6 +34,12 @@ const EDGE_SIZE: usize = 64;
 fn size_of_symbols(symbols: &[Symbol]) -> usize {
     let texts = |symbol: &Symbol| symbol.qualified_name.len() + symbol.signature.len() + 64;
     symbols.iter().map(texts).sum()
+}
+
+/// The number of bytes in the sources and targets of edges.
+pub(crate) fn names_size(edges: &[Edge]) -> usize {
+    let size = |edge: &Edge| edge.source.len().saturating_add(edge.target.len());
+    edges.iter().map(size).fold(0, usize::saturating_add)
 }
 
 impl DeltaPayload {
