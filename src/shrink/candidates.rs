@@ -36,22 +36,12 @@ pub(super) fn best<E: From<TryReserveError>>(
     let mut candidates: Vec<(u64, String)> = Vec::new();
     let choices = choices(max_depth);
     let mut builder = Builder::new(&bump, choices[0].limits);
-    match value.emit(&mut builder) {
-        Err(error) if error.code == gcf::Code::OutOfMemory => {
-            return Err(memory::exhausted().into());
-        }
-        Err(_) => return Ok(Found::Nothing),
-        Ok(()) => {}
+    if unless_out_of_memory(value.emit(&mut builder))?.is_none() {
+        return Ok(Found::Nothing);
     }
     let tree = builder.finish();
     for options in &choices {
-        let text = match gcf::write(&tree, options) {
-            Ok(text) => text,
-            Err(error) if error.code == gcf::Code::OutOfMemory => {
-                return Err(memory::exhausted().into());
-            }
-            Err(_) => continue,
-        };
+        let Some(text) = unless_out_of_memory(gcf::write(&tree, options))? else { continue };
         if candidates.iter().any(|(_, other)| *other == text) {
             continue;
         }
@@ -62,15 +52,21 @@ pub(super) fn best<E: From<TryReserveError>>(
     candidates.sort_by_key(|(tokens, _)| *tokens);
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
-        match gcf::decode(&text, Limits { max_depth, ..Limits::default() }) {
-            Ok(read) if same(&read, value) => return Ok(Found::Candidate { text, tokens }),
-            Err(error) if error.code == gcf::Code::OutOfMemory => {
-                return Err(memory::exhausted().into());
-            }
-            _ => {}
+        let read = gcf::decode(&text, Limits { max_depth, ..Limits::default() });
+        if unless_out_of_memory(read)?.is_some_and(|read| same(&read, value)) {
+            return Ok(Found::Candidate { text, tokens });
         }
         debug_assert!(false, "a candidate must read back as the value: {text}");
         found = Found::Unverified;
     }
     Ok(found)
+}
+
+/// The result; `None` for an error that only excludes a candidate. Without memory, no candidate can be
+/// judged.
+fn unless_out_of_memory<T>(result: Result<T, gcf::Error>) -> Result<Option<T>, TryReserveError> {
+    match result {
+        Err(error) if error.code == gcf::Code::OutOfMemory => Err(memory::exhausted()),
+        result => Ok(result.ok()),
+    }
 }
