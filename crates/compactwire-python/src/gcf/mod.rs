@@ -351,8 +351,8 @@ pub(super) fn dumps_grouped<'py>(
 ///     A text of the generic profile; bytes are UTF-8.
 /// extensions : bool
 ///     Whether the forms that only this package writes are read: list columns and
-///     matrices. Without it they are `unsupported_extension`, so that nobody comes to
-///     depend on them unawares.
+///     matrices. Without it they raise `unsupported_extension`, because other readers
+///     of GCF do not accept them.
 /// max_depth : int
 ///     The maximum nesting of containers, at most 256.
 /// max_expansion : int
