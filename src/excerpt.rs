@@ -13,6 +13,19 @@ pub fn excerpt(text: &str) -> String {
     }
 }
 
+/// Returns `text` with its control and invisible characters escaped: a terminal could interpret them.
+pub fn one_line(text: &str) -> String {
+    // `escape_debug` also escapes these, which are harmless here.
+    const KEPT: [char; 3] = ['"', '\'', '\\'];
+    let mut line = String::with_capacity(text.len());
+    for piece in text.split_inclusive(KEPT) {
+        let plain = piece.trim_end_matches(KEPT);
+        line.extend(plain.escape_debug());
+        line.push_str(&piece[plain.len()..]);
+    }
+    line
+}
+
 /// The step of a path to the member `key` of an object: `.key`, or `["a key"]`.
 pub fn path_step(key: &str) -> String {
     let is_name = (1..=EXCERPT_CHARS).contains(&key.len())
@@ -29,6 +42,16 @@ mod tests {
         assert_eq!(path_step("total_2"), ".total_2");
         assert_eq!(path_step("a b"), r#"["a b"]"#);
         assert_eq!(path_step(""), r#"[""]"#);
+    }
+
+    #[test]
+    fn one_line_escapes_control_and_invisible_characters() {
+        let hostile = "a\x1b[2J\r\n\u{9b}\u{85}\u{202e}\u{2066}\u{2028}\u{200b}\0\u{feff}";
+        let shown = one_line(hostile);
+        assert!(shown.is_ascii() && !shown.contains(|char: char| char.is_control()), "{shown}");
+        let kept = "Wörter, \"quoted\" '\\' 한국어 e\u{301} 😀";
+        assert_eq!(one_line(kept), kept);
+        assert_eq!(one_line(&shown), shown);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Each form has its own kind of position: line and column in text, a path in JSON, a byte offset
 //! in the binary form.
 
-use crate::excerpt::EXCERPT_CHARS;
+use crate::excerpt::{EXCERPT_CHARS, one_line};
 use crate::memory::NO_MEMORY;
 use std::collections::TryReserveError;
 use std::fmt;
@@ -79,13 +79,14 @@ pub enum Error {
 }
 
 /// An excerpt of the input for messages: the first 40 code points, then `...` if there are more.
+/// Control characters are escaped.
 pub(super) struct Truncated<'a>(pub &'a str);
 
 impl fmt::Display for Truncated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.char_indices().nth(EXCERPT_CHARS) {
-            None => f.write_str(self.0),
-            Some((end, _)) => write!(f, "{}...", &self.0[..end]),
+            None => f.write_str(&one_line(self.0)),
+            Some((end, _)) => write!(f, "{}...", one_line(&self.0[..end])),
         }
     }
 }

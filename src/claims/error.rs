@@ -182,32 +182,7 @@ pub(super) fn cut(path: &str) -> &str {
     path.char_indices().nth(PATH_CHARS).map_or(path, |(end, _)| &path[..end])
 }
 
-/// A string of the input on one line, safe for a terminal: control, invisible and
-/// direction-changing characters are escaped.
-pub fn one_line(text: &str) -> String {
-    // `escape_debug` also escapes quotes and backslashes, which are harmless here.
-    let escape = |char: char| match char {
-        '"' | '\'' | '\\' => char.to_string(),
-        _ => char.escape_debug().to_string(),
-    };
-    text.chars().map(escape).collect()
-}
-
 /// A string of the input, quoted and cut for a message.
 pub(super) fn quoted(text: &str) -> String {
     excerpt(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::one_line;
-
-    #[test]
-    fn one_line_escapes_control_and_invisible_characters() {
-        let hostile = "a\x1b[2J\r\n\u{9b}\u{202e}\u{2066}\u{2028}\u{200b}\0\u{feff}";
-        let shown = one_line(hostile);
-        assert!(shown.is_ascii() && !shown.contains(|char: char| char.is_control()), "{shown}");
-        assert_eq!(one_line("Wörter, \"quoted\" \\ 한국어 😀"), "Wörter, \"quoted\" \\ 한국어 😀");
-        assert_eq!(one_line(&shown), shown);
-    }
 }

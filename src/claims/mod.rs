@@ -56,7 +56,8 @@ mod signer;
 mod steps;
 mod verify;
 
-pub use error::{Code, Failure, ProduceError, one_line};
+pub use crate::excerpt::one_line;
+pub use error::{Code, Failure, ProduceError};
 pub use key::SigningKey;
 pub use metrics::{Computed, estimate as estimate_tokens};
 pub use options::{Inputs, Limits, Options, Progress};

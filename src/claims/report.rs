@@ -3,9 +3,10 @@
 //! Invariant: a report depends on the inputs and the options only. It contains no time, host or
 //! location on disk, so that its canonical JSON has the same bytes on every machine.
 
-use super::error::{Code, Failure, one_line};
+use super::error::{Code, Failure};
 use super::metrics::Computed;
 use super::signer::Scope;
+use crate::excerpt::one_line;
 use serde::{Deserialize, Serialize};
 
 /// The number of checks.

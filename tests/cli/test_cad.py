@@ -114,7 +114,7 @@ def test_check_reports_every_error(part: Path, tmp_path: Path) -> None:
     result = run("check", part)
     assert (result.returncode, result.stdout) == (0, b"")
     broken = b'{"nodes":{},"compact":"S 1\\nQ\\x1b"}'.replace(b"\\x1b", b"\\u001b")
-    assert run("check", "-", data=broken).stdout == b"-:2:1: unknown opcode Q\\x1b\n"
+    assert run("check", "-", data=broken).stdout == b"-:2:1: unknown opcode Q\\u{1b}\n"
     assert run("check", "-", data=b"\x89VCB").stdout == b"-:1:1: byte 4: unexpected end\n"
 
 
