@@ -31,8 +31,8 @@ impl<'py> Input<'py> {
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
             Ok(Self::Copy(bytes.to_vec()))
         } else if object.is_instance_of::<PyMemoryView>() {
-            // A view that is released, or not of bytes, raises its own error.
-            Ok(Self::Copy(PyBuffer::<u8>::get(object)?.to_vec(object.py())?))
+            let view = PyBuffer::<u8>::get(object).map_err(|error| not_of_bytes(object, error))?;
+            Ok(Self::Copy(view.to_vec(object.py())?))
         } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
             Ok(Self::Copy(buffer.to_vec(object.py())?))
         } else {
@@ -117,6 +117,20 @@ impl<'py> Input<'py> {
             Self::Bytes(bytes) => Ok(bytes.as_bytes().into()),
             Self::Copy(bytes) => Ok(bytes.into()),
         }
+    }
+}
+
+/// The error for a memoryview. One that is released raises its own error, but that of PyO3 for items
+/// that are not bytes does not say what they are.
+#[cold]
+fn not_of_bytes(view: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let fact = |name| view.getattr(name).and_then(|fact| fact.str());
+    match (fact("format"), fact("ndim")) {
+        (Ok(format), Ok(dimensions)) => PyTypeError::new_err(format!(
+            "expected a memoryview of bytes, not of items of format {format} in {dimensions} \
+             dimensions; pass bytes(view)"
+        )),
+        _ => error,
     }
 }
 
