@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
+from ._texts import check_texts, surrogate
 from .errors import OptionError
 
 # For type checkers only: importing `typing` takes milliseconds.
@@ -130,7 +131,10 @@ class SQLiteStore:
         # Imported here because few programs need it.
         import sqlite3
 
-        self._database = sqlite3.connect(path)
+        try:
+            self._database = sqlite3.connect(path)
+        except UnicodeEncodeError as error:
+            raise OptionError(f"path: {surrogate(error)}", option="path") from None
         self._database.executescript(
             """
             CREATE TABLE IF NOT EXISTS nodes (
@@ -155,6 +159,7 @@ class SQLiteStore:
         Node
             The symbol with its hash.
         """
+        check_texts(qualified_name=qualified_name, kind=kind, signature=signature)
         node = Node(f"{kind} {qualified_name}", qualified_name, kind, signature)
         self._database.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?)", node)
         return node
@@ -169,6 +174,7 @@ class SQLiteStore:
         edge_type : str
             As in `Edge`.
         """
+        check_texts(edge_type=edge_type)
         row = (source.node_hash, target.node_hash, edge_type)
         self._database.execute("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", row)
 

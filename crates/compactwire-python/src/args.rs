@@ -7,7 +7,9 @@ use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError};
+use pyo3::exceptions::{
+    PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
 use std::borrow::Cow;
@@ -207,7 +209,7 @@ pub(super) fn read_file<'py>(
         let message = "expected a path or an open file, not bytes; use `loads` for content";
         return Err(PyTypeError::new_err(message));
     }
-    let content = PathFile::read_all(file.py(), &path_of(file)?).map_err(|error| {
+    let content = PathFile::read_all(file.py(), &path_of(file, "file")?).map_err(|error| {
         let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
         let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
         match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
@@ -223,13 +225,32 @@ pub(super) fn read_file<'py>(
     Ok(content.into_any())
 }
 
-/// Converts the argument to a path.
-pub(super) fn path_of(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    object.extract().or_else(|_| {
+/// Converts the argument `name` to a path; `OptionError` for a lone surrogate, which no path has.
+pub(super) fn path_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
+    object.extract().or_else(|error| {
+        if let Some(error) = surrogate_in(object, name, &error) {
+            return Err(error);
+        }
         let found = object.get_type().name()?;
         let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
         Err(PyTypeError::new_err(message))
     })
+}
+
+/// A path, for `#[pyo3(from_py_with = path)]`; `OptionError` for a lone surrogate.
+pub(super) fn path(value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    value.extract().map_err(|error| surrogate_in(value, "path", &error).unwrap_or(error))
+}
+
+/// The `OptionError` for the argument `name` if Python could not encode it.
+fn surrogate_in(value: &Bound<'_, PyAny>, name: &str, error: &PyErr) -> Option<PyErr> {
+    let found = error.is_instance_of::<PyUnicodeEncodeError>(value.py());
+    found.then(|| invalid_option(name, &format!("{name}: {}", surrogate_at(error, value.py()))))
+}
+
+/// The UTF-8 of a part of the argument `name`; `OptionError` for a lone surrogate.
+pub(super) fn option_text<'a>(text: &'a Bound<'_, PyString>, name: &str) -> PyResult<&'a str> {
+    text.to_str().map_err(|error| surrogate_in(text, name, &error).unwrap_or(error))
 }
 
 /// The UTF-8 of a `str`, in which lone surrogates are encoded like other characters.
@@ -271,15 +292,74 @@ pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&
 /// The error message for a text with a lone surrogate, with the position of the first one.
 #[cold]
 pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
-    // Python's `UnicodeEncodeError` has the position.
-    let position = text.call_method1("encode", ("utf-8",)).err().and_then(|error| {
-        error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>()).ok()
-    });
-    match position {
-        Some(position) => {
-            format!("lone surrogate at position {position} cannot be encoded as UTF-8")
-        }
-        None => "the text cannot be encoded as UTF-8".into(),
+    match text.call_method1("encode", ("utf-8",)) {
+        Err(error) => surrogate_at(&error, text.py()),
+        Ok(_) => NOT_UTF8.into(),
+    }
+}
+
+/// The error message of [`lone_surrogate`] for Python's `UnicodeEncodeError`, which has the position.
+fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
+    let start = error.value(py).getattr("start").and_then(|start| start.extract::<usize>());
+    start.map_or_else(
+        |_| NOT_UTF8.into(),
+        |start| format!("lone surrogate at position {start} cannot be encoded as UTF-8"),
+    )
+}
+
+const NOT_UTF8: &str = "the text cannot be encoded as UTF-8";
+
+/// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. One with a lone surrogate becomes
+/// a name that no choice has, so that the error is the one that lists the choices.
+pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match value.cast::<PyString>()?.to_str() {
+        Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(value.py()) => Ok("\u{fffd}"),
+        word => word,
+    }
+}
+
+/// As [`word`], for an option that may be `None`.
+pub(super) fn word_if_any<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+    if value.is_none() { Ok(None) } else { word(value).map(Some) }
+}
+
+/// Arguments of free text by their names, for `#[pyo3(from_py_with = args::written::tool)]`, because
+/// PyO3 does not tell a conversion the name. `UnsupportedValue` for a lone surrogate.
+pub(super) mod written {
+    use super::{PyAnyMethods, utf8};
+    use pyo3::types::PyString;
+    use pyo3::{Bound, PyAny, PyResult};
+
+    macro_rules! arguments {
+        ($($name:ident),*) => { $(
+            pub(crate) fn $name<'a, T: From<&'a str>>(value: &'a Bound<'_, PyAny>) -> PyResult<T> {
+                Ok(utf8(value.cast::<PyString>()?, stringify!($name))?.into())
+            }
+        )* };
+    }
+
+    /// As above, for arguments that may be `None`.
+    macro_rules! optional_arguments {
+        ($($name:ident),*) => { $(
+            pub(crate) fn $name<'a, T: From<&'a str>>(
+                value: &'a Bound<'_, PyAny>,
+            ) -> PyResult<Option<T>> {
+                if value.is_none() {
+                    return Ok(None);
+                }
+                Ok(Some(utf8(value.cast::<PyString>()?, stringify!($name))?.into()))
+            }
+        )* };
+    }
+
+    arguments!(base_root, check, code, content_type, group, id, key, label, message, model);
+    arguments!(name, new_root, phase, status, text, tool);
+    optional_arguments!(path, peer_root);
+
+    /// `name=` of a dictionary.
+    pub(crate) mod optional {
+        use super::{Bound, PyAny, PyAnyMethods, PyResult, PyString, utf8};
+        optional_arguments!(name);
     }
 }
 

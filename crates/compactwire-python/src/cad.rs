@@ -2,7 +2,7 @@
 
 mod stream;
 
-use super::args::{Input, read_file, size};
+use super::args::{self, Input, read_file, size};
 use super::errors::{Error, Result, invalid_option};
 use super::{detached, ensure_memory, make_bytes, make_str};
 use crate::interrupt::attached;
@@ -13,7 +13,7 @@ use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losse
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::text::scan;
-use pyo3::exceptions::{PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
@@ -36,6 +36,12 @@ pub(super) mod cad {
         canonical, check, dumps, from_binary, from_compact, from_hybrid, load, loads, losses,
         to_binary, to_compact, to_hybrid,
     };
+}
+
+fn unknown_loss(code: &str) -> PyErr {
+    let known = Losses::ALL.codes().join(", ");
+    let message = format!("unknown loss code {}; known are {known}", excerpt(code));
+    invalid_option("lossy", &message)
 }
 
 fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
@@ -152,7 +158,10 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
 /// Source: CAD IR "Format Specification".
 #[pyfunction]
 #[pyo3(signature = (src, /, dialect = "auto"))]
-fn from_compact<'py>(src: &Bound<'py, PyAny>, dialect: &str) -> Result<Bound<'py, PyAny>> {
+fn from_compact<'py>(
+    src: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = args::word)] dialect: &str,
+) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
     let data = Input::new(src)?;
@@ -200,16 +209,17 @@ impl FromPyObject<'_, '_> for Lossy {
         if let Ok(all) = value.cast::<PyBool>() {
             return Ok(Self::All(all.is_true()));
         }
-        let codes: Vec<String> = value.extract().map_err(|_| {
+        let codes: Vec<String> = value.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyUnicodeEncodeError>(value.py()) {
+                return unknown_loss("\u{fffd}");
+            }
             let message = "lossy must be a bool, or a list of loss codes such as [\"segments\"]";
             PyTypeError::new_err(message)
         })?;
         let mut losses = Losses::default();
         for code in codes {
             if !losses.insert_code(&code) {
-                let known = Losses::ALL.codes().join(", ");
-                let message = format!("unknown loss code {}; known are {known}", excerpt(&code));
-                return Err(invalid_option("lossy", &message));
+                return Err(unknown_loss(&code));
             }
         }
         Ok(Self::Codes(losses))
@@ -276,11 +286,11 @@ impl Lossy {
 )]
 fn to_compact<'py>(
     doc: &Bound<'py, PyAny>,
-    dialect: Option<&str>,
-    target: Option<&str>,
+    #[pyo3(from_py_with = args::word_if_any)] dialect: Option<&str>,
+    #[pyo3(from_py_with = args::word_if_any)] target: Option<&str>,
     names: bool,
     lossy: Lossy,
-    unknown: &str,
+    #[pyo3(from_py_with = args::word)] unknown: &str,
 ) -> Result<Bound<'py, PyString>> {
     let py = doc.py();
     let form = Form::new(dialect, target)?;
@@ -360,8 +370,8 @@ fn weight(document: &Document<'_>) -> usize {
 #[pyo3(signature = (doc, /, dialect = None, *, target = None))]
 fn losses(
     doc: &Bound<'_, PyAny>,
-    dialect: Option<&str>,
-    target: Option<&str>,
+    #[pyo3(from_py_with = args::word_if_any)] dialect: Option<&str>,
+    #[pyo3(from_py_with = args::word_if_any)] target: Option<&str>,
 ) -> Result<Vec<&'static str>> {
     let form = Form::new(dialect, target)?;
     let (document, dropped) = read_document(doc, true)?;
@@ -421,7 +431,7 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 #[pyo3(signature = (src, /, *, dialect = "auto", limit = 100))]
 fn check<'py>(
     src: &Bound<'py, PyAny>,
-    dialect: &str,
+    #[pyo3(from_py_with = args::word)] dialect: &str,
     #[pyo3(from_py_with = size)] limit: usize,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
@@ -596,7 +606,7 @@ fn from_binary<'py>(
 fn loads<'py>(
     src: &Bound<'py, PyAny>,
     repair: bool,
-    unknown: &str,
+    #[pyo3(from_py_with = args::word)] unknown: &str,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
@@ -636,7 +646,7 @@ fn loads<'py>(
 fn load<'py>(
     file: &Bound<'py, PyAny>,
     repair: bool,
-    unknown: &str,
+    #[pyo3(from_py_with = args::word)] unknown: &str,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;

@@ -58,8 +58,8 @@ impl Dictionary {
         py: Python<'_>,
         samples: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = size)] size: usize,
-        content_type: &str,
-        model: &str,
+        #[pyo3(from_py_with = args::written::content_type)] content_type: &str,
+        #[pyo3(from_py_with = args::written::model)] model: &str,
         time: Option<&Bound<'_, PyAny>>,
     ) -> Result<Self> {
         if samples.is_instance_of::<PyString>() || samples.is_instance_of::<PyBytes>() {
@@ -108,7 +108,11 @@ impl Dictionary {
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
-    fn load(py: Python<'_>, path: PathBuf, name: Option<String>) -> Result<Self> {
+    fn load(
+        py: Python<'_>,
+        #[pyo3(from_py_with = args::path)] path: PathBuf,
+        #[pyo3(from_py_with = args::written::optional::name)] name: Option<String>,
+    ) -> Result<Self> {
         Self::parse(PathFile::read_all(py, &path)?.as_bytes(), name)
     }
 
@@ -120,7 +124,10 @@ impl Dictionary {
     ///     The bytes are not a dictionary.
     #[staticmethod]
     #[pyo3(signature = (data, /, *, name = None))]
-    fn from_bytes(data: &Bound<'_, PyAny>, name: Option<String>) -> Result<Self> {
+    fn from_bytes(
+        data: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = args::written::optional::name)] name: Option<String>,
+    ) -> Result<Self> {
         Self::parse(Input::new(data)?.bytes()?, name)
     }
 
@@ -136,7 +143,11 @@ impl Dictionary {
     /// OSError
     ///     The file cannot be written.
     #[pyo3(signature = (path, /))]
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = args::path)] path: PathBuf,
+    ) -> PyResult<()> {
         let file = self.core.to_bytes();
         py.detach(|| std::fs::write(&path, file)).map_err(|error| os_error(&error, path))
     }
@@ -213,7 +224,7 @@ impl Dictionary {
     fn _restore(
         _class: &Bound<'_, PyType>,
         file: &Bound<'_, PyBytes>,
-        name: String,
+        #[pyo3(from_py_with = args::written::name)] name: String,
     ) -> Result<Self> {
         Self::parse(file.as_bytes(), Some(name))
     }

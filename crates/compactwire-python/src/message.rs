@@ -73,7 +73,7 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ))]
 pub(super) fn encode<'py>(
     response: &Bound<'py, PyAny>,
-    format: &str,
+    #[pyo3(from_py_with = args::word)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,

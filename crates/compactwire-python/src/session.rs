@@ -103,7 +103,7 @@ impl Session {
         context: Option<&Bound<'py, PyAny>>,
         pack: bool,
         references: bool,
-        types: &str,
+        #[pyo3(from_py_with = args::word)] types: &str,
         default: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
         let default = converter(py, types, default)?;
@@ -216,7 +216,7 @@ impl Session {
         &self,
         py: Python<'_>,
         payload: &Payload,
-        dangling: &str,
+        #[pyo3(from_py_with = args::word)] dangling: &str,
         allow_unicode: bool,
         locations: bool,
     ) -> Result<String> {
@@ -294,7 +294,12 @@ impl Session {
     ///
     /// Source: GCF 3.6 section 10a.4.
     #[pyo3(signature = (set, /, *, tool = ""))]
-    fn encode_keyed(&self, py: Python<'_>, set: &KeyedSet, tool: &str) -> Result<String> {
+    fn encode_keyed(
+        &self,
+        py: Python<'_>,
+        set: &KeyedSet,
+        #[pyo3(from_py_with = args::written::tool)] tool: &str,
+    ) -> Result<String> {
         let set = Arc::clone(&set.0);
         let text =
             self.work_long(py, set.size(), |core| core.encode_keyed(Arc::clone(&set), tool))?;

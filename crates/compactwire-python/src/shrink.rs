@@ -1,6 +1,6 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{Input, depth, lossy, natural, one_of, size, token_count};
+use super::args::{self, Input, depth, lossy, natural, one_of, size, token_count};
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
@@ -69,11 +69,11 @@ impl Shrunk {
     #[pyo3(signature = (text, *, format, tokens_before, tokens_after, exact = false, reason = ""))]
     fn new(
         text: Bound<'_, PyString>,
-        format: &str,
+        #[pyo3(from_py_with = args::word)] format: &str,
         tokens_before: &Bound<'_, PyAny>,
         tokens_after: &Bound<'_, PyAny>,
         exact: bool,
-        reason: &str,
+        #[pyo3(from_py_with = args::word)] reason: &str,
     ) -> PyResult<Self> {
         let py = text.py();
         let tokens_before = natural(tokens_before, "tokens_before")?;
@@ -190,7 +190,7 @@ pub(super) fn shrink_object<'py>(
     #[pyo3(from_py_with = size)] min_tokens: usize,
     #[pyo3(from_py_with = size)] max_size: usize,
     #[pyo3(from_py_with = depth)] max_depth: usize,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Shrunk> {
     let py = value.py();
@@ -258,7 +258,7 @@ fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
     for name in formats.try_iter()? {
         let name = name?;
         let chosen = [("json", &mut json), ("gcf", &mut gcf)];
-        *one_of("formats", &name.extract::<String>()?, chosen)? = true;
+        *one_of("formats", args::word(&name)?, chosen)? = true;
     }
     Ok((json, gcf))
 }

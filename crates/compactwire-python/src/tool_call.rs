@@ -215,10 +215,10 @@ pub(super) fn encode_tool_call<'py>(
     name: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, PyAny>>,
-    format: &str,
+    #[pyo3(from_py_with = args::word)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
     let py = name.py();

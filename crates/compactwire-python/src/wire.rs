@@ -1,6 +1,6 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
-use super::args::{Input, size};
+use super::args::{self, Input, size};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, MAX_EXPANSION, Payload};
 use super::{ensure_memory, make_bytes};
@@ -33,7 +33,7 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     }
     for name in names.try_iter()? {
         let name = name?;
-        match name.cast::<PyString>()?.to_str()? {
+        match args::word(&name)? {
             "ids" => lossy.ids = true,
             "pack_root" => lossy.pack_root = true,
             "location" => lossy.location = true,

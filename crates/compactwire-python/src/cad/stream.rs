@@ -1,6 +1,6 @@
 //! `iter_compact`.
 
-use super::super::args::{Input, PathFile, size, utf8_with_surrogates};
+use super::super::args::{self, Input, PathFile, size, utf8_with_surrogates};
 use super::super::errors::Result;
 use super::{builder, dialect, rest};
 use crate::value;
@@ -10,7 +10,6 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -94,7 +93,8 @@ impl Source {
         }
         if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
             // The path may be bytes.
-            let path: PathBuf = py.import("os")?.call_method1("fsdecode", (source,))?.extract()?;
+            let path = py.import("os")?.call_method1("fsdecode", (source,))?;
+            let path = args::path_of(&path, "source")?;
             return Ok(Self::Path(PathFile::open(py, &path)?));
         }
         if source.hasattr("read")? {
@@ -285,7 +285,7 @@ const _: () = assert!(MAX_LINE == 1_048_576);
 #[pyo3(signature = (source, /, dialect = "auto", max_line = 1_048_576))]
 pub(super) fn iter_compact(
     source: &Bound<'_, PyAny>,
-    dialect: &str,
+    #[pyo3(from_py_with = args::word)] dialect: &str,
     #[pyo3(from_py_with = size)] max_line: usize,
 ) -> PyResult<CompactIterator> {
     let dialect = self::dialect(dialect, true)?;

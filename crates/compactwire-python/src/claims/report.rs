@@ -1,6 +1,7 @@
 //! `compactwire.ClaimReport`, `Check` and `Problem`.
 
 use super::super::errors::{claim_rejected, invalid_format};
+use crate::args;
 use crate::errors::Result;
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
@@ -227,7 +228,11 @@ impl Check {
     const FIELDS: Names = Names(&["id", "status", "text"]);
 
     #[new]
-    fn make(id: String, status: String, text: String) -> Self {
+    fn make(
+        #[pyo3(from_py_with = args::written::id)] id: String,
+        #[pyo3(from_py_with = args::written::status)] status: String,
+        #[pyo3(from_py_with = args::written::text)] text: String,
+    ) -> Self {
         Self { id, status, text }
     }
 
@@ -262,11 +267,11 @@ impl Problem {
 
     #[new]
     fn make(
-        code: String,
-        message: String,
-        phase: String,
-        path: Option<String>,
-        check: String,
+        #[pyo3(from_py_with = args::written::code)] code: String,
+        #[pyo3(from_py_with = args::written::message)] message: String,
+        #[pyo3(from_py_with = args::written::phase)] phase: String,
+        #[pyo3(from_py_with = args::written::path)] path: Option<String>,
+        #[pyo3(from_py_with = args::written::check)] check: String,
     ) -> Self {
         Self { code, message, phase, path, check }
     }

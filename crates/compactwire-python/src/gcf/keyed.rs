@@ -54,9 +54,9 @@ impl KeyedSet {
     #[pyo3(signature = (rows, *, key, fields = None, name = "rows"))]
     fn new(
         rows: &Bound<'_, PyAny>,
-        key: &str,
+        #[pyo3(from_py_with = args::written::key)] key: &str,
         #[pyo3(from_py_with = given_names)] fields: Option<Vec<String>>,
-        name: &str,
+        #[pyo3(from_py_with = args::written::name)] name: &str,
     ) -> Result<Self> {
         let given = rows.try_iter()?.collect::<PyResult<Vec<_>>>()?;
         let fields = match (fields, given.first()) {
@@ -122,7 +122,11 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.1.
     #[pyo3(signature = (*, tool = ""))]
-    fn encode<'py>(&self, py: Python<'py>, tool: &str) -> Result<Bound<'py, PyString>> {
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = args::written::tool)] tool: &str,
+    ) -> Result<Bound<'py, PyString>> {
         let text = detached(py, self.0.size(), || self.0.write(tool))??;
         Ok(make_str(py, &text)?)
     }
@@ -234,9 +238,9 @@ impl KeyedDelta {
         text_signature = "(*, key, base_root, new_root, fields=(), added=(), changed=(), removed=())"
     )]
     fn new(
-        key: &str,
-        base_root: String,
-        new_root: String,
+        #[pyo3(from_py_with = args::written::key)] key: &str,
+        #[pyo3(from_py_with = args::written::base_root)] base_root: String,
+        #[pyo3(from_py_with = args::written::new_root)] new_root: String,
         #[pyo3(from_py_with = args::names)] fields: Vec<String>,
         added: Option<&Bound<'_, PyAny>>,
         changed: Option<&Bound<'_, PyAny>>,
@@ -324,7 +328,7 @@ impl KeyedDelta {
     fn encode<'py>(
         &self,
         py: Python<'py>,
-        tool: &str,
+        #[pyo3(from_py_with = args::written::tool)] tool: &str,
         sizes: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     ) -> Result<Bound<'py, PyString>> {
         let size = |size: &Bound<'_, PyAny>| args::natural(size, "sizes");
@@ -490,8 +494,8 @@ impl KeyedSnapshots {
         &self,
         py: Python<'py>,
         new: &KeyedSet,
-        peer_root: Option<&str>,
-        tool: &str,
+        #[pyo3(from_py_with = args::written::peer_root)] peer_root: Option<&str>,
+        #[pyo3(from_py_with = args::written::tool)] tool: &str,
         count_tokens: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyString>> {
         let base = {
@@ -549,7 +553,7 @@ impl KeyedProducer {
     #[pyo3(signature = (base, /, *, tool = "", fixed_n = None, size_guard = false))]
     fn new(
         base: &KeyedSet,
-        tool: &str,
+        #[pyo3(from_py_with = args::written::tool)] tool: &str,
         fixed_n: Option<&Bound<'_, PyAny>>,
         size_guard: bool,
     ) -> Result<Self> {

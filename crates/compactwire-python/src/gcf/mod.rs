@@ -5,7 +5,7 @@ mod rows;
 mod stream;
 mod tree;
 
-use super::args::{Input, depth, path_of, read_file, size};
+use super::args::{self, Input, depth, path_of, read_file, size};
 use super::{detached, make_str};
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
@@ -121,7 +121,7 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 pub(super) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -177,7 +177,7 @@ pub(super) fn dumps<'py>(
 pub(super) fn dumps_bytes<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -328,11 +328,11 @@ fn with_tree<'py, R>(
 #[pyo3(signature = (rows, key, group, *, reorder = false, default = None, types = "json"))]
 pub(super) fn dumps_grouped<'py>(
     rows: &Bound<'py, PyAny>,
-    key: &str,
-    group: &str,
+    #[pyo3(from_py_with = args::written::key)] key: &str,
+    #[pyo3(from_py_with = args::written::group)] group: &str,
     reorder: bool,
     default: Option<&Bound<'py, PyAny>>,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
 ) -> Result<Bound<'py, PyString>> {
     let grouping = Grouping { key, group, reorder };
     let default = converter(rows.py(), types, default)?;
@@ -460,7 +460,7 @@ pub(super) fn dump(
     obj: &Bound<'_, PyAny>,
     file: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -475,7 +475,7 @@ pub(super) fn dump(
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
     if !file.hasattr("write")? {
-        let path = path_of(file)?;
+        let path = path_of(file, "file")?;
         return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));
     }
     write_to(file, &text)

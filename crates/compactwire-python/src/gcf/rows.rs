@@ -1,7 +1,7 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::limits;
-use crate::args::{PathFile, depth, path_of, size, utf8_with_surrogates};
+use crate::args::{self, PathFile, depth, path_of, size, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
@@ -75,7 +75,7 @@ pub(crate) fn iter_rows(
 ) -> PyResult<RowIterator> {
     let keys = path.iter().map(|key| {
         if let Ok(key) = key.cast::<PyString>() {
-            return Ok(key.to_str()?.to_owned());
+            return args::option_text(key, "path").map(str::to_owned);
         }
         let found = key.get_type().name()?;
         Err(PyTypeError::new_err(format!("a path must contain str keys only, not {found}")))
@@ -272,6 +272,6 @@ impl Source {
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));
         }
-        Ok(Self::Path(PathFile::open(source.py(), &path_of(source)?)?))
+        Ok(Self::Path(PathFile::open(source.py(), &path_of(source, "source")?)?))
     }
 }

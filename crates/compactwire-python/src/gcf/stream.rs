@@ -1,7 +1,7 @@
 //! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
-use crate::args::names;
+use crate::args::{self, names};
 use crate::errors::Result;
 use crate::make_str;
 use compactwire::excerpt::path_step;
@@ -76,7 +76,11 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (key, value, /))]
-    fn kv(&self, key: &str, value: &Bound<'_, PyAny>) -> Result<()> {
+    fn kv(
+        &self,
+        #[pyo3(from_py_with = args::written::key)] key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> Result<()> {
         let scalar = scalar_at(value, || format!("${}", path_step(key)))?;
         self.with(value.py(), |encoder| encoder.kv(key, &scalar))
     }
@@ -92,7 +96,11 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, values, /))]
-    fn list(&self, name: &str, values: &Bound<'_, PyAny>) -> Result<()> {
+    fn list(
+        &self,
+        #[pyo3(from_py_with = args::written::name)] name: &str,
+        values: &Bound<'_, PyAny>,
+    ) -> Result<()> {
         let mut scalars: Vec<Scalar> = Vec::new();
         for value in values.try_iter()? {
             let at = scalars.len();
@@ -116,7 +124,7 @@ impl StreamEncoder {
     fn begin_array(
         &self,
         py: Python<'_>,
-        name: &str,
+        #[pyo3(from_py_with = args::written::name)] name: &str,
         #[pyo3(from_py_with = names)] fields: Vec<String>,
     ) -> Result<()> {
         self.with(py, |encoder| encoder.begin_array(name, &fields))
@@ -139,9 +147,9 @@ impl StreamEncoder {
     fn begin_keyed_map(
         &self,
         py: Python<'_>,
-        name: &str,
+        #[pyo3(from_py_with = args::written::name)] name: &str,
         #[pyo3(from_py_with = names)] fields: Vec<String>,
-        label: &str,
+        #[pyo3(from_py_with = args::written::label)] label: &str,
     ) -> Result<()> {
         self.with(py, |encoder| encoder.begin_keyed_map(name, &fields, label))
     }

@@ -88,7 +88,7 @@ fn on_payloads<T: Send>(
 pub(super) fn encode<'py>(
     py: Python<'py>,
     payload: &Payload,
-    dangling: &str,
+    #[pyo3(from_py_with = args::word)] dangling: &str,
     allow_unicode: bool,
     locations: bool,
 ) -> Result<Bound<'py, PyString>> {
@@ -394,10 +394,10 @@ pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
 pub(super) fn respond<'py>(
     py: Python<'py>,
     payload: &Payload,
-    peer_root: Option<&str>,
+    #[pyo3(from_py_with = args::written::peer_root)] peer_root: Option<&str>,
     snapshots: Option<&Bound<'py, PyAny>>,
     count_tokens: Option<&Bound<'py, PyAny>>,
-    dangling: &str,
+    #[pyo3(from_py_with = args::word)] dangling: &str,
     allow_unicode: bool,
     locations: bool,
     #[pyo3(from_py_with = size)] max_expansion: usize,

@@ -2,6 +2,7 @@
 
 use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
+use crate::args;
 use crate::errors::Result;
 use crate::make_str;
 use crate::session::{Session, now};
@@ -71,7 +72,7 @@ impl GraphStreamEncoder {
         pack_root: Option<&Bound<'_, PyAny>>,
         session: Option<Py<Session>>,
         labeled_counts: bool,
-        dangling: &str,
+        #[pyo3(from_py_with = args::word)] dangling: &str,
         allow_unicode: bool,
         locations: bool,
     ) -> Result<Self> {
