@@ -45,6 +45,9 @@ def _common_or(default: Callable[[Any], Any], obj: Any) -> Any:
 def options_for(obj: Any, used: Callable[[Any], Any] | None) -> str:
     """Return the options that would convert an object, besides those that made `used`."""
     with_common = used is common or (isinstance(used, partial) and used.func is _common_or)
+    decimal = sys.modules.get("decimal")
+    if with_common and decimal and isinstance(obj, decimal.Decimal) and obj.is_finite():
+        return f'default=, as types="common" writes at most {_MAX_ZEROS:,} zeros for an exponent'
     options = ["default="] if used is None or used is common else []
     if not with_common and _is_common(obj):
         options.insert(0, 'types="common"')
@@ -77,9 +80,15 @@ def _uuid(obj: Any, uuid: Any) -> Any:
 
 def _decimal(obj: Any, decimal: Any) -> Any:
     """All digits, without an exponent."""
-    if isinstance(obj, decimal.Decimal) and obj.is_finite():
+    if isinstance(obj, decimal.Decimal) and obj.is_finite() and _zeros(obj) <= _MAX_ZEROS:
         return format(obj, "f")
     return NotImplemented
+
+
+def _zeros(number: Any) -> int:
+    """How many zeros a Decimal gets in place of its exponent."""
+    zeros: int = max(number.as_tuple().exponent, -number.adjusted())
+    return zeros
 
 
 def _enum(obj: Any, enum: Any) -> Any:
@@ -112,6 +121,10 @@ def _numpy_times(text: Any) -> Any:
     fraction = fraction.rstrip("0")
     return head + point + fraction if fraction else head
 
+
+# A few bytes can have an exponent that would be gigabytes of zeros. The largest of the formats of
+# IEEE 754 is 6144.
+_MAX_ZEROS = 10_000
 
 _CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {
     "uuid": _uuid,

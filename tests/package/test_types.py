@@ -291,3 +291,18 @@ def test_gcf_writes_common_types_at_any_place(at: int) -> None:
     ids_as_text = [{**row, "id": str(row["id"])} for row in ids]
     expected = gcf.dumps_grouped(ids_as_text, "id", "of")
     assert gcf.dumps_grouped(ids, "id", "of", types="common") == expected
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "-1e-999999999", "0e999999999", "1e10001"])
+def test_an_exponent_does_not_become_gigabytes_of_zeros(text: str) -> None:
+    number = Decimal(text)
+    for write in (gcf.dumps, cw.shrink):
+        with pytest.raises(cw.UnsupportedValue, match="at most 10,000 zeros") as caught:
+            write({"a": number}, types="common")
+        assert caught.value.path == "$.a"
+    # The message names the options that would convert it, which takes a conversion.
+    with pytest.raises(cw.UnsupportedValue, match=r"convert it with default= \(at"):
+        gcf.dumps({"a": number})
+    assert gcf.loads(gcf.dumps({"a": number}, types="common", default=str)) == {"a": str(number)}
+    largest = Decimal("1e10000")
+    assert gcf.loads(gcf.dumps(largest, types="common")) == "1" + "0" * 10_000
