@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compactwire import analysis, cad
+from compactwire import CompactWireError, analysis, cad
 from tests.strategies.analysis import ANSWERS, PLATE, ROWS, measured
 
 
@@ -61,3 +61,40 @@ def test_a_progress_bar_is_shown_on_a_terminal_and_erased() -> None:
 def test_jsonl_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"t":"x\u2028y\x85"}\n{"t":1}\n', encoding="utf-8")
     assert analysis.read_corpus(tmp_path)["a.jsonl"] == [{"t": "x\u2028y\x85"}, {"t": 1}]
+
+
+DUPLICATES = [
+    ("a.json", '{"x":1,\n "\\u0078":2}', 'a.json: duplicate key "x" in an object: line 2'),
+    ("a.json", '[{"b":{"x":1}},\n{"x":"}\\\\\\"{",\n\n"x" : 1}', '"x" in an object: line 4'),
+    ("a.vcad", '{"y":{"x":{"n":1},"x":[]}}', '"x" in an object: line 1'),
+    ("a.jsonl", '{"a":1}\n\n{"a":1,"a":1}\n', 'a.jsonl: duplicate key "a" in an object: line 3'),
+    ("a.json", '{"\\u001b[31m":1,"\\u001b[31m":1}', '"\\\\u001b[31m" in an object: line 1'),
+    ("a.jsonl", '{"a":1}\n\n{"a":}\n', "Expecting value: line 3 column 6"),
+    ("a.json", '{"a":\n1,}', "line 2 column 3"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), DUPLICATES)
+def test_a_key_twice_is_an_error_with_its_line(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(CompactWireError) as caught:
+        analysis.read_corpus(tmp_path)
+    assert message.replace("\\\\", "\\") in str(caught.value)
+    assert str(caught.value).isprintable()
+    # The file itself is not at fault.
+    assert analysis.read_corpus(tmp_path, texts=True)[name] == text
+
+
+def test_the_same_key_in_several_objects_is_no_error(tmp_path: Path) -> None:
+    text = '{"a":{"a":[{"a":"\\"a\\":"},{"a":{}}]},"b":{"a":"}"}}'
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    assert analysis.read_corpus(tmp_path)["a.json"] == json.loads(text)
+
+
+def test_the_name_of_a_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a\x1b[31m.json").write_text("{", encoding="utf-8")
+    with pytest.raises(CompactWireError) as caught:
+        analysis.read_corpus(tmp_path)
+    assert str(caught.value).isprintable()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from .._texts import one_line
 from ..errors import CompactWireError, OptionError
 
 _TEXT = {
@@ -120,11 +122,57 @@ def _read(path: Path, texts: bool) -> Any:
         if texts:
             return text
         if path.suffix.lower() in _JSON:
-            return json.loads(text)
+            return _value(text, 1)
         if path.suffix.lower() in _LINES:
-            return [json.loads(line) for line in text.split("\n") if line.strip()]
+            lines = enumerate(text.split("\n"), 1)
+            return [_value(line, number) for number, line in lines if line.strip()]
     except ValueError as error:
-        raise CompactWireError(f"{path}: {error}") from error
+        raise CompactWireError(f"{one_line(str(path))}: {error}") from error
     except RecursionError:
-        raise CompactWireError(f"{path}: nested too deep") from None
+        raise CompactWireError(f"{one_line(str(path))}: nested too deep") from None
     return text
+
+
+def _value(text: str, line: int) -> Any:
+    """Parse JSON that begins on this line of a file."""
+    try:
+        return json.loads(text, object_pairs_hook=_members)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno + line - 1} column {error.colno}"
+        raise ValueError(f"{error.msg}: {place}") from None
+    except _DuplicateKeyError:
+        # The parser does not say where, and only an error is worth a second reading.
+        start, key = _repeated(text)
+        line += text.count("\n", 0, start)
+        raise ValueError(f"duplicate key {json.dumps(key)} in an object: line {line}") from None
+
+
+class _DuplicateKeyError(Exception):
+    """An object of the JSON has a key twice; one of its values would be lost."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _DuplicateKeyError
+    return members
+
+
+# A string of JSON and the colon after it, which makes it a key; or the start or end of an object.
+_TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")[ \t\r\n]*(:?)|[{}]')
+
+
+def _repeated(text: str) -> tuple[int, str]:
+    """Return place and name of the first key that its object already has. The syntax is valid."""
+    objects: list[set[str]] = []
+    for token in _TOKEN.finditer(text):
+        if token[0] == "{":
+            objects.append(set())
+        elif token[0] == "}":
+            objects.pop()
+        elif token[2]:
+            key = json.loads(token[1])
+            if key in objects[-1]:
+                return token.start(), key
+            objects[-1].add(key)
+    return 0, ""
