@@ -72,7 +72,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "claims": {"_core.claims"},
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
-    "_bridge": {"_core.graph", "errors"},
+    "_texts": {"errors"},
+    "_bridge": {"_core.graph", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {
         f"analysis.{name}"
@@ -86,7 +87,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"analysis.{name}"
         for name in ("candidates", "corpus", "extra", "measure", "progress", "tokens")
     },
-    "analysis.corpus": {"errors"},
+    "analysis.corpus": {"_texts", "errors"},
     "analysis.extra": set(),
     "analysis.figure": {"analysis.extra", "analysis.timing", "errors"},
     "analysis.measure": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
@@ -101,10 +102,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {""}
-    | {f"cli.{name}" for name in ("_shell", "cad", "claims", "gcf", "messages", "verify")},
+    | {
+        f"cli.{name}"
+        for name in ("_output", "_shell", "cad", "claims", "gcf", "messages", "verify")
+    },
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli._shell"},
-    "cli._shell": {"analysis.tokens"},
+    "cli._output": set(),
+    "cli._shell": {"_texts", "analysis.tokens", "cli._output"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.messages": {"", "_demo", "cli._shell"},
     "cli.verify": {"", "cli._shell"},

@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from .._texts import one_line as one_line
+from ._output import write_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,11 +23,6 @@ if TYPE_CHECKING:
 DEFAULT = "default: %(default)s"
 
 OK = 0
-
-
-def one_line(text: str) -> str:
-    """Escape line breaks and terminal control characters, which quoted input may contain."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def without_keys(text: str) -> str:
@@ -107,7 +105,7 @@ def write_bytes(data: bytes, path: str) -> int:
         stdout().buffer.write(data)
         stdout().buffer.flush()
     else:
-        Path(path).write_bytes(data)
+        write_file(data, Path(path))
     return OK
 
 

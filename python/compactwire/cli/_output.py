@@ -1,0 +1,80 @@
+"""Output files: the new content is complete, or the old one is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+# How many links in a row are followed, as Linux does.
+_MAX_LINKS = 40
+
+# Folders of open files.
+_DESCRIPTORS = ("/proc/", "/dev/fd/")
+
+
+def write_file(data: bytes, path: Path) -> None:
+    """Write a file. An existing one is replaced once its new content is complete."""
+    try:
+        if not _replace(data, path):
+            path.write_bytes(data)
+    except OSError as error:
+        # A failed write names no file, and the others the temporary one, which nobody has seen.
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _replace(data: bytes, path: Path) -> bool:
+    """Write a temporary file beside `path` and rename it; False if that does not suit the file."""
+    target = _behind_links(path)
+    if target is None:
+        return False
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        found = None
+    # A FIFO must not even be opened here, which would wake its reader. Other names of a file would
+    # keep the old content.
+    if found is not None and not (stat.S_ISREG(found.st_mode) and found.st_nlink == 1):
+        return False
+    try:
+        if found is not None:
+            # Whoever may not write the file may not replace it either.
+            target.open("r+b").close()
+        return _write_beside(data, target, found)
+    except PermissionError:
+        # Perhaps the file can be written, but its folder takes no new one.
+        return False
+
+
+def _write_beside(data: bytes, target: Path, found: os.stat_result | None) -> bool:
+    temporary = target.with_name(f".compactwire-{os.urandom(8).hex()}")
+    renamed = False
+    try:
+        with temporary.open("xb") as file:
+            made = os.fstat(file.fileno())
+            if found and (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
+                return False
+            file.write(data)
+        if found:
+            temporary.chmod(stat.S_IMODE(found.st_mode))
+        temporary.replace(target)
+        renamed = True
+    finally:
+        if not renamed:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+    return True
+
+
+def _behind_links(path: Path) -> Path | None:
+    """Follow links to the file that they name; None for an open file of a process."""
+    for _ in range(_MAX_LINKS):
+        # `/dev/stdout` leads there. It may be a regular file, which the shell goes on writing.
+        if os.path.abspath(path).startswith(_DESCRIPTORS):  # noqa: PTH100
+            return None
+        if not path.is_symlink():
+            return path
+        path = path.parent / path.readlink()
+    return None

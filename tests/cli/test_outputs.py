@@ -1,0 +1,196 @@
+"""The command ``compactwire``: an output file is complete, or the old one is kept."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire import claims
+from compactwire.cli import main
+
+COMMAND = [sys.executable, "-m", "compactwire"]
+TEXT = "An answer. " * 50
+
+unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs Unix")
+
+# Every command with -o OUT, with what it reads.
+WRITERS = [
+    (["encode"], TEXT),
+    (["encode", "--json"], '{"result":"text"}'),
+    (["decode"], "RES|OK|C4|0|text"),
+    (["inspect"], "RES|OK|C4|0|text"),
+    (["gcf", "encode"], '{"a":[1,2]}'),
+    (["gcf", "decode"], "GCF profile=generic\na=1\n"),
+    *(
+        (["cad", name, "-"], "C 1 2 3")
+        for name in ("compact", "expand", "pack", "unpack", "hybrid")
+    ),
+]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def run(
+    *arguments: str | Path, stdin: str = "", largest: int | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command; it can write no file of more than `largest` bytes, as on a full disk."""
+    command = [*COMMAND, *map(str, arguments)]
+    if largest is not None:
+        limit = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({largest}, {largest}))"
+        start = "import runpy; runpy.run_module('compactwire', run_name='__main__')"
+        command = [sys.executable, "-c", f"{limit}; {start}", *map(str, arguments)]
+    return subprocess.run(
+        command, input=stdin.encode(), capture_output=True, check=False, timeout=60
+    )
+
+
+@unix
+@pytest.mark.parametrize(("arguments", "text"), WRITERS)
+def test_a_failed_write_keeps_the_old_file(arguments: list[str], text: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(b"old")
+    failed = run(*arguments, "-o", out, stdin=text, largest=1)
+    assert failed.returncode == 1
+    assert failed.stderr.count(b"\n") == 1
+    # The message names the file, not the temporary one.
+    assert str(out).encode() in failed.stderr
+    assert out.read_bytes() == b"old"
+    out.unlink()
+    assert run(*arguments, "-o", out, stdin=text, largest=1).returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@unix
+def test_a_failed_training_keeps_the_old_dictionary(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(b"old")
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    for number in range(30):
+        (samples / f"{number}.txt").write_text(f"{number} {TEXT}{number * 7}", encoding="utf-8")
+    train = ["train", samples, "--size", "500", "-o", out]
+    assert run(*train, largest=100).returncode == 1
+    assert out.read_bytes() == b"old"
+    assert run(*train).returncode == 0
+    assert out.read_bytes() != b"old"
+    assert sorted(tmp_path.iterdir()) == [out, samples]
+
+
+def test_a_refused_input_keeps_the_old_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, bad = tmp_path / "out", tmp_path / "bad"
+    out.write_bytes(b"old")
+    bad.write_bytes(b"{")
+    for arguments in (["decode"], ["gcf", "encode"], ["gcf", "decode"], ["cad", "expand"]):
+        assert main([*arguments, str(bad), "-o", str(out)]) == 1
+    assert out.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 2
+    capsys.readouterr()
+
+
+@unix
+def test_mode_and_links_are_kept(source: Path, tmp_path: Path) -> None:
+    out, link, chain = tmp_path / "out", tmp_path / "link", tmp_path / "folder" / "chain"
+    out.write_bytes(b"old")
+    out.chmod(0o604)
+    link.symlink_to("out")
+    chain.parent.mkdir()
+    chain.symlink_to("../link")
+    assert main(["encode", str(source), "-o", str(chain)]) == 0
+    assert chain.is_symlink()
+    assert link.is_symlink()
+    assert not out.is_symlink()
+    assert stat.S_IMODE(out.stat().st_mode) == 0o604
+    assert chain.read_bytes() == out.read_bytes() != b"old"
+    out.unlink()
+    old = os.umask(0o027)
+    try:
+        assert main(["encode", str(source), "-o", str(link)]) == 0
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o640
+    # Another name of the file names the new content, too.
+    other = tmp_path / "other"
+    os.link(out, other)
+    assert main(["encode", str(source), "--format", "dsl", "-o", str(out)]) == 0
+    assert other.samefile(out)
+    assert other.read_bytes().startswith(b"RES|")
+    link.unlink()
+    link.symlink_to("link")
+    assert main(["encode", str(source), "-o", str(link)]) == 1
+
+
+@unix
+def test_devices_pipes_and_open_files_are_written_directly(source: Path, tmp_path: Path) -> None:
+    expected = run("encode", source).stdout
+    assert run("encode", source, "-o", "/dev/null").returncode == 0
+    assert not Path("/dev/null").is_file()
+    for out in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        if Path(out).exists():
+            assert run("encode", source, "-o", out).stdout == expected
+    full = run("encode", source, "-o", "/dev/full")
+    assert (full.returncode, full.stderr.count(b"\n")) == (1, 1)
+    assert b"/dev/full" in full.stderr
+    # A reader that waits gets all of it.
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+        assert run("encode", source, "-o", fifo).returncode == 0
+        assert reader.communicate(timeout=60)[0] == expected
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    # The shell has the file open and goes on writing it.
+    log = tmp_path / "log"
+    command = f"'{sys.executable}' -m compactwire encode '{source}' -o /dev/stdout; echo end"
+    with log.open("wb") as opened:
+        subprocess.run(["sh", "-c", command], stdout=opened, check=True, timeout=60)
+    assert b"end" in log.read_bytes()
+
+
+def test_a_folder_or_a_missing_folder_is_an_error_that_names_it(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for out in (tmp_path, tmp_path / "none" / "out"):
+        assert main(["encode", str(source), "-o", str(out)]) == 1
+        error = capsys.readouterr().err
+        assert repr(str(out)) in error
+        assert ".compactwire-" not in error
+    assert list(tmp_path.iterdir()) == [source]
+
+
+@unix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may do anything")
+def test_permissions_are_those_of_the_file(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    out = folder / "out"
+    out.write_bytes(b"old")
+    folder.chmod(0o555)
+    assert main(["encode", str(source), "-o", str(out)]) == 0
+    assert out.read_bytes() != b"old"
+    folder.chmod(0o755)
+    out.chmod(0o444)
+    assert main(["encode", str(source), "-o", str(out)]) == 1
+
+
+@unix
+def test_a_key_is_complete_or_missing(tmp_path: Path) -> None:
+    out = tmp_path / "key"
+    for size in (0, 1, 60, 150):
+        failed = run("claim", "key", "-o", out, largest=size)
+        assert (failed.returncode, failed.stdout) == (1, b"")
+        assert str(out).encode() in failed.stderr
+        assert list(tmp_path.iterdir()) == []
+    assert run("claim", "key", "-o", "/dev/full").returncode == 1
+    assert run("claim", "key", "-o", out).returncode == 0
+    claims.SigningKey.load(out)
