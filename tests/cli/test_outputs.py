@@ -194,3 +194,43 @@ def test_a_key_is_complete_or_missing(tmp_path: Path) -> None:
     assert run("claim", "key", "-o", "/dev/full").returncode == 1
     assert run("claim", "key", "-o", out).returncode == 0
     claims.SigningKey.load(out)
+
+
+@unix
+@pytest.mark.parametrize("part", ["bundle", "claim.json", "receipts"])
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
+def test_a_new_claim_is_whole_or_missing(
+    part: str,
+    error: BaseException,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "deep" / "out"
+    monkeypatch.chdir(tmp_path)
+    new = ["claim", "new", source.name, "--run-id", "r", "-o", str(out)]
+    rename = Path.rename
+    # After the rename, too: an interrupt may come before the caller knows of it.
+    for late in (False, True):
+
+        def fail(self: Path, target: Path, late: bool = late) -> Path:
+            ends = self.parent.name.startswith(".compactwire-") and self.name == part
+            if late and ends:
+                rename(self, target)
+            if ends:
+                raise error
+            return rename(self, target)
+
+        monkeypatch.setattr(Path, "rename", fail)
+        assert main(new) != 0
+        assert list(tmp_path.iterdir()) == [source]
+        out.mkdir(parents=True)
+        assert main(new) != 0
+        assert list(out.iterdir()) == []
+        out.rmdir()
+        out.parent.rmdir()
+    monkeypatch.setattr(Path, "rename", rename)
+    assert main(new) == 0
+    assert {path.name for path in out.iterdir()} == {"bundle", "claim.json", "receipts"}
+    capsys.readouterr()

@@ -76,12 +76,26 @@ def _new_folder(out: Path) -> Iterator[Path]:
     try:
         with tempfile.TemporaryDirectory(prefix=".compactwire-", dir=out) as temporary:
             yield Path(temporary)
-            for entry in sorted(Path(temporary).iterdir()):
-                entry.rename(out / entry.name)
+            _move_all(Path(temporary), out)
     except BaseException:
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+        raise
+
+
+def _move_all(source: Path, out: Path) -> None:
+    """Move everything in `source` to `out`, or nothing: a part would look like a whole claim."""
+    moved: list[Path] = []
+    try:
+        for entry in sorted(source.iterdir()):
+            # Noted first, because Ctrl-C may come right after it was moved.
+            moved.append(entry)
+            entry.rename(out / entry.name)
+    except BaseException:
+        for entry in moved:
+            with contextlib.suppress(OSError):
+                (out / entry.name).rename(entry)
         raise
 
 
