@@ -1,7 +1,8 @@
 //! The GCF candidates: the same value written with one more option each.
 
+use super::Options;
 use super::same::same;
-use crate::gcf::{self, Builder, Bump, EncodeOptions, Limits};
+use crate::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Limits};
 use crate::memory;
 use crate::value::Value;
 use std::collections::TryReserveError;
@@ -17,31 +18,40 @@ pub(super) enum Found {
 }
 
 /// The options of each candidate. Of candidates with equally many tokens, the earlier one is taken.
-fn choices(max_depth: usize) -> [EncodeOptions; 3] {
-    let limits = Limits { max_depth, ..Limits::default() };
+fn choices(options: &Options) -> Vec<EncodeOptions> {
+    let limits = limits(options);
     let plain = EncodeOptions { limits, ..EncodeOptions::default() };
     let constants = EncodeOptions { constant_columns: true, ..plain };
-    [plain, constants, EncodeOptions { group_values: true, ..constants }]
+    let mut choices = vec![plain, constants, EncodeOptions { group_values: true, ..constants }];
+    if options.extensions {
+        // Neither extension ever makes a text longer, so one candidate has both.
+        let extended = |choice| EncodeOptions { list_columns: true, matrices: true, ..choice };
+        choices.extend([extended(choices[1]), extended(choices[2])]);
+    }
+    choices
+}
+
+fn limits(options: &Options) -> Limits {
+    Limits { max_depth: options.max_depth, ..Limits::default() }
 }
 
 /// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`.
 pub(super) fn best<E: From<TryReserveError>>(
     value: &Value<'_>,
-    max_depth: usize,
+    options: &Options,
     most: Option<u64>,
     count: &mut impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Found, E> {
     let Some(most) = most else { return Ok(Found::Nothing) };
     let bump = Bump::new();
     let mut candidates: Vec<(u64, String)> = Vec::new();
-    let choices = choices(max_depth);
-    let mut builder = Builder::new(&bump, choices[0].limits);
+    let mut builder = Builder::new(&bump, limits(options));
     if unless_out_of_memory(value.emit(&mut builder))?.is_none() {
         return Ok(Found::Nothing);
     }
     let tree = builder.finish();
-    for options in &choices {
-        let Some(text) = unless_out_of_memory(gcf::write(&tree, options))? else { continue };
+    for choice in choices(options) {
+        let Some(text) = unless_out_of_memory(gcf::write(&tree, &choice))? else { continue };
         if candidates.iter().any(|(_, other)| *other == text) {
             continue;
         }
@@ -50,9 +60,10 @@ pub(super) fn best<E: From<TryReserveError>>(
     }
     candidates.retain(|(tokens, _)| *tokens <= most);
     candidates.sort_by_key(|(tokens, _)| *tokens);
+    let read_options = DecodeOptions { extensions: options.extensions, limits: limits(options) };
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
-        let read = gcf::decode(&text, Limits { max_depth, ..Limits::default() });
+        let read = gcf::decode(&text, read_options);
         if unless_out_of_memory(read)?.is_some_and(|read| same(&read, value)) {
             return Ok(Found::Candidate { text, tokens });
         }

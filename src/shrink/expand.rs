@@ -1,6 +1,6 @@
 //! Reads what [`super::shrink`] wrote. The first characters show whether it is GCF or JSON.
 
-use crate::gcf::{self, Limits};
+use crate::gcf::{self, DecodeOptions, Limits};
 use crate::json;
 use crate::walk::Columns;
 
@@ -25,7 +25,8 @@ pub fn expand<S: Columns>(
     sink: &mut S,
 ) -> Result<(), ExpandError<S::Error>> {
     if text.starts_with("GCF ") {
-        return gcf::read(text, limits, sink).map_err(|error| match error {
+        let options = DecodeOptions { extensions: true, limits };
+        return gcf::read(text, options, sink).map_err(|error| match error {
             gcf::ReadError::Text(error) => ExpandError::Gcf(error),
             gcf::ReadError::Sink(error) => ExpandError::Sink(error),
         });

@@ -35,6 +35,8 @@ pub struct Options {
     pub json: bool,
     /// Whether GCF is a candidate.
     pub gcf: bool,
+    /// Whether GCF may have list columns and matrices, which are extensions that only this library reads.
+    pub extensions: bool,
     /// GCF is taken only if it saves at least this fraction of the tokens of the best other form.
     pub min_saving: f64,
     /// GCF is taken only if it saves at least this many tokens.
@@ -50,6 +52,7 @@ impl Default for Options {
         Self {
             json: true,
             gcf: true,
+            extensions: true,
             min_saving: 0.10,
             min_tokens: 16,
             max_size: 4 << 20,
@@ -138,7 +141,7 @@ pub fn shrink<'a, E: From<TryReserveError>>(
     let mut reason = Reason::NoGain;
     if options.gcf && minified.exact {
         let most = enough(best.tokens_after, options);
-        match candidates::best(&value, options.max_depth, most, &mut count)? {
+        match candidates::best(&value, options, most, &mut count)? {
             candidates::Found::Candidate { text, tokens } => {
                 best.text = Cow::Owned(text);
                 best.format = Format::Gcf;

@@ -92,6 +92,26 @@ def test_formats_are_chosen_by_name() -> None:
     assert cw.shrink(text, formats=()).text is text
 
 
+TAGGED = [{"id": i, "tags": ["bug", f"area-{i % 4}"], "state": "open"} for i in range(20)]
+MATRIX = {"columns": ["name", "shelf"], "rows": [[f"part{i}", f"shelf{i % 7}"] for i in range(20)]}
+
+
+@pytest.mark.parametrize(("value", "mark"), [(TAGGED, "tags[]"), (MATRIX, "{[2]}")])
+def test_extensions_are_a_choice(value: Any, mark: str) -> None:
+    shrunk = cw.shrink(value)
+    assert mark in shrunk.text
+    assert cw.expand(shrunk) == cw.expand(shrunk.text) == value
+    plain = cw.shrink(value, extensions=False)
+    assert shrunk.tokens_after < plain.tokens_after
+    assert cw.expand(plain) == value
+    if plain.format == "gcf":
+        assert cw.gcf.loads(plain.text) == value
+
+
+def test_extensions_are_only_used_where_they_save() -> None:
+    assert cw.shrink(ROWS) == cw.shrink(ROWS, extensions=False)
+
+
 def test_margins_apply_to_gcf_only() -> None:
     text = compact(ROWS)
     saved = cw.shrink(text).saved
@@ -166,14 +186,19 @@ def test_an_invalid_gcf_text_is_an_error_with_its_place() -> None:
         cw.expand("GCF profile=generic\n## [2]{a}\n1\n")
 
 
-@given(gcf_values, st.sampled_from([None, 2]), st.booleans())
-def test_any_value_comes_back(value: Any, indent: int | None, ensure_ascii: bool) -> None:
+@given(gcf_values, st.sampled_from([None, 2]), st.booleans(), st.booleans())
+def test_any_value_comes_back(
+    value: Any, indent: int | None, ensure_ascii: bool, extensions: bool
+) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
-    shrunk = cw.shrink(text, min_tokens=0, min_saving=0)
+    options = {"extensions": extensions, "min_tokens": 0, "min_saving": 0.0}
+    shrunk = cw.shrink(text, **options)
     assert shrunk.tokens_after <= shrunk.tokens_before
     found = json.loads(text) if shrunk.format == "text" else cw.expand(shrunk)
     assert same(found, value)
-    assert cw.shrink(shrunk.text, min_tokens=0, min_saving=0).text == shrunk.text
+    if shrunk.format == "gcf":
+        assert same(cw.gcf.loads(shrunk.text, extensions=extensions), value)
+    assert cw.shrink(shrunk.text, **options).text == shrunk.text
 
 
 def same(left: Any, right: Any) -> bool:

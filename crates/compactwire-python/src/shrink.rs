@@ -139,6 +139,9 @@ impl Shrunk {
 /// tokenizer : str or callable
 ///     Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
 ///     needs the extra `analysis`; a function takes a str and returns an int.
+/// extensions : bool
+///     Whether GCF may have list columns and matrices, two extensions that only this package reads.
+///     Without them the text is read by every reader of GCF that knows constant columns and groups.
 /// min_saving : float
 ///     GCF is chosen only if it saves at least this fraction of the tokens of JSON, from 0 to 1.
 /// min_tokens : int
@@ -173,19 +176,20 @@ impl Shrunk {
 /// 'GCF profile=generic\n## [20]{id,state=open,kind=task}\n0\n1\n2\n3'
 #[pyfunction(name = "shrink")]
 #[pyo3(signature = (
-    value, /, *, formats = None, tokenizer = None, min_saving = 0.10, min_tokens = 16,
-    max_size = 4 << 20, max_depth = 128, types = "common", default = None,
+    value, /, *, formats = None, tokenizer = None, extensions = true, min_saving = 0.10,
+    min_tokens = 16, max_size = 4 << 20, max_depth = 128, types = "common", default = None,
 ))]
 #[pyo3(
-    text_signature = "(value, /, *, formats=('json', 'gcf'), tokenizer='estimate', min_saving=0.1, \
-                         min_tokens=16, max_size=4194304, max_depth=128, types='common', \
-                         default=None)"
+    text_signature = "(value, /, *, formats=('json', 'gcf'), tokenizer='estimate', extensions=True, \
+                         min_saving=0.1, min_tokens=16, max_size=4194304, max_depth=128, \
+                         types='common', default=None)"
 )]
 #[expect(clippy::too_many_arguments, reason = "the options of the function")]
 pub(super) fn shrink_object<'py>(
     value: &Bound<'py, PyAny>,
     formats: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<&Bound<'py, PyAny>>,
+    extensions: bool,
     min_saving: f64,
     #[pyo3(from_py_with = size)] min_tokens: usize,
     #[pyo3(from_py_with = size)] max_size: usize,
@@ -200,7 +204,7 @@ pub(super) fn shrink_object<'py>(
     }
     let max_depth = limits(max_depth, Limits::EXPANSION)?.max_depth;
     let min_tokens = min_tokens as u64;
-    let options = Options { json, gcf, min_saving, min_tokens, max_size, max_depth };
+    let options = Options { json, gcf, extensions, min_saving, min_tokens, max_size, max_depth };
     let counter = Counter::new(py, tokenizer)?;
     if let Ok(text) = value.cast::<PyString>() {
         return shrink_text(text, &options, &counter);

@@ -1019,6 +1019,7 @@ def shrink(
     *,
     formats: Iterable[Literal["json", "gcf"]] = ("json", "gcf"),
     tokenizer: str | Callable[[str], int] = "estimate",
+    extensions: bool = True,
     min_saving: float = 0.1,
     min_tokens: int = 16,
     max_size: int = 4_194_304,
@@ -1040,6 +1041,9 @@ def shrink(
     tokenizer : str or callable
         Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
         needs the extra `analysis`; a function takes a str and returns an int.
+    extensions : bool
+        Whether GCF may have list columns and matrices, two extensions that only this package reads.
+        Without them the text is read by every reader of GCF that knows constant columns and groups.
     min_saving : float
         GCF is chosen only if it saves at least this fraction of the tokens of JSON, from 0 to 1.
     min_tokens : int
