@@ -24,4 +24,6 @@ pub use generic::{
     encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
     write_walk,
 };
+#[cfg(feature = "shrink")]
+pub(crate) use generic::write_forms;
 pub use limits::Limits;

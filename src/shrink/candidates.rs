@@ -1,4 +1,6 @@
-//! The GCF candidates: the same value written with one more option each.
+//! The GCF candidates: one with every column form that saves, and one with groups of rows.
+//!
+//! Constant columns, list columns and matrices never make a text longer, so no candidate goes without.
 
 use super::Options;
 use super::same::same;
@@ -17,18 +19,16 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// The options of each candidate. Of candidates with equally many tokens, the earlier one is taken.
-fn choices(options: &Options) -> Vec<EncodeOptions> {
-    let limits = limits(options);
-    let plain = EncodeOptions { limits, ..EncodeOptions::default() };
-    let constants = EncodeOptions { constant_columns: true, ..plain };
-    let mut choices = vec![plain, constants, EncodeOptions { group_values: true, ..constants }];
-    if options.extensions {
-        // Neither extension ever makes a text longer, so one candidate has both.
-        let extended = |choice| EncodeOptions { list_columns: true, matrices: true, ..choice };
-        choices.extend([extended(choices[1]), extended(choices[2])]);
+/// The options of the candidates.
+fn encode_options(options: &Options) -> EncodeOptions {
+    EncodeOptions {
+        constant_columns: true,
+        group_values: true,
+        list_columns: options.extensions,
+        matrices: options.extensions,
+        limits: limits(options),
+        ..EncodeOptions::default()
     }
-    choices
 }
 
 fn limits(options: &Options) -> Limits {
@@ -44,19 +44,15 @@ pub(super) fn best<E: From<TryReserveError>>(
 ) -> Result<Found, E> {
     let Some(most) = most else { return Ok(Found::Nothing) };
     let bump = Bump::new();
-    let mut candidates: Vec<(u64, String)> = Vec::new();
     let mut builder = Builder::new(&bump, limits(options));
     if unless_out_of_memory(value.emit(&mut builder))?.is_none() {
         return Ok(Found::Nothing);
     }
-    let tree = builder.finish();
-    for choice in choices(options) {
-        let Some(text) = unless_out_of_memory(gcf::write(&tree, &choice))? else { continue };
-        if candidates.iter().any(|(_, other)| *other == text) {
-            continue;
-        }
-        let tokens = count(&text)?;
-        candidates.push((tokens, text));
+    let forms = gcf::write_forms(&builder.finish(), &encode_options(options));
+    let Some((text, grouped)) = unless_out_of_memory(forms)? else { return Ok(Found::Nothing) };
+    let mut candidates = vec![(count(&text)?, text)];
+    if let Some(grouped) = grouped {
+        candidates.push((count(&grouped)?, grouped));
     }
     candidates.retain(|(tokens, _)| *tokens <= most);
     candidates.sort_by_key(|(tokens, _)| *tokens);

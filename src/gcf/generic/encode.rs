@@ -151,6 +151,18 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
 /// # Errors
 /// `out_of_memory`.
 pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> Result<String, Error> {
+    let (text, grouped) = write_forms(tree, options)?;
+    Ok(grouped.unwrap_or(text))
+}
+
+/// The text of a tree without groups of rows; and that with them, if the options ask for it and it is shorter.
+///
+/// # Errors
+/// As [`write()`].
+pub(crate) fn write_forms(
+    tree: &Tree<'_>,
+    options: &EncodeOptions,
+) -> Result<(String, Option<String>), Error> {
     tree.ensure_memory()?;
     let plain = EncodeOptions { flatten: false, constant_columns: false, ..*options };
     let with = |options, tables| {
@@ -164,11 +176,12 @@ pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> Result<String, Error> 
             None => Writer::written(tree, &plain, false)?.out,
         },
     };
-    if options.group_values {
-        tree.ensure_memory_to_group(text.len())?;
+    if !options.group_values {
+        return Ok((text, None));
     }
-    let grouped = options.group_values.then(|| write_shorter(tree, text.len())).flatten();
-    Ok(grouped.unwrap_or(text))
+    tree.ensure_memory_to_group(text.len())?;
+    let grouped = write_shorter(tree, text.len());
+    Ok((text, grouped))
 }
 
 struct Writer<'t, 'a> {

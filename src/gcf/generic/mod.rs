@@ -21,6 +21,8 @@ pub(crate) mod table;
 pub(crate) mod tree;
 
 pub use decode::{DecodeOptions, ReadError, decode, read, to_json, utf8};
+#[cfg(feature = "shrink")]
+pub(crate) use encode::write_forms;
 pub use encode::{EncodeOptions, encode, from_json, write, write_walk};
 pub use groups::write::{Grouping, encode_grouped, write_grouped};
 pub use tree::{Builder, Node, Tree, out_of_range_message};
