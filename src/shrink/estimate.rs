@@ -120,17 +120,53 @@ fn marks(bytes: &[u8], at: usize) -> (usize, u64) {
     while let Some(b'\r' | b'\n' | b'/') = bytes.get(end) {
         end += 1;
     }
-    (end, common_price(&bytes[at..end]).unwrap_or_else(|| price(&MARKS, end - at)))
+    (end, common_price(bytes, at, end).unwrap_or_else(|| price(&MARKS, end - at)))
 }
 
-/// The price of common punctuation.
+/// A hash table of the prices of common punctuation: an empty slot has the key 0.
+static COMMON: [(u64, u16); SLOTS] = {
+    let mut table = [(0, 0); SLOTS];
+    let mut index = 0;
+    while index < COMMON_MARKS.len() {
+        let mut slot = slot(COMMON_MARKS[index].0);
+        while table[slot].0 != 0 {
+            slot = (slot + 1) % SLOTS;
+        }
+        table[slot] = COMMON_MARKS[index];
+        index += 1;
+    }
+    table
+};
+
+const SLOTS: usize = 512;
+const _: () = assert!(COMMON_MARKS.len() <= SLOTS / 2, "few keys share a slot");
+
+#[expect(clippy::cast_possible_truncation, reason = "the highest bits of the product")]
+const fn slot(key: u64) -> usize {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SLOTS.trailing_zeros())) as usize
+}
+
+/// The price of the punctuation at `at..end` if it is common.
 #[inline]
-fn common_price(marks: &[u8]) -> Option<u64> {
-    let mut key = [0; 8];
-    key.get_mut(..marks.len())?.copy_from_slice(marks);
-    let key = u64::from_le_bytes(key);
-    let found = COMMON_MARKS.binary_search_by_key(&key, |&(key, _)| key).ok()?;
-    Some(u64::from(COMMON_MARKS[found].1))
+fn common_price(bytes: &[u8], at: usize, end: usize) -> Option<u64> {
+    let length = end - at;
+    if length > size_of::<u64>() {
+        return None;
+    }
+    let unused = u64::BITS - 8 * length as u32;
+    let key = match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(chunk) => u64::from_le_bytes(*chunk) << unused >> unused,
+        None => bytes[at..end].iter().rev().fold(0, |key, &byte| key << 8 | u64::from(byte)),
+    };
+    let mut slot = slot(key);
+    while COMMON[slot].0 != key {
+        if COMMON[slot].0 == 0 {
+            return None;
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+    // A piece with NUL at its end would have the key of the piece without it.
+    (bytes[end - 1] != 0).then_some(u64::from(COMMON[slot].1))
 }
 
 /// White space. It ends after its last line break; without a line break, it ends before its last character,

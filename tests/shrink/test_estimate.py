@@ -20,6 +20,7 @@ texts = st.text(st.sampled_from("aZ09 \t\n\r\x0b|,{}\"':/~é中🙂й\x00"), max
 
 @given(texts)
 @example('{"name":"Ana"}\n')
+@example('"\x00')
 @example("x" * 60 + " " * 60 + "|" * 60)
 def test_the_reference_estimates_the_same(text: str) -> None:
     assert cw.estimate_tokens(text) == PRICES.estimate(text)
