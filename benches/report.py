@@ -206,6 +206,12 @@ def others(record: Record) -> str:
     parts += [
         "## Tokens of structured data\n\nTokens of o200k_base; in brackets relative to"
         f" compact JSON.\n\n{table(gcf_header, tokens['gcf'])}",
+        "## Tokens saved by shrink\n\nAgainst compact JSON, over the values of `data.shapes`.\n\n"
+        + (
+            table(tokens["shrink"][0], tokens["shrink"][1:], text_columns=3)
+            if "shrink" in tokens
+            else NOT_MEASURED
+        ),
         "## Tokens of CAD documents\n\n"
         + (
             table(cad_header, tokens["cad"])

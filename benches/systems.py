@@ -7,7 +7,7 @@ from typing import Any
 
 from compactwire.analysis import count_tokens
 
-from . import cad, cad_tokens, claims, gcf, gcf_stream, graph, speed
+from . import cad, cad_tokens, claims, gcf, gcf_stream, graph, shrink, speed
 from .measure import Effort
 
 ROWS, FEW_ROWS = 10_000_000, 100_000
@@ -18,6 +18,7 @@ Cases = Callable[[], Iterator[speed.Case]]
 SYSTEMS: dict[str, tuple[str, Cases, Cases]] = {
     "messages": ("From Python", speed.cases, speed.cases),
     "gcf": ("GCF", gcf.cases, lambda: gcf.cases(10)),
+    "shrink": ("Shrink", shrink.cases, shrink.cases),
     "graph": ("Graphs", graph.cases, graph.cases),
     "cad": ("CAD", cad.cases, lambda: cad.cases(2_000)),
     "claims": ("Claims", claims.cases, claims.cases),
@@ -37,6 +38,7 @@ def tokens() -> dict[str, Any]:
     documents = cad_tokens.documents(cad_tokens.VECTORS / "cad" / "real")
     return {
         "gcf": gcf.tokens(),
+        "shrink": shrink.tokens(),
         "cad": cad_tokens.measure(documents, count_tokens) if documents else [],
     }
 
