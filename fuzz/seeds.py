@@ -109,6 +109,15 @@ def gcf_values() -> Iterator[bytes]:
     yield from implied()
 
 
+def json_texts() -> Iterator[bytes]:
+    """Yield options of `shrink`, and the JSON of the values of the generic profile."""
+    for case in cases("gcf/**/*.json"):
+        for name in ("input", "value", "expected"):
+            if isinstance(case.get(name), dict | list):
+                yield b"\0" + compact(case[name])
+                yield b"\x1c" + json.dumps(case[name], indent=1).encode()
+
+
 def graphs() -> Iterator[bytes]:
     """Yield the texts of the graph profile, and a graph whose edges repeat long names."""
     yield from without_header(gcf_texts("graph"))
@@ -288,6 +297,7 @@ TARGETS: dict[str, Callable[[], Iterator[bytes]]] = {
     "roundtrip_compact": wires,
     "roundtrip_gcf": gcf_values,
     "session": frames,
+    "shrink": json_texts,
     "verify_claim": claim_inputs,
 }
 
