@@ -4,7 +4,8 @@
 
 use compactwire::base85;
 use compactwire::compact::{
-    Choice, DecodeOptions, EncodeOptions, Format, Protocol, Response, Status, decode, encode,
+    Choice, DecodeOptions, EncodeOptions, Format, Protocol, Response, Status, Wire, decode, encode,
+    encode_bytes,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -25,6 +26,12 @@ fuzz_target!(|fields: (&str, &str, u8, u64)| bounded::run(fields.0.len() + field
                 assert!(model.contains(['|', '\n']));
                 continue;
             };
+            let bytes = encode_bytes(&response, &options).unwrap();
+            let read = decode(Wire::Bytes(&bytes), &DecodeOptions::default()).unwrap();
+            assert_eq!(
+                Ok(read.response),
+                decode(&wire, &DecodeOptions::default()).map(|read| read.response)
+            );
             let mut again = decode(&wire, &DecodeOptions::default()).unwrap().response;
             // A verbose message holds a model's name; another string comes back as a name.
             if again.model_name.take().is_some() {

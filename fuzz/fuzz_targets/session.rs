@@ -2,6 +2,7 @@
 //! request round-trips. The state of a session with any changes gives a session that works, or an error.
 #![no_main]
 
+use compactwire::compact::Wire;
 use compactwire::session::{Limits, Outgoing, Session, Style};
 use libfuzzer_sys::fuzz_target;
 
@@ -25,7 +26,17 @@ fn restore(session: &Session, changes: &[u8]) {
     let _ = session.size();
 }
 
+/// Decodes bytes as a packed request.
+fn unpack(data: &[u8]) {
+    let mut session = Session::new(Limits { max_size: 1 << 17 });
+    let before = session.to_bytes();
+    if session.decode_packed(Wire::Bytes(data)).is_err() {
+        assert_eq!(session.to_bytes(), before);
+    }
+}
+
 fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
+    unpack(data);
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut session = Session::new(Limits { max_size: 1 << 17 });
     // NUL separates frames, two NULs separate requests.

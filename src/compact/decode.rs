@@ -1,4 +1,4 @@
-//! Decodes a text to a response, in two steps.
+//! Decodes a text, or bytes, to a response, in two steps.
 //!
 //! [`open`] removes Base64, Base85 and compression. [`Opened::read`] then parses the response, which
 //! borrows from the decompressed bytes, so that a binding copies the result once. [`decode`] does
@@ -6,16 +6,19 @@
 //!
 //! v2 sections 1 to 5, v4 sections 1, 4 and 8.
 
+use super::carrier::Wire;
+use super::detect::{self, Found};
 use super::dictionary::Dictionary;
 use super::error::DecodeError;
 use super::format::{Encoding, Format, Kind, Transport};
 use super::response::{Decoded, Response};
-use super::{detect, dsl, layout, verbose};
+use super::{dsl, layout, verbose};
 use crate::base85;
 use crate::compression::{self, Stream};
 use crate::limits::DEFAULT_MAX_SIZE;
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use std::borrow::Cow;
 
 /// Padding is required; unused bits of the last character are ignored, as in Base85.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -54,7 +57,10 @@ impl Default for DecodeOptions<'_> {
 ///
 /// # Errors
 /// [`DecodeError`]. A caller that accepts any text as an answer falls back to [`raw`] (v4 section 8).
-pub fn decode(wire: &str, options: &DecodeOptions<'_>) -> Result<Decoded<'static>, DecodeError> {
+pub fn decode<'a>(
+    wire: impl Into<Wire<'a>>,
+    options: &DecodeOptions<'_>,
+) -> Result<Decoded<'static>, DecodeError> {
     let opened = open(wire, options)?;
     let Decoded { response, format, layout } = opened.read()?;
     DecodeError::ensure_memory(response.size())?;
@@ -68,22 +74,29 @@ pub fn raw(wire: &str) -> Decoded<'_> {
 
 /// An estimate of how many bytes [`open`] produces from `wire`, without decoding it. Callers use it
 /// to decide whether to release a lock while decoding.
-pub fn expected_size(wire: &str) -> usize {
-    let Ok((Kind::Response(format), payload)) = detect::split(wire) else { return wire.len() };
-    let head = || {
-        // The longest header of a zstd frame has 18 bytes.
-        let head = payload.get(..payload.len().min(25))?;
-        compression::zstd_content_size(&base85::decode(head).ok()?).ok().flatten()
+pub fn expected_size<'a>(wire: impl Into<Wire<'a>>) -> usize {
+    let wire = wire.into();
+    let (encoding, head) = match detect::find(wire) {
+        Ok(Found::Text(Kind::Response(format), payload)) => {
+            // The longest header of a zstd frame has 18 bytes.
+            let head = payload.get(..payload.len().min(25));
+            (format.encoding(), head.and_then(|head| base85::decode(head).ok()))
+        }
+        Ok(Found::Binary(transport, bytes)) => {
+            (Encoding::Message(transport), Some(bytes[..bytes.len().min(18)].to_vec()))
+        }
+        Ok(Found::Text(..)) | Err(_) => return wire.size(),
     };
-    let common = wire.len().saturating_mul(COMMON_RATIO);
-    match format.encoding() {
+    let common = wire.size().saturating_mul(COMMON_RATIO);
+    match encoding {
         Encoding::Message(Transport::Zstd | Transport::Dictionary) => {
-            head().map_or(common, |size| usize::try_from(size).unwrap_or(usize::MAX))
+            let size = head.and_then(|head| compression::zstd_content_size(&head).ok().flatten());
+            size.map_or(common, |size| usize::try_from(size).unwrap_or(usize::MAX))
         }
         Encoding::Message(Transport::Zlib) => common,
         Encoding::Message(Transport::Base64 | Transport::Base85)
         | Encoding::Verbose
-        | Encoding::Dsl => wire.len(),
+        | Encoding::Dsl => wire.size(),
     }
 }
 
@@ -146,35 +159,53 @@ const VALUE_SIZE: usize = 128;
 ///
 /// # Errors
 /// [`DecodeError`]; errors in the response itself come from [`Opened::read`].
-pub fn open<'a>(wire: &'a str, options: &DecodeOptions<'_>) -> Result<Opened<'a>, DecodeError> {
-    let (kind, payload) = detect::split(wire)?;
-    let Kind::Response(format) = kind else { return Err(not_a_response(kind)) };
-    let body = match format.encoding() {
-        Encoding::Verbose => Body::Verbose(payload),
-        Encoding::Dsl => Body::Dsl(payload),
-        Encoding::Message(transport) => {
-            Body::Message(decode_transport(payload, transport, options)?)
+pub fn open<'a>(
+    wire: impl Into<Wire<'a>>,
+    options: &DecodeOptions<'_>,
+) -> Result<Opened<'a>, DecodeError> {
+    let (format, body) = match detect::find(wire.into())? {
+        Found::Text(Kind::Response(format), payload) => {
+            let body = match format.encoding() {
+                Encoding::Verbose => Body::Verbose(payload),
+                Encoding::Dsl => Body::Dsl(payload),
+                Encoding::Message(transport) => {
+                    let binary = decode_text(payload, transport)?;
+                    Body::Message(decompress(binary.into(), transport, options)?)
+                }
+            };
+            (format, body)
+        }
+        Found::Text(kind, _) => return Err(not_a_response(kind)),
+        Found::Binary(transport, bytes) => {
+            (transport.format(), Body::Message(decompress(bytes.into(), transport, options)?))
         }
     };
     Ok(Opened { format, body })
 }
 
-/// Decodes the payload of a `MessagePack` format to the message.
-fn decode_transport(
-    payload: &str,
+/// Removes Base64 or Base85.
+fn decode_text(payload: &str, transport: Transport) -> Result<Vec<u8>, DecodeError> {
+    DecodeError::ensure_memory(payload.len())?;
+    match transport {
+        Transport::Base64 => base64(payload),
+        Transport::Base85 | Transport::Zlib | Transport::Zstd | Transport::Dictionary => {
+            Ok(base85::decode(payload)?)
+        }
+    }
+}
+
+/// Decompresses a message.
+fn decompress(
+    binary: Cow<'_, [u8]>,
     transport: Transport,
     options: &DecodeOptions<'_>,
 ) -> Result<Message, DecodeError> {
-    DecodeError::ensure_memory(payload.len())?;
-    let binary = match transport {
-        Transport::Base64 => base64(payload)?,
-        Transport::Base85 | Transport::Zlib | Transport::Zstd | Transport::Dictionary => {
-            base85::decode(payload)?
-        }
-    };
     let binary_len = binary.len();
     let (bytes, compression) = match transport {
-        Transport::Base64 | Transport::Base85 => (binary, None),
+        Transport::Base64 | Transport::Base85 => {
+            DecodeError::ensure_memory(binary_len)?;
+            (binary.into_owned(), None)
+        }
         Transport::Zlib => {
             let stream = Compression::Deflate(Stream::of(&binary));
             (compression::inflate(&binary, options.max_size)?, Some(stream))

@@ -1,7 +1,8 @@
 //! Recognizes the kind of a text by its prefix: v2 "Format Detection", v4 section 1.
 
+use super::carrier::{Wire, binary_transport};
 use super::error::DecodeError;
-use super::format::{Format, Kind};
+use super::format::{Format, Kind, Transport};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -25,12 +26,42 @@ const PREFIXES: [(&str, Kind); 14] = [
     ("D", Kind::Response(Format::Dictionary)),
 ];
 
-/// The kind of a text, without decoding it.
+/// The kind of a message, without decoding it. The two formats of bare `MessagePack` have the same bytes,
+/// which are taken for [`Format::Binary`].
 ///
 /// # Errors
-/// [`DecodeError::EmptyResponse`] and [`DecodeError::InvalidPrefix`].
-pub fn detect(wire: &str) -> Result<Kind, DecodeError> {
-    split(wire).map(|(kind, _)| kind)
+/// [`DecodeError::EmptyResponse`] and [`DecodeError::InvalidPrefix`]; [`DecodeError::InvalidFormat`] for
+/// bytes that are neither a binary form nor UTF-8.
+pub fn detect<'a>(wire: impl Into<Wire<'a>>) -> Result<Kind, DecodeError> {
+    match find(wire.into())? {
+        Found::Text(kind, _) => Ok(kind),
+        Found::Binary(transport, _) => Ok(Kind::Response(transport.format())),
+    }
+}
+
+/// A message whose kind is known.
+pub(super) enum Found<'a> {
+    /// A text, without its prefix.
+    Text(Kind, &'a str),
+    /// One of the binary forms.
+    Binary(Transport, &'a [u8]),
+}
+
+/// Detects the kind of a message.
+pub(super) fn find(wire: Wire<'_>) -> Result<Found<'_>, DecodeError> {
+    let text = match wire {
+        Wire::Text(text) => text,
+        Wire::Bytes(bytes) => match binary_transport(bytes) {
+            Some(transport) => return Ok(Found::Binary(transport, bytes)),
+            None => std::str::from_utf8(bytes).map_err(|error| {
+                let at = error.valid_up_to();
+                let message = format!("the message is not UTF-8 from byte {at} on");
+                DecodeError::InvalidFormat(message)
+            })?,
+        },
+    };
+    let (kind, payload) = split(text)?;
+    Ok(Found::Text(kind, payload))
 }
 
 /// Strips white space and a byte order mark from the beginning of a text.
@@ -40,7 +71,7 @@ pub(super) fn skip_blank(text: &str) -> &str {
 }
 
 /// The kind of a text, and its payload: the text after the prefix; for a verbose message, all of it.
-pub(super) fn split(wire: &str) -> Result<(Kind, &str), DecodeError> {
+fn split(wire: &str) -> Result<(Kind, &str), DecodeError> {
     let text = skip_blank(wire);
     for (prefix, kind) in PREFIXES {
         if let Some(payload) = text.strip_prefix(prefix) {

@@ -1,22 +1,14 @@
-//! Encodes a response as text in a given format, or in one chosen by size.
+//! Encodes a response as text or bytes, in a given format or in one chosen by size.
 //!
 //! v2 sections 3 to 6, v4 sections 1, 2 and 4.
 
+use super::carrier::Carrier;
 use super::dictionary::Dictionary;
 use super::error::EncodeError;
 use super::format::{Encoding, Format, Layout, Protocol, Transport};
 use super::response::Response;
 use super::{dsl, layout, verbose};
-use crate::{base85, compression};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
-
-/// `auto` writes results below this many bytes as DSL.
-pub(super) const AUTO_DSL_BELOW: usize = 50;
-/// In protocol 2, `auto` compresses results above this many bytes.
-const AUTO_V2_ZLIB_ABOVE: usize = 500;
-/// In protocol 4, `auto` compresses results from this many bytes.
-const AUTO_V4_ZSTD_FROM: usize = 256;
+use crate::compression;
 
 /// The bytes that encoding takes for each byte of the texts: a message that grows, and its Base85.
 const FACTOR: usize = 8;
@@ -49,11 +41,30 @@ pub struct EncodeOptions<'d> {
     pub dictionary: Option<&'d Dictionary>,
 }
 
-/// Encodes a response.
+/// Encodes a response as text.
 ///
 /// # Errors
 /// [`EncodeError`] names the field that the format cannot represent.
 pub fn encode(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+    encode_as(response, options)
+}
+
+/// Encodes a response as bytes: what its text has in Base64 or Base85, or the UTF-8 of a text format. This
+/// is our extension; [`decode`](super::decode) reads it.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_bytes(
+    response: &Response<'_>,
+    options: &EncodeOptions<'_>,
+) -> Result<Vec<u8>, EncodeError> {
+    encode_as(response, options)
+}
+
+fn encode_as<C: Carrier>(
+    response: &Response<'_>,
+    options: &EncodeOptions<'_>,
+) -> Result<C, EncodeError> {
     response.check()?;
     let factor = match options.format {
         Choice::Format(Format::Verbose) | Choice::Smallest => JSON_FACTOR,
@@ -67,54 +78,47 @@ pub fn encode(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<St
     }
 }
 
-fn write(
+fn write<C: Carrier>(
     response: &Response<'_>,
     format: Format,
     options: &EncodeOptions<'_>,
-) -> Result<String, EncodeError> {
+) -> Result<C, EncodeError> {
     match format.encoding() {
-        Encoding::Verbose => verbose::write(response, options.protocol),
-        Encoding::Dsl => dsl::write(response, options.protocol),
+        Encoding::Verbose => verbose::write(response, options.protocol).map(C::text),
+        Encoding::Dsl => dsl::write(response, options.protocol).map(C::text),
         Encoding::Message(transport) => write_message(response, transport, options),
     }
 }
 
-fn write_message(
+fn write_message<C: Carrier>(
     response: &Response<'_>,
     transport: Transport,
     options: &EncodeOptions<'_>,
-) -> Result<String, EncodeError> {
+) -> Result<C, EncodeError> {
     let protocol = options.protocol;
     let layout = options.layout.unwrap_or(Layout::default_for(transport, protocol));
-    encode_transport(&layout::write(response, layout, protocol)?, transport, options)
+    encode_transport(layout::write(response, layout, protocol)?, transport, options)
 }
 
-/// Encodes a `MessagePack` message as text, prefix included.
-pub(super) fn encode_transport(
-    message: &[u8],
+/// Encodes a `MessagePack` message, prefix included.
+pub(super) fn encode_transport<C: Carrier>(
+    message: Vec<u8>,
     transport: Transport,
     options: &EncodeOptions<'_>,
-) -> Result<String, EncodeError> {
-    Ok(match transport {
-        Transport::Base64 => {
-            let mut wire = String::from("M");
-            BASE64.encode_string(message, &mut wire);
-            wire
-        }
-        Transport::Base85 => base85::encode_prefixed("A", message),
-        Transport::Zlib => base85::encode_prefixed(
-            "Z",
-            &match options.protocol {
-                Protocol::V2 => compression::zlib(message)?,
-                Protocol::V4 => compression::gzip(message)?,
-            },
-        ),
-        Transport::Zstd => base85::encode_prefixed("S", &zstd(message, None)?),
+) -> Result<C, EncodeError> {
+    let content = match transport {
+        Transport::Base64 | Transport::Base85 => message,
+        Transport::Zlib => match options.protocol {
+            Protocol::V2 => compression::zlib(&message)?,
+            Protocol::V4 => compression::gzip(&message)?,
+        },
+        Transport::Zstd => zstd(&message, None)?,
         Transport::Dictionary => {
             let dictionary = options.dictionary.unwrap_or_else(|| Dictionary::built_in());
-            base85::encode_prefixed("D", &zstd(message, Some(dictionary))?)
+            zstd(&message, Some(dictionary))?
         }
-    })
+    };
+    Ok(C::binary(content, transport))
 }
 
 fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, EncodeError> {
@@ -122,40 +126,52 @@ fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, Enco
     Ok(compression::zstd(message, dictionary)?)
 }
 
-fn auto(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+fn auto<C: Carrier>(
+    response: &Response<'_>,
+    options: &EncodeOptions<'_>,
+) -> Result<C, EncodeError> {
     let write = |transport| write_message(response, transport, options);
     let len = response.result.len();
-    if len < AUTO_DSL_BELOW {
+    // A dictionary pays from the size on at which a text is sent as a message.
+    let short = match options.dictionary {
+        Some(_) => String::AUTO.message_from,
+        None => C::AUTO.message_from,
+    };
+    if len < short {
         // The DSL cannot carry a model with a separator.
-        return dsl::write(response, options.protocol).or_else(|_| write(Transport::Base85));
+        let text = dsl::write(response, options.protocol);
+        return text.map(C::text).or_else(|_| write(Transport::Base85));
     }
     auto_transport(len, options, write)
 }
 
 /// Chooses the transport by the size of the message.
-pub(super) fn auto_transport(
+pub(super) fn auto_transport<C: Carrier>(
     len: usize,
     options: &EncodeOptions<'_>,
-    write: impl Fn(Transport) -> Result<String, EncodeError>,
-) -> Result<String, EncodeError> {
+    write: impl Fn(Transport) -> Result<C, EncodeError>,
+) -> Result<C, EncodeError> {
     match options.protocol {
-        Protocol::V2 if len > AUTO_V2_ZLIB_ABOVE => write(Transport::Zlib),
+        Protocol::V2 if len >= C::AUTO.zlib_from => write(Transport::Zlib),
         Protocol::V2 => write(Transport::Base85),
         Protocol::V4 => {
-            let small = len < AUTO_V4_ZSTD_FROM;
+            let small = len < C::AUTO.zstd_from;
             let wire = write(if small { Transport::Base85 } else { Transport::Zstd })?;
             if options.dictionary.is_none() {
                 return Ok(wire);
             }
             let with_dictionary = write(Transport::Dictionary)?;
-            Ok(if with_dictionary.len() < wire.len() { with_dictionary } else { wire })
+            Ok(if with_dictionary.size() < wire.size() { with_dictionary } else { wire })
         }
     }
 }
 
-/// The shortest text of all formats. Verbose is left out if a decoder would interpret the model of
+/// The shortest message of all formats. Verbose is left out if a decoder would interpret the model of
 /// the message as a name.
-fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<String, EncodeError> {
+fn smallest<C: Carrier>(
+    response: &Response<'_>,
+    options: &EncodeOptions<'_>,
+) -> Result<C, EncodeError> {
     let [first, others @ ..] = Format::ALL;
     let others = others
         .into_iter()
@@ -163,15 +179,15 @@ fn smallest(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<Stri
     shortest(first, others, |format| write(response, format, options))
 }
 
-/// The shortest text in bytes; of equally short texts the one of the earlier format. Skips a format
+/// The shortest message in bytes; of equally short messages the one of the earlier format. Skips a format
 /// that cannot carry the message; if none can, returns the error of the first format.
-pub(super) fn shortest(
+pub(super) fn shortest<C: Carrier>(
     first: Format,
     others: impl IntoIterator<Item = Format>,
-    write: impl Fn(Format) -> Result<String, EncodeError>,
-) -> Result<String, EncodeError> {
+    write: impl Fn(Format) -> Result<C, EncodeError>,
+) -> Result<C, EncodeError> {
     others.into_iter().map(&write).fold(write(first), |best, wire| match (best, wire) {
-        (Ok(best), Ok(wire)) if wire.len() < best.len() => Ok(wire),
+        (Ok(best), Ok(wire)) if wire.size() < best.size() => Ok(wire),
         (Err(_), Ok(wire)) => Ok(wire),
         (best, _) => best,
     })

@@ -81,7 +81,7 @@ pub(super) enum Encoding {
 
 /// How a `MessagePack` message becomes text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
+pub(crate) enum Transport {
     /// `M` + Base64.
     Base64,
     /// `A` + Base85.
@@ -92,6 +92,19 @@ pub(super) enum Transport {
     Zstd,
     /// `D` + Base85 of zstd with a dictionary.
     Dictionary,
+}
+
+impl Transport {
+    /// The format with this transport.
+    pub(super) const fn format(self) -> Format {
+        match self {
+            Self::Base64 => Format::Binary,
+            Self::Base85 => Format::Base85,
+            Self::Zlib => Format::Zlib,
+            Self::Zstd => Format::Zstd,
+            Self::Dictionary => Format::Dictionary,
+        }
+    }
 }
 
 /// The kind of a text, recognized by its prefix.

@@ -21,12 +21,15 @@
 //! assert_eq!(decode(&wire, &DecodeOptions::default()).unwrap().response, response);
 //! ```
 //!
+//! Where a transport carries bytes, [`encode_bytes`] leaves out Base64 and Base85, and [`decode`] reads both.
+//!
 //! # Modules
 //! | module | content |
 //! |---|---|
 //! | `format` | names and numbers of the protocol |
 //! | `response` | the type [`Response`] |
 //! | `detect` | recognizes the format of a text |
+//! | `carrier` | a message as text or as bytes |
 //! | `encode`, `decode` | choose a format; Base64, Base85 and compression |
 //! | `verbose`, `dsl`, `layout` | a response as JSON, as DSL and as `MessagePack` |
 //! | `tool_call` | tool calls, the opposite direction |
@@ -38,6 +41,7 @@
 //! The specifications contradict each other in places. `Z` is read as zlib and as gzip. The
 //! documentation of each module lists its deviations.
 
+mod carrier;
 mod decode;
 pub mod delta;
 mod detect;
@@ -53,14 +57,17 @@ mod verbose;
 
 pub use crate::compression::Stream;
 pub use crate::msgpack::Error as MsgpackError;
+pub use carrier::Wire;
 pub use decode::{
     Compression, DecodeOptions, NamedDictionary, Opened, decode, expected_size, open, raw,
 };
 pub use detect::detect;
 pub use dictionary::{DEFAULT_SIZE, Description, Dictionary, sample};
-pub use encode::{Choice, EncodeOptions, encode};
+pub use encode::{Choice, EncodeOptions, encode, encode_bytes};
 pub use error::{DecodeError, EncodeError};
 pub use format::{Format, Kind, Layout, Protocol, Status, model_code};
 pub use response::{Decoded, Response};
-pub use tool_call::{ToolCall, encode_tool_call, read_tool_call};
+pub use tool_call::{ToolCall, encode_tool_call, encode_tool_call_bytes, read_tool_call};
 pub use verbose::Members;
+#[cfg(feature = "session")]
+pub(crate) use {carrier::Carrier, format::Transport};

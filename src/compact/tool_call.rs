@@ -8,8 +8,9 @@
 //! A call without a context has no `c`; a reader accepts nil and `null` as well. The DSL cannot hold
 //! calls. Unknown keys are ignored. The members of the arguments keep their order.
 
+use super::carrier::Carrier;
 use super::decode::{Body, Opened};
-use super::encode::{self, AUTO_DSL_BELOW, Choice, EncodeOptions};
+use super::encode::{self, Choice, EncodeOptions};
 use super::error::{DecodeError, EncodeError};
 use super::format::{Encoding, Format};
 use super::layout::check_duplicates;
@@ -40,7 +41,7 @@ pub struct ToolCall<'a> {
     pub context: Option<Cow<'a, str>>,
 }
 
-/// Encodes a call. [`Choice::Auto`] chooses by the size of the verbose text: verbose below 50 bytes,
+/// Encodes a call as text. [`Choice::Auto`] chooses by the size of the verbose text: verbose below 50 bytes,
 /// otherwise as for responses.
 ///
 /// # Errors
@@ -49,10 +50,28 @@ pub fn encode_tool_call(
     call: &ToolCall<'_>,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
+    encode_as(call, options)
+}
+
+/// Encodes a call as bytes, as [`encode_bytes`](super::encode_bytes) does with a response.
+///
+/// # Errors
+/// As [`encode_tool_call`].
+pub fn encode_tool_call_bytes(
+    call: &ToolCall<'_>,
+    options: &EncodeOptions<'_>,
+) -> Result<Vec<u8>, EncodeError> {
+    encode_as(call, options)
+}
+
+fn encode_as<C: Carrier>(
+    call: &ToolCall<'_>,
+    options: &EncodeOptions<'_>,
+) -> Result<C, EncodeError> {
     EncodeError::ensure_memory("arguments", FACTOR.saturating_mul(call.size()))?;
-    let write_message = |transport| encode::encode_transport(&map(call)?, transport, options);
+    let write_message = |transport| encode::encode_transport(map(call)?, transport, options);
     let write = |format: Format| match format.encoding() {
-        Encoding::Verbose => Ok(verbose(call)),
+        Encoding::Verbose => Ok(C::text(verbose(call))),
         Encoding::Dsl => {
             let message = "the DSL has no tool calls: use verbose for readable text";
             Err(EncodeError::new("format", message))
@@ -67,11 +86,12 @@ pub fn encode_tool_call(
         }
         Choice::Auto => {
             let text = verbose(call);
-            if text.len() < AUTO_DSL_BELOW {
-                return Ok(text);
+            if text.len() < String::AUTO.message_from {
+                return Ok(C::text(text));
             }
             // Only JSON can carry every integer.
-            encode::auto_transport(text.len(), options, write_message).or(Ok(text))
+            let message = encode::auto_transport(text.len(), options, write_message);
+            Ok(message.unwrap_or_else(|_| C::text(text)))
         }
     }
 }

@@ -19,11 +19,11 @@ mod syntax;
 
 pub use bumpalo::Bump;
 pub use error::{Code, Error, Place};
+#[cfg(feature = "shrink")]
+pub(crate) use generic::write_forms;
 pub use generic::{
     Builder, DecodeOptions, EncodeOptions, Grouping, Node, ReadError, Tree, decode, encode,
     encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
     write_walk,
 };
-#[cfg(feature = "shrink")]
-pub(crate) use generic::write_forms;
 pub use limits::Limits;

@@ -6,7 +6,7 @@ use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
 use super::memory::meaning;
 use super::{Request, Session, pack};
-use crate::compact::{self, delta::ApplyOptions, delta::Replace};
+use crate::compact::{self, Wire, delta::ApplyOptions, delta::Replace};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -32,17 +32,21 @@ impl Session {
         self.decode(frames, bytes)
     }
 
-    /// Decodes the text of [`Session::encode_packed`].
+    /// Decodes the text of [`Session::encode_packed`], or the bytes of [`Session::encode_packed_bytes`].
     ///
     /// # Errors
     /// As [`Session::decode_request`], and errors of Base85, compression and `MessagePack`. A packed
     /// request may be rejected once more, because this side lacks the conversation that it is compressed
     /// against.
-    pub fn decode_packed(&mut self, text: &str) -> Result<Request, DecodeError> {
-        let message = pack::unpack(text, &self.received.context, self.limits.max_size)?;
+    pub fn decode_packed<'a>(
+        &mut self,
+        packed: impl Into<Wire<'a>>,
+    ) -> Result<Request, DecodeError> {
+        let packed = packed.into();
+        let message = pack::unpack(packed, &self.received.context, self.limits.max_size)?;
         let frames = pack::read_frames(&message)
             .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
-        self.decode(&frames, text.len()).map_err(|error| match error {
+        self.decode(&frames, packed.size()).map_err(|error| match error {
             // Without this id, the sender would compress its next request against this rejected one.
             DecodeError::UnknownReference { unknown, mut undone } => {
                 if !unknown.iter().chain(&undone).any(|id| id.starts_with("c_")) {

@@ -7,7 +7,7 @@ use super::error::EncodeError;
 use super::frames::{self, json_len, plain_len};
 use super::memory::meaning;
 use super::pack;
-use crate::compact::delta;
+use crate::compact::{Carrier, delta};
 use crate::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,12 +72,29 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<String, EncodeError> {
+        self.pack(request, style)
+    }
+
+    /// Encodes a request as the bytes that the text of [`Session::encode_packed`] has in Base85, for
+    /// transports that carry bytes. This is our extension.
+    ///
+    /// # Errors
+    /// As [`Session::encode_request`].
+    pub fn encode_packed_bytes(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+    ) -> Result<Vec<u8>, EncodeError> {
+        self.pack(request, style)
+    }
+
+    fn pack<C: Carrier>(&mut self, request: &Outgoing<'_>, style: Style) -> Result<C, EncodeError> {
         let plan = self.plan(request, style)?;
         let history = Some(&self.sent.context).filter(|_| style.checked);
         let edits = plan.next.as_ref().is_some_and(|next| next.added().is_none());
-        let text = pack::pack(&plan.frames, history, edits, self.limits.max_size)?;
-        self.commit(plan, text.len());
-        Ok(text)
+        let packed: C = pack::pack(&plan.frames, history, edits, self.limits.max_size)?;
+        self.commit(plan, packed.size());
+        Ok(packed)
     }
 
     fn plan(&self, request: &Outgoing<'_>, style: Style) -> Result<Plan, EncodeError> {

@@ -72,6 +72,7 @@ pub use decode::MAX_REJECTIONS;
 pub use definitions::{Definitions, MAX_PROMPTS, MAX_TOOLS};
 pub use encode::{Outgoing, Style};
 pub use error::{DecodeError, EncodeError, StateError};
+pub use pack::is_packed;
 pub use stats::Stats;
 
 use crate::limits::DEFAULT_MAX_SIZE;

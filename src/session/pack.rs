@@ -1,9 +1,9 @@
 //! Packed requests, for programs: `S` and Base85 of zstd of a `MessagePack` array of the frames (v4
-//! section 11, "S(request)").
+//! section 11, "S(request)"); or the bytes alone, without `S` and Base85.
 //!
 //! If the peer has a conversation, the frames are compressed against it as a history. The size of
 //! an edit then depends on what it changes, although its delta contains the whole text. This is our
-//! extension. After `S`, the bytes in Base85 are:
+//! extension. The bytes are:
 //!
 //! ```text
 //! kind, 1 byte | id of the history, 4 bytes | zstd frame
@@ -17,12 +17,13 @@
 use super::context::Context;
 use super::error::{DecodeError, EncodeError};
 use crate::base85;
-use crate::compact;
+use crate::compact::{self, Carrier, Transport, Wire};
 use crate::compression::{self, CDict, DDict};
 use crate::excerpt::excerpt;
 use crate::memory::NO_MEMORY;
 use crate::msgpack::{self, Reader, Writer};
 use rmp::encode::{write_array_len, write_str};
+use std::borrow::Cow;
 
 /// The length of the history for an addition: short, so that zstd indexes it quickly.
 const RECENT: usize = 16 << 10;
@@ -38,12 +39,12 @@ const KIND_ALL: u8 = 2;
 
 /// Packs frames, compressed against `history` if it is not empty. `edits` is whether the request
 /// changes the conversation other than by an addition.
-pub(super) fn pack(
+pub(super) fn pack<C: Carrier>(
     frames: &[String],
     history: Option<&Context>,
     edits: bool,
     max_size: usize,
-) -> Result<String, EncodeError> {
+) -> Result<C, EncodeError> {
     let message = write_frames(frames)?;
     if message.len() > max_size {
         // The peer would reject a larger message.
@@ -56,28 +57,34 @@ pub(super) fn pack(
     let failed = |error: compression::Error| invalid(&error.to_string());
     let Some(context) = history.filter(|context| context.has_history()) else {
         let packed = compression::zstd_at(&message, LEVEL).map_err(failed)?;
-        return Ok(base85::encode_prefixed("S", &packed));
+        return Ok(C::binary(packed, Transport::Zstd));
     };
     let (kind, len) = if edits { (KIND_ALL, ALL) } else { (KIND_RECENT, RECENT) };
     let dictionary =
         CDict::try_create(&context.history(len), LEVEL).ok_or_else(|| invalid(NO_MEMORY))?;
     let packed = compression::zstd(&message, Some(&dictionary)).map_err(failed)?;
     let packed = [&[kind], &context.history_id()[..], &packed].concat();
-    Ok(base85::encode_prefixed("S", &packed))
+    Ok(C::binary(packed, Transport::Zstd))
 }
 
-/// Decompresses the text of [`pack`] to the `MessagePack` array of the frames.
+/// Decompresses the text or bytes of [`pack`] to the `MessagePack` array of the frames.
 pub(super) fn unpack(
-    text: &str,
+    wire: Wire<'_>,
     context: &Context,
     max_size: usize,
 ) -> Result<Vec<u8>, DecodeError> {
     let failed = |error| DecodeError::Compact { frame: None, error };
-    let packed = text.trim_ascii().strip_prefix('S').ok_or_else(|| {
-        let message = format!("expected a packed request S…, found {}", excerpt(text));
-        DecodeError::InvalidFormat { frame: None, message }
-    })?;
-    let packed = base85::decode(packed).map_err(|error| failed(error.into()))?;
+    let packed = match wire {
+        Wire::Bytes(bytes) if is_packed_bytes(bytes) => Cow::Borrowed(bytes),
+        Wire::Bytes(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| {
+                let message = "expected a packed request, found other bytes".to_owned();
+                DecodeError::InvalidFormat { frame: None, message }
+            })?;
+            Cow::Owned(from_text(text)?)
+        }
+        Wire::Text(text) => Cow::Owned(from_text(text)?),
+    };
     let unzstd = |data, dictionary| {
         compression::unzstd(data, dictionary, max_size).map_err(|error| failed(error.into()))
     };
@@ -87,7 +94,7 @@ pub(super) fn unpack(
         _ => return unzstd(&packed, None),
     };
     let Some((id, frame)) = packed[1..].split_first_chunk::<4>() else {
-        let message = "the text ends before the zstd frame".into();
+        let message = "the packed request ends before the zstd frame".into();
         return Err(failed(compact::DecodeError::DecompressionFailed(message)));
     };
     if *id != context.history_id() {
@@ -97,6 +104,34 @@ pub(super) fn unpack(
     let dictionary = DDict::try_create(&context.history(len))
         .ok_or_else(|| failed(compact::DecodeError::OutOfMemory { bytes: len }))?;
     unzstd(frame, Some(&dictionary))
+}
+
+/// Whether a message is a packed request: the text of [`Session::encode_packed`], or its bytes.
+///
+/// [`Session::encode_packed`]: super::Session::encode_packed
+pub fn is_packed<'a>(wire: impl Into<Wire<'a>>) -> bool {
+    let text = match wire.into() {
+        Wire::Bytes(bytes) if is_packed_bytes(bytes) => return true,
+        Wire::Bytes(bytes) => bytes,
+        Wire::Text(text) => text.as_bytes(),
+    };
+    let text = text.trim_ascii_start();
+    text.starts_with(b"S") && !text.starts_with(b"SYS|")
+}
+
+/// Whether bytes are a packed request without Base85. No text begins like one.
+fn is_packed_bytes(bytes: &[u8]) -> bool {
+    matches!(bytes, [KIND_RECENT | KIND_ALL, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..])
+}
+
+/// Removes the prefix and Base85.
+fn from_text(text: &str) -> Result<Vec<u8>, DecodeError> {
+    let packed = text.trim_ascii().strip_prefix('S').ok_or_else(|| {
+        let message = format!("expected a packed request S…, found {}", excerpt(text));
+        DecodeError::InvalidFormat { frame: None, message }
+    })?;
+    base85::decode(packed)
+        .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })
 }
 
 /// The name of a history in errors. It has the prefix of a context, because forgetting the context

@@ -11,6 +11,7 @@ import json
 import pickle
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,11 @@ BAD = "~not valid~" * 50
 # Inputs
 
 RESPONSE = cw.Response(TEXT, "C4", tokens=9)
-WIRES = [cw.encode(RESPONSE, format=format) for format in ("verbose", "dsl", "zlib", "zstd")]
+WIRES: list[str | bytes] = [
+    encode(RESPONSE, format=format)
+    for format in ("verbose", "dsl", "zlib", "zstd")
+    for encode in (cw.encode, cw.encode_bytes)
+]
 VALUE: Any = {"rows": [{"a": n, "b": f"text {n}", "c": [n, None, 1.5]} for n in range(20)]}
 SET = gcf.KeyedSet([{"id": n, "a": f"x{n}"} for n in range(20)], key="id")
 NEXT = gcf.KeyedSet([{"id": n, "a": f"x{n}"} for n in range(1, 21)], key="id")
@@ -41,8 +46,10 @@ PART = cad.from_compact("# vcad 0.2\nM steel 0.5 0.5 0.5 1 0.2\nC 50 30 5\nROOT 
 
 def tool_turns() -> None:
     ours, theirs = cw.Session(), cw.Session()
-    for pack in (False, True):
-        frames = ours.encode_request(tool={"name": "t"}, context=TEXT, pack=pack)
+    for pack in (False, True, "bytes"):
+        frames: Any = ours.encode_request(  # type: ignore[call-overload]
+            tool={"name": "t"}, context=TEXT, pack=pack
+        )
         theirs.decode_request(frames)
         theirs.decode_graph(ours.encode_graph(PAYLOAD))
         theirs.decode_keyed(ours.encode_keyed(SET))
@@ -161,9 +168,11 @@ CALLS: dict[Any, dict[str, list[Call]]] = {
         "decode_tool_call": both(cw.decode_tool_call, cw.encode_tool_call("t", VALUE), BAD),
         "detect": both(cw.detect, WIRES[0], BAD),
         "encode": both(cw.encode, RESPONSE, {"x": 1}),
+        "encode_bytes": both(cw.encode_bytes, RESPONSE, {"x": 1}),
         "encode_base85": both(cw.encode_base85, TEXT.encode(), 1),
         "encode_delta": both(lambda new: cw.encode_delta(TEXT, new), TEXT + "!", "\ud800"),
         "encode_tool_call": both(lambda args: cw.encode_tool_call("t", args), VALUE, {1, 2}),
+        "encode_tool_call_bytes": both(partial(cw.encode_tool_call_bytes, "t"), VALUE, {1, 2}),
         "estimate_tokens": both(cw.estimate_tokens, TEXT, 1),
         "expand": both(cw.expand, cw.shrink([VALUE] * 20), TEXT),
         "inspect": both(cw.inspect, WIRES[2], BAD),

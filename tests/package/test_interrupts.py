@@ -128,12 +128,16 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
             lambda: partial(cw.encode, RESPONSE, format="dictionary"),
             lambda: partial(cw.encode, cw.Response(ESCAPED), format="verbose"),
         ],
+        "encode_bytes": [
+            lambda: partial(cw.encode_bytes, RESPONSE, format="zstd"),
+        ],
         "decode": [lambda: partial(cw.decode, ESCAPED_MESSAGE)],
         "decode_tool_call": [lambda: partial(cw.decode_tool_call, ESCAPED_CALL)],
         "encode_delta": [lambda: partial(cw.encode_delta, "old", TEXT)],
         "inspect": [lambda: partial(cw.inspect, ESCAPED_MESSAGE)],
         "estimate_tokens": [lambda: partial(cw.estimate_tokens, "a b " * 1_000_000)],
         "encode_tool_call": [lambda: partial(cw.encode_tool_call, "t", ROWS)],
+        "encode_tool_call_bytes": [lambda: partial(cw.encode_tool_call_bytes, "t", ROWS)],
     },
     gcf: {
         "KeyedDelta": [lambda: partial(SET.delta, NEXT), lambda: partial(SET.apply, CHANGED)],

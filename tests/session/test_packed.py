@@ -55,3 +55,57 @@ def test_a_packed_text_without_frames_is_an_error(
     data = message if isinstance(message, bytes) else msgpack.packb(message)
     with pytest.raises(error):
         cw.Session().decode_request("S" + cw.encode_base85(zstandard.compress(data)))
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_request_as_bytes_is_what_its_text_carries(checked: bool) -> None:
+    texts, data = cw.Session(checked=checked), cw.Session(checked=checked)
+    theirs = cw.Session(checked=checked)
+    context = "so it goes. " * 100
+    for turn in range(8):
+        context = context[:-30] + f"turn {turn}" if turn % 3 == 2 else context + f"turn {turn}. "
+        request: dict[str, Any] = {"tool": SEARCH, "args": {"turn": turn}, "context": context}
+        text = texts.encode_request(**request, pack=True)
+        packed = data.encode_request(**request, pack="bytes")
+        assert packed == cw.decode_base85(text[1:])
+        read = theirs.decode_request(packed if turn % 2 else memoryview(packed))
+        assert read == cw.Request(**request)
+    assert data.stats.bytes_out < texts.stats.bytes_out
+    assert theirs.stats.bytes_in == data.stats.bytes_out
+
+
+def test_a_session_mixes_texts_bytes_and_frames() -> None:
+    ours, theirs = pair()
+    context = ""
+    for turn, pack in enumerate((True, "bytes", False, "bytes", True, False)):
+        context += f"turn {turn}: so it goes. "
+        sent: Any = ours.encode_request(context=context, pack=pack)  # type: ignore[call-overload]
+        assert theirs.decode_request(sent).context == context
+
+
+def test_bytes_of_another_history_are_refused_with_its_id() -> None:
+    ours, theirs = pair()
+    first = ours.encode_request(context="so it goes. " * 50, pack="bytes")
+    second = ours.encode_request(context="so it goes. " * 51, pack="bytes")
+    with pytest.raises(cw.UnknownReference) as refused:
+        theirs.decode_request(second)
+    ours.forget(*refused.value.ids)
+    again = ours.encode_request(context="so it goes. " * 51, pack="bytes")
+    assert theirs.decode_request(again).context == "so it goes. " * 51
+    assert cw.Session().decode_request(first).context == "so it goes. " * 50
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x01", b"\x02abc", b"(\xb5/\xfd", b"(\xb5/\xfd\x00", b"\xff", b""]
+)
+def test_damaged_bytes_are_an_error(data: bytes) -> None:
+    with pytest.raises(cw.DecodeError):
+        cw.Session().decode_request(data)
+
+
+def test_pack_is_a_bool_or_bytes() -> None:
+    with pytest.raises(cw.OptionError, match="pack must be 'bytes'") as raised:
+        cw.Session().encode_request(pack="text")  # type: ignore[call-overload]
+    assert raised.value.option == "pack"
+    with pytest.raises(TypeError, match='pack must be a bool or "bytes"'):
+        cw.Session().encode_request(pack=1.5)  # type: ignore[call-overload]

@@ -3,7 +3,7 @@
 use super::ensure_memory;
 use super::errors::{Error, invalid_field, invalid_format, invalid_option, os_error, unsupported};
 use compactwire::compact::delta::Replace;
-use compactwire::compact::{Choice, Format, Layout, Protocol};
+use compactwire::compact::{Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
@@ -66,6 +66,15 @@ impl<'py> Input<'py> {
                 invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
             })
         })
+    }
+
+    /// A message: a text, or bytes; `InvalidFormat` for a text with a lone surrogate.
+    pub(super) fn wire(&self, py: Python<'py>) -> PyResult<Wire<'_>> {
+        match self {
+            Self::Str(_) => self.text(py).map(Wire::Text),
+            Self::Bytes(bytes) => Ok(Wire::Bytes(bytes.as_bytes())),
+            Self::Copy(bytes) => Ok(Wire::Bytes(bytes)),
+        }
     }
 
     /// The text of a GCF document; `GcfError` if it is not UTF-8.

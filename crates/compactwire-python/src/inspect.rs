@@ -73,7 +73,7 @@ pub(super) fn inspect<'py>(
 ) -> Result<Inspection> {
     let py = wire.py();
     let data = Input::new(wire)?;
-    let wire = data.text(py)?;
+    let wire = data.wire(py)?;
     let opened = open(py, wire, max_size, dictionary, dictionaries)?;
     let bytes = compact::expected_size(wire);
     let decoded = detached(py, bytes, || opened.read())??;
@@ -87,7 +87,7 @@ pub(super) fn inspect<'py>(
         Some(Compression::Dictionary(id)) => (Some("zstd"), Some(id)),
     };
     let layers = [
-        ("wire", Some(wire.len())),
+        ("wire", Some(wire.size())),
         (compression.unwrap_or(""), compression.and(opened.binary_len())),
         ("msgpack", opened.message_len()),
         ("result", Some(decoded.response.result.len())),
@@ -99,7 +99,7 @@ pub(super) fn inspect<'py>(
         dictionary_id,
         layers: layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect(),
         verbose_size,
-        ratio: wire.len() as f64 / verbose_size as f64,
+        ratio: wire.size() as f64 / verbose_size as f64,
         response: Response::from_core(py, &decoded).into_pyobject(py)?.unbind(),
     })
 }

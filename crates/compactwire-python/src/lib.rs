@@ -60,7 +60,7 @@ mod _core {
     #[pymodule_export]
     use super::inspect::{Inspection, inspect};
     #[pymodule_export]
-    use super::message::{decode, decode_base85, detect, encode, encode_base85};
+    use super::message::{decode, decode_base85, detect, encode, encode_base85, encode_bytes};
     #[pymodule_export]
     use super::record::{Frozen, Record};
     #[pymodule_export]
@@ -72,7 +72,9 @@ mod _core {
     #[pymodule_export]
     use super::shrink::{Shrunk, estimate_tokens_of, expand_text, shrink_object};
     #[pymodule_export]
-    use super::tool_call::{ToolCall, decode_tool_call, encode_tool_call, restore_tool_call};
+    use super::tool_call::{
+        ToolCall, decode_tool_call, encode_tool_call, encode_tool_call_bytes, restore_tool_call,
+    };
     #[pymodule_export]
     use super::wire::module as wire;
 

@@ -1,11 +1,13 @@
-//! `encode`, `decode`, `detect`, `encode_base85`, `decode_base85`.
+//! `encode`, `encode_bytes`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
 use super::args::{self, Input, size};
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
-use super::{ascii_str, detached, make_str};
-use compactwire::compact::{self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol};
+use super::{ascii_str, detached, make_bytes, make_str};
+use compactwire::compact::{
+    self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol, Wire,
+};
 use compactwire::{base85, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
@@ -78,6 +80,63 @@ pub(super) fn encode<'py>(
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
 ) -> Result<Bound<'py, PyString>> {
+    let options = (format, protocol, msgpack_version, dictionary);
+    let wire = encode_with(response, options, compact::encode)?;
+    Ok(make_str(response.py(), &wire)?)
+}
+
+/// Encode a response as bytes, for transports that carry bytes: a fifth less than the text.
+///
+/// Parameters
+/// ----------
+/// response, format, protocol, msgpack_version, dictionary
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// bytes
+///     What the message of `encode` has in Base85 or Base64; of "verbose" and "dsl", the text in
+///     UTF-8. The bytes of "binary" and "base85" are the same. `decode` reads them.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     As `encode`.
+///
+/// Source: an extension of this package. A peer without it reads the bytes as a message if they are
+/// Base85 after "A", "Z", "S" or "D".
+#[pyfunction]
+#[pyo3(text_signature = "(response, /, *, format='auto', protocol=4, msgpack_version=None, \
+                         dictionary=None)")]
+#[pyo3(signature = (
+    response, /, *, format = "auto", protocol = None, msgpack_version = None, dictionary = None,
+))]
+pub(super) fn encode_bytes<'py>(
+    response: &Bound<'py, PyAny>,
+    format: &str,
+    protocol: Option<&Bound<'py, PyInt>>,
+    msgpack_version: Option<&Bound<'py, PyAny>>,
+    dictionary: Option<&Bound<'py, Dictionary>>,
+) -> Result<Bound<'py, PyBytes>> {
+    let options = (format, protocol, msgpack_version, dictionary);
+    let wire = encode_with(response, options, compact::encode_bytes)?;
+    Ok(make_bytes(response.py(), &wire)?)
+}
+
+/// The options of `encode` and `encode_bytes`: format, protocol, layout and dictionary.
+type Chosen<'a, 'py> = (
+    &'a str,
+    Option<&'a Bound<'py, PyInt>>,
+    Option<&'a Bound<'py, PyAny>>,
+    Option<&'a Bound<'py, Dictionary>>,
+);
+
+fn encode_with<'py, T: Send>(
+    response: &Bound<'py, PyAny>,
+    (format, protocol, msgpack_version, dictionary): Chosen<'_, 'py>,
+    encode: impl FnOnce(&compact::Response<'_>, &EncodeOptions<'_>) -> Result<T, compact::EncodeError>
+    + Send,
+) -> Result<T> {
     let py = response.py();
     let layout = msgpack_version.map(args::layout).transpose()?;
     let options = EncodeOptions { layout, ..encode_options(format, protocol, dictionary)? };
@@ -90,8 +149,7 @@ pub(super) fn encode<'py>(
         Choice::Format(_) | Choice::Auto => 1,
     };
     let bytes = response.result.len().saturating_mul(effort);
-    let wire = detached(py, bytes, || compact::encode(&response, &options))??;
-    Ok(make_str(py, &wire)?)
+    Ok(detached(py, bytes, || encode(&response, &options))??)
 }
 
 /// The options of all functions that encode a message.
@@ -111,7 +169,7 @@ pub(super) fn encode_options<'d>(
 /// Detects the format of a message, and decompresses it.
 pub(super) fn open<'w, 'py>(
     py: Python<'py>,
-    wire: &'w str,
+    wire: Wire<'w>,
     max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
@@ -126,9 +184,9 @@ pub(super) fn open<'w, 'py>(
 /// Parameters
 /// ----------
 /// wire : str, bytes, bytearray or memoryview
-///     The message; bytes are UTF-8. White space and a byte order mark before the message are
-///     skipped, and so is white space after it, except in the DSL, whose result is kept to the last
-///     character.
+///     The message; bytes are those of `encode_bytes`, or the message in UTF-8. White space and a
+///     byte order mark before a text are skipped, and so is white space after it, except in the
+///     DSL, whose result is kept to the last character.
 /// max_size : int
 ///     The largest decompressed size in bytes, 64 MiB by default; checked before memory is
 ///     allocated. The resulting `str` takes up to four more bytes per character.
@@ -172,17 +230,17 @@ pub(super) fn decode<'py>(
 ) -> Result<Response> {
     let py = wire.py();
     let data = Input::new(wire)?;
-    let wire = data.text(py)?;
+    let wire = data.wire(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size, dictionaries: &given.named() };
-    let bytes = if wire.len() < NEVER_LARGE { 0 } else { compact::expected_size(wire) };
+    let bytes = if wire.size() < NEVER_LARGE { 0 } else { compact::expected_size(wire) };
     let opened = detached(py, bytes, || compact::open(wire, &options))?;
     let decoded = match &opened {
         Ok(opened) => detached(py, bytes, || opened.read())?,
         Err(error) => Err(error.clone()),
     };
     match decoded {
-        Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(wire))),
+        Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(data.text(py)?))),
         decoded => Ok(Response::from_core(py, &decoded?)),
     }
 }
@@ -192,7 +250,7 @@ pub(super) fn decode<'py>(
 /// Parameters
 /// ----------
 /// wire : str, bytes, bytearray or memoryview
-///     The message; bytes are UTF-8.
+///     The message, as in `decode`.
 ///
 /// Returns
 /// -------
@@ -203,7 +261,12 @@ pub(super) fn decode<'py>(
 /// Raises
 /// ------
 /// EmptyResponse, InvalidPrefix, InvalidFormat
-///     The message is empty, begins with no known prefix, or is not UTF-8.
+///     The message is empty, begins with no known prefix, or is neither UTF-8 nor one of
+///     `encode_bytes`.
+///
+/// Notes
+/// -----
+/// The bytes of "binary" and "base85" are the same, and are "binary".
 ///
 /// Source: Compact Protocol v2 "Format Detection", v4 section 1.
 #[pyfunction]
@@ -211,7 +274,7 @@ pub(super) fn decode<'py>(
 pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
     let py = wire.py();
     let data = Input::new(wire)?;
-    let kind = compact::detect(data.text(py)?)?;
+    let kind = compact::detect(data.wire(py)?)?;
     Ok(format_member(py, kind.name())?)
 }
 

@@ -1,4 +1,4 @@
-//! `ToolCall`, `encode_tool_call`, `decode_tool_call`.
+//! `ToolCall`, `encode_tool_call`, `encode_tool_call_bytes`, `decode_tool_call`.
 
 use super::args::{self, Input, size, utf8};
 use super::dictionary::Dictionary;
@@ -7,13 +7,13 @@ use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
 use super::record::{Names, Record, hash_of, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
-use super::{detached, make_str};
+use super::{detached, make_bytes, make_str};
 use crate::value;
 use crate::value::read;
-use compactwire::compact::{self, Format};
+use compactwire::compact::{self, EncodeOptions, Format};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PyString, PyTuple};
 use std::borrow::Cow;
 
 /// A call of a tool by a model.
@@ -221,19 +221,86 @@ pub(super) fn encode_tool_call<'py>(
     #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
-    let py = name.py();
-    let options = encode_options(format, protocol, dictionary)?;
-    let default = value::converter(py, types, default)?;
-    let context = context.map(|context| args::text(context, "context")).transpose()?;
-    let context = context.map(|context| utf8(context, "context")).transpose()?;
-    let call = compact::ToolCall {
-        name: utf8(args::text(name, "name")?, "name")?.into(),
-        arguments: value::read_with(arguments, "arguments", default.as_ref())?,
-        context: context.map(Cow::Borrowed),
-    };
-    let bytes = context.map_or(0, str::len);
-    let wire = detached(py, bytes, || compact::encode_tool_call(&call, &options))??;
-    Ok(make_str(py, &wire)?)
+    let message = Message { name, arguments, context, options: (format, protocol, dictionary) };
+    let wire = message.encode((types, default), compact::encode_tool_call)?;
+    Ok(make_str(name.py(), &wire)?)
+}
+
+/// Encode a call of a tool as bytes, for transports that carry bytes: a fifth less than the text.
+///
+/// Parameters
+/// ----------
+/// name, arguments, context, format, protocol, dictionary, types, default
+///     As in `encode_tool_call`.
+///
+/// Returns
+/// -------
+/// bytes
+///     What the message of `encode_tool_call` has in Base85 or Base64; of "verbose", the text in
+///     UTF-8. `decode_tool_call` reads them.
+///
+/// Raises
+/// ------
+/// UnsupportedValue, EncodeError
+///     As `encode_tool_call`.
+///
+/// Source: an extension of this package, as `encode_bytes`.
+#[pyfunction]
+#[pyo3(signature = (
+    name, arguments, context = None, *, format = "auto", protocol = None, dictionary = None,
+    types = "json", default = None,
+))]
+#[pyo3(text_signature = "(name, arguments, context=None, *, format='auto', protocol=4, \
+                         dictionary=None, types='json', default=None)")]
+#[expect(clippy::too_many_arguments, reason = "the parts of a call and the options")]
+pub(super) fn encode_tool_call_bytes<'py>(
+    name: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyAny>,
+    context: Option<&Bound<'py, PyAny>>,
+    format: &str,
+    protocol: Option<&Bound<'py, PyInt>>,
+    dictionary: Option<&Bound<'py, Dictionary>>,
+    types: &str,
+    default: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyBytes>> {
+    let message = Message { name, arguments, context, options: (format, protocol, dictionary) };
+    let wire = message.encode((types, default), compact::encode_tool_call_bytes)?;
+    Ok(make_bytes(name.py(), &wire)?)
+}
+
+/// The arguments of `encode_tool_call` and `encode_tool_call_bytes`.
+struct Message<'a, 'py> {
+    name: &'a Bound<'py, PyAny>,
+    arguments: &'a Bound<'py, PyAny>,
+    context: Option<&'a Bound<'py, PyAny>>,
+    /// Format, protocol and dictionary.
+    options: (&'a str, Option<&'a Bound<'py, PyInt>>, Option<&'a Bound<'py, Dictionary>>),
+}
+
+impl<'py> Message<'_, 'py> {
+    fn encode<T: Send>(
+        &self,
+        (types, default): (&str, Option<&Bound<'py, PyAny>>),
+        encode: impl FnOnce(
+            &compact::ToolCall<'_>,
+            &EncodeOptions<'_>,
+        ) -> Result<T, compact::EncodeError>
+        + Send,
+    ) -> Result<T> {
+        let py = self.name.py();
+        let (format, protocol, dictionary) = self.options;
+        let options = encode_options(format, protocol, dictionary)?;
+        let default = value::converter(py, types, default)?;
+        let context = self.context.map(|context| args::text(context, "context")).transpose()?;
+        let context = context.map(|context| utf8(context, "context")).transpose()?;
+        let call = compact::ToolCall {
+            name: utf8(args::text(self.name, "name")?, "name")?.into(),
+            arguments: value::read_with(self.arguments, "arguments", default.as_ref())?,
+            context: context.map(Cow::Borrowed),
+        };
+        let bytes = context.map_or(0, str::len);
+        Ok(detached(py, bytes, || encode(&call, &options))??)
+    }
 }
 
 /// Decode a tool call in any format of either protocol.
@@ -269,7 +336,7 @@ pub(super) fn decode_tool_call<'py>(
 ) -> Result<ToolCall> {
     let py = wire.py();
     let data = Input::new(wire)?;
-    let wire = data.text(py)?;
+    let wire = data.wire(py)?;
     let opened = open(py, wire, max_size, dictionary, dictionaries)?;
     let bytes = compact::expected_size(wire);
     let call = detached(py, bytes, || compact::read_tool_call(&opened))??;

@@ -213,9 +213,9 @@ def decode(
     Parameters
     ----------
     wire : str, bytes, bytearray or memoryview
-        The message; bytes are UTF-8. White space and a byte order mark before the message are
-        skipped, and so is white space after it, except in the DSL, whose result is kept to the last
-        character.
+        The message; bytes are those of `encode_bytes`, or the message in UTF-8. White space and a
+        byte order mark before a text are skipped, and so is white space after it, except in the
+        DSL, whose result is kept to the last character.
     max_size : int
         The largest decompressed size in bytes, 64 MiB by default; checked before memory is
         allocated. The resulting `str` takes up to four more bytes per character.
@@ -251,7 +251,7 @@ def detect(wire: _Wire, /) -> Format:
     Parameters
     ----------
     wire : str, bytes, bytearray or memoryview
-        The message; bytes are UTF-8.
+        The message, as in `decode`.
 
     Returns
     -------
@@ -262,7 +262,12 @@ def detect(wire: _Wire, /) -> Format:
     Raises
     ------
     EmptyResponse, InvalidPrefix, InvalidFormat
-        The message is empty, begins with no known prefix, or is not UTF-8.
+        The message is empty, begins with no known prefix, or is neither UTF-8 nor one of
+        `encode_bytes`.
+
+    Notes
+    -----
+    The bytes of "binary" and "base85" are the same, and are "binary".
 
     Source: Compact Protocol v2 "Format Detection", v4 section 1.
     """
@@ -484,6 +489,36 @@ class Dictionary(_Frozen):
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+def encode_bytes(
+    response: Response | str | Mapping[str, object],
+    /,
+    *,
+    format: _FormatName | Format = "auto",
+    protocol: Literal[2, 4] = 4,
+    msgpack_version: _Layout | None = None,
+    dictionary: Dictionary | None = None,
+) -> bytes:
+    """Encode a response as bytes, for transports that carry bytes: a fifth less than the text.
+
+    Parameters
+    ----------
+    response, format, protocol, msgpack_version, dictionary
+        As in `encode`.
+
+    Returns
+    -------
+    bytes
+        What the message of `encode` has in Base85 or Base64; of "verbose" and "dsl", the text in
+        UTF-8. The bytes of "binary" and "base85" are the same. `decode` reads them.
+
+    Raises
+    ------
+    EncodeError
+        As `encode`.
+
+    Source: an extension of this package. A peer without it reads the bytes as a message if they are
+    Base85 after "A", "Z", "S" or "D".
+    """
 def encode_delta(old: str, new: str, /) -> str:
     """Encode the shortest delta that turns one text into another.
 
@@ -689,8 +724,9 @@ class Session:
         context : str, optional
             The whole conversation so far. A request without a context leaves the peer's context
             unchanged.
-        pack : bool
-            Whether to join and compress the frames into one string: for programs, not for models.
+        pack : bool or "bytes"
+            Whether to join and compress the frames into one string, for programs, not for models;
+            "bytes" for transports that carry bytes, which is a fifth less.
         references : bool
             Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
             has.
@@ -703,9 +739,10 @@ class Session:
 
         Returns
         -------
-        list of str, or str
+        list of str, str or bytes
             Frames, to be delivered completely and in this order; with `pack`, one ASCII string that
-            begins with "S". The session assumes that they are delivered: if not, call `forget`.
+            begins with "S", or the bytes that it has in Base85. The session assumes that they are
+            delivered: if not, call `forget`.
 
         Raises
         ------
@@ -730,6 +767,19 @@ class Session:
         types: Literal["json", "common"] = "json",
         default: Callable[[Any], Any] | None = None,
     ) -> str: ...
+    @overload
+    def encode_request(
+        self,
+        *,
+        tool: _Tools | None = None,
+        system: str | None = None,
+        args: Any = None,
+        context: str | None = None,
+        pack: Literal["bytes"],
+        references: bool = False,
+        types: Literal["json", "common"] = "json",
+        default: Callable[[Any], Any] | None = None,
+    ) -> bytes: ...
     @overload
     def encode_request(
         self,
@@ -973,6 +1023,37 @@ class Shrunk(_Record):
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+def encode_tool_call_bytes(
+    name: str,
+    arguments: Any,
+    context: str | None = None,
+    *,
+    format: _FormatName = "auto",
+    protocol: Literal[4, 2] = 4,
+    dictionary: Dictionary | None = None,
+    types: Literal["json", "common"] = "json",
+    default: Callable[[Any], Any] | None = None,
+) -> bytes:
+    """Encode a call of a tool as bytes, for transports that carry bytes: a fifth less than the text.
+
+    Parameters
+    ----------
+    name, arguments, context, format, protocol, dictionary, types, default
+        As in `encode_tool_call`.
+
+    Returns
+    -------
+    bytes
+        What the message of `encode_tool_call` has in Base85 or Base64; of "verbose", the text in
+        UTF-8. `decode_tool_call` reads them.
+
+    Raises
+    ------
+    UnsupportedValue, EncodeError
+        As `encode_tool_call`.
+
+    Source: an extension of this package, as `encode_bytes`.
+    """
 def estimate_tokens(text: str) -> int:
     """Estimate how many tokens a language model counts for a text, without a tokenizer.
 
