@@ -32,9 +32,23 @@ EXTRA_KIBIBYTES = [256 * 2**step for step in range(11)]
 """How much the address space may grow, in each of the attempts."""
 
 
+LARGE = [
+    Case(f"{read.__name__}, a large {format}", read, make, 1, 40_000_000)
+    for format in ("zstd", "verbose")
+    for read, make in (
+        (cw.decode, lambda size, format=format: cw.encode("a" * size, format=format)),
+        (
+            cw.decode_tool_call,
+            lambda size, format=format: cw.encode_tool_call("t", [], "a" * size, format=format),
+        ),
+    )
+]
+"""Results that do not fit, although all before them did."""
+
+
 def cases_of(subject: str) -> list[Case]:
     found: list[Case] = import_module(f"tests.scaling.{subject}").CASES
-    return found
+    return found + (LARGE if subject == "compact" else [])
 
 
 def limit_address_space(extra: int) -> None:

@@ -159,15 +159,15 @@ def grouped(value: Any, **options: Any) -> Any:
     return gcf.loads(gcf.dumps_grouped(rows, "id", "of", **options))[0]["of"]
 
 
-def requested(value: Any, *, pack: bool = False, **options: Any) -> Any:
+def requested(value: Any, *, pack: Any = False, **options: Any) -> Any:
     request = cw.Session().encode_request(args=[value], tool={"a": value}, pack=pack, **options)
     read = cw.Session().decode_request(request)
     assert read.tool["a"] == read.args[0]
     return read.args[0]
 
 
-def called(value: Any, format: Any, **options: Any) -> Any:
-    wire = cw.encode_tool_call("f", {"a": value}, format=format, **options)
+def called(value: Any, format: Any, encode: Any = cw.encode_tool_call, **options: Any) -> Any:
+    wire = encode("f", {"a": value}, format=format, **options)
     return cw.decode_tool_call(wire).arguments["a"]
 
 
@@ -182,8 +182,12 @@ WRITERS: dict[str, list[Callable[..., Any]]] = {
         lambda value, format=format, **o: called(value, format, **o)
         for format in ("verbose", "binary", "base85", "zlib", "zstd", "dictionary", "auto")
     ],
+    "encode_tool_call_bytes": [
+        lambda value, **o: called(value, "binary", cw.encode_tool_call_bytes, **o)
+    ],
     "Session.encode_request": [
         requested,
+        lambda value, **o: requested(value, pack="bytes", **o),
         lambda value, **o: requested(value, pack=True, **o),
     ],
 }

@@ -57,6 +57,10 @@ WRITERS: dict[str, tuple[Write, str]] = {
         lambda v, **o: cw.encode_tool_call("f", nested(v), **o),
         "arguments.rows[1].when",
     ),
+    "encode_tool_call_bytes arguments": (
+        lambda v, **o: cw.encode_tool_call_bytes("f", nested(v), **o),
+        "arguments.rows[1].when",
+    ),
     "Session.encode_request args": (
         lambda v, **o: cw.Session().encode_request(args=nested(v), **o),
         "args.rows[1].when",
@@ -133,13 +137,14 @@ CONVERTERS = [
     "dump obj",
     "dumps_grouped rows",
     "encode_tool_call arguments",
+    "encode_tool_call_bytes arguments",
     "Session.encode_request args",
     "Session.encode_request tool",
 ]
 # They take scalars only.
 SCALARS = ["Keyed", "StreamEncoder"]
 # They take the fields of a response, each with its own type.
-RESPONSES = {"encode response", "Dictionary.train samples"}
+RESPONSES = {"encode response", "encode_bytes response", "Dictionary.train samples"}
 
 VALUES: dict[str, tuple[Any, str]] = {
     "date": (date(2026, 1, 1), "unsupported_type"),

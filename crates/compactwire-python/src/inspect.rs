@@ -100,6 +100,6 @@ pub(super) fn inspect<'py>(
         layers: layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect(),
         verbose_size,
         ratio: wire.size() as f64 / verbose_size as f64,
-        response: Response::from_core(py, &decoded).into_pyobject(py)?.unbind(),
+        response: Response::from_core(py, &decoded)?.into_pyobject(py)?.unbind(),
     })
 }

@@ -152,8 +152,8 @@ fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes
 /// Creates a str, faster than the interpreter if it is ASCII; `PyString::new` panics if there is not
 /// enough memory.
 fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    // The interpreter shares the strings of one character.
     if text.len() < 2 {
+        #[expect(clippy::disallowed_methods, reason = "the interpreter shares these strings")]
         return Ok(PyString::new(py, text));
     }
     let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;

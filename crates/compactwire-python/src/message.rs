@@ -240,8 +240,8 @@ pub(super) fn decode<'py>(
         Err(error) => Err(error.clone()),
     };
     match decoded {
-        Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(data.text(py)?))),
-        decoded => Ok(Response::from_core(py, &decoded?)),
+        Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(data.text(py)?))?),
+        decoded => Ok(Response::from_core(py, &decoded?)?),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::args::{Passed, boolean, int64, natural, text, utf8};
 use super::errors::invalid_field;
+use super::make_str;
 use super::record::{Names, Record, hash_of, returned_by_value};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
@@ -287,24 +288,24 @@ pub(super) fn restore_response(
 
 impl Response {
     /// The Python object for what the core decoded.
-    pub(super) fn from_core(py: Python<'_>, decoded: &compact::Decoded<'_>) -> Self {
+    pub(super) fn from_core(py: Python<'_>, decoded: &compact::Decoded<'_>) -> PyResult<Self> {
         let response = &decoded.response;
-        let text = |text: &Cow<'_, str>| PyString::new(py, text).unbind();
+        let text = |text: &Cow<'_, str>| make_str(py, text).map(Bound::unbind);
         let verbose = Verbose {
-            model_name: response.model_name.as_ref().map(text),
+            model_name: response.model_name.as_ref().map(text).transpose()?,
             returncode: response.returncode,
-            reasoning_effort: response.reasoning_effort.as_ref().map(text),
+            reasoning_effort: response.reasoning_effort.as_ref().map(text).transpose()?,
             ultrathink: response.ultrathink,
         };
-        Self {
-            result: text(&response.result),
-            model: text(&response.model),
+        Ok(Self {
+            result: text(&response.result)?,
+            model: text(&response.model)?,
             status: response.status,
             tokens: response.tokens,
             verbose: verbose.boxed(),
             format: Some(decoded.format.map_or(Origin::Raw, Origin::Decoded)),
             layout: decoded.layout,
-        }
+        })
     }
 
     /// A response from what `encode` takes: a `Response`, its result, or a mapping with the fields of
@@ -368,7 +369,7 @@ impl Response {
             invalid_field(py, "status", &error.to_string())
         })?;
         let decoded = compact::Decoded { response, format: None, layout: None };
-        Ok(Self { format: None, ..Self::from_core(py, &decoded) })
+        Ok(Self { format: None, ..Self::from_core(py, &decoded)? })
     }
 
     /// The core's response, borrowed from the Python strings.
@@ -417,7 +418,7 @@ fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>>
     if text.is_exact_instance_of::<PyString>() {
         return Ok(text.clone().unbind());
     }
-    Ok(PyString::new(value.py(), text.to_str()?).unbind())
+    Ok(make_str(value.py(), text.to_str()?)?.unbind())
 }
 
 impl Verbose {

@@ -342,9 +342,9 @@ pub(super) fn decode_tool_call<'py>(
     let call = detached(py, bytes, || compact::read_tool_call(&opened))??;
     let compact::ToolCall { name, arguments, context } = call;
     Ok(ToolCall {
-        name: PyString::new(py, &name).unbind(),
+        name: make_str(py, &name)?.unbind(),
         arguments: value::object(py, &arguments)?.unbind(),
-        context: context.map(|text| PyString::new(py, &text).unbind()),
+        context: context.map(|text| make_str(py, &text).map(Bound::unbind)).transpose()?,
         format: Some(opened.format()),
     })
 }

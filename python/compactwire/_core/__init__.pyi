@@ -41,8 +41,10 @@ __all__ = [
     "detect",
     "encode",
     "encode_base85",
+    "encode_bytes",
     "encode_delta",
     "encode_tool_call",
+    "encode_tool_call_bytes",
     "estimate_tokens",
     "expand",
     "gcf",
@@ -798,9 +800,9 @@ class Session:
 
         Parameters
         ----------
-        frames : iterable of str, or str
-            The output of the peer's `encode_request`: frames in order, or the packed string. Each
-            may also be UTF-8 bytes.
+        frames : iterable of str, str or bytes
+            The output of the peer's `encode_request`: frames in order, or the packed request. Each
+            frame may also be UTF-8 bytes.
 
         Returns
         -------

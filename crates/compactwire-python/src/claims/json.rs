@@ -4,6 +4,7 @@ use super::super::args::{Input, natural};
 use super::super::errors::{Result, invalid_path};
 use super::arguments::{iterate, path, text};
 use crate::interrupt::attached;
+use crate::make_bytes;
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
@@ -92,7 +93,7 @@ pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> R
 pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let content = read::value(value, "value")?;
     let text = attached(|| claims::canonical_json(&content))?;
-    Ok(PyBytes::new(value.py(), text.as_bytes()))
+    Ok(make_bytes(value.py(), text.as_bytes())?)
 }
 
 /// Parse JSON as strictly as the verification does.

@@ -3,6 +3,7 @@
 use super::super::errors::{claim_rejected, invalid_format};
 use crate::args;
 use crate::errors::Result;
+use crate::make_bytes;
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::prelude::*;
@@ -146,8 +147,8 @@ impl ClaimReport {
     }
 
     /// Return the report as canonical JSON with a final line feed.
-    fn to_json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.core.to_json().as_bytes())
+    fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        make_bytes(py, self.core.to_json().as_bytes())
     }
 
     /// Raise an exception if the claim was rejected.
@@ -190,7 +191,7 @@ impl ClaimReport {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let restore = py.get_type::<Self>().getattr("_restore")?;
-        (restore, (slf.get().to_json(py),)).into_pyobject(py)
+        (restore, (slf.get().to_json(py)?,)).into_pyobject(py)
     }
 
     #[classmethod]

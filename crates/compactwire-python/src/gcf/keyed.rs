@@ -188,7 +188,7 @@ impl KeyedSet {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let repr = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
+        let repr = |text: &str| make_str(py, text)?.repr().map(|repr| repr.to_string());
         let (name, key) = (repr(self.0.name())?, repr(self.0.key())?);
         let (count, root) = (self.0.rows().len(), self.0.root());
         Ok(format!("<KeyedSet {name} of {count} rows by {key}, {root}>"))
@@ -659,7 +659,7 @@ const VALUE_SIZE: usize = 48;
 fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result<Vec<Row>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let py = first.py();
-    let keys: Vec<_> = fields.iter().map(|field| PyString::new(py, field)).collect();
+    let keys = fields.iter().map(|field| make_str(py, field)).collect::<PyResult<Vec<_>>>()?;
     let mut read = Vec::new();
     let mut meter = Meter::new(VALUE_SIZE);
     let mut texts = 0;
@@ -743,7 +743,7 @@ fn write_rows<'py>(
     fields: &[String],
     rows: &[Row],
 ) -> PyResult<Bound<'py, PyList>> {
-    let keys: Vec<_> = fields.iter().map(|field| PyString::new(py, field)).collect();
+    let keys = fields.iter().map(|field| make_str(py, field)).collect::<PyResult<Vec<_>>>()?;
     let made = PyList::empty(py);
     for row in polled(rows) {
         let dict = PyDict::new(py);

@@ -6,7 +6,7 @@ mod stream;
 mod tree;
 
 use super::args::{self, Input, depth, path_of, read_file, size};
-use super::{detached, make_str};
+use super::{detached, make_bytes, make_str};
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
@@ -195,7 +195,7 @@ pub(super) fn dumps_bytes<'py>(
             let made = out.finish().and_then(|(memory, size)| memory.finish(size));
             made.ok_or_else(|| PyMemoryError::new_err(()))
         }
-        Text::Tree(text) => Ok(PyBytes::new(py, text.as_bytes())),
+        Text::Tree(text) => Ok(make_bytes(py, text.as_bytes())?),
     }
 }
 
@@ -405,7 +405,7 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
         // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let taken = file.call_method1("write", (PyBytes::new(py, rest),))?;
+            let taken = file.call_method1("write", (make_bytes(py, rest)?,))?;
             let taken = taken.extract::<Option<usize>>()?.unwrap_or(0);
             if taken == 0 {
                 let message = format!(

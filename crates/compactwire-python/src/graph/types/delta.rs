@@ -7,11 +7,11 @@ use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
 use crate::record::{Names, Record, returned_by_value};
-use crate::{ensure_memory, make_bytes};
+use crate::{ensure_memory, make_bytes, make_str};
 use compactwire::gcf::graph;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
 
 /// The changes from one payload to another.
@@ -159,7 +159,7 @@ impl DeltaPayload {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let delta = &self.0;
-        let tool = PyString::new(py, &delta.tool).repr()?;
+        let tool = make_str(py, &delta.tool)?.repr()?;
         Ok(format!(
             "<DeltaPayload {tool}: -{} +{} symbols, -{} +{} edges>",
             delta.removed.len(),

@@ -12,12 +12,12 @@ mod symbol;
 mod unchanged;
 
 use crate::errors::invalid_format;
+use crate::make_str;
 use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use std::convert::Infallible;
 use std::ffi::CString;
 
 pub(crate) use components::Components;
@@ -35,10 +35,10 @@ pub(crate) struct Text(SharedStr);
 impl<'py> IntoPyObject<'py> for &Text {
     type Target = PyString;
     type Output = Bound<'py, PyString>;
-    type Error = Infallible;
+    type Error = PyErr;
 
-    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
-        Ok(PyString::new(py, &self.0))
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        make_str(py, &self.0)
     }
 }
 

@@ -8,12 +8,12 @@ use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
 use crate::record::{Names, Record, returned_by_value};
-use crate::{ensure_memory, make_bytes};
+use crate::{ensure_memory, make_bytes, make_str};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ impl Payload {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let core = &**self.core;
-        let tool = PyString::new(py, &core.tool).repr()?;
+        let tool = make_str(py, &core.tool)?.repr()?;
         let of = |name: &str, count: i64| match count {
             0 => String::new(),
             _ => format!(" {name}={count}"),
