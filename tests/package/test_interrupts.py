@@ -78,6 +78,8 @@ ESCAPED = "\n" * (MANY * 10)
 ESCAPED_GCF, ESCAPED_JSON = gcf.dumps(ESCAPED), json.dumps(ESCAPED)
 ESCAPED_CALL = cw.encode_tool_call("t", ESCAPED, format="verbose")
 ESCAPED_MESSAGE = cw.encode(cw.Response(ESCAPED), format="verbose")
+HEADER = "GCF profile=generic\n## [1]{" + ",".join(f"f{n}" for n in range(MANY * 10))
+REQUEST: Any = cw.Request(args=[{"a": n} for n in range(MANY)])
 ROWS: list[Any] = [{"a": n, "b": f"text {n}", "c": [n]} for n in range(MANY)]
 FLAT: list[Any] = [{"id": n, "group": n // 9} for n in range(MANY)]
 ORDERED = [collections.OrderedDict(row) for row in ROWS]
@@ -115,6 +117,10 @@ def packed_request() -> Call:
 LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
     cw: {
         "Dictionary": [lambda: partial(cw.Dictionary.train, SAMPLES)],
+        "Request": [
+            lambda: partial(hash, REQUEST),
+            lambda: partial(operator.eq, REQUEST, REQUEST.__replace__(context="other")),
+        ],
         "Session": [
             packed_request,
             lambda: partial(cw.Session().encode_graph, PAYLOAD),
@@ -167,7 +173,10 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
         ],
         "iter_rows": [lambda: partial(list, gcf.iter_rows(io.BytesIO(GCF.encode())))],
         "load": [lambda: partial(gcf.load, io.StringIO(GCF))],
-        "loads": [lambda: partial(gcf.loads, GCF), lambda: partial(gcf.loads, ESCAPED_GCF)],
+        "loads": [
+            lambda: partial(gcf.loads, GCF),
+            lambda: partial(gcf.loads, ESCAPED_GCF),
+        ],
         "pack_root": [lambda: partial(gcf.pack_root, PAYLOAD)],
         "read_keyed": [lambda: partial(gcf.read_keyed, SET.encode())],
         "read_keyed_delta": [lambda: partial(gcf.read_keyed_delta, CHANGED.encode())],
@@ -219,7 +228,7 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
 SHORT: dict[Any, set[str]] = {
     # Bounded by `max_size`, or take only small values; `verify_claim` has its own test.
     cw: {
-        *("ClaimReport", "DeltaStream", "Format", "Inspection", "Request", "Response"),
+        *("ClaimReport", "DeltaStream", "Format", "Inspection", "Response"),
         *("SessionStats", "ToolCall", "apply_delta", "decode_base85"),
         *("Shrunk", "detect", "encode_base85", "expand"),
         *("shrink", "verify_claim"),
@@ -263,6 +272,18 @@ def test_every_public_name_is_long_or_short(module: Any) -> None:
 def test_ctrl_c_ends_a_long_call(name: str) -> None:
     assert not is_finished(CASES[name]())
     CASES[name]()()
+
+
+@pytest.mark.parametrize("end", [",!}", ",f0}"])
+def test_ctrl_c_ends_the_header_of_a_wide_table(end: str) -> None:
+    """Nothing after the header is read: a name is invalid, or there twice."""
+    with pytest.raises(cw.GcfError):
+        gcf.loads(HEADER + end)
+    assert not is_finished(partial(gcf.loads, HEADER + end))
+    rows = gcf.iter_rows(io.BytesIO((HEADER + end).encode()))
+    assert not is_finished(partial(next, rows))
+    with pytest.raises(KeyboardInterrupt):
+        next(rows)
 
 
 def test_ctrl_c_ends_an_iterator_over_lines_without_items() -> None:

@@ -2,10 +2,11 @@
 
 use super::args::{self, utf8};
 use super::errors::Result;
-use super::make_str;
 use super::record::{self, Names, Record, returned_by_value};
+use crate::interrupt::attached;
 use crate::value;
 use crate::value::read;
+use crate::{ensure_memory, make_str};
 use compactwire::json::{self, Escape};
 use compactwire::session;
 use compactwire::value::Value;
@@ -122,11 +123,14 @@ impl Request {
     }
 
     fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.key(py)? == other.key(py)?)
+        if self.texts(py)? == other.texts(py)? {
+            return Ok(true);
+        }
+        attached(|| Ok(self.key(py)? == other.key(py)?))?
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(record::hash_of(&self.key(py)?))
+        attached(|| Ok(record::hash_of(&self.key(py)?)))?
     }
 }
 
@@ -145,16 +149,26 @@ impl Request {
         self.tools.iter().map(|tool| value::parse(py, tool)).collect()
     }
 
-    /// The parts that decide whether two requests are equal, as canonical JSON.
-    fn key(&self, py: Python<'_>) -> PyResult<[Vec<Option<String>>; 2]> {
-        let text = |text: &Option<Py<PyString>>| {
-            text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
+    /// The parts of the request, as they were decoded.
+    fn texts<'a>(&'a self, py: Python<'a>) -> PyResult<Texts<'a, &'a str>> {
+        let text = |text: &'a Option<Py<PyString>>| {
+            text.as_ref().map(|text| text.bind(py).to_str()).transpose()
         };
-        let tools = self.tools.iter().map(|tool| Some(respelled(tool))).collect();
-        let rest = vec![text(&self.system)?, Some(respelled(&self.args)), text(&self.context)?];
-        Ok([tools, rest])
+        let tools = self.tools.iter().map(|tool| &**tool).collect();
+        Ok((tools, &self.args, text(&self.system)?, text(&self.context)?))
+    }
+
+    /// The parts that decide whether two requests are equal, as canonical JSON.
+    fn key<'a>(&'a self, py: Python<'a>) -> PyResult<Texts<'a, String>> {
+        let (tools, args, system, context) = self.texts(py)?;
+        let size = |text: &str| json::memory_of(text.as_bytes());
+        ensure_memory(tools.iter().copied().chain([args]).map(size).sum())?;
+        Ok((tools.into_iter().map(respelled).collect(), respelled(args), system, context))
     }
 }
+
+/// Tools, arguments, prompt and context.
+type Texts<'a, T> = (Vec<T>, T, Option<&'a str>, Option<&'a str>);
 
 fn respelled(text: &str) -> String {
     // Parsing fails only for an integer with more digits than the default limit allows.

@@ -7,6 +7,7 @@ use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declaration::Field;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
+use crate::interrupt::polled;
 use crate::memory;
 use crate::walk::Scalar;
 use hashbrown::HashMap;
@@ -187,7 +188,7 @@ impl<N> TableColumns<N> {
             prepare,
         };
         let mut declared = NameIndex::new();
-        for field in fields {
+        for field in polled(fields) {
             if !declared.add(field.name.clone()).map_err(Box::<Fault>::from)? {
                 return Err(duplicate(&field));
             }

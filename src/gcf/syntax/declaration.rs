@@ -6,6 +6,7 @@ use super::scalar::{self, Token, skip_blanks};
 use super::string;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
+use crate::interrupt::Steps;
 use memchr::memchr2;
 use std::borrow::Cow;
 
@@ -85,7 +86,9 @@ pub(crate) fn read_fields(
             "expected at least one field between the braces",
         );
     }
+    let mut steps = Steps::default();
     loop {
+        steps.step();
         let (field, after) = read_field(text, next, end, extensions)?;
         fields.try_reserve(1)?;
         fields.push(field);

@@ -2,6 +2,7 @@
 
 use super::super::errors::{Result, invalid_path};
 use super::arguments::{path, wrong};
+use crate::make_bytes;
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -140,8 +141,8 @@ impl SigningKey {
     }
 
     /// Return the 32 bytes of the secret, which Python does not wipe when it frees them.
-    fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &*self.0.seed())
+    fn seed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        make_bytes(py, &*self.0.seed())
     }
 
     fn __repr__(&self) -> String {

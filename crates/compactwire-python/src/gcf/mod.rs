@@ -417,7 +417,7 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
             rest = rest.get(taken..).unwrap_or_default();
         }
     } else if file.is_instance(&io.getattr("BufferedIOBase")?)? {
-        file.call_method1("write", (PyBytes::new(py, text.as_bytes()),))?;
+        file.call_method1("write", (make_bytes(py, text.as_bytes())?,))?;
     } else {
         file.call_method1("write", (make_str(py, text)?,))?;
     }

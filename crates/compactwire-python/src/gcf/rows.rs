@@ -2,7 +2,8 @@
 
 use super::limits;
 use crate::args::{self, PathFile, depth, path_of, size, utf8_with_surrogates};
-use crate::errors::Result;
+use crate::errors::{self, Result};
+use crate::interrupt::attached;
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
@@ -171,7 +172,7 @@ impl Reader {
             }
             // `list(iterator)` runs no Python code between items, so nothing else checks signals.
             py.check_signals()?;
-            match self.read(py) {
+            match self.read(py)? {
                 Ok(Status::NeedMore) => self.feed(py)?,
                 Ok(Status::Paused) => {}
                 Ok(Status::Finished) => self.last = Some(Ok(())),
@@ -180,8 +181,8 @@ impl Reader {
         }
     }
 
-    /// Reads all rows that are complete so far.
-    fn read(&mut self, py: Python<'_>) -> Result<Status> {
+    /// Reads all rows that are complete so far. The outer error is that of a signal handler.
+    fn read(&mut self, py: Python<'_>) -> PyResult<Result<Status>> {
         let (ready, path) = (&mut self.ready, &self.path);
         let mut each = |objects: &mut Objects<'_>, event: Event| {
             match (event, objects.take()) {
@@ -202,7 +203,9 @@ impl Reader {
             }
             Ok(())
         };
-        Ok(self.rows.read(&mut Objects::for_rows(py), &mut each)?)
+        let rows = &mut self.rows;
+        let read = attached(|| rows.read(&mut Objects::for_rows(py), &mut each))?;
+        Ok(read.map_err(errors::Error::from))
     }
 
     fn feed(&mut self, py: Python<'_>) -> PyResult<()> {
