@@ -5,6 +5,7 @@ Source: wire codecs, "Codec Registry".
 
 from __future__ import annotations
 
+import reprlib
 from _thread import allocate_lock
 
 from ._core.graph import Payload, decode, encode
@@ -218,7 +219,7 @@ def get(name: str) -> Codec:
         available = tuple(_codecs)
     if codec is None:
         names = tuple(sorted(available))
-        message = f"unknown codec {name!r}, available: {', '.join(names)}"
+        message = f"unknown codec {reprlib.repr(name)}, available: {', '.join(names)}"
         raise UnknownCodec(message, name=name, available=names)
     return codec
 

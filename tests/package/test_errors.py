@@ -396,6 +396,8 @@ LOUD: dict[str, Callable[[], object]] = {
     "after arguments": lambda: cw.Session().decode_request([f"REQ|1|||{{}}{LONG}"]),
     "check": lambda: cw.Session().decode_request([f"REQ|1|||{{}}|D|=|{LONG}|D|+|"]),
     "delta of a request": lambda: cw.Session().decode_request([f"REQ|1|||{{}}|D|{LONG}|"]),
+    "msgpack_version": lambda: cw.encode("x", msgpack_version=LONG),  # type: ignore[arg-type]
+    "codec": lambda: wire.encode_with(LONG, wire.Payload("t")),
     "key of an argument": lambda: cw.Session().encode_request(args={LONG: float("inf")}),
 }
 

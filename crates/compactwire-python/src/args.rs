@@ -514,7 +514,12 @@ pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
     } else if value.eq("map")? {
         return Ok(Layout::Map);
     }
-    let message = format!("msgpack_version must be 1, 2, 3 or 'map', not {}", value.repr()?);
+    let found = match (value.cast::<PyString>(), value.extract::<i64>()) {
+        (Ok(text), _) => excerpt(&text.to_string_lossy()),
+        (Err(_), Ok(number)) if !value.is_instance_of::<PyBool>() => number.to_string(),
+        _ => value.get_type().name()?.to_string(),
+    };
+    let message = format!("msgpack_version must be 1, 2, 3 or 'map', not {found}");
     Err(invalid_option("msgpack_version", &message))
 }
 

@@ -8,6 +8,7 @@ whole. In a text without such places, for example in Chinese, each cut may add a
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
@@ -79,7 +80,7 @@ def _encoder(encoding: str) -> Any:
     if encoding not in known:
         names = ", ".join(known)
         raise OptionError(
-            f"unknown tokenizer {encoding!r}; expected one of {names}", option="tokenizer"
+            f"unknown tokenizer {reprlib.repr(encoding)}; expected one of {names}", option="tokenizer"
         )
     try:
         return library.get_encoding(encoding)
