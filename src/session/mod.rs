@@ -42,6 +42,7 @@
 //! |---|---|
 //! | `memory` | the memory of one direction, with a part for each system |
 //! | `definitions`, `context` | tools and prompts; the conversation |
+//! | [`chat`] | a conversation of messages |
 //! | `frames`, `pack` | parse and write frames and packed requests, without state |
 //! | `encode`, `decode` | requests to frames and back |
 //! | `graph`, `keyed` | graphs and keyed sets |
@@ -55,6 +56,7 @@
 //! an edit in the middle costs the whole text. Requests without them are decoded as well, and
 //! [`Style::checked`] omits both for peers that do not support them.
 
+pub mod chat;
 mod context;
 mod decode;
 mod definitions;

@@ -61,6 +61,10 @@ WRITERS: dict[str, tuple[Write, str]] = {
         lambda v, **o: cw.encode_tool_call_bytes("f", nested(v), **o),
         "arguments.rows[1].when",
     ),
+    "Session.encode_request messages": (
+        lambda v, **o: cw.Session().encode_request(messages=[{}, nested(v)], **o),
+        "messages[1].rows[1].when",
+    ),
     "Session.encode_request args": (
         lambda v, **o: cw.Session().encode_request(args=nested(v), **o),
         "args.rows[1].when",
@@ -139,6 +143,7 @@ CONVERTERS = [
     "encode_tool_call arguments",
     "encode_tool_call_bytes arguments",
     "Session.encode_request args",
+    "Session.encode_request messages",
     "Session.encode_request tool",
 ]
 # They take scalars only.

@@ -118,6 +118,19 @@ impl Request {
         self.context.as_ref().map(|text| text.clone_ref(py))
     }
 
+    /// The chat messages that the sender passed; None if the request has no context.
+    ///
+    /// New objects each time. `InvalidFormat` if the sender passed another text as the context.
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyList>>> {
+        let Some(context) = &self.context else { return Ok(None) };
+        let context = context.bind(py).to_str()?;
+        ensure_memory(json::memory_of(context.as_bytes()))?;
+        let messages = attached(|| session::chat::messages(context))??;
+        let objects = messages.into_iter().map(|message| value::parse(py, message));
+        Ok(Some(PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)?))
+    }
+
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         record::repr(slf.as_any(), |_, value| Ok(!value.is_none()))
     }
@@ -192,6 +205,29 @@ pub(super) fn canonical<'py>(
     let value = object.map_or(Ok(Value::Null), |object| read(object, field))?;
     Ok(spelled(&value))
 }
+
+/// `messages=`: dicts, as the text of a context.
+pub(super) fn chat<'py>(
+    messages: &Bound<'py, PyAny>,
+    read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
+) -> Result<String> {
+    let mut context = String::new();
+    for (at, message) in messages.try_iter()?.enumerate() {
+        let (message, field) = (message?, format!("messages[{at}]"));
+        let value = read(&message, &field)?;
+        if !matches!(value, Value::Object(_)) {
+            let found = message.get_type().name()?;
+            let message = format!("{field} must be a dict, a chat message, not {found}");
+            return Err(PyTypeError::new_err(message).into());
+        }
+        ensure_memory(context.len() + value.text_size().saturating_mul(CHAT_FACTOR))?;
+        session::chat::push_message(&value, &mut context)?;
+    }
+    Ok(context)
+}
+
+/// The bytes of memory for each byte of a message: its line with escapes, while the context grows.
+const CHAT_FACTOR: usize = 18;
 
 /// `tool=`: a dict, or a list or tuple of them, as canonical JSON.
 pub(super) fn tools<'py>(

@@ -6,7 +6,7 @@ use super::gcf::KeyedSet;
 use super::graph::arguments::options;
 use super::graph::types::{Payload, content, show_warnings};
 use super::record::{self, Names, Record, returned_by_value};
-use super::request::{Request, canonical, tools};
+use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, ensure_memory, locked, locked_long, make_bytes, make_str};
 use compactwire::session::{self, Limits, Outgoing, Style, is_packed};
@@ -63,6 +63,10 @@ impl Session {
     /// context : str, optional
     ///     The whole conversation so far. A request without a context leaves the peer's context
     ///     unchanged.
+    /// messages : iterable of dict, optional
+    ///     The whole conversation so far as chat messages, in place of `context`: any dicts, such
+    ///     as those of the APIs of OpenAI and Anthropic. `Request.messages` returns them. Of a
+    ///     longer conversation only the new messages are sent.
     /// pack : bool or "bytes"
     ///     Whether to join and compress the frames into one string, for programs, not for models;
     ///     "bytes" for transports that carry bytes, which is a fifth less.
@@ -93,13 +97,12 @@ impl Session {
     ///
     /// Source: Compact Protocol v2 "Compact Request Format", v4 section 11.
     #[pyo3(signature = (
-        *, tool = None, system = None, args = None, context = None, pack = Pack::No,
-        references = false, types = "json", default = None,
+        *, tool = None, system = None, args = None, context = None, messages = None,
+        pack = Pack::No, references = false, types = "json", default = None,
     ))]
-    #[pyo3(
-        text_signature = "($self, *, tool=None, system=None, args=None, context=None, pack=False, \
-                             references=False, types='json', default=None)"
-    )]
+    #[pyo3(text_signature = "($self, *, tool=None, system=None, args=None, context=None, \
+                             messages=None, pack=False, references=False, \
+                             types='json', default=None)")]
     #[expect(clippy::too_many_arguments, reason = "the fields of a request and the options")]
     fn encode_request<'py>(
         &self,
@@ -108,6 +111,7 @@ impl Session {
         system: Option<&Bound<'py, PyAny>>,
         args: Option<&Bound<'py, PyAny>>,
         context: Option<&Bound<'py, PyAny>>,
+        messages: Option<&Bound<'py, PyAny>>,
         #[pyo3(from_py_with = pack)] pack: Pack,
         references: bool,
         #[pyo3(from_py_with = args::word)] types: &str,
@@ -118,12 +122,17 @@ impl Session {
         let tools = tool.map_or(Ok(Vec::new()), |tool| tools(tool, read))?;
         let args = canonical(args, "args", read)?;
         let system = system.map(|value| args::text(value, "system")).transpose()?;
+        if context.is_some() && messages.is_some() {
+            return Err(PyTypeError::new_err("pass context or messages, not both").into());
+        }
         let context = context.map(|value| args::text(value, "context")).transpose()?;
+        let context = context.map(|text| utf8(text, "context")).transpose()?;
+        let chat = messages.map(|messages| chat(messages, read)).transpose()?;
         let request = Outgoing {
             tools: tools.iter().map(String::as_str).collect(),
             system: system.map(|text| utf8(text, "system")).transpose()?,
             args: &args,
-            context: context.map(|text| utf8(text, "context")).transpose()?,
+            context: context.or(chat.as_deref()),
         };
         let style = Style { checked: self.checked, references };
         let bytes = args.len() + request.context.map_or(0, str::len);

@@ -226,7 +226,7 @@ pub(super) fn encode_tool_call<'py>(
     Ok(make_str(name.py(), &wire)?)
 }
 
-/// Encode a call of a tool as bytes, for transports that carry bytes: a fifth less than the text.
+/// Encode a tool call as bytes, for transports that carry bytes: a fifth less than the text.
 ///
 /// Parameters
 /// ----------

@@ -521,6 +521,7 @@ def encode_bytes(
     Source: an extension of this package. A peer without it reads the bytes as a message if they are
     Base85 after "A", "Z", "S" or "D".
     """
+
 def encode_delta(old: str, new: str, /) -> str:
     """Encode the shortest delta that turns one text into another.
 
@@ -673,6 +674,12 @@ class Request(_Record):
     @property
     def context(self) -> str | None:
         """The whole conversation; None if the request has no context."""
+    @property
+    def messages(self) -> list[dict[str, Any]] | None:
+        """The chat messages that the sender passed; None if the request has no context.
+
+        New objects each time. `InvalidFormat` if the sender passed another text as the context.
+        """
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -708,6 +715,7 @@ class Session:
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
+        messages: Iterable[Any] | None = None,
         pack: Literal[False] = False,
         references: bool = False,
         types: Literal["json", "common"] = "json",
@@ -726,6 +734,10 @@ class Session:
         context : str, optional
             The whole conversation so far. A request without a context leaves the peer's context
             unchanged.
+        messages : iterable of dict, optional
+            The whole conversation so far as chat messages, in place of `context`: any dicts, such
+            as those of the APIs of OpenAI and Anthropic. `Request.messages` returns them. Of a
+            longer conversation only the new messages are sent.
         pack : bool or "bytes"
             Whether to join and compress the frames into one string, for programs, not for models;
             "bytes" for transports that carry bytes, which is a fifth less.
@@ -764,6 +776,7 @@ class Session:
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
+        messages: Iterable[Any] | None = None,
         pack: Literal[True],
         references: bool = False,
         types: Literal["json", "common"] = "json",
@@ -777,6 +790,7 @@ class Session:
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
+        messages: Iterable[Any] | None = None,
         pack: Literal["bytes"],
         references: bool = False,
         types: Literal["json", "common"] = "json",
@@ -790,6 +804,7 @@ class Session:
         system: str | None = None,
         args: Any = None,
         context: str | None = None,
+        messages: Iterable[Any] | None = None,
         pack: bool,
         references: bool = False,
         types: Literal["json", "common"] = "json",
@@ -1036,7 +1051,7 @@ def encode_tool_call_bytes(
     types: Literal["json", "common"] = "json",
     default: Callable[[Any], Any] | None = None,
 ) -> bytes:
-    """Encode a call of a tool as bytes, for transports that carry bytes: a fifth less than the text.
+    """Encode a tool call as bytes, for transports that carry bytes: a fifth less than the text.
 
     Parameters
     ----------
@@ -1056,6 +1071,7 @@ def encode_tool_call_bytes(
 
     Source: an extension of this package, as `encode_bytes`.
     """
+
 def estimate_tokens(text: str) -> int:
     """Estimate how many tokens a language model counts for a text, without a tokenizer.
 

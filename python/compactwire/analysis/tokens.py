@@ -80,7 +80,8 @@ def _encoder(encoding: str) -> Any:
     if encoding not in known:
         names = ", ".join(known)
         raise OptionError(
-            f"unknown tokenizer {reprlib.repr(encoding)}; expected one of {names}", option="tokenizer"
+            f"unknown tokenizer {reprlib.repr(encoding)}; expected one of {names}",
+            option="tokenizer",
         )
     try:
         return library.get_encoding(encoding)

@@ -102,9 +102,9 @@ def compare_sessions(
     requests = _requests(list(conversation), _definitions("tools", tools))
     session, packed = _Pair(pack=False), _Pair(pack=True)
     rows: list[dict[str, Any]] = []
-    for number, (turn, plain) in enumerate(watched(requests, progress), 1):
+    for number, turn in enumerate(watched(requests, progress), 1):
         found = [
-            _row(number, "json", "model", _plainly(plain), count),
+            _row(number, "json", "model", _plainly(turn), count),
             _row(number, "session", "model", session.send(turn), count),
             _row(number, "packed", "program", packed.send(turn), count),
         ]
@@ -130,13 +130,13 @@ class _Sent:
     decode: Timing
 
 
-def _plainly(plain: Turn) -> _Sent:
-    """Send the full request."""
-    text = compact(plain)
+def _plainly(turn: Turn) -> _Sent:
+    """Send the full request as JSON."""
+    text = compact(turn)
     return _Sent(
         [text],
-        same(json.loads(text), plain),
-        _clock([lambda: compact(plain)] * ROUNDS),
+        same(json.loads(text), turn),
+        _clock([lambda: compact(turn)] * ROUNDS),
         _clock([lambda: json.loads(text)] * ROUNDS),
     )
 
@@ -154,12 +154,7 @@ class _Pair:
         readers = [copy.copy(self.theirs) for _ in range(ROUNDS)]
         frames = self.ours.encode_request(**turn, pack=self.pack)
         request = self.theirs.decode_request(frames)
-        found = {
-            "tool": [*request.tools],
-            "system": request.system,
-            "args": request.args,
-            "context": request.context,
-        }
+        found = {name: getattr(request, "tools" if name == "tool" else name) for name in turn}
         return _Sent(
             [frames] if isinstance(frames, str) else frames,
             all(same(found[name], turn[name]) for name in turn),
@@ -196,8 +191,8 @@ def _row(number: int, name: str, reader: Reader, sent: _Sent, count: Counter) ->
     return row
 
 
-def _requests(items: list[Any], tools: list[Any]) -> list[tuple[Turn, Turn]]:
-    """Return each request twice: as the arguments of a session, and as JSON without one."""
+def _requests(items: list[Any], tools: list[Any]) -> list[Turn]:
+    """Return each request as the arguments of a session."""
     for place, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise TypeError(f"item {place} is a {type(item).__name__}, not a message or a request")
@@ -211,7 +206,7 @@ def _requests(items: list[Any], tools: list[Any]) -> list[tuple[Turn, Turn]]:
     return [_of_request(place, item) for place, item in enumerate(items)]
 
 
-def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
+def _of_request(place: int, item: Mapping[str, Any]) -> Turn:
     foreign = [name for name in item if name not in _FIELDS]
     if foreign:
         raise CompactWireError(
@@ -221,7 +216,7 @@ def _of_request(place: int, item: Mapping[str, Any]) -> tuple[Turn, Turn]:
     turn = {name: item[name] for name in _FIELDS if item.get(name) is not None}
     if "tool" in turn:
         turn["tool"] = _definitions(f"'tool' of item {place}", turn["tool"])
-    return turn, dict(turn)
+    return turn
 
 
 def _definitions(what: str, tools: Any) -> list[dict[str, Any]]:
@@ -235,7 +230,7 @@ def _definitions(what: str, tools: Any) -> list[dict[str, Any]]:
     return [dict(tool) for tool in listed]
 
 
-def _of_messages(messages: list[Any], tools: list[Any]) -> Iterator[tuple[Turn, Turn]]:
+def _of_messages(messages: list[Any], tools: list[Any]) -> Iterator[Turn]:
     prompts = list(itertools.takewhile(lambda item: item["role"] in _PROMPTS, messages))
     same_for_all: Turn = {}
     if tools:
@@ -243,17 +238,15 @@ def _of_messages(messages: list[Any], tools: list[Any]) -> Iterator[tuple[Turn, 
     if prompts:
         same_for_all["system"] = "\n\n".join(_prompt(item) for item in prompts)
     talk = messages[len(prompts) :]
-    sent = ""
     for place, message in enumerate(talk):
         if message["role"] == "assistant" and place:
-            yield _so_far(same_for_all, sent, talk[:place])
-        sent += compact(dict(message)) + "\n"
+            yield _so_far(same_for_all, talk[:place])
     if not talk or talk[-1]["role"] != "assistant":
-        yield _so_far(same_for_all, sent, talk)
+        yield _so_far(same_for_all, talk)
 
 
-def _so_far(same_for_all: Turn, context: str, talk: list[Any]) -> tuple[Turn, Turn]:
-    return {**same_for_all, "context": context}, {**same_for_all, "messages": [*map(dict, talk)]}
+def _so_far(same_for_all: Turn, talk: list[Any]) -> Turn:
+    return {**same_for_all, "messages": [*map(dict, talk)]}
 
 
 def _prompt(message: Mapping[str, Any]) -> str:
