@@ -39,11 +39,11 @@ impl<'a, T: AsRef<str> + ?Sized> From<&'a T> for Wire<'a> {
 /// The sizes in bytes from which [`Choice::Auto`](super::Choice::Auto) takes the next form.
 pub(crate) struct Sizes {
     /// `MessagePack` in place of a text.
-    pub message_from: usize,
+    pub message: usize,
     /// Compression with zlib, in protocol 2.
-    pub zlib_from: usize,
+    pub zlib: usize,
     /// Compression with zstd, in protocol 4.
-    pub zstd_from: usize,
+    pub zstd: usize,
 }
 
 /// A message to write.
@@ -60,7 +60,7 @@ pub(crate) trait Carrier: Sized {
 
 impl Carrier for String {
     // v2 section 6, v4 section 2.
-    const AUTO: Sizes = Sizes { message_from: 50, zlib_from: 501, zstd_from: 256 };
+    const AUTO: Sizes = Sizes { message: 50, zlib: 501, zstd: 256 };
 
     fn text(text: String) -> Self {
         text
@@ -89,7 +89,7 @@ impl Carrier for String {
 impl Carrier for Vec<u8> {
     // Without a coding, nine in ten texts of this size are shorter compressed than in the DSL, and those
     // below it are not.
-    const AUTO: Sizes = Sizes { message_from: 150, zlib_from: 150, zstd_from: 150 };
+    const AUTO: Sizes = Sizes { message: 150, zlib: 150, zstd: 150 };
 
     fn text(text: String) -> Self {
         text.into_bytes()

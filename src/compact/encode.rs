@@ -134,8 +134,8 @@ fn auto<C: Carrier>(
     let len = response.result.len();
     // A dictionary pays from the size on at which a text is sent as a message.
     let short = match options.dictionary {
-        Some(_) => String::AUTO.message_from,
-        None => C::AUTO.message_from,
+        Some(_) => String::AUTO.message,
+        None => C::AUTO.message,
     };
     if len < short {
         // The DSL cannot carry a model with a separator.
@@ -152,10 +152,10 @@ pub(super) fn auto_transport<C: Carrier>(
     write: impl Fn(Transport) -> Result<C, EncodeError>,
 ) -> Result<C, EncodeError> {
     match options.protocol {
-        Protocol::V2 if len >= C::AUTO.zlib_from => write(Transport::Zlib),
+        Protocol::V2 if len >= C::AUTO.zlib => write(Transport::Zlib),
         Protocol::V2 => write(Transport::Base85),
         Protocol::V4 => {
-            let small = len < C::AUTO.zstd_from;
+            let small = len < C::AUTO.zstd;
             let wire = write(if small { Transport::Base85 } else { Transport::Zstd })?;
             if options.dictionary.is_none() {
                 return Ok(wire);

@@ -86,7 +86,7 @@ fn encode_as<C: Carrier>(
         }
         Choice::Auto => {
             let text = verbose(call);
-            if text.len() < String::AUTO.message_from {
+            if text.len() < String::AUTO.message {
                 return Ok(C::text(text));
             }
             // Only JSON can carry every integer.

@@ -153,7 +153,7 @@ fn common_price(bytes: &[u8], at: usize, end: usize) -> Option<u64> {
     if length > size_of::<u64>() {
         return None;
     }
-    let unused = u64::BITS - 8 * length as u32;
+    let unused = 8 * (size_of::<u64>() - length);
     let key = match bytes.get(at..).and_then(<[u8]>::first_chunk) {
         Some(chunk) => u64::from_le_bytes(*chunk) << unused >> unused,
         None => bytes[at..end].iter().rev().fold(0, |key, &byte| key << 8 | u64::from(byte)),

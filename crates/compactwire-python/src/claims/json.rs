@@ -93,7 +93,7 @@ pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> R
 pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let content = read::value(value, "value")?;
     let text = attached(|| claims::canonical_json(&content))?;
-    Ok(make_bytes(value.py(), text.as_bytes())?)
+    make_bytes(value.py(), text.as_bytes())
 }
 
 /// Parse JSON as strictly as the verification does.
