@@ -153,3 +153,13 @@ def test_a_large_document_is_written_for_vcad() -> None:
     written = cad.to_compact(document, target="vcad", lossy=["segments"])
     assert written.count("\n") == 100_003
     assert cad.losses(json.dumps(document), target="vcad") == ["segments"]
+
+
+def test_a_list_of_losses_may_overstate_its_length() -> None:
+    class Long(list[str]):
+        def __len__(self) -> int:
+            return 10**12
+
+    document = cad.from_compact("# vcad 0.2\nM steel 0.5 0.5 0.5 1 0.2\nC 50 30 5\nROOT 0 steel")
+    text = cad.to_compact(document, target="vcad", lossy=Long(["segments"]))
+    assert text == cad.to_compact(document, target="vcad", lossy=["segments"])

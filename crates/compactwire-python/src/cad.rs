@@ -13,10 +13,10 @@ use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losse
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::text::scan;
-use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyUserWarning};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PySequence, PyString};
 use std::ffi::CString;
 
 /// vcad documents as compact text and bytes; import `compactwire.cad` instead.
@@ -209,17 +209,23 @@ impl FromPyObject<'_, '_> for Lossy {
         if let Ok(all) = value.cast::<PyBool>() {
             return Ok(Self::All(all.is_true()));
         }
-        let codes: Vec<String> = value.extract().map_err(|error: PyErr| {
-            if error.is_instance_of::<PyUnicodeEncodeError>(value.py()) {
-                return unknown_loss("\u{fffd}");
-            }
+        let wrong = || {
             let message = "lossy must be a bool, or a list of loss codes such as [\"segments\"]";
             PyTypeError::new_err(message)
-        })?;
+        };
+        // Not a `Vec` of PyO3, which reserves memory for the length that a sequence states.
+        if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
+            return Err(wrong());
+        }
         let mut losses = Losses::default();
-        for code in codes {
-            if !losses.insert_code(&code) {
-                return Err(unknown_loss(&code));
+        for code in value.try_iter()? {
+            let code = code?;
+            if !code.is_instance_of::<PyString>() {
+                return Err(wrong());
+            }
+            let code = args::word(&code)?;
+            if !losses.insert_code(code) {
+                return Err(unknown_loss(code));
             }
         }
         Ok(Self::Codes(losses))

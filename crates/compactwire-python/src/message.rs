@@ -113,7 +113,7 @@ pub(super) fn encode<'py>(
 ))]
 pub(super) fn encode_bytes<'py>(
     response: &Bound<'py, PyAny>,
-    format: &str,
+    #[pyo3(from_py_with = args::word)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,

@@ -257,10 +257,10 @@ pub(super) fn encode_tool_call_bytes<'py>(
     name: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, PyAny>>,
-    format: &str,
+    #[pyo3(from_py_with = args::word)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-    types: &str,
+    #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyBytes>> {
     let message = Message { name, arguments, context, options: (format, protocol, dictionary) };
