@@ -14,7 +14,7 @@ def check_texts(**fields: object) -> None:
         except UnicodeEncodeError as error:
             raise UnsupportedValue(
                 f"{name}: {surrogate(error)}",
-                code="invalidsurrogate",
+                code="invalid_surrogate",
                 path=name,
                 field=name,
                 line=None,
