@@ -360,12 +360,17 @@ pub fn zstd_dictionary_id(data: &[u8]) -> Result<u32, Error> {
     Ok(zstd_safe::get_dict_id_from_frame(data).map_or(0, u32::from))
 }
 
+/// Whether data begins as a zstd frame.
+pub fn is_zstd(data: &[u8]) -> bool {
+    data.starts_with(&ZSTD_MAGIC)
+}
+
 /// The content size in the header of a frame, if the header has one.
 ///
 /// # Errors
 /// [`Error::Failed`] if `data` does not begin with a frame.
 pub fn zstd_content_size(data: &[u8]) -> Result<Option<u64>, Error> {
-    if !data.starts_with(&ZSTD_MAGIC) {
+    if !is_zstd(data) {
         return failed("not a zstd frame");
     }
     zstd_safe::get_frame_content_size(data)

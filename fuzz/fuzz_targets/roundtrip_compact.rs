@@ -28,11 +28,8 @@ fuzz_target!(|fields: (&str, &str, u8, u64)| bounded::run(fields.0.len() + field
             };
             let bytes = encode_bytes(&response, &options).unwrap();
             let read = decode(Wire::Bytes(&bytes), &DecodeOptions::default()).unwrap();
-            assert_eq!(
-                Ok(read.response),
-                decode(&wire, &DecodeOptions::default()).map(|read| read.response)
-            );
             let mut again = decode(&wire, &DecodeOptions::default()).unwrap().response;
+            assert_eq!(read.response, again);
             // A verbose message holds a model's name; another string comes back as a name.
             if again.model_name.take().is_some() {
                 again.model = model.into();

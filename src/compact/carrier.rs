@@ -3,11 +3,12 @@
 //! Where a transport carries bytes, Base64 and Base85 are a quarter of waste. The bytes of a message are
 //! exactly those that its text has in Base64 or Base85; of the text formats, the UTF-8 of the text.
 //!
-//! Invariant: no text that has a known prefix begins like one of the binary forms, so that a decoder tells
+//! Invariant: no text that has a known prefix begins as one of the binary forms, so that a decoder tells
 //! them apart. This is our extension; a peer without it puts the coding back.
 
 use super::format::Transport;
-use crate::{base85, compression};
+use crate::base85;
+use crate::compression::{self, Stream};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
@@ -87,8 +88,7 @@ impl Carrier for String {
 }
 
 impl Carrier for Vec<u8> {
-    // Without a coding, nine in ten texts of this size are shorter compressed than in the DSL, and those
-    // below it are not.
+    // Without a coding, most texts of this size are shorter compressed than in the DSL.
     const AUTO: Sizes = Sizes { message: 150, zlib: 150, zstd: 150 };
 
     fn text(text: String) -> Self {
@@ -110,12 +110,10 @@ pub(super) fn binary_transport(bytes: &[u8]) -> Option<Transport> {
     let transport = match bytes {
         // An array or map of MessagePack.
         [0x80..=0x9f | 0xdc..=0xdf, ..] => Transport::Base64,
-        // RFC 1950, section 2.2: the first two bytes are a multiple of 31.
-        [0x78, flags, ..] if u16::from_be_bytes([0x78, *flags]).is_multiple_of(31) => {
-            Transport::Zlib
-        }
-        [0x1f, 0x8b, ..] => Transport::Zlib,
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => match compression::zstd_dictionary_id(bytes) {
+        // RFC 1950, section 2.2: the four levels, without a preset dictionary.
+        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => Transport::Zlib,
+        _ if Stream::of(bytes) == Stream::Gzip => Transport::Zlib,
+        _ if compression::is_zstd(bytes) => match compression::zstd_dictionary_id(bytes) {
             Ok(1..) => Transport::Dictionary,
             Ok(0) | Err(_) => Transport::Zstd,
         },
@@ -136,7 +134,11 @@ mod tests {
             (&[0xdc, 0, 0], Some(Transport::Base64)),
             (&[0xdf, 0, 0, 0, 0], Some(Transport::Base64)),
             (&[0x78, 0x9c], Some(Transport::Zlib)),
-            (&[0x78, 0x9d], None),
+            (b"x\x01", Some(Transport::Zlib)),
+            (b"x^", Some(Transport::Zlib)),
+            // With a preset dictionary, which the protocol does not have.
+            (b"x is", None),
+            (b"x}", None),
             (&[0x78], None),
             (&[0x1f, 0x8b, 8], Some(Transport::Zlib)),
             (&[0x28, 0xb5, 0x2f, 0xfd], Some(Transport::Zstd)),

@@ -121,7 +121,7 @@ pub fn is_packed<'a>(wire: impl Into<Wire<'a>>) -> bool {
 
 /// Whether bytes are a packed request without Base85. No text begins like one.
 fn is_packed_bytes(bytes: &[u8]) -> bool {
-    matches!(bytes, [KIND_RECENT | KIND_ALL, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..])
+    matches!(bytes, [KIND_RECENT | KIND_ALL, ..]) || compression::is_zstd(bytes)
 }
 
 /// Removes the prefix and Base85.

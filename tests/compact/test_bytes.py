@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import compactwire as cw
+from data.samples import load
 from tests.strategies.messages import FORMATS, LAYOUTS, PLAIN_RESPONSES, PROTOCOLS
 from tests.strategies.packing import SMALL
 
@@ -78,6 +79,15 @@ def test_auto_compresses_from_where_it_pays(protocol: Any, compressed: str) -> N
     ]:
         data = cw.encode_bytes(cw.Response("é" + "x" * (length - 2), model), protocol=protocol)
         assert cw.detect(data) == format
+
+
+def test_compression_pays_from_where_auto_uses_it() -> None:
+    def pays(length: int) -> float:
+        texts = [cw.Response(sample.text[:length], "C45", tokens=9) for sample in load()[::7]]
+        sizes = [[len(cw.encode_bytes(text, format=f)) for f in ("zstd", "dsl")] for text in texts]
+        return sum(zstd < dsl for zstd, dsl in sizes) / len(sizes)
+
+    assert pays(100) < 0.5 < pays(150)
 
 
 def test_auto_uses_the_dictionary_if_it_is_shorter() -> None:

@@ -103,8 +103,8 @@ pub(super) fn encode<'py>(
 /// EncodeError
 ///     As `encode`.
 ///
-/// Source: an extension of this package. A peer without it reads the bytes as a message if they are
-/// Base85 after "A", "Z", "S" or "D".
+/// Source: an extension of this package. A peer without it reads the bytes of the formats from
+/// "base85" on once they are Base85 after "A", "Z", "S" or "D".
 #[pyfunction]
 #[pyo3(text_signature = "(response, /, *, format='auto', protocol=4, msgpack_version=None, \
                          dictionary=None)")]

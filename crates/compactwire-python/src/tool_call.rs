@@ -221,8 +221,8 @@ pub(super) fn encode_tool_call<'py>(
     #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
-    let message = Message { name, arguments, context, options: (format, protocol, dictionary) };
-    let wire = message.encode((types, default), compact::encode_tool_call)?;
+    let call = Call { name, arguments, context, options: (format, protocol, dictionary) };
+    let wire = call.encode((types, default), compact::encode_tool_call)?;
     Ok(make_str(name.py(), &wire)?)
 }
 
@@ -263,13 +263,13 @@ pub(super) fn encode_tool_call_bytes<'py>(
     #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyBytes>> {
-    let message = Message { name, arguments, context, options: (format, protocol, dictionary) };
-    let wire = message.encode((types, default), compact::encode_tool_call_bytes)?;
+    let call = Call { name, arguments, context, options: (format, protocol, dictionary) };
+    let wire = call.encode((types, default), compact::encode_tool_call_bytes)?;
     Ok(make_bytes(name.py(), &wire)?)
 }
 
 /// The arguments of `encode_tool_call` and `encode_tool_call_bytes`.
-struct Message<'a, 'py> {
+struct Call<'a, 'py> {
     name: &'a Bound<'py, PyAny>,
     arguments: &'a Bound<'py, PyAny>,
     context: Option<&'a Bound<'py, PyAny>>,
@@ -277,7 +277,7 @@ struct Message<'a, 'py> {
     options: (&'a str, Option<&'a Bound<'py, PyInt>>, Option<&'a Bound<'py, Dictionary>>),
 }
 
-impl<'py> Message<'_, 'py> {
+impl<'py> Call<'_, 'py> {
     fn encode<T: Send>(
         &self,
         (types, default): (&str, Option<&Bound<'py, PyAny>>),
