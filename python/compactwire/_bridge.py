@@ -5,6 +5,7 @@ Source: wire codecs, "Bridge".
 
 from __future__ import annotations
 
+import reprlib
 from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
@@ -57,7 +58,7 @@ def from_context_block(
     Source: wire codecs, "Bridge".
     """
     if on_store_error not in ("raise", "skip"):
-        message = f"on_store_error must be 'raise' or 'skip', not {on_store_error!r}"
+        message = f"on_store_error must be 'raise' or 'skip', not {reprlib.repr(on_store_error)}"
         raise OptionError(message, option="on_store_error")
     block_edges = getattr(block, "edges", None)
     if block_edges:

@@ -5,6 +5,8 @@ The extra ``notebook`` installs both. They are imported on the first call.
 
 from __future__ import annotations
 
+import reprlib
+
 from . import _core
 from ._cad_bounds import (
     MAX_COPIES,
@@ -95,7 +97,7 @@ def preview(
         is created. The message names the node.
     """
     if kind not in ("png", "svg"):
-        raise OptionError(f"kind must be 'png' or 'svg', not {kind!r}", option="kind")
+        raise OptionError(f"kind must be 'png' or 'svg', not {reprlib.repr(kind)}", option="kind")
     if not (width > 0 and height > 0 and width * height <= _MAX_PIXELS):
         raise CompactWireError(
             f"width and height: {width} x {height} pixels; expected 1 to {_MAX_PIXELS} in all"

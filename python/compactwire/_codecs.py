@@ -191,7 +191,7 @@ def register(codec: Codec) -> None:
         if free:
             _codecs[name] = codec
     if not free:
-        raise DuplicateCodec(f"duplicate codec {name!r}", name=name)
+        raise DuplicateCodec(f"duplicate codec {reprlib.repr(name)}", name=name)
 
 
 def get(name: str) -> Codec:

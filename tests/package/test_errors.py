@@ -398,6 +398,9 @@ LOUD: dict[str, Callable[[], object]] = {
     "delta of a request": lambda: cw.Session().decode_request([f"REQ|1|||{{}}|D|{LONG}|"]),
     "msgpack_version": lambda: cw.encode("x", msgpack_version=LONG),  # type: ignore[arg-type]
     "codec": lambda: wire.encode_with(LONG, wire.Payload("t")),
+    "store error": lambda: gcf.from_context_block(None, "t", on_store_error=LONG),  # type: ignore[arg-type]
+    "format of a tool": lambda: cad.create_cad_compact("C 1 2 3", format=LONG),
+    "kind of a preview": lambda: cad.preview("C 1 2 3", kind=LONG),  # type: ignore[arg-type]
     "key of an argument": lambda: cw.Session().encode_request(args={LONG: float("inf")}),
 }
 

@@ -518,8 +518,8 @@ def encode_bytes(
     EncodeError
         As `encode`.
 
-    Source: an extension of this package. A peer without it reads the bytes as a message if they are
-    Base85 after "A", "Z", "S" or "D".
+    Source: an extension of this package. A peer without it reads the bytes of the formats from
+    "base85" on once they are Base85 after "A", "Z", "S" or "D".
     """
 
 def encode_delta(old: str, new: str, /) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -132,7 +133,8 @@ def recommend(
     'packed'
     """
     if purpose not in get_args(Purpose):
-        message = f"unknown purpose {purpose!r}; expected one of {', '.join(get_args(Purpose))}"
+        known = ", ".join(get_args(Purpose))
+        message = f"unknown purpose {reprlib.repr(purpose)}; expected one of {known}"
         raise OptionError(message, option="purpose")
     if purpose == "latency" and not seconds > 0:
         message = "purpose 'latency' needs times: seconds must be more than 0"

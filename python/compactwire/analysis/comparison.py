@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,7 @@ def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
     names = [item.name if isinstance(item, Candidate) else item for item in listed]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"duplicate format {name!r}", option="formats")
+            raise OptionError(f"duplicate format {reprlib.repr(name)}", option="formats")
     return listed
 
 
@@ -165,8 +166,8 @@ def _check(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
     for item in wanted or []:
         if isinstance(item, str) and item not in known:
             message = (
-                f"unknown format {str(item)!r} for {' and '.join(sorted(kinds))}; expected"
-                f" {', '.join(sorted(known))}, or your own Candidate"
+                f"unknown format {reprlib.repr(str(item))} for {' and '.join(sorted(kinds))};"
+                f" expected {', '.join(sorted(known))}, or your own Candidate"
             )
             raise OptionError(message, option="formats")
         if not isinstance(item, str | Candidate):

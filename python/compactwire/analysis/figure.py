@@ -7,6 +7,7 @@ with colour blindness can distinguish. Bars of formats that only programs can re
 from __future__ import annotations
 
 import io
+import reprlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import CompactWireError, OptionError
@@ -76,7 +77,7 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
         The extra ``analysis`` is not installed.
     """
     if against not in _BASES:
-        message = f"unknown baseline {against!r}; expected one of {', '.join(_BASES)}"
+        message = f"unknown baseline {reprlib.repr(against)}; expected one of {', '.join(_BASES)}"
         raise OptionError(message, option="against")
     if not hasattr(frame, "columns"):
         raise TypeError(f"expected a DataFrame that compare() returned, not {type(frame).__name__}")
@@ -86,7 +87,9 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     ]  # fmt: skip
     missing = [column for column in needed if column not in frame]
     if missing:
-        message = f"the frame has no column {missing[0]!r}: pass the result of compare()"
+        message = (
+            f"the frame has no column {reprlib.repr(missing[0])}: pass the result of compare()"
+        )
         raise CompactWireError(message)
     if frame.empty:
         raise CompactWireError("the frame has no rows")

@@ -20,7 +20,8 @@ def write_file(data: bytes, path: Path) -> None:
         if not _replace(data, path):
             path.write_bytes(data)
     except OSError as error:
-        # A failed write names no file, and the others the temporary one, which nobody has seen.
+        # The error of a write names no file; other errors name the temporary file, which the user
+        # does not know.
         error.filename, error.filename2 = str(path), None
         raise
 
@@ -72,6 +73,7 @@ def _behind_links(path: Path) -> Path | None:
     """Follow links to the file that they name; None for an open file of a process."""
     for _ in range(_MAX_LINKS):
         # `/dev/stdout` leads there. It may be a regular file, which the shell goes on writing.
+        # `Path.resolve` would follow the links, and `Path.absolute` keeps "..".
         if os.path.abspath(path).startswith(_DESCRIPTORS):  # noqa: PTH100
             return None
         if not path.is_symlink():
