@@ -34,15 +34,7 @@ pub struct StateError {
 impl Payload {
     /// Serializes all fields.
     pub fn to_state(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
-        let Self { tool, tokens_used, token_budget, pack_root, symbols, edges } = self;
-        writer.string(tool);
-        writer.signed(*tokens_used);
-        writer.signed(*token_budget);
-        writer.string(pack_root);
-        writer.list(symbols, Writer::symbol);
-        writer.list(edges, Writer::edge);
-        writer.finish(PAYLOAD)
+        Writer::write(PAYLOAD, |writer| writer.payload(self))
     }
 
     /// Restores what [`Payload::to_state`] serialized.
@@ -50,33 +42,14 @@ impl Payload {
     /// # Errors
     /// The bytes are not a valid state.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
-        Reader::read(state, PAYLOAD, |reader| {
-            Ok(Self {
-                tool: reader.string()?,
-                tokens_used: reader.signed()?,
-                token_budget: reader.signed()?,
-                pack_root: reader.string()?,
-                symbols: reader.list(MIN_SYMBOL, Reader::symbol)?,
-                edges: reader.list(MIN_EDGE, Reader::edge)?,
-            })
-        })
+        Reader::read(state, PAYLOAD, Reader::payload)
     }
 }
 
 impl DeltaPayload {
     /// Serializes all fields.
     pub fn to_state(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
-        for string in [&self.tool, &self.base_root, &self.new_root] {
-            writer.string(string);
-        }
-        writer.list(&self.removed, Writer::symbol);
-        writer.list(&self.added, Writer::symbol);
-        writer.list(&self.removed_edges, Writer::edge);
-        writer.list(&self.added_edges, Writer::edge);
-        writer.signed(self.delta_tokens);
-        writer.signed(self.full_tokens);
-        writer.finish(DELTA)
+        Writer::write(DELTA, |writer| writer.delta(self))
     }
 
     /// Restores what [`DeltaPayload::to_state`] serialized.
@@ -84,19 +57,7 @@ impl DeltaPayload {
     /// # Errors
     /// The bytes are not a valid state.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
-        Reader::read(state, DELTA, |reader| {
-            Ok(Self {
-                tool: reader.string()?,
-                base_root: reader.string()?,
-                new_root: reader.string()?,
-                removed: reader.list(MIN_SYMBOL, Reader::symbol)?,
-                added: reader.list(MIN_SYMBOL, Reader::symbol)?,
-                removed_edges: reader.list(MIN_EDGE, Reader::edge)?,
-                added_edges: reader.list(MIN_EDGE, Reader::edge)?,
-                delta_tokens: reader.signed()?,
-                full_tokens: reader.signed()?,
-            })
-        })
+        Reader::read(state, DELTA, Reader::delta)
     }
 }
 
@@ -120,6 +81,37 @@ struct Writer<'p> {
 }
 
 impl<'p> Writer<'p> {
+    /// Writes a whole state of the given form.
+    fn write(form: &[u8], write: impl FnOnce(&mut Self)) -> Vec<u8> {
+        let mut writer = Self::default();
+        write(&mut writer);
+        writer.finish(form)
+    }
+
+    fn payload(&mut self, payload: &'p Payload) {
+        let Payload { tool, tokens_used, token_budget, pack_root, symbols, edges } = payload;
+        self.string(tool);
+        self.signed(*tokens_used);
+        self.signed(*token_budget);
+        self.string(pack_root);
+        self.list(symbols, Self::symbol);
+        self.list(edges, Self::edge);
+    }
+
+    fn delta(&mut self, delta: &'p DeltaPayload) {
+        for string in [&delta.tool, &delta.base_root, &delta.new_root] {
+            self.string(string);
+        }
+        for symbols in [&delta.removed, &delta.added] {
+            self.list(symbols, Self::symbol);
+        }
+        for edges in [&delta.removed_edges, &delta.added_edges] {
+            self.list(edges, Self::edge);
+        }
+        self.signed(delta.delta_tokens);
+        self.signed(delta.full_tokens);
+    }
+
     fn string(&mut self, string: &'p SharedStr) {
         let Self { strings, indices, found, .. } = self;
         let next = strings.len();
@@ -263,6 +255,29 @@ impl<'s> Reader<'s> {
         }
         reader.at += size;
         Ok(reader)
+    }
+
+    fn payload(&mut self) -> Result<Payload, StateError> {
+        let tool = self.string()?;
+        let (tokens_used, token_budget) = (self.signed()?, self.signed()?);
+        let pack_root = self.string()?;
+        let symbols = self.list(MIN_SYMBOL, Self::symbol)?;
+        let edges = self.list(MIN_EDGE, Self::edge)?;
+        Ok(Payload { tool, tokens_used, token_budget, pack_root, symbols, edges })
+    }
+
+    fn delta(&mut self) -> Result<DeltaPayload, StateError> {
+        Ok(DeltaPayload {
+            tool: self.string()?,
+            base_root: self.string()?,
+            new_root: self.string()?,
+            removed: self.list(MIN_SYMBOL, Self::symbol)?,
+            added: self.list(MIN_SYMBOL, Self::symbol)?,
+            removed_edges: self.list(MIN_EDGE, Self::edge)?,
+            added_edges: self.list(MIN_EDGE, Self::edge)?,
+            delta_tokens: self.signed()?,
+            full_tokens: self.signed()?,
+        })
     }
 
     #[cold]
