@@ -154,6 +154,9 @@ pub fn decode_with_engine(name: &str, text: &str) -> Option<Vec<u8>> {
     decode_with(Engine::named(name)?, text).ok()
 }
 
+/// Encodes or decodes whole blocks. Unsafe, because the processor must have the engine's features.
+type Blocks = unsafe fn(&[u8], &mut [u8]) -> usize;
+
 /// Processes whole blocks from the front; the scalar code processes the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Engine {
@@ -194,32 +197,30 @@ impl Engine {
         Self::Scalar
     }
 
+    /// The functions that encode and decode blocks; `None` for the engine that has no blocks.
+    #[inline]
+    fn blocks(self) -> Option<(Blocks, Blocks)> {
+        match self {
+            Self::Scalar => None,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => Some((avx2::encode_blocks, avx2::decode_blocks)),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => Some((avx512::encode_blocks, avx512::decode_blocks)),
+        }
+    }
+
     /// Encodes blocks from the front of `data`. Returns the number of bytes encoded, a multiple of
     /// four.
     fn encode_blocks(self, data: &[u8], text: &mut [u8]) -> usize {
-        match self {
-            Self::Scalar => 0,
-            // SAFETY: `best` returns an engine only if the processor has its features.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { avx2::encode_blocks(data, text) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { avx512::encode_blocks(data, text) },
-        }
+        // SAFETY: `best` returns an engine only if the processor has its features.
+        self.blocks().map_or(0, |(encode, _)| unsafe { encode(data, text) })
     }
 
     /// Decodes valid blocks from the front of `text`. Returns the number of characters decoded, a
     /// multiple of five.
     fn decode_blocks(self, text: &[u8], data: &mut [u8]) -> usize {
-        match self {
-            Self::Scalar => 0,
-            // SAFETY: `best` returns an engine only if the processor has its features.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { avx2::decode_blocks(text, data) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { avx512::decode_blocks(text, data) },
-        }
+        // SAFETY: as in `encode_blocks`.
+        self.blocks().map_or(0, |(_, decode)| unsafe { decode(text, data) })
     }
 }
 
