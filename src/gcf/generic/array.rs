@@ -218,14 +218,12 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     fn matrix(&mut self, count: Count, width: u64, depth: usize) -> DecodeResult<S> {
-        self.counted_container(count, |decoder| {
-            emit!(decoder.sink.begin_array());
+        self.counted_array(count, |decoder| {
             let mut found = 0;
             while let Some(line) = decoder.next_row(count, found, depth)? {
                 decoder.matrix_row(line, width)?;
                 found += 1;
             }
-            emit!(decoder.sink.end_array());
             Ok(found)
         })
     }
@@ -255,14 +253,12 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     fn elements(&mut self, count: Count, depth: usize) -> DecodeResult<S> {
-        self.counted_container(count, |decoder| {
-            emit!(decoder.sink.begin_array());
+        self.counted_array(count, |decoder| {
             let mut found = 0;
             while let Some((line, value)) = decoder.next_element(count, found, depth)? {
                 decoder.element(line, value, depth + 2)?;
                 found += 1;
             }
-            emit!(decoder.sink.end_array());
             Ok(found)
         })
     }
@@ -280,6 +276,20 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.check_count(count, deferred, found)?;
         self.preceding = Preceding::CountedBody;
         Ok(())
+    }
+
+    /// Reads an array as [`Self::counted_container`] does; `read` emits the elements.
+    pub(crate) fn counted_array(
+        &mut self,
+        count: Count,
+        read: impl FnOnce(&mut Self) -> DecodeResult<S, u64>,
+    ) -> DecodeResult<S> {
+        self.counted_container(count, |decoder| {
+            emit!(decoder.sink.begin_array());
+            let found = read(decoder)?;
+            emit!(decoder.sink.end_array());
+            Ok(found)
+        })
     }
 
     /// The next line, if it is an element of an expanded array, and the offset of its value.

@@ -176,9 +176,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         columns: &GroupedColumns<S::Prepared>,
         depth: usize,
     ) -> DecodeResult<S> {
-        self.counted_container(count, |decoder| {
+        self.counted_array(count, |decoder| {
             decoder.forecast(count, columns.width, columns.expansion + VALUE_SIZE)?;
-            emit!(decoder.sink.begin_array());
             let mut found = 0;
             let mut state = GroupState::new();
             while let Some(line) = decoder.next_row(count, found, depth)? {
@@ -191,7 +190,6 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     found += 1;
                 }
             }
-            emit!(decoder.sink.end_array());
             Ok(found)
         })
     }
