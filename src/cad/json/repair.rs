@@ -16,16 +16,12 @@ type Object = Vec<(Cow<'static, str>, Value<'static>)>;
 /// Fields that name a node.
 const REFS: [&str; 4] = ["child", "left", "right", "sketch"];
 
-/// The section, the wrong key and the right key. Sections are renamed before their members.
-const NAMES: [(&str, &str, &str); 8] = [
-    ("", "part_defs", "partDefs"),
-    ("", "ground_instance_id", "groundInstanceId"),
-    ("partDefs", "default_material", "defaultMaterial"),
-    ("instances", "part_def_id", "partDefId"),
-    ("joints", "parent_instance_id", "parentInstanceId"),
-    ("joints", "child_instance_id", "childInstanceId"),
-    ("joints", "parent_anchor", "parentAnchor"),
-    ("joints", "child_anchor", "childAnchor"),
+/// The keys in camel case, by section. Sections are renamed before their members.
+const NAMES: [(&str, &[&str]); 4] = [
+    ("", &["partDefs", "groundInstanceId"]),
+    ("partDefs", &["defaultMaterial"]),
+    ("instances", &["partDefId"]),
+    ("joints", &["parentInstanceId", "childInstanceId", "parentAnchor", "childAnchor"]),
 ];
 
 /// Repairs a JSON document and returns the repairs made.
@@ -53,24 +49,25 @@ impl Repairer {
 
     /// Renames keys from snake case to camel case.
     fn names(&mut self, document: &mut Object) {
-        for (section, before, after) in NAMES {
+        let names = |(section, keys)| <[_]>::iter(keys).map(move |key| (section, key));
+        for (section, key) in NAMES.into_iter().flat_map(names) {
             if section.is_empty() {
-                self.rename(document, "document", before, after);
+                self.rename(document, "document", key);
                 continue;
             }
             match get(document, section) {
                 Some(Value::Array(items)) => {
                     for (i, item) in items.iter_mut().enumerate() {
                         if let Value::Object(item) = item {
-                            self.rename(item, &format!("{section}[{i}]"), before, after);
+                            self.rename(item, &format!("{section}[{i}]"), key);
                         }
                     }
                 }
                 Some(Value::Object(items)) => {
-                    for (key, item) in items {
+                    for (name, item) in items {
                         if let Value::Object(item) = item {
-                            let path = format!("{section} \"{}\"", Truncated(key));
-                            self.rename(item, &path, before, after);
+                            let path = format!("{section} \"{}\"", Truncated(name));
+                            self.rename(item, &path, key);
                         }
                     }
                 }
@@ -79,17 +76,12 @@ impl Repairer {
         }
     }
 
-    fn rename(
-        &mut self,
-        object: &mut Object,
-        path: &str,
-        before: &'static str,
-        after: &'static str,
-    ) {
+    fn rename(&mut self, object: &mut Object, path: &str, after: &'static str) {
         if get(object, after).is_some() {
             return;
         }
-        if let Some((name, _)) = object.iter_mut().find(|(name, _)| name == before) {
+        let before = snake_case(after);
+        if let Some((name, _)) = object.iter_mut().find(|(name, _)| *name == before) {
             *name = after.into();
             self.record(path, format!("renamed {before} to {after}"));
         }
@@ -231,6 +223,18 @@ impl Repairer {
             *value = number(id);
         }
     }
+}
+
+/// `snakeCase` as `snake_case`.
+fn snake_case(camel_case: &str) -> String {
+    let mut snake = String::new();
+    for char in camel_case.chars() {
+        if char.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(char.to_ascii_lowercase());
+    }
+    snake
 }
 
 /// New nodes for operations that were written inline in place of references.
