@@ -245,6 +245,42 @@ impl<'v, 'a> Walk for ValueWalk<'v, 'a> {
     }
 }
 
+/// A member of an object.
+type Member<'a> = (Cow<'a, str>, Value<'a>);
+
+/// The entries of a container that are still to be visited, for functions with an explicit stack.
+pub(crate) enum Entries<'v, 'a> {
+    Elements(slice::Iter<'v, Value<'a>>),
+    Members(slice::Iter<'v, Member<'a>>),
+    Sorted(vec::IntoIter<&'v Member<'a>>),
+}
+
+impl<'v, 'a> Entries<'v, 'a> {
+    /// The members of an object, in their order or sorted by the code points of their keys.
+    pub(crate) fn of_members(members: &'v [Member<'a>], sort: bool) -> Self {
+        if !sort || members.is_sorted_by_key(|(name, _)| name) {
+            return Self::Members(members.iter());
+        }
+        let mut sorted: Vec<_> = members.iter().collect();
+        sorted.sort_unstable_by_key(|(name, _)| name);
+        Self::Sorted(sorted.into_iter())
+    }
+}
+
+/// Elements have no name.
+impl<'v, 'a> Iterator for Entries<'v, 'a> {
+    type Item = (Option<&'v str>, &'v Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, value) = match self {
+            Self::Elements(elements) => return elements.next().map(|element| (None, element)),
+            Self::Members(members) => members.next()?,
+            Self::Sorted(members) => members.next()?,
+        };
+        Some((Some(name), value))
+    }
+}
+
 /// Drops a value with an explicit stack. A plain drop recurses as deep as the value is nested.
 pub fn drop_iteratively(value: Value<'_>) {
     enum Rest<'a> {

@@ -9,8 +9,7 @@ use super::error::{Code, Failure, cut, quoted};
 use super::fields;
 use super::options::Limits;
 use super::schema::Violation;
-use crate::value::Value;
-use std::borrow::Cow;
+use crate::value::{Entries, Value};
 use std::collections::HashSet;
 use std::slice;
 
@@ -121,41 +120,49 @@ impl Manifest {
 
     /// Refuses the first artifact whose slice selects everything.
     pub(super) fn check_slices(&self) -> Result<(), Failure> {
-        let all = |artifact: &&Artifact| artifact.slice.as_deref().is_some_and(is_all);
-        self.artifacts.iter().find(all).map_or(Ok(()), |artifact| {
-            let message = format!(
-                "the slice of artifact {} selects everything; name a part of the text",
-                quoted(&artifact.id)
-            );
-            Err(Failure::new(Code::ForbiddenAllSlice, message).at(cut(&artifact.path)))
+        let all = |artifact: &Artifact| artifact.slice.as_deref().is_some_and(is_all);
+        self.refuse(Code::ForbiddenAllSlice, all, |artifact| {
+            let id = quoted(&artifact.id);
+            format!("the slice of artifact {id} selects everything; name a part of the text")
         })
     }
 
     /// Refuses the first artifact that no step reads.
     pub(super) fn check_bounds(&self) -> Result<(), Failure> {
-        let unbounded = |artifact: &&Artifact| {
+        let unbounded = |artifact: &Artifact| {
             let Artifact { kind, reference, slice, .. } = artifact;
             !self.reads.contains(&(*kind, reference.clone(), slice.clone()))
         };
-        self.artifacts.iter().find(unbounded).map_or(Ok(()), |artifact| {
-            let message = format!("no step reads artifact {}", quoted(&artifact.id));
-            Err(Failure::new(Code::UnboundedArtifact, message).at(cut(&artifact.path)))
+        self.refuse(Code::UnboundedArtifact, unbounded, |artifact| {
+            format!("no step reads artifact {}", quoted(&artifact.id))
         })
     }
 
     /// Refuses the first symbol whose ref does not begin with `@`, which would count no tokens. For
     /// producers: the specification lets others write such symbols.
     pub(super) fn check_symbols(&self) -> Result<(), Failure> {
-        let free = |artifact: &&Artifact| {
+        let free = |artifact: &Artifact| {
             artifact.kind == Kind::Symbol && !artifact.reference.starts_with('@')
         };
-        self.artifacts.iter().find(free).map_or(Ok(()), |artifact| {
-            let message = format!(
+        self.refuse(Code::MetricMismatch, free, |artifact| {
+            format!(
                 "the ref of the symbol {} does not begin with @, so that it would count no tokens",
                 quoted(&artifact.reference)
-            );
-            Err(Failure::new(Code::MetricMismatch, message).at(cut(&artifact.path)))
+            )
         })
+    }
+
+    /// Refuses the first artifact that is wrong, with a message about it.
+    fn refuse(
+        &self,
+        code: Code,
+        is_wrong: impl Fn(&Artifact) -> bool,
+        message: impl FnOnce(&Artifact) -> String,
+    ) -> Result<(), Failure> {
+        match self.artifacts.iter().find(|artifact| is_wrong(artifact)) {
+            None => Ok(()),
+            Some(artifact) => Err(Failure::new(code, message(artifact)).at(cut(&artifact.path))),
+        }
     }
 
     /// Refuses the first member that reveals when or where something ran.
@@ -321,32 +328,24 @@ fn read(step: &Value<'_>) -> Result<Option<Read>, Failure> {
 
 /// The first forbidden member name or absolute path, in document order.
 fn forbidden(manifest: &Value<'_>) -> Option<Failure> {
-    enum Rest<'v, 'a> {
-        Elements(slice::Iter<'v, Value<'a>>),
-        Members(slice::Iter<'v, (Cow<'a, str>, Value<'a>)>),
-    }
     let fail = |message| Some(Failure::new(Code::ForbiddenField, message).at(BUNDLE));
-    let mut open = Vec::new();
-    let mut next = Some(manifest);
+    let mut open = vec![Entries::Elements(slice::from_ref(manifest).iter())];
     loop {
-        match next {
-            Some(Value::Object(members)) => open.push(Rest::Members(members.iter())),
-            Some(Value::Array(elements)) => open.push(Rest::Elements(elements.iter())),
-            Some(Value::String(text)) if is_absolute(text) => {
+        let Some((name, value)) = open.last_mut()?.next() else {
+            open.pop();
+            continue;
+        };
+        if let Some(name) = name.filter(|name| is_forbidden(name)) {
+            return fail(format!("the member {} is not allowed", quoted(name)));
+        }
+        match value {
+            Value::Object(members) => open.push(Entries::of_members(members, false)),
+            Value::Array(elements) => open.push(Entries::Elements(elements.iter())),
+            Value::String(text) if is_absolute(text) => {
                 return fail(format!("the value {} is an absolute path", quoted(text)));
             }
-            Some(_) => {}
-            None => drop(open.pop()),
+            _ => {}
         }
-        next = match open.last_mut()? {
-            Rest::Elements(elements) => elements.next(),
-            Rest::Members(members) => match members.next() {
-                Some((name, _)) if is_forbidden(name) => {
-                    return fail(format!("the member {} is not allowed", quoted(name)));
-                }
-                member => member.map(|(_, value)| value),
-            },
-        };
     }
 }
 

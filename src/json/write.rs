@@ -3,9 +3,7 @@
 use crate::interrupt::Steps;
 use crate::text::decimal::{Decimal, Exponent};
 use crate::text::quoted::{self, Escape};
-use crate::value::Value;
-use std::borrow::Cow;
-use std::{slice, vec};
+use crate::value::{Entries, Value};
 
 /// Appends the canonical text of `value`: members sorted by the code points of their keys.
 pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
@@ -15,40 +13,6 @@ pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
 /// Appends the text of `value` as [`write`] does, but keeps the order of members.
 pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, false, out);
-}
-
-/// The members of an object, as a [`Value`] holds them.
-type Member<'a> = (Cow<'a, str>, Value<'a>);
-
-/// The part of a container that is not written yet.
-enum Rest<'v, 'a> {
-    Elements(slice::Iter<'v, Value<'a>>),
-    Members(slice::Iter<'v, Member<'a>>),
-    Sorted(vec::IntoIter<&'v Member<'a>>),
-}
-
-impl<'v, 'a> Rest<'v, 'a> {
-    fn of(members: &'v [Member<'a>], sort: bool) -> Self {
-        if !sort || members.is_sorted_by_key(|(name, _)| name) {
-            return Self::Members(members.iter());
-        }
-        let mut sorted: Vec<_> = members.iter().collect();
-        sorted.sort_unstable_by_key(|(name, _)| name);
-        Self::Sorted(sorted.into_iter())
-    }
-
-    fn next(&mut self) -> Option<(Option<&'v str>, &'v Value<'a>)> {
-        let (name, value) = match self {
-            Self::Elements(elements) => return elements.next().map(|element| (None, element)),
-            Self::Members(members) => members.next()?,
-            Self::Sorted(members) => members.next()?,
-        };
-        Some((Some(name), value))
-    }
-
-    fn end(&self) -> char {
-        if matches!(self, Self::Elements(_)) { ']' } else { '}' }
-    }
 }
 
 /// Uses an explicit stack, because nothing bounds the depth of a value.
@@ -68,12 +32,12 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             Value::String(text) => quoted::write(text, escape, out),
             Value::Array(elements) => {
                 out.push('[');
-                open.push(Rest::Elements(elements.iter()));
+                open.push(Entries::Elements(elements.iter()));
                 first = true;
             }
             Value::Object(members) => {
                 out.push('{');
-                open.push(Rest::of(members, sort));
+                open.push(Entries::of_members(members, sort));
                 first = true;
             }
         }
@@ -82,7 +46,7 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             if let Some(next) = rest.next() {
                 break next;
             }
-            out.push(rest.end());
+            out.push(if matches!(rest, Entries::Elements(_)) { ']' } else { '}' });
             open.pop();
             first = false;
         };
