@@ -25,6 +25,14 @@ pub fn integer(value: f64) -> Option<i64> {
     (whole as f64 == value).then_some(whole)
 }
 
+/// The shortest text of a finite double, if it has no exponent: the common case, for which a layout needs no
+/// [`Decimal`]. An integral double ends in `.0`.
+#[cfg(feature = "gcf")]
+#[inline]
+pub(crate) fn positional(value: f64, buffer: &mut zmij::Buffer) -> Option<&str> {
+    Some(buffer.format_finite(value)).filter(|text| !text.contains('e'))
+}
+
 /// `0.digits * 10^point`, negative or not. Zero has no digits and point 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decimal {
@@ -191,6 +199,66 @@ fn write_zeros(mut count: usize, out: &mut String) {
     }
 }
 
+/// What the tests of the layouts share.
+#[cfg(test)]
+pub(crate) mod layouts {
+    /// The layouts of Python's `repr` and of GCF.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) enum Layout {
+        Python,
+        #[cfg_attr(not(feature = "gcf"), expect(dead_code, reason = "GCF is not compiled"))]
+        Gcf,
+    }
+
+    /// Doubles, with their text in each [`Layout`].
+    const TEXTS: [(f64, [&str; 2]); 30] = [
+        (5e-324, ["5e-324", "5e-324"]),
+        (9.999_999e-7, ["9.999999e-07", "9.999999e-7"]),
+        (0.000_001, ["1e-06", "0.000001"]),
+        (0.000_001_234, ["1.234e-06", "0.000001234"]),
+        (0.000_01, ["1e-05", "0.00001"]),
+        (0.000_012_5, ["1.25e-05", "0.0000125"]),
+        (0.0001, ["0.0001", "0.0001"]),
+        (0.000_123, ["0.000123", "0.000123"]),
+        (0.1, ["0.1", "0.1"]),
+        (0.1 + 0.2, ["0.30000000000000004", "0.30000000000000004"]),
+        (1.0, ["1.0", "1"]),
+        (123.456, ["123.456", "123.456"]),
+        (129.5, ["129.5", "129.5"]),
+        (123_456_789_012_345.69, ["123456789012345.69", "123456789012345.69"]),
+        (1e15, ["1000000000000000.0", "1000000000000000"]),
+        (9_007_199_254_740_991.0, ["9007199254740991.0", "9007199254740991"]),
+        (9_007_199_254_740_992.0, ["9007199254740992.0", "9.007199254740992e+15"]),
+        (9_999_999_999_999_998.0, ["9999999999999998.0", "9.999999999999998e+15"]),
+        (1e16, ["1e+16", "1e+16"]),
+        (123_456_789_012_345_680.0, ["1.2345678901234568e+17", "1.2345678901234568e+17"]),
+        (1e20, ["1e+20", "1e+20"]),
+        (1e21, ["1e+21", "1e+21"]),
+        (1e22, ["1e+22", "1e+22"]),
+        (1e23, ["1e+23", "1e+23"]),
+        (1e300, ["1e+300", "1e+300"]),
+        (f64::MAX, ["1.7976931348623157e+308", "1.7976931348623157e+308"]),
+        (-0.0, ["-0.0", "0"]),
+        (-1e-100, ["-1e-100", "-1e-100"]),
+        (-1.5e-7, ["-1.5e-07", "-1.5e-7"]),
+        (-5e18, ["-5e+18", "-5e+18"]),
+    ];
+
+    /// The text that a function appends for a double.
+    pub(crate) fn written(write: impl Fn(f64, &mut String), value: f64) -> String {
+        let mut out = String::new();
+        write(value, &mut out);
+        out
+    }
+
+    /// Compares the texts that a function appends with those of a layout.
+    pub(crate) fn check(layout: Layout, write: impl Fn(f64, &mut String)) {
+        for (value, texts) in TEXTS {
+            assert_eq!(written(&write, value), texts[layout as usize]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,9 +319,8 @@ mod tests {
             (2.5e-100, "2.5e-100", "2.5e-100", "2.5e-100"),
         ] {
             let written = |style| {
-                let mut out = String::new();
-                Decimal::of(value).write_scientific(style, &mut out);
-                out
+                let write = |value, out: &mut _| Decimal::of(value).write_scientific(style, out);
+                layouts::written(write, value)
             };
             assert_eq!(written(Exponent::Bare), bare);
             assert_eq!(written(Exponent::Signed), signed);

@@ -13,7 +13,7 @@ use crate::gcf::graph::{
 use crate::interrupt::polled;
 use crate::json::{self, Escape, Limits, write_string};
 use crate::limits::DEFAULT_MAX_EXPANSION;
-use crate::text::decimal::{Decimal, Exponent};
+use crate::text::decimal::{self, Decimal, Exponent};
 use crate::value::Value;
 
 /// Options of the writer.
@@ -228,11 +228,9 @@ fn write_number(value: f64, out: &mut String) {
         return Decimal::rounding_up(value).write_scientific(Exponent::Signed, out);
     }
     let mut buffer = zmij::Buffer::new();
-    let shortest = buffer.format_finite(value);
-    if shortest.contains('e') {
-        Decimal::rounding_up(value).write_positional(out);
-    } else {
-        out.push_str(shortest.strip_suffix(".0").unwrap_or(shortest));
+    match decimal::positional(value, &mut buffer) {
+        Some(shortest) => out.push_str(shortest.strip_suffix(".0").unwrap_or(shortest)),
+        None => Decimal::rounding_up(value).write_positional(out),
     }
 }
 
@@ -439,6 +437,7 @@ impl<'v> Member<'v> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::decimal::layouts::written;
     use proptest::prelude::*;
 
     #[test]
@@ -455,9 +454,7 @@ mod tests {
             (-123_456_789.5, "-123456789.5"),
             (-0.0, "-0"),
         ] {
-            let mut out = String::new();
-            write_number(value, &mut out);
-            assert_eq!(out, expected);
+            assert_eq!(written(write_number, value), expected);
         }
     }
 
@@ -516,9 +513,8 @@ mod tests {
         fn written_number_is_read_back(bits: u64) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
-            let mut out = String::new();
-            write_number(value, &mut out);
-            prop_assert_eq!(out.parse::<f64>().unwrap().to_bits(), value.to_bits());
+            let text = written(write_number, value);
+            prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits());
         }
     }
 }

@@ -93,12 +93,11 @@ pub(super) fn read(word: &str, at: usize) -> Read<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::decimal::layouts::written;
     use proptest::prelude::*;
 
     fn text(score: f64) -> String {
-        let mut out = String::new();
-        write(score, &mut out);
-        out
+        written(write, score)
     }
 
     #[test]
