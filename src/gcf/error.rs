@@ -151,15 +151,14 @@ pub enum Place {
     Value(String),
 }
 
-/// Why a value could not be encoded, or a text could not be decoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
-    /// The kind of error.
-    pub code: Code,
-    /// What is wrong and, where possible, what to do.
-    pub message: String,
-    /// Where it is.
-    pub place: Place,
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Text { line, column } => write!(f, " (line {line}, column {column})"),
+            Self::Value(path) => write!(f, " (at {path})"),
+        }
+    }
 }
 
 impl Error {
@@ -169,25 +168,10 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
-
 impl From<TryReserveError> for Error {
     #[cold]
     fn from(_: TryReserveError) -> Self {
         Self::without_place(Code::OutOfMemory, NO_MEMORY)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, message, place } = self;
-        match place {
-            Place::None => write!(f, "{code}: {message}"),
-            Place::Text { line, column } => {
-                write!(f, "{code}: {message} (line {line}, column {column})")
-            }
-            Place::Value(path) => write!(f, "{code}: {message} (at {path})"),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! The enum of a system's error codes, from one list of variants and names.
+//! The errors of a system: its codes, from one list of variants and names, and the error that has them.
 
-/// Defines `enum Code` with its variants, `Code::ALL`, `Code::name` and `Display`.
+/// Defines `enum Code` with its variants, `Code::ALL`, `Code::name` and `Display`, and `struct Error`. The
+/// system's `Place` is displayed after a message: empty, or a space and the place in parentheses.
 macro_rules! codes {
     ($($(#[$docs:meta])* $variant:ident = $name:literal,)*) => {
         /// The kind of an error. Programs can rely on [`Code::name`]: it is stable.
@@ -20,6 +21,26 @@ macro_rules! codes {
         impl std::fmt::Display for Code {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
+            }
+        }
+
+        /// Why a value could not be written or read.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Error {
+            /// The kind of error.
+            pub code: Code,
+            /// What is wrong and, where possible, what to do.
+            pub message: String,
+            /// Where it is.
+            pub place: Place,
+        }
+
+        impl std::error::Error for Error {}
+
+        impl std::fmt::Display for Error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let Self { code, message, place } = self;
+                write!(f, "{code}: {message}{place}")
             }
         }
     };

@@ -1,7 +1,7 @@
 //! The parts that several formats share: numbers, quoted strings, hexadecimal digits.
 //!
 //! # Modules
-//! - `codes`: the enum of a system's error codes.
+//! - `codes`: the error codes of a system, and its error.
 //! - `block`: finding bytes sixteen at a time.
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - [`hex`]: bytes as hexadecimal digits.

@@ -63,15 +63,13 @@ pub enum Place {
     Path(String),
 }
 
-/// Why a payload could not be written or read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
-    /// The kind of error.
-    pub code: Code,
-    /// What is wrong and how to correct it.
-    pub message: String,
-    /// The place.
-    pub place: Place,
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Offset(offset) => write!(f, " (at byte {offset})"),
+            Self::Path(path) => write!(f, " (at {path})"),
+        }
+    }
 }
 
 impl Error {
@@ -83,17 +81,5 @@ impl Error {
     #[cold]
     pub(super) fn of(code: Code, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), place: Place::Path(path.into()) }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, message, place } = self;
-        match place {
-            Place::Offset(offset) => write!(f, "{code}: {message} (at byte {offset})"),
-            Place::Path(path) => write!(f, "{code}: {message} (at {path})"),
-        }
     }
 }
