@@ -192,11 +192,13 @@ pub struct Arc {
 
 /// The horizontal alignment of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Align {
     #[default]
+    /// To the left.
     Left,
+    /// In the middle.
     Center,
+    /// To the right.
     Right,
 }
 
@@ -267,34 +269,42 @@ pub struct Root {
 
 /// A part definition of an assembly.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Part {
+    /// The id.
     pub id: String,
+    /// The optional name.
     pub name: Option<String>,
+    /// The index of the node.
     pub node: usize,
+    /// The key of a material (`defaultMaterial`).
     pub material: Option<String>,
 }
 
 /// A placed part.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Instance {
+    /// The id, to which joints refer.
     pub id: String,
+    /// The id of the part (`partDefId`).
     pub part: String,
+    /// The optional name.
     pub name: Option<String>,
     /// Translation, rotation in degrees, scale.
     pub transform: Option<[V3; 3]>,
+    /// The key of a material, in place of that of the part.
     pub material: Option<String>,
 }
 
 /// A joint between two instances.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Joint {
+    /// The id.
     pub id: String,
+    /// The optional name.
     pub name: Option<String>,
     /// The id of the parent instance; `None` is the world.
     pub parent: Option<String>,
+    /// The id of the child instance.
     pub child: String,
     /// The anchor on the parent, then the anchor on the child.
     pub anchors: [V3; 2],
@@ -302,6 +312,7 @@ pub struct Joint {
     pub kind: usize,
     /// The axis; unused by Fixed and Ball.
     pub axis: V3,
+    /// The smallest and the largest position.
     pub limits: Option<[f64; 2]>,
     /// The position of the joint, in degrees or mm.
     pub state: f64,
@@ -309,12 +320,16 @@ pub struct Joint {
 
 /// How a document is rendered.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Scene {
+    /// The environment map.
     pub environment: Option<Environment>,
+    /// What is behind the nodes.
     pub background: Option<Background>,
+    /// The lights.
     pub lights: Option<Vec<Light>>,
+    /// The post-processing of the image.
     pub post: Option<Post>,
+    /// The camera presets.
     pub cameras: Option<Vec<Camera>>,
 }
 
@@ -351,8 +366,8 @@ pub enum Background {
 
 /// A light.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Light {
+    /// The id.
     pub id: String,
     /// The index in the table of lights: Directional, Point, Spot, Area.
     pub kind: usize,
@@ -360,37 +375,46 @@ pub struct Light {
     pub vectors: [V3; 2],
     /// The optional numbers of the kind: distance, angle and penumbra, or width and height.
     pub numbers: [Option<f64>; 2],
+    /// Red, green and blue.
     pub color: V3,
+    /// The intensity.
     pub intensity: f64,
+    /// Whether the light is on.
     pub enabled: Option<bool>,
+    /// Whether the light casts shadows (`castShadow`).
     pub shadow: Option<bool>,
 }
 
 /// The post-processing of the image.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Post {
     /// Ambient occlusion, bloom, vignette.
     pub effects: [Option<Effect>; 3],
+    /// The tone mapping (`toneMapping`).
     pub tone: Option<&'static str>,
+    /// The exposure.
     pub exposure: Option<f64>,
 }
 
 /// A post-processing effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Effect {
+    /// Whether the effect is on.
     pub enabled: bool,
+    /// The two numbers that the table of effects names.
     pub numbers: [Option<f64>; 2],
 }
 
 /// A camera preset.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields of the model")]
 pub struct Camera {
+    /// The id.
     pub id: String,
+    /// The optional name.
     pub name: Option<String>,
+    /// The position of the camera.
     pub position: V3,
+    /// The point at which the camera looks.
     pub target: V3,
     /// The field of view in degrees.
     pub fov: Option<f64>,
