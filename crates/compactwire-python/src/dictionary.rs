@@ -107,7 +107,6 @@ impl Dictionary {
     ///     The file cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, /, *, name = None))]
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn load(
         py: Python<'_>,
         #[pyo3(from_py_with = args::path)] path: PathBuf,

@@ -10,6 +10,7 @@
 //! is not a literal in Rust: mostly `None`, for an argument whose conversion names it in errors.
 
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes what it converts by value")]
 
 mod args;
 mod bytes_memory;

@@ -121,7 +121,6 @@ impl Response {
     #[pyo3(text_signature = "(result, model='', status='OK', tokens=0, *, model_name=None, \
                              returncode=None, reasoning_effort=None, ultrathink=None)")]
     #[expect(clippy::too_many_arguments, reason = "the fields of a response")]
-    #[expect(clippy::needless_pass_by_value, reason = "pyo3 passes what it has extracted")]
     fn new(
         result: &Bound<'_, PyAny>,
         model: Passed<'_>,

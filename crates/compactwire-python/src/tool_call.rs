@@ -57,7 +57,6 @@ returned_by_value!(ToolCall, Record);
 
 #[pymethods]
 impl ToolCall {
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // The arguments may be changed, and then refer to the call itself.
         visit.call(&self.arguments)

@@ -137,7 +137,6 @@ impl CompactIterator {
         slf
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.source {
             Source::Path(_) => Ok(()),

@@ -111,7 +111,6 @@ impl RowIterator {
         slf
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // While the lock is held, a running `next` keeps the iterator alive: nothing needs a visit.
         let Ok(state) = self.reader.try_lock() else { return Ok(()) };

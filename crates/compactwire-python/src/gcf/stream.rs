@@ -120,7 +120,6 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, fields, /))]
-    #[expect(clippy::needless_pass_by_value, reason = "Python's list is converted")]
     fn begin_array(
         &self,
         py: Python<'_>,
@@ -143,7 +142,6 @@ impl StreamEncoder {
     ///
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (name, fields, /, *, label = "key"))]
-    #[expect(clippy::needless_pass_by_value, reason = "Python's list is converted")]
     fn begin_keyed_map(
         &self,
         py: Python<'_>,
@@ -207,7 +205,6 @@ impl StreamEncoder {
         if kind.is_none() { Ok(self.close(py)?) } else { Ok(()) }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.target)
     }

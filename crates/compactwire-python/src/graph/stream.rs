@@ -171,7 +171,6 @@ impl GraphStreamEncoder {
         if kind.is_none() { self.close(py) } else { Ok(()) }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes it")]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.write)?;
         visit.call(&self.session)
