@@ -157,72 +157,72 @@ pub(crate) fn emit<'py>(
     default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
-    match kind(object) {
-        Kind::Null => target.null(),
-        Kind::Bool(value) => target.bool(value),
-        Kind::Int(value) => target.int(value),
-        Kind::BigInt(value) => match digits(value) {
-            Some(digits) => target.big_int(&digits),
-            None => Err(target.invalid(Invalid::Digits)),
-        },
-        Kind::Float(value) => target.float(value),
-        Kind::String(text) => match text.to_str() {
-            Ok(text) => target.string(text),
-            Err(_) => Err(target.invalid(Invalid::Surrogate(lone_surrogate(text)))),
-        },
-        Kind::Dict(dict) => emit_members(dict, default, target),
-        Kind::List(list) => emit_elements(&list.to_tuple(), default, target),
-        Kind::Tuple(tuple) => emit_elements(tuple, default, target),
-        Kind::Other => emit_converted(object, default, target),
-    }
+    Emitter { default, target }.emit(object)
 }
 
-fn emit_members<'py>(
-    dict: &Bound<'py, PyDict>,
-    default: Option<&Conversions<'py>>,
-    target: &mut impl Target,
-) -> Result<()> {
-    target.begin_object()?;
-    for (key, value) in items(dict)? {
-        let Ok(name) = key.cast::<PyString>() else {
-            return Err(target.invalid(Invalid::Key(key.get_type())));
-        };
-        let Ok(text) = name.to_str() else {
-            return Err(target.invalid(Invalid::KeySurrogate(lone_surrogate(name))));
-        };
-        target.key(text)?;
-        emit(&value, default, target)?;
-    }
-    target.end_object()
+struct Emitter<'a, 'py, T> {
+    default: Option<&'a Conversions<'py>>,
+    target: &'a mut T,
 }
 
-fn emit_elements<'py>(
-    elements: &Bound<'py, PyTuple>,
-    default: Option<&Conversions<'py>>,
-    target: &mut impl Target,
-) -> Result<()> {
-    target.begin_array()?;
-    for element in elements.iter() {
-        emit(&element, default, target)?;
-    }
-    target.end_array()
-}
-
-#[cold]
-fn emit_converted<'py>(
-    object: &Bound<'py, PyAny>,
-    default: Option<&Conversions<'py>>,
-    target: &mut impl Target,
-) -> Result<()> {
-    if let Some(default) = default {
-        match default.convert(object)? {
-            Converted::To(object) => return emit(&object, Some(default), target),
-            Converted::Endless => return Err(target.invalid(Invalid::Default)),
-            Converted::Refused => {}
+impl<'py, T: Target> Emitter<'_, 'py, T> {
+    fn emit(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
+        let target = &mut *self.target;
+        match kind(object) {
+            Kind::Null => target.null(),
+            Kind::Bool(value) => target.bool(value),
+            Kind::Int(value) => target.int(value),
+            Kind::BigInt(value) => match digits(value) {
+                Some(digits) => target.big_int(&digits),
+                None => Err(target.invalid(Invalid::Digits)),
+            },
+            Kind::Float(value) => target.float(value),
+            Kind::String(text) => match text.to_str() {
+                Ok(text) => target.string(text),
+                Err(_) => Err(target.invalid(Invalid::Surrogate(lone_surrogate(text)))),
+            },
+            Kind::Dict(dict) => self.members(dict),
+            Kind::List(list) => self.elements(&list.to_tuple()),
+            Kind::Tuple(tuple) => self.elements(tuple),
+            Kind::Other => self.converted(object),
         }
     }
-    let options = unchecked(|| options_for(object, default))?;
-    Err(target.invalid(Invalid::Class(object, &options)))
+
+    fn members(&mut self, dict: &Bound<'py, PyDict>) -> Result<()> {
+        self.target.begin_object()?;
+        for (key, value) in items(dict)? {
+            let Ok(name) = key.cast::<PyString>() else {
+                return Err(self.target.invalid(Invalid::Key(key.get_type())));
+            };
+            let Ok(text) = name.to_str() else {
+                return Err(self.target.invalid(Invalid::KeySurrogate(lone_surrogate(name))));
+            };
+            self.target.key(text)?;
+            self.emit(&value)?;
+        }
+        self.target.end_object()
+    }
+
+    fn elements(&mut self, elements: &Bound<'py, PyTuple>) -> Result<()> {
+        self.target.begin_array()?;
+        for element in elements.iter() {
+            self.emit(&element)?;
+        }
+        self.target.end_array()
+    }
+
+    #[cold]
+    fn converted(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
+        if let Some(default) = self.default {
+            match default.convert(object)? {
+                Converted::To(object) => return self.emit(&object),
+                Converted::Endless => return Err(self.target.invalid(Invalid::Default)),
+                Converted::Refused => {}
+            }
+        }
+        let options = unchecked(|| options_for(object, self.default))?;
+        Err(self.target.invalid(Invalid::Class(object, &options)))
+    }
 }
 
 /// Which of `types=` and `default=` would convert an object, for an error.
