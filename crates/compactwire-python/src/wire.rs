@@ -2,7 +2,7 @@
 
 use super::args::{self, Input, size};
 use super::errors::{Result, invalid_option};
-use super::graph::{GRAPH_FACTOR, MAX_EXPANSION, Payload};
+use super::graph::{GRAPH_FACTOR, Payload};
 use super::{ensure_memory, make_bytes};
 use compactwire::excerpt::excerpt;
 use compactwire::json::memory_of;
@@ -162,10 +162,8 @@ pub(super) fn decode_gcb(
 /// Source: wire codecs, "Built-In Codecs".
 #[pyfunction]
 #[pyo3(signature = (
-    payload, /, *, compact = false, html_escape = false, max_expansion = MAX_EXPANSION
+    payload, /, *, compact = false, html_escape = false, max_expansion = 268_435_456
 ))]
-#[pyo3(text_signature = "(payload, /, *, compact=False, html_escape=False, \
-                         max_expansion=268435456)")]
 pub(super) fn encode_json<'py>(
     py: Python<'py>,
     payload: &Payload,

@@ -9,9 +9,8 @@ use super::ensure_memory;
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
 use arguments::options;
-use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions};
+use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
-use compactwire::limits::DEFAULT_MAX_EXPANSION;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -38,9 +37,6 @@ pub(super) mod module {
     }
 }
 
-/// The default of `max_expansion=`.
-pub(super) const MAX_EXPANSION: usize = DEFAULT_MAX_EXPANSION;
-
 /// The bytes of memory that a call takes at most per byte of a payload: indexes of its names, records to
 /// sort, and the text.
 pub(super) const GRAPH_FACTOR: usize = 8;
@@ -54,6 +50,15 @@ fn on_payloads<T: Send>(
 ) -> PyResult<T> {
     ensure_memory(GRAPH_FACTOR.saturating_mul(bytes))?;
     super::detached(py, bytes, work)
+}
+
+/// Runs `work` on one payload, as [`on_payloads`] does.
+fn on_payload<T: Send>(
+    payload: &Bound<'_, Payload>,
+    work: impl Send + FnOnce(&ResolvedPayload) -> T,
+) -> PyResult<T> {
+    let core = &*payload.get().core;
+    on_payloads(payload.py(), core.size(), || work(core))
 }
 
 /// Encode a payload as text of the graph profile, which language models can read.
@@ -86,16 +91,14 @@ fn on_payloads<T: Send>(
 #[pyfunction]
 #[pyo3(signature = (payload, /, *, dangling = "error", allow_unicode = false, locations = true))]
 pub(super) fn encode<'py>(
-    py: Python<'py>,
-    payload: &Payload,
+    payload: &Bound<'py, Payload>,
     #[pyo3(from_py_with = args::word)] dangling: &str,
     allow_unicode: bool,
     locations: bool,
 ) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
-    let core = &payload.core;
-    let text = on_payloads(py, core.size(), || core.encode(options))?;
-    Ok(super::make_str(py, &text?)?)
+    let text = on_payload(payload, |core| core.encode(options))?;
+    Ok(super::make_str(payload.py(), &text?)?)
 }
 
 /// Decode a text of the graph profile.
@@ -155,15 +158,12 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 ///
 /// Source: GCF 3.6 section 10 (gcf-pack-root-v1).
 #[pyfunction]
-#[pyo3(signature = (payload, /, *, max_expansion = MAX_EXPANSION))]
-#[pyo3(text_signature = "(payload, /, *, max_expansion=268435456)")]
+#[pyo3(signature = (payload, /, *, max_expansion = 268_435_456))]
 pub(super) fn pack_root(
-    py: Python<'_>,
-    payload: &Payload,
+    payload: &Bound<'_, Payload>,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<String> {
-    let core = &payload.core;
-    Ok(on_payloads(py, core.size(), || graph::pack_root(core, max_expansion))??)
+    Ok(on_payload(payload, |core| graph::pack_root(core, max_expansion))??)
 }
 
 /// Normalize a payload to the form on which deltas are based.
@@ -188,15 +188,12 @@ pub(super) fn pack_root(
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
-#[pyo3(signature = (payload, /, *, max_expansion = MAX_EXPANSION))]
-#[pyo3(text_signature = "(payload, /, *, max_expansion=268435456)")]
+#[pyo3(signature = (payload, /, *, max_expansion = 268_435_456))]
 pub(super) fn snapshot(
-    py: Python<'_>,
-    payload: &Payload,
+    payload: &Bound<'_, Payload>,
     #[pyo3(from_py_with = size)] max_expansion: usize,
 ) -> Result<Payload> {
-    let core = &payload.core;
-    Ok(on_payloads(py, core.size(), || graph::snapshot(core, max_expansion))??.into())
+    Ok(on_payload(payload, |core| graph::snapshot(core, max_expansion))??.into())
 }
 
 /// Compute the delta from one snapshot to another.
@@ -220,8 +217,7 @@ pub(super) fn snapshot(
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
-#[pyo3(signature = (base, new, /, *, max_expansion = MAX_EXPANSION))]
-#[pyo3(text_signature = "(base, new, /, *, max_expansion=268435456)")]
+#[pyo3(signature = (base, new, /, *, max_expansion = 268_435_456))]
 pub(super) fn diff(
     py: Python<'_>,
     base: &Payload,
@@ -258,10 +254,8 @@ pub(super) fn diff(
 /// Source: GCF 3.6 sections 10 and 16.1.
 #[pyfunction]
 #[pyo3(signature = (
-    delta, /, *, allow_unicode = false, locations = true, max_expansion = MAX_EXPANSION
+    delta, /, *, allow_unicode = false, locations = true, max_expansion = 268_435_456
 ))]
-#[pyo3(text_signature = "(delta, /, *, allow_unicode=False, locations=True, \
-                         max_expansion=268435456)")]
 pub(super) fn encode_delta(
     py: Python<'_>,
     delta: &DeltaPayload,
@@ -299,8 +293,7 @@ pub(super) fn encode_delta(
 ///
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
-#[pyo3(signature = (base, delta, /, *, max_expansion = MAX_EXPANSION))]
-#[pyo3(text_signature = "(base, delta, /, *, max_expansion=268435456)")]
+#[pyo3(signature = (base, delta, /, *, max_expansion = 268_435_456))]
 pub(super) fn apply_delta(
     base: &Payload,
     delta: &Bound<'_, PyAny>,
@@ -385,11 +378,8 @@ pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
 #[pyfunction]
 #[pyo3(signature = (
     payload, /, peer_root = None, *, snapshots = None, count_tokens = None, dangling = "error",
-    allow_unicode = false, locations = true, max_expansion = MAX_EXPANSION,
+    allow_unicode = false, locations = true, max_expansion = 268_435_456,
 ))]
-#[pyo3(text_signature = "(payload, /, peer_root=None, *, snapshots=None, count_tokens=None, \
-                         dangling='error', allow_unicode=False, locations=True, \
-                         max_expansion=268435456)")]
 #[expect(clippy::too_many_arguments, reason = "options")]
 pub(super) fn respond<'py>(
     py: Python<'py>,
