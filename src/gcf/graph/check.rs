@@ -19,65 +19,72 @@ pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
             || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
 }
 
-/// Returns an error for a string that cannot be a field of a line.
-fn check_word(word: &str, allow_unicode: bool, path: impl FnOnce() -> String) -> Result<(), Error> {
-    if is_word(word, allow_unicode) {
-        return Ok(());
-    }
-    let message = if word.is_empty() {
-        "the field must not be empty in a line of a graph".to_owned()
-    } else if !allow_unicode && is_word(word, true) {
-        format!("{} is not ASCII; set allow_unicode to write it", excerpt(word))
-    } else {
-        format!("{} contains white space or control characters", excerpt(word))
-    };
-    Err(invalid_value(Code::InvalidGraphName, path(), message))
+/// Checks the symbol or edge at a path, whose words are ASCII unless `allow_unicode`.
+pub(super) struct Check<P> {
+    pub(super) allow_unicode: bool,
+    pub(super) path: P,
 }
 
-/// Returns an error for a symbol, found at `path`, that cannot be written on a line.
-pub(super) fn check_symbol(
-    symbol: &Symbol,
-    allow_unicode: bool,
-    path: impl Fn() -> String,
-) -> Result<(), Error> {
-    check_identity(symbol, allow_unicode, &path)?;
-    check_word(&symbol.provenance, allow_unicode, || path() + ".provenance")?;
-    if !symbol.score.is_finite() {
-        let message = format!(
-            "the score of {} is {}, not a finite number",
-            excerpt(&symbol.qualified_name),
-            symbol.score
-        );
-        return Err(invalid_value(Code::NotFinite, path() + ".score", message));
+impl<P: Fn() -> String> Check<P> {
+    /// Returns an error for a symbol that cannot be written on a line.
+    #[inline]
+    pub(super) fn symbol(&self, symbol: &Symbol) -> Result<(), Error> {
+        self.identity(symbol)?;
+        self.word(&symbol.provenance, ".provenance")?;
+        if !symbol.score.is_finite() {
+            let message = format!(
+                "the score of {} is {}, not a finite number",
+                excerpt(&symbol.qualified_name),
+                symbol.score
+            );
+            return self.fail(Code::NotFinite, ".score", message);
+        }
+        if symbol.distance < 0 {
+            let message = format!("the distance {} is negative", symbol.distance);
+            return self.fail(Code::OutOfRange, ".distance", message);
+        }
+        Ok(())
     }
-    if symbol.distance < 0 {
-        let message = format!("the distance {} is negative", symbol.distance);
-        return Err(invalid_value(Code::OutOfRange, path() + ".distance", message));
-    }
-    Ok(())
-}
 
-/// Returns an error for a symbol whose kind or name cannot be written on a line.
-pub(super) fn check_identity(
-    symbol: &Symbol,
-    allow_unicode: bool,
-    path: impl Fn() -> String,
-) -> Result<(), Error> {
-    check_word(&symbol.qualified_name, allow_unicode, || path() + ".qualified_name")?;
-    check_word(&symbol.kind, allow_unicode, || path() + ".kind")
-}
-
-/// Returns an error for an edge whose type or status cannot be written on a line.
-pub(super) fn check_edge(
-    edge: &Edge,
-    allow_unicode: bool,
-    path: impl Fn() -> String,
-) -> Result<(), Error> {
-    check_word(&edge.edge_type, allow_unicode, || path() + ".edge_type")?;
-    if edge.status.is_empty() {
-        return Ok(());
+    /// Returns an error for a symbol whose kind or name cannot be written on a line.
+    #[inline]
+    pub(super) fn identity(&self, symbol: &Symbol) -> Result<(), Error> {
+        self.word(&symbol.qualified_name, ".qualified_name")?;
+        self.word(&symbol.kind, ".kind")
     }
-    check_word(&edge.status, allow_unicode, || path() + ".status")
+
+    /// Returns an error for an edge whose type or status cannot be written on a line.
+    #[inline]
+    pub(super) fn edge(&self, edge: &Edge) -> Result<(), Error> {
+        self.word(&edge.edge_type, ".edge_type")?;
+        if edge.status.is_empty() {
+            return Ok(());
+        }
+        self.word(&edge.status, ".status")
+    }
+
+    /// Returns an error for a string that cannot be a field of a line.
+    #[inline]
+    fn word(&self, word: &str, field: &str) -> Result<(), Error> {
+        if is_word(word, self.allow_unicode) { Ok(()) } else { self.invalid_word(word, field) }
+    }
+
+    #[cold]
+    fn invalid_word(&self, word: &str, field: &str) -> Result<(), Error> {
+        let message = if word.is_empty() {
+            "the field must not be empty in a line of a graph".to_owned()
+        } else if !self.allow_unicode && is_word(word, true) {
+            format!("{} is not ASCII; set allow_unicode to write it", excerpt(word))
+        } else {
+            format!("{} contains white space or control characters", excerpt(word))
+        };
+        self.fail(Code::InvalidGraphName, field, message)
+    }
+
+    #[cold]
+    fn fail(&self, code: Code, field: &str, message: String) -> Result<(), Error> {
+        Err(invalid_value(code, (self.path)() + field, message))
+    }
 }
 
 /// Returns an error for a negative token count of a payload.

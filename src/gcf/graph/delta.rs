@@ -3,7 +3,7 @@
 //! Invariant: a delta is applied completely or not at all, only to the base with its `base_root`, and
 //! only if the result has its `new_root`.
 
-use super::check::{check_count, check_edge, check_identity, check_symbol, invalid_value, is_word};
+use super::check::{Check, check_count, invalid_value, is_word};
 use super::encode::{EncodeOptions, write_declaration, write_locations};
 use super::expansion::check_expansion;
 use super::index::{Index, identity};
@@ -109,24 +109,24 @@ fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
     }
     check_count("delta_tokens", delta.delta_tokens)?;
     check_count("full_tokens", delta.full_tokens)?;
-    let unicode = options.allow_unicode;
+    let allow_unicode = options.allow_unicode;
     for (i, symbol) in polled(&delta.removed).enumerate() {
         let path = || format!("$.removed[{i}]");
-        check_identity(symbol, unicode, path)?;
+        Check { allow_unicode, path }.identity(symbol)?;
         check_first(&symbol.kind, path)?;
     }
     for (i, symbol) in polled(&delta.added).enumerate() {
-        check_symbol(symbol, unicode, || format!("$.added[{i}]"))?;
+        Check { allow_unicode, path: || format!("$.added[{i}]") }.symbol(symbol)?;
     }
     for (name, edges) in
         [("removed_edges", &delta.removed_edges), ("added_edges", &delta.added_edges)]
     {
         for (i, edge) in polled(edges).enumerate() {
             let path = || format!("$.{name}[{i}]");
-            check_edge(edge, unicode, path)?;
+            Check { allow_unicode, path }.edge(edge)?;
             check_first(&edge.source, path)?;
             for end in [&edge.source, &edge.target] {
-                if !is_word(end, unicode) {
+                if !is_word(end, allow_unicode) {
                     let message = format!(
                         "{} is empty, not ASCII, or contains white space or control characters",
                         excerpt(end)

@@ -1,6 +1,6 @@
 //! The hash of a graph, independent of the order of its symbols and edges (`gcf-pack-root-v1`).
 
-use super::check::{check_identity, invalid_value, is_word};
+use super::check::{Check, invalid_value, is_word};
 use super::expansion::check_expansion;
 use super::index::{Index, identity};
 use super::types::{Edge, Payload, Symbol};
@@ -85,7 +85,7 @@ fn canonical_parts(
 
 fn symbol_record(symbol: &Symbol, i: usize) -> Result<String, Error> {
     let path = || format!("$.symbols[{i}]");
-    check_identity(symbol, true, path)?;
+    Check { allow_unicode: true, path }.identity(symbol)?;
     if !symbol.provenance.is_empty() && !is_word(&symbol.provenance, true) {
         let message =
             format!("{} contains white space or control characters", excerpt(&symbol.provenance));

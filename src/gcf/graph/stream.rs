@@ -7,7 +7,7 @@
 //! they are written, so that no id refers to two symbols even if the stream breaks off. The symbols count
 //! as delivered when the stream is closed.
 
-use super::check::{check_counts, check_edge, check_symbol};
+use super::check::{Check, check_counts};
 use super::encode::{
     Dangling, EncodeOptions, write_edge, write_group, write_id, write_label, write_locations,
     write_node,
@@ -136,7 +136,7 @@ impl StreamEncoder {
             return Err(Error::without_place(Code::InvalidLine, message));
         }
         let index = self.symbols;
-        check_symbol(symbol, self.options.encode.allow_unicode, || format!("$.symbols[{index}]"))?;
+        self.check(|| format!("$.symbols[{index}]")).symbol(symbol)?;
         let identity = (SharedStr::from(abbreviated(&symbol.kind)), symbol.qualified_name.clone());
         if self.identities.contains(&identity) {
             let message =
@@ -183,7 +183,7 @@ impl StreamEncoder {
     ) -> Result<(), Error> {
         self.check_open(sent)?;
         let index = self.edges;
-        check_edge(edge, self.options.encode.allow_unicode, || format!("$.edges[{index}]"))?;
+        self.check(|| format!("$.edges[{index}]")).edge(edge)?;
         let is_missing = |end: &SharedStr| !self.names.contains_key(end);
         let drop = self.options.encode.dangling == Dangling::Drop;
         if drop && (is_missing(&edge.source) || is_missing(&edge.target)) {
@@ -261,6 +261,11 @@ impl StreamEncoder {
         if let Some(epoch) = self.session.filter(|_| self.closed) {
             sent.end_stream(self.identities.iter().map(|(kind, name)| (kind, name)), epoch, now);
         }
+    }
+
+    /// The check of the symbol or edge at `path`.
+    fn check<P>(&self, path: P) -> Check<P> {
+        Check { allow_unicode: self.options.encode.allow_unicode, path }
     }
 
     /// Returns an error if the stream is closed, or its session has started over.

@@ -8,7 +8,7 @@ use super::lines::{
 };
 use super::{Dangling, EncodeOptions};
 use crate::gcf::error::{Code, Error};
-use crate::gcf::graph::check::{check_counts, check_edge, check_symbol};
+use crate::gcf::graph::check::{Check, check_counts};
 use crate::gcf::graph::index::Index;
 use crate::gcf::graph::resolved::ResolvedEdges;
 use crate::gcf::graph::score;
@@ -25,9 +25,11 @@ pub(super) fn sorted_symbols(payload: &Payload, options: EncodeOptions) -> Resul
         let message = format!("expected at most 2^32 - 1 symbols, found {}", symbols.len());
         Error::without_place(Code::LimitExceeded, message)
     })?;
+    let allow_unicode = options.allow_unicode;
     let mut keys = Vec::with_capacity(symbols.len());
     for (position, symbol) in (0..count).zip(polled(symbols)) {
-        check_symbol(symbol, options.allow_unicode, || format!("$.symbols[{position}]"))?;
+        let path = || format!("$.symbols[{position}]");
+        Check { allow_unicode, path }.symbol(symbol)?;
         keys.push((symbol.distance, score::descending(symbol.score), position));
     }
     keys.sort_unstable();
@@ -51,10 +53,11 @@ fn sorted_edges<'p>(
 ) -> Result<Vec<EdgeLine<'p>>, Error> {
     // Needed only to report or drop the edges whose ends are missing or ambiguous.
     let index = if resolved.complete { None } else { Some(Index::new(&payload.symbols)?) };
+    let allow_unicode = options.allow_unicode;
     let mut lines = Vec::with_capacity(payload.edges.len());
     let edges = payload.edges.iter().zip(&resolved.ends);
     for (i, (edge, &[source, target])) in polled(edges).enumerate() {
-        check_edge(edge, options.allow_unicode, || format!("$.edges[{i}]"))?;
+        Check { allow_unicode, path: || format!("$.edges[{i}]") }.edge(edge)?;
         if let Some(index) = &index {
             let is_dangling = source == ResolvedEdges::MISSING || target == ResolvedEdges::MISSING;
             if options.dangling == Dangling::Drop && is_dangling {
