@@ -11,6 +11,7 @@
 
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes what it converts by value")]
+#![expect(non_upper_case_globals, reason = "class attributes have the names that Python reads")]
 
 mod args;
 mod bytes_memory;

@@ -47,18 +47,14 @@ pub(super) struct Request {
     context: Option<Py<PyString>>,
 }
 
-const FIELDS: Names = Names(&["tool", "system", "args", "context"]);
-
 returned_by_value!(Request, Record);
 
 #[pymethods]
 impl Request {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = FIELDS;
+    const _fields: Names = Names(&["tool", "system", "args", "context"]);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = FIELDS;
+    const __match_args__: Names = Self::_fields;
 
     #[new]
     #[pyo3(signature = (tool = None, system = None, args = None, context = None))]

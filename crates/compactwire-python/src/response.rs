@@ -107,11 +107,9 @@ returned_by_value!(Response, Record);
 #[pymethods]
 impl Response {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&FIELDS);
+    const _fields: Names = Names(&FIELDS);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = Names(&["result", "model", "status", "tokens"]);
+    const __match_args__: Names = Names(&["result", "model", "status", "tokens"]);
 
     #[new]
     #[pyo3(signature = (

@@ -442,8 +442,7 @@ returned_by_value!(SessionStats, Record);
 #[pymethods]
 impl SessionStats {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&["messages", "bytes_out", "bytes_in", "plain_bytes"]);
+    const _fields: Names = Names(&["messages", "bytes_out", "bytes_in", "plain_bytes"]);
 
     #[new]
     #[pyo3(signature = (

@@ -61,8 +61,7 @@ fn name_in<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str
 #[pymethods]
 impl Shrunk {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names =
+    const _fields: Names =
         Names(&["text", "format", "tokens_before", "tokens_after", "exact", "reason"]);
 
     #[new]

@@ -63,11 +63,9 @@ impl ToolCall {
     }
 
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&FIELDS);
+    const _fields: Names = Names(&FIELDS);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = Names(&FIELDS);
+    const __match_args__: Names = Self::_fields;
 
     #[new]
     #[pyo3(signature = (name, arguments, context = None))]

@@ -225,8 +225,7 @@ impl Check {
 #[pymethods]
 impl Check {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&["id", "status", "text"]);
+    const _fields: Names = Names(&["id", "status", "text"]);
 
     #[new]
     fn make(
@@ -263,8 +262,7 @@ returned_by_value!(Problem, Record);
 #[pymethods]
 impl Problem {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&["code", "message", "phase", "path", "check"]);
+    const _fields: Names = Names(&["code", "message", "phase", "path", "check"]);
 
     #[new]
     fn make(

@@ -47,8 +47,7 @@ returned_by_value!(KeyedSet, Record);
 #[pymethods]
 impl KeyedSet {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&["rows", "key", "fields", "name"]);
+    const _fields: Names = Names(&["rows", "key", "fields", "name"]);
 
     #[new]
     #[pyo3(signature = (rows, *, key, fields = None, name = "rows"))]
@@ -228,8 +227,7 @@ returned_by_value!(KeyedDelta, Record);
 #[pymethods]
 impl KeyedDelta {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names =
+    const _fields: Names =
         Names(&["key", "base_root", "new_root", "fields", "added", "changed", "removed"]);
 
     #[new]

@@ -51,16 +51,12 @@ impl Hash for Components {
 
 returned_by_value!(Components, Record);
 
-const FIELDS: Names = Names(&["blast_radius", "confidence", "recency", "distance"]);
-
 #[pymethods]
 impl Components {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = FIELDS;
+    const _fields: Names = Names(&["blast_radius", "confidence", "recency", "distance"]);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = FIELDS;
+    const __match_args__: Names = Self::_fields;
 
     #[new]
     #[pyo3(signature = (blast_radius = None, confidence = None, recency = None, distance = None))]

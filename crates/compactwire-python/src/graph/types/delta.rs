@@ -58,8 +58,7 @@ returned_by_value!(DeltaPayload, Record);
 #[pymethods]
 impl DeltaPayload {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&[
+    const _fields: Names = Names(&[
         "tool",
         "base_root",
         "new_root",

@@ -64,11 +64,9 @@ impl Element<4> for Edge {
 #[pymethods]
 impl Edge {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&<Self as Element<4>>::FIELDS);
+    const _fields: Names = Names(&Self::FIELDS);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = Names(&<Self as Element<4>>::FIELDS);
+    const __match_args__: Names = Self::_fields;
 
     #[new]
     #[pyo3(signature = (source, target, edge_type, status = None))]

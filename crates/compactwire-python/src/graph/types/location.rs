@@ -63,11 +63,9 @@ returned_by_value!(Location, Record);
 #[pymethods]
 impl Location {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&["file", "line", "column", "end_line", "end_column"]);
+    const _fields: Names = Names(&["file", "line", "column", "end_line", "end_column"]);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = Names(&["file", "line", "column"]);
+    const __match_args__: Names = Names(&["file", "line", "column"]);
 
     #[new]
     #[pyo3(signature = (file, line, column, end_line = None, end_column = None))]

@@ -97,8 +97,7 @@ returned_by_value!(Payload, Record);
 #[pymethods]
 impl Payload {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names =
+    const _fields: Names =
         Names(&["tool", "tokens_used", "token_budget", "pack_root", "symbols", "edges"]);
 
     #[new]

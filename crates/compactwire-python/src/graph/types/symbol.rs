@@ -100,11 +100,10 @@ impl Element<8> for Symbol {
 #[pymethods]
 impl Symbol {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&<Self as Element<8>>::FIELDS);
+    const _fields: Names = Names(&Self::FIELDS);
     #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: Names = Names(&["qualified_name", "kind", "score", "provenance", "distance"]);
+    const __match_args__: Names =
+        Names(&["qualified_name", "kind", "score", "provenance", "distance"]);
 
     #[new]
     #[pyo3(signature = (

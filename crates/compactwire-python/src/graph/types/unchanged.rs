@@ -41,8 +41,7 @@ returned_by_value!(Unchanged, Record);
 #[pymethods]
 impl Unchanged {
     #[classattr]
-    #[pyo3(name = "_fields")]
-    const FIELDS: Names = Names(&["tool", "pack_root", "symbols"]);
+    const _fields: Names = Names(&["tool", "pack_root", "symbols"]);
 
     #[new]
     #[pyo3(signature = (tool = None, pack_root = None, symbols = None))]
