@@ -26,7 +26,7 @@ pub(super) struct Dictionary {
     name: String,
 }
 
-returned_by_value!(Dictionary, Frozen);
+returned_by_value!(Frozen: Dictionary);
 
 #[pymethods]
 impl Dictionary {

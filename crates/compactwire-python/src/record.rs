@@ -118,9 +118,9 @@ pub(crate) fn hash_of(key: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Lets Rust functions return a class with a base class, which PyO3 derives only without one.
+/// Lets Rust functions return classes with a base class, which PyO3 derives only without one.
 macro_rules! returned_by_value {
-    ($class:ty, $base:ty) => {
+    ($base:ty: $($class:ty),+) => { $(
         impl<'py> pyo3::IntoPyObject<'py> for $class {
             type Target = Self;
             type Output = pyo3::Bound<'py, Self>;
@@ -130,6 +130,6 @@ macro_rules! returned_by_value {
                 pyo3::Bound::new(py, <$base>::init().add_subclass(self))
             }
         }
-    };
+    )+ };
 }
 pub(crate) use returned_by_value;

@@ -47,7 +47,7 @@ pub(super) struct Request {
     context: Option<Py<PyString>>,
 }
 
-returned_by_value!(Request, Record);
+returned_by_value!(Record: Request);
 
 #[pymethods]
 impl Request {

@@ -102,7 +102,7 @@ const MISSING: &str = "missing in the mapping, which needs \"result\" as a respo
 const MEMBERS: [&str; 7] =
     ["model", "returncode", "response", "reasoning_effort", "ultrathink", "status", "tokens"];
 
-returned_by_value!(Response, Record);
+returned_by_value!(Record: Response);
 
 #[pymethods]
 impl Response {

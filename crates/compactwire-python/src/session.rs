@@ -437,7 +437,7 @@ pub(super) struct SessionStats {
     plain_bytes: u64,
 }
 
-returned_by_value!(SessionStats, Record);
+returned_by_value!(Record: SessionStats);
 
 #[pymethods]
 impl SessionStats {

@@ -38,7 +38,7 @@ pub(super) struct Shrunk {
     reason: &'static str,
 }
 
-returned_by_value!(Shrunk, Record);
+returned_by_value!(Record: Shrunk);
 
 const FORMATS: [(&str, Format); 3] =
     [("text", Format::Text), ("json", Format::Json), ("gcf", Format::Gcf)];

@@ -53,7 +53,7 @@ pub(super) struct ToolCall {
 /// The parameters of the constructor, in order.
 const FIELDS: [&str; 3] = ["name", "arguments", "context"];
 
-returned_by_value!(ToolCall, Record);
+returned_by_value!(Record: ToolCall);
 
 #[pymethods]
 impl ToolCall {

@@ -21,7 +21,8 @@ pub(in super::super) struct ClaimReport {
     core: Report,
 }
 
-returned_by_value!(ClaimReport, Frozen);
+returned_by_value!(Frozen: ClaimReport);
+returned_by_value!(Record: Check, Problem);
 
 impl ClaimReport {
     pub(super) fn new(core: Report) -> Self {
@@ -214,8 +215,6 @@ pub(super) struct Check {
     text: String,
 }
 
-returned_by_value!(Check, Record);
-
 impl Check {
     fn new(id: &str, status: Status, text: &str) -> Self {
         Self { id: id.into(), status: status.name().into(), text: text.into() }
@@ -256,8 +255,6 @@ pub(super) struct Problem {
     /// The id of the check that failed.
     check: String,
 }
-
-returned_by_value!(Problem, Record);
 
 #[pymethods]
 impl Problem {

@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(name = "KeyedSet", module = "compactwire.gcf", frozen, extends = Record)]
 pub(crate) struct KeyedSet(pub(crate) Arc<keyed::KeyedSet>);
 
-returned_by_value!(KeyedSet, Record);
+returned_by_value!(Record: KeyedSet, KeyedDelta);
 
 #[pymethods]
 impl KeyedSet {
@@ -221,8 +221,6 @@ impl KeyedSet {
 #[pyclass(name = "KeyedDelta", module = "compactwire.gcf", frozen, extends = Record, eq)]
 #[derive(PartialEq)]
 pub(crate) struct KeyedDelta(Delta);
-
-returned_by_value!(KeyedDelta, Record);
 
 #[pymethods]
 impl KeyedDelta {

@@ -2,7 +2,7 @@
 
 use super::bits;
 use crate::graph::arguments::number;
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use std::hash::{Hash, Hasher};
@@ -48,8 +48,6 @@ impl Hash for Components {
         self.core().values().map(bits).hash(state);
     }
 }
-
-returned_by_value!(Components, Record);
 
 #[pymethods]
 impl Components {

@@ -6,7 +6,7 @@ use super::symbol::{Symbol, hash_symbol, symbols_of};
 use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record};
 use crate::{ensure_memory, make_bytes, make_str};
 use compactwire::gcf::graph;
 use pyo3::intern;
@@ -52,8 +52,6 @@ impl Hash for DeltaPayload {
         }
     }
 }
-
-returned_by_value!(DeltaPayload, Record);
 
 #[pymethods]
 impl DeltaPayload {

@@ -4,7 +4,7 @@ use super::element::{self, Element};
 use super::held::Held;
 use crate::ensure_memory;
 use crate::graph::arguments::{text_of, word_of};
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -31,8 +31,6 @@ use pyo3::types::{PyString, PyTuple};
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
 #[derive(PartialEq, Hash)]
 pub(crate) struct Edge(pub(in super::super) Held<graph::Edge>);
-
-returned_by_value!(Edge, Record);
 
 impl Element<4> for Edge {
     type Core = graph::Edge;

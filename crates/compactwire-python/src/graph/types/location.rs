@@ -4,7 +4,7 @@ use super::Text;
 use crate::args::int64;
 use crate::errors::invalid_field;
 use crate::graph::arguments::text_of;
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
 
@@ -57,8 +57,6 @@ impl From<&graph::Location> for Location {
         Self { file: Text(file.clone()), line: *line, column: *column, end_line, end_column }
     }
 }
-
-returned_by_value!(Location, Record);
 
 #[pymethods]
 impl Location {

@@ -13,6 +13,7 @@ mod unchanged;
 
 use crate::errors::invalid_format;
 use crate::make_str;
+use crate::record::{Record, returned_by_value};
 use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyUserWarning;
@@ -27,6 +28,8 @@ pub(crate) use location::Location;
 pub(crate) use payload::Payload;
 pub(crate) use symbol::Symbol;
 pub(crate) use unchanged::Unchanged;
+
+returned_by_value!(Record: Components, DeltaPayload, Edge, Location, Payload, Symbol, Unchanged);
 
 /// A string of the core as a field that Python reads.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record};
 use crate::{ensure_memory, make_bytes, make_str};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
@@ -91,8 +91,6 @@ impl Hash for Payload {
         }
     }
 }
-
-returned_by_value!(Payload, Record);
 
 #[pymethods]
 impl Payload {

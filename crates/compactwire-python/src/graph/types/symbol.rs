@@ -7,7 +7,7 @@ use super::held::Held;
 use super::location::Location;
 use crate::ensure_memory;
 use crate::graph::arguments::{count_of, number, text_of, word_of};
-use crate::record::{self, Names, Record, returned_by_value};
+use crate::record::{self, Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -52,8 +52,6 @@ impl Hash for Symbol {
         hash_symbol(&self.0, state);
     }
 }
-
-returned_by_value!(Symbol, Record);
 
 impl Element<8> for Symbol {
     type Core = graph::Symbol;

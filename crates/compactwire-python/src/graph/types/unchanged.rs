@@ -2,7 +2,7 @@
 
 use super::Text;
 use crate::graph::arguments::{count_of, text_of};
-use crate::record::{Names, Record, returned_by_value};
+use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
 
@@ -35,8 +35,6 @@ impl From<graph::Unchanged> for Unchanged {
         Self { tool: Text(tool), pack_root: Text(pack_root), symbols }
     }
 }
-
-returned_by_value!(Unchanged, Record);
 
 #[pymethods]
 impl Unchanged {
