@@ -13,6 +13,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -455,6 +456,17 @@ impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         Ok(Self(Some(value.to_owned())))
+    }
+}
+
+/// An argument of a method that Python defines, for which there is no use.
+pub(super) struct Unused;
+
+impl FromPyObject<'_, '_> for Unused {
+    type Error = Infallible;
+
+    fn extract(_value: Borrowed<'_, '_, PyAny>) -> Result<Self, Infallible> {
+        Ok(Self)
     }
 }
 

@@ -4,6 +4,7 @@
 //! of them is also an attribute of its objects; all methods here use these names. A subclass of [`Frozen`]
 //! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
+use crate::args::Unused;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -19,7 +20,7 @@ impl Frozen {
         slf
     }
 
-    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+    fn __deepcopy__(slf: Py<Self>, _memo: Unused) -> Py<Self> {
         slf
     }
 }

@@ -1,7 +1,7 @@
 //! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
-use crate::args::{self, names};
+use crate::args::{self, Unused, names};
 use crate::errors::Result;
 use crate::make_str;
 use compactwire::excerpt::path_step;
@@ -195,14 +195,8 @@ impl StreamEncoder {
 
     #[pyo3(signature = (kind, error, trace, /))]
     #[expect(unused_variables, reason = "Python passes them")]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: &Bound<'_, PyAny>,
-        error: &Bound<'_, PyAny>,
-        trace: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        if kind.is_none() { Ok(self.close(py)?) } else { Ok(()) }
+    fn __exit__(&self, kind: &Bound<'_, PyAny>, error: Unused, trace: Unused) -> Result<()> {
+        if kind.is_none() { self.close(kind.py()) } else { Ok(()) }
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -2,7 +2,7 @@
 
 use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
-use crate::args;
+use crate::args::{self, Unused};
 use crate::errors::Result;
 use crate::make_str;
 use crate::session::{Session, now};
@@ -159,16 +159,10 @@ impl GraphStreamEncoder {
     }
 
     #[pyo3(signature = (kind, value, traceback, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    fn __exit__(&self, kind: &Bound<'_, PyAny>, value: Unused, traceback: Unused) -> PyResult<()> {
         // After an exception the text is incomplete, and must not look complete.
         let _ = (value, traceback);
-        if kind.is_none() { self.close(py) } else { Ok(()) }
+        if kind.is_none() { self.close(kind.py()) } else { Ok(()) }
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
