@@ -50,7 +50,7 @@ pub fn encode_tool_call(
     call: &ToolCall<'_>,
     options: &EncodeOptions<'_>,
 ) -> Result<String, EncodeError> {
-    encode_as(call, options)
+    call.encode(options)
 }
 
 /// Encodes a call as bytes, as [`encode_bytes`](super::encode_bytes) does with a response.
@@ -61,39 +61,7 @@ pub fn encode_tool_call_bytes(
     call: &ToolCall<'_>,
     options: &EncodeOptions<'_>,
 ) -> Result<Vec<u8>, EncodeError> {
-    encode_as(call, options)
-}
-
-fn encode_as<C: Carrier>(
-    call: &ToolCall<'_>,
-    options: &EncodeOptions<'_>,
-) -> Result<C, EncodeError> {
-    EncodeError::ensure_memory("arguments", FACTOR.saturating_mul(call.size()))?;
-    let write_message = |transport| encode::encode_transport(map(call)?, transport, options);
-    let write = |format: Format| match format.encoding() {
-        Encoding::Verbose => Ok(C::text(verbose(call))),
-        Encoding::Dsl => {
-            let message = "the DSL has no tool calls: use verbose for readable text";
-            Err(EncodeError::new("format", message))
-        }
-        Encoding::Message(transport) => write_message(transport),
-    };
-    match options.format {
-        Choice::Format(format) => write(format),
-        Choice::Smallest => {
-            let [first, others @ ..] = Format::ALL;
-            encode::shortest(first, others, write)
-        }
-        Choice::Auto => {
-            let text = verbose(call);
-            if text.len() < String::AUTO.message {
-                return Ok(C::text(text));
-            }
-            // Only JSON can carry every integer.
-            let message = encode::auto_transport(text.len(), options, write_message);
-            Ok(message.unwrap_or_else(|_| C::text(text)))
-        }
-    }
+    call.encode(options)
 }
 
 /// The bytes that encoding takes for each byte of the text: JSON with escapes while it grows, and the
@@ -101,6 +69,35 @@ fn encode_as<C: Carrier>(
 const FACTOR: usize = 24;
 
 impl ToolCall<'_> {
+    fn encode<C: Carrier>(&self, options: &EncodeOptions<'_>) -> Result<C, EncodeError> {
+        EncodeError::ensure_memory("arguments", FACTOR.saturating_mul(self.size()))?;
+        let write_message = |transport| encode::encode_transport(map(self)?, transport, options);
+        let write = |format: Format| match format.encoding() {
+            Encoding::Verbose => Ok(C::text(verbose(self))),
+            Encoding::Dsl => {
+                let message = "the DSL has no tool calls: use verbose for readable text";
+                Err(EncodeError::new("format", message))
+            }
+            Encoding::Message(transport) => write_message(transport),
+        };
+        match options.format {
+            Choice::Format(format) => write(format),
+            Choice::Smallest => {
+                let [first, others @ ..] = Format::ALL;
+                encode::shortest(first, others, write)
+            }
+            Choice::Auto => {
+                let text = verbose(self);
+                if text.len() < String::AUTO.message {
+                    return Ok(C::text(text));
+                }
+                // Only JSON can carry every integer.
+                let message = encode::auto_transport(text.len(), options, write_message);
+                Ok(message.unwrap_or_else(|_| C::text(text)))
+            }
+        }
+    }
+
     /// The bytes of the call as text without escapes, at most.
     fn size(&self) -> usize {
         let context = self.context.as_ref().map_or(0, |text| text.len());
