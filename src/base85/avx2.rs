@@ -16,7 +16,7 @@
     reason = "intrinsics take signed constants; all values are small"
 )]
 
-use super::{ALPHABET, PAIR};
+use super::{ALPHABET, PAIR, paired_blocks};
 #[allow(clippy::wildcard_imports, reason = "there are many intrinsics")]
 use std::arch::x86_64::*;
 
@@ -31,9 +31,7 @@ pub(super) const DIGIT_RECIPROCAL: i16 = 12_337;
 /// Encodes whole blocks from the front of `data`. Returns the number of bytes encoded.
 #[target_feature(enable = "avx2")]
 pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
-    let blocks = data.as_chunks::<BLOCK_BYTES>().0;
-    let outs = text.as_chunks_mut::<BLOCK_CHARS>().0;
-    for (block, out) in blocks.iter().zip(outs) {
+    for (block, out) in paired_blocks::<BLOCK_BYTES, BLOCK_CHARS>(data, text) {
         // SAFETY: a block is 32 readable bytes; unaligned access is allowed.
         let words = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
         let (first, rest) = split(_mm256_shuffle_epi8(words, per_lane(BYTE_SWAP)));
@@ -53,16 +51,14 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
         low[16..].copy_from_slice(&_mm256_extract_epi32::<3>(tail).to_le_bytes());
         high[16..].copy_from_slice(&_mm256_extract_epi32::<7>(tail).to_le_bytes());
     }
-    blocks.len() * BLOCK_BYTES
+    data.len() / BLOCK_BYTES * BLOCK_BYTES
 }
 
 /// Decodes whole blocks from the front of `text` up to the first invalid one. Returns the number of
 /// characters decoded.
 #[target_feature(enable = "avx2")]
 pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
-    let blocks = text.as_chunks::<BLOCK_CHARS>().0;
-    let outs = data.as_chunks_mut::<BLOCK_BYTES>().0;
-    for (i, (block, out)) in blocks.iter().zip(outs).enumerate() {
+    for (i, (block, out)) in paired_blocks::<BLOCK_CHARS, BLOCK_BYTES>(text, data).enumerate() {
         let (low, high) = block.split_at(BLOCK_CHARS / 2);
         // SAFETY: both halves of `block` are 20 readable bytes: 16 from 0, and 16 from 4.
         let (head, tail) = unsafe {
@@ -88,7 +84,7 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
         // SAFETY: `out` is 32 writable bytes.
         unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), words) };
     }
-    blocks.len() * BLOCK_CHARS
+    text.len() / BLOCK_CHARS * BLOCK_CHARS
 }
 
 /// The digits of eight numbers: the first as 32-bit lanes, the other four as the bytes of each lane.

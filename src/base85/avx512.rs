@@ -10,7 +10,7 @@
 )]
 
 use super::avx2::{DIGIT_RECIPROCAL, PAIR_RECIPROCAL};
-use super::{ALPHABET, PAIR};
+use super::{ALPHABET, PAIR, paired_blocks};
 #[allow(clippy::wildcard_imports, reason = "there are many intrinsics")]
 use std::arch::x86_64::*;
 
@@ -23,11 +23,9 @@ const FIRST_BYTES: u64 = 0x1111_1111_1111_1111;
 /// Encodes whole blocks from the front of `data`. Returns the number of bytes encoded.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
-    let blocks = data.as_chunks::<BLOCK_BYTES>().0;
-    let outs = text.as_chunks_mut::<BLOCK_CHARS>().0;
     let (low, high) = (load(&CHARS[0]), load(&CHARS[1]));
     let (to_head, to_tail) = (load(&TO_HEAD), load(&TO_TAIL));
-    for (block, out) in blocks.iter().zip(outs) {
+    for (block, out) in paired_blocks::<BLOCK_BYTES, BLOCK_CHARS>(data, text) {
         let (first, rest) = split(swap_bytes(load(block)));
         let first = _mm512_permutex2var_epi8(low, first, high);
         let rest = _mm512_permutex2var_epi8(low, rest, high);
@@ -40,18 +38,16 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
             _mm_storeu_si128(last.cast(), _mm512_castsi512_si128(tail));
         }
     }
-    blocks.len() * BLOCK_BYTES
+    data.len() / BLOCK_BYTES * BLOCK_BYTES
 }
 
 /// Decodes whole blocks from the front of `text` up to the first invalid one. Returns the number of
 /// characters decoded.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
-    let blocks = text.as_chunks::<BLOCK_CHARS>().0;
-    let outs = data.as_chunks_mut::<BLOCK_BYTES>().0;
     let (low, high) = (load(&DIGITS[0]), load(&DIGITS[1]));
     let (to_first, to_rest) = (load(&TO_FIRST), load(&TO_REST));
-    for (i, (block, out)) in blocks.iter().zip(outs).enumerate() {
+    for (i, (block, out)) in paired_blocks::<BLOCK_CHARS, BLOCK_BYTES>(text, data).enumerate() {
         // SAFETY: `block` is 80 readable bytes: 64, followed by 16.
         let (head, tail) = unsafe {
             let tail = _mm_loadu_si128(block.as_ptr().add(BLOCK_BYTES).cast());
@@ -73,7 +69,7 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
         // SAFETY: `out` is 64 writable bytes.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), swap_bytes(value)) };
     }
-    blocks.len() * BLOCK_CHARS
+    text.len() / BLOCK_CHARS * BLOCK_CHARS
 }
 
 /// The digits of sixteen numbers: the first as 32-bit lanes, the other four as the bytes of each

@@ -224,6 +224,16 @@ impl Engine {
     }
 }
 
+/// The whole blocks at the front of `from`, each with its block of `to`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn paired_blocks<'a, const FROM: usize, const TO: usize>(
+    from: &'a [u8],
+    to: &'a mut [u8],
+) -> impl Iterator<Item = (&'a [u8; FROM], &'a mut [u8; TO])> {
+    from.as_chunks().0.iter().zip(to.as_chunks_mut().0)
+}
+
 /// Encodes into `text`, whose length is `encoded_len(data.len())`.
 fn encode_slice(engine: Engine, data: &[u8], text: &mut [u8]) {
     debug_assert_eq!(text.len(), encoded_len(data.len()));
