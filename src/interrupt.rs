@@ -4,6 +4,7 @@
 //! [`poll`] it. To stop, a poll unwinds the stack up to `run`, as a panic does but without a message,
 //! because most loops are in functions that cannot fail. Unwinding drops what the call has made so far.
 //! Therefore no loop that polls may leave a session or another object that outlives the call half changed.
+//! [`memory::require`](crate::memory::require) ends a call in the same way.
 //!
 //! Outside of `run`, and in a program that is compiled to abort on a panic, a poll does nothing.
 
@@ -18,9 +19,14 @@ use std::thread;
 #[cfg(feature = "compact")]
 use std::time::Duration;
 
-/// A call was stopped by its check.
+/// Why a call ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped;
+pub enum Stopped {
+    /// Its check returned true.
+    Asked,
+    /// There was not enough memory.
+    NoMemory,
+}
 
 /// Returns whether to stop. It is called about once per millisecond of work, often more.
 pub type Check = fn() -> bool;
@@ -32,11 +38,14 @@ thread_local! {
 /// Runs `work` until it ends or `check` returns true. Other threads that `work` starts are not stopped.
 ///
 /// # Errors
-/// [`Stopped`] if `check` returned true.
+/// [`Stopped`] if `check` returned true, or if there was not enough memory where the code cannot return an
+/// error.
 pub fn run<T>(check: Check, work: impl FnOnce() -> T) -> Result<T, Stopped> {
     let result = catch_unwind(AssertUnwindSafe(|| with_check(Some(check), work)));
-    result
-        .or_else(|reason| if reason.is::<Stopped>() { Err(Stopped) } else { resume_unwind(reason) })
+    result.or_else(|reason| match reason.downcast::<Stopped>() {
+        Ok(stopped) => Err(*stopped),
+        Err(reason) => resume_unwind(reason),
+    })
 }
 
 /// Runs `work`, code of the caller such as a callback, which the check of [`run`] does not stop.
@@ -59,14 +68,25 @@ fn with_check<T>(check: Option<Check>, work: impl FnOnce() -> T) -> T {
 
 /// Asks the check of the innermost [`run`] whether to stop.
 pub fn poll() {
-    let Some(check) = CHECK.get() else { return };
-    // A destructor must not unwind while the stack is unwound.
-    if cfg!(panic = "abort") || thread::panicking() {
-        return;
+    if let Some(check) = CHECK.get()
+        && can_stop()
+        && unchecked(check)
+    {
+        resume_unwind(Box::new(Stopped::Asked));
     }
-    if unchecked(check) {
-        resume_unwind(Box::new(Stopped));
+}
+
+/// Ends the innermost [`run`], because there is not enough memory. Outside of `run` it does nothing.
+#[cold]
+pub(crate) fn out_of_memory() {
+    if CHECK.get().is_some() && can_stop() {
+        resume_unwind(Box::new(Stopped::NoMemory));
     }
+}
+
+/// Whether the stack can be unwound: not by a destructor that runs while it is.
+fn can_stop() -> bool {
+    cfg!(panic = "unwind") && !thread::panicking()
 }
 
 /// Runs `work`, which cannot poll. If the call has a check, `work` runs on another thread and this function
@@ -143,6 +163,7 @@ pub fn polled<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory;
 
     thread_local! {
         static POLLS: Cell<u32> = const { Cell::new(0) };
@@ -157,7 +178,10 @@ mod tests {
     #[test]
     fn a_loop_stops_when_the_check_says_so() {
         let mut steps = 0;
-        assert_eq!(run(third, || polled(0..u64::MAX).for_each(|_| steps += 1)), Err(Stopped));
+        assert_eq!(
+            run(third, || polled(0..u64::MAX).for_each(|_| steps += 1)),
+            Err(Stopped::Asked)
+        );
         assert_eq!((POLLS.get(), steps), (3, 3 * Steps::PER_POLL - 1));
         assert_eq!(run(third, || polled(0..9).count()), Ok(9));
     }
@@ -167,7 +191,7 @@ mod tests {
         poll();
         assert_eq!(run(|| false, poll), Ok(()));
         let inner = || run(|| true, poll);
-        assert_eq!(run(|| false, inner), Ok(Err(Stopped)));
+        assert_eq!(run(|| false, inner), Ok(Err(Stopped::Asked)));
         poll();
     }
 
@@ -183,7 +207,7 @@ mod tests {
             let _polls = Polls;
             poll();
         };
-        assert_eq!(run(|| true, work), Err(Stopped));
+        assert_eq!(run(|| true, work), Err(Stopped::Asked));
     }
 
     #[test]
@@ -194,8 +218,16 @@ mod tests {
         let (stop, stopped) = mpsc::channel::<()>();
         let stopped = std::sync::Mutex::new(stopped);
         let wait = || run_apart(stopped, |stopped| stopped.lock().map(|end| end.recv()).is_ok());
-        assert_eq!(run(|| true, wait), Err(Stopped));
+        assert_eq!(run(|| true, wait), Err(Stopped::Asked));
         drop(stop);
+    }
+
+    #[test]
+    fn too_little_memory_ends_a_run() {
+        let large = || memory::require(memory::ensure(usize::MAX));
+        assert_eq!(run(|| false, large), Err(Stopped::NoMemory));
+        assert_eq!(run(|| true, || memory::require(memory::ensure(1 << 20))), Ok(()));
+        large();
     }
 
     #[test]

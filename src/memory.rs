@@ -4,8 +4,10 @@
 //! buffers are therefore allocated with `try_reserve`. Where many buffers grow at once, or where another
 //! library allocates them, their memory is checked beforehand: it is allocated as one block and freed at
 //! once. [`ensure`] does this for a known size, [`Meter`] for work of unknown size. The check is cheap,
-//! because the operating system provides no pages for memory that is never written.
+//! because the operating system provides no pages for memory that is never written. Code that cannot return
+//! an error ends its call with [`require`].
 
+use crate::interrupt;
 use std::collections::TryReserveError;
 
 /// Sizes below this are not checked: for them the process may abort.
@@ -17,7 +19,7 @@ const STRIDE: usize = 64 << 10;
 /// The message where a system has no error code for too little memory.
 pub const NO_MEMORY: &str = "there is not enough memory";
 
-/// Checks that `bytes` of memory can be allocated.
+/// Checks that `bytes` of memory can be allocated, and a few small blocks beside them.
 ///
 /// # Errors
 /// There is not enough memory.
@@ -29,7 +31,7 @@ pub fn ensure(bytes: usize) -> Result<(), TryReserveError> {
 #[cold]
 fn ask(bytes: usize) -> Result<(), TryReserveError> {
     let mut memory = Vec::<u8>::new();
-    let answer = memory.try_reserve_exact(bytes);
+    let answer = memory.try_reserve_exact(bytes.saturating_add(SMALL));
     // Otherwise the compiler removes the allocation.
     std::hint::black_box(&memory);
     answer
@@ -42,6 +44,27 @@ pub fn exhausted() -> TryReserveError {
         Err(error) => error,
         Ok(()) => unreachable!("no allocation is larger than the address space"),
     }
+}
+
+/// For code that cannot return an error: if memory was not available, ends the call by unwinding the stack
+/// up to [`interrupt::run`]. Outside of `run` it returns, and the allocation that follows aborts the process.
+///
+/// As with [`interrupt::poll`], no object that outlives the call may be half changed.
+#[inline]
+#[expect(clippy::needless_pass_by_value, reason = "the result of a call is passed on")]
+pub fn require(memory: Result<(), TryReserveError>) {
+    if memory.is_err() {
+        interrupt::out_of_memory();
+    }
+}
+
+/// Appends an item to a list; [`require`]s memory for it.
+#[inline]
+pub fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        require(list.try_reserve(1));
+    }
+    list.push(item);
 }
 
 /// Checks at growing intervals that there is memory for work whose total size is not known in advance.

@@ -26,6 +26,7 @@ use super::detect;
 use super::error::{DecodeError, EncodeError};
 use crate::excerpt::excerpt;
 use crate::limits::DEFAULT_MAX_SIZE;
+use crate::memory;
 use crate::{base85, compression};
 use std::borrow::Cow;
 use std::fmt;
@@ -315,6 +316,7 @@ impl<'a> Edit<'a> {
     }
 
     fn into_owned(self) -> Edit<'static> {
+        memory::require(memory::ensure(self.text.len()));
         Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::excerpt::excerpt;
 use crate::interrupt::Steps;
+use crate::memory;
 use crate::text::quoted;
 use crate::value::{Builder, Value};
 use crate::walk::{Discard, Sink};
@@ -191,12 +192,13 @@ pub(super) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     pub(super) fn with_capacity(keys: usize) -> Self {
-        Self { few: Vec::with_capacity(keys), many: HashSet::new() }
+        Self { few: Vec::with_capacity(keys.min(FEW_MEMBERS + 1)), many: HashSet::new() }
     }
 
     /// Adds a key. Returns it if the object has it already.
     fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
         if !self.many.is_empty() {
+            memory::require(self.many.try_reserve(1));
             return self.many.replace(key);
         }
         if self.few.contains(&key) {

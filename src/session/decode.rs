@@ -7,6 +7,7 @@ use super::frames::{Frame, RequestFrame, json_len, plain_len};
 use super::memory::meaning;
 use super::{Request, Session, pack};
 use crate::compact::{self, Wire, delta::ApplyOptions, delta::Replace};
+use crate::memory;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -116,6 +117,13 @@ impl Session {
             undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
         }
         unknown.into_result(undone)?;
+
+        let context = next.as_ref().map_or(0, |next| next.len(&self.received.context));
+        let bytes_to_copy = request.args.len() + context;
+        memory::ensure(bytes_to_copy).map_err(|_| {
+            let error = compact::DecodeError::OutOfMemory { bytes: bytes_to_copy };
+            DecodeError::Compact { frame: None, error }
+        })?;
 
         self.received.tools = tools;
         self.received.prompts = prompts;

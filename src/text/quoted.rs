@@ -10,6 +10,7 @@ use super::hex;
 use super::output::{Memory, Output};
 use super::scan::{self, Class, Escaped, EscapedOrNonAscii};
 use crate::interrupt::Steps;
+use crate::memory;
 use std::borrow::Cow;
 
 /// Which characters a writer escapes besides `"`, `\` and those below U+0020.
@@ -71,6 +72,7 @@ fn read_escaped<'a>(
     let mut steps = Steps::default();
     loop {
         steps.step();
+        memory::require(content.try_reserve(at - start + size_of::<char>()));
         content.push_str(&text[start..at]);
         match bytes.get(at) {
             None => return Err(Error { problem: Problem::Unterminated, at }),
@@ -152,7 +154,7 @@ pub fn skip(text: &str, start: usize, end: usize) -> Result<usize, Error> {
 
 /// Appends a string in quotes.
 pub fn write(text: &str, escape: Escape, out: &mut String) {
-    out.reserve(text.len() + 2);
+    memory::require(out.try_reserve(text.len() + 2));
     out.push('"');
     write_content(text, escape, out);
     out.push('"');
@@ -166,6 +168,9 @@ pub fn write_content(text: &str, escape: Escape, out: &mut String) {
     }
 }
 
+/// The most bytes of the escape of a character: two of six bytes, for a surrogate pair.
+const ESCAPE_SIZE: usize = 12;
+
 /// Appends a string with the characters of a class escaped.
 fn write_escaped<C: Class>(text: &str, out: &mut String) {
     let mut plain = scan::first::<C>(text.as_bytes());
@@ -173,6 +178,7 @@ fn write_escaped<C: Class>(text: &str, out: &mut String) {
     let mut steps = Steps::default();
     loop {
         steps.step();
+        memory::require(out.try_reserve(plain + ESCAPE_SIZE));
         out.push_str(&rest[..plain]);
         rest = &rest[plain..];
         let Some(char) = rest.chars().next() else { return };

@@ -1,15 +1,15 @@
 //! Converts arguments from Python to the values that the core accepts.
 
-use super::ensure_memory;
-use super::errors::{Error, invalid_field, invalid_format, invalid_option, os_error, unsupported};
+use super::errors::{
+    self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
+};
+use crate::make::ensure_memory;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{
-    PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError,
-};
+use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
 use std::borrow::Cow;
@@ -60,13 +60,15 @@ impl<'py> Input<'py> {
 
     /// The text of a message; `InvalidFormat` if it is not UTF-8.
     pub(super) fn text(&self, py: Python<'py>) -> PyResult<&str> {
-        let surrogate = |text: &_| invalid_format(py, &lone_surrogate(text));
-        self.decode(surrogate, |bytes| {
-            std::str::from_utf8(bytes).map_err(|error| {
-                let at = error.valid_up_to();
-                invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
-            })
-        })
+        self.decode(
+            |message| invalid_format(py, message),
+            |bytes| {
+                std::str::from_utf8(bytes).map_err(|error| {
+                    let at = error.valid_up_to();
+                    invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
+                })
+            },
+        )
     }
 
     /// A message: a text, or bytes; `InvalidFormat` for a text with a lone surrogate.
@@ -79,16 +81,15 @@ impl<'py> Input<'py> {
     }
 
     /// The text of a GCF document; `GcfError` if it is not UTF-8.
-    pub(super) fn gcf_text(&self) -> Result<&str, gcf::Error> {
-        let surrogate =
-            |text: &_| gcf::Error::without_place(gcf::Code::InvalidSurrogate, lone_surrogate(text));
-        self.decode(surrogate, gcf::utf8)
+    pub(super) fn gcf_text(&self) -> errors::Result<&str> {
+        self.decode(surrogate_in_gcf, |bytes| Ok(gcf::utf8(bytes)?))
     }
 
     /// The text of a CAD document in JSON; `DocumentError` if it is not UTF-8.
-    pub(super) fn json_text(&self) -> Result<&str, cad::DocumentError> {
+    pub(super) fn json_text(&self) -> errors::Result<&str> {
         let invalid = |place: &str| {
-            cad::DocumentError::new("document", format!("invalid JSON: not UTF-8 {place}"))
+            let message = format!("invalid JSON: not UTF-8 {place}");
+            Error::from(cad::DocumentError::new("document", message))
         };
         self.decode(
             |_| invalid("(a lone surrogate)"),
@@ -101,13 +102,13 @@ impl<'py> Input<'py> {
 
     /// The text. `surrogate` creates the error for a `str` with a lone surrogate, `utf8` the one
     /// for bytes that are not UTF-8.
-    fn decode<'a, E>(
+    fn decode<'a, E: From<PyErr>>(
         &'a self,
-        surrogate: impl FnOnce(&Bound<'py, PyString>) -> E,
+        surrogate: impl FnOnce(&str) -> E,
         utf8: impl FnOnce(&'a [u8]) -> Result<&'a str, E>,
     ) -> Result<&'a str, E> {
         match self {
-            Self::Str(text) => text.to_str().map_err(|_| surrogate(text)),
+            Self::Str(text) => utf8_or(text, surrogate),
             Self::Bytes(bytes) => utf8(bytes.as_bytes()),
             Self::Copy(bytes) => utf8(bytes),
         }
@@ -192,14 +193,11 @@ impl Drop for PathFile {
 
 /// The content of a string, with replacement characters for lone surrogates.
 pub(super) fn lossy<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
-    match text.to_str() {
-        Ok(content) => Ok(content.into()),
-        Err(error) if error.is_instance_of::<PyMemoryError>(text.py()) => Err(error),
-        Err(_) => {
-            ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
-            Ok(text.to_string_lossy())
-        }
+    if let Some(content) = utf8_if_whole(text)? {
+        return Ok(content.into());
     }
+    ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
+    Ok(text.to_string_lossy())
 }
 
 /// The bytes for each character of a string with lone surrogates: two copies of four bytes.
@@ -220,7 +218,8 @@ pub(super) fn read_file<'py>(
         return Err(PyTypeError::new_err(message));
     }
     let content = PathFile::read_all(file.py(), &path_of(file, "file")?).map_err(|error| {
-        let text = file.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+        let text = file.cast::<PyString>().ok();
+        let text = text.and_then(|text| utf8_if_whole(text).ok().flatten());
         let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
         match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
             Some(text) => {
@@ -260,14 +259,15 @@ fn surrogate_in(value: &Bound<'_, PyAny>, name: &str, error: &PyErr) -> Option<P
 
 /// The UTF-8 of a part of the argument `name`; `OptionError` for a lone surrogate.
 pub(super) fn option_text<'a>(text: &'a Bound<'_, PyString>, name: &str) -> PyResult<&'a str> {
-    text.to_str().map_err(|error| surrogate_in(text, name, &error).unwrap_or(error))
+    utf8_or(text, |message| invalid_option(name, &format!("{name}: {message}")))
 }
 
 /// The UTF-8 of a `str`, in which lone surrogates are encoded like other characters.
 pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, [u8]>> {
-    if let Ok(text) = text.to_str() {
+    if let Some(text) = utf8_if_whole(text)? {
         return Ok(text.as_bytes().into());
     }
+    ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
     let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
@@ -283,10 +283,8 @@ pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     for name in value.try_iter()? {
         let name = name?;
         let name = text(&name, "a name in fields")?;
-        let utf8 = name.to_str().map_err(|_| {
-            let message = format!("field {}: {}", names.len(), lone_surrogate(name));
-            Error::from(gcf::Error::without_place(gcf::Code::InvalidSurrogate, message))
-        })?;
+        let at = names.len();
+        let utf8 = utf8_or(name, |message| surrogate_in_gcf(&format!("field {at}: {message}")))?;
         names.push(utf8.to_owned());
     }
     Ok(names)
@@ -294,21 +292,43 @@ pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 
 /// The UTF-8 of a field of a value to be written; `UnsupportedValue` for a lone surrogate.
 pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>, field: &str) -> PyResult<&'a str> {
-    text.to_str().map_err(|_| {
-        unsupported(text.py(), gcf::Code::InvalidSurrogate, field, &lone_surrogate(text))
+    utf8_or(text, |message| unsupported(text.py(), gcf::Code::InvalidSurrogate, field, message))
+}
+
+/// The UTF-8 of a `str`. `surrogate` creates the error for a lone surrogate from a description with its
+/// position. Every other error, such as too little memory, is returned as it is.
+#[inline]
+pub(super) fn utf8_or<'a, E: From<PyErr>>(
+    text: &'a Bound<'_, PyString>,
+    surrogate: impl FnOnce(&str) -> E,
+) -> Result<&'a str, E> {
+    #[expect(clippy::disallowed_methods, reason = "the errors are told apart")]
+    text.to_str().map_err(|error| {
+        if error.is_instance_of::<PyUnicodeEncodeError>(text.py()) {
+            surrogate(&surrogate_at(&error, text.py()))
+        } else {
+            error.into()
+        }
     })
 }
 
-/// The error message for a text with a lone surrogate, with the position of the first one.
-#[cold]
-pub(super) fn lone_surrogate(text: &Bound<'_, PyString>) -> String {
-    match text.call_method1("encode", ("utf-8",)) {
-        Err(error) => surrogate_at(&error, text.py()),
-        Ok(_) => NOT_UTF8.into(),
+/// The UTF-8 of a `str`; `None` if it has a lone surrogate.
+#[inline]
+pub(super) fn utf8_if_whole<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<&'a str>> {
+    match utf8_or(text, |_| None) {
+        Ok(utf8) => Ok(Some(utf8)),
+        Err(None) => Ok(None),
+        Err(Some(error)) => Err(error),
     }
 }
 
-/// The error message of [`lone_surrogate`] for Python's `UnicodeEncodeError`, which has the position.
+/// The `GcfError` for a text with a lone surrogate.
+#[cold]
+fn surrogate_in_gcf(message: &str) -> Error {
+    gcf::Error::without_place(gcf::Code::InvalidSurrogate, message).into()
+}
+
+/// Where the lone surrogate is, from Python's `UnicodeEncodeError`.
 fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
     let start = error.value(py).getattr("start").and_then(|start| start.extract::<usize>());
     start.map_or_else(
@@ -322,10 +342,7 @@ const NOT_UTF8: &str = "the text cannot be encoded as UTF-8";
 /// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. One with a lone surrogate becomes
 /// a name that no choice has, so that the error is the one that lists the choices.
 pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
-    match value.cast::<PyString>()?.to_str() {
-        Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(value.py()) => Ok("\u{fffd}"),
-        word => word,
-    }
+    Ok(utf8_if_whole(value.cast()?)?.unwrap_or("\u{fffd}"))
 }
 
 /// As [`word`], for an option that may be `None`.

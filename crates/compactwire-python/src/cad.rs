@@ -3,9 +3,10 @@
 mod stream;
 
 use super::args::{self, Input, read_file, size};
+use super::detached;
 use super::errors::{Error, Result, invalid_option};
-use super::{detached, ensure_memory, make_bytes, make_str};
 use crate::interrupt::attached;
+use crate::make::{ensure_memory, make_bytes, make_list, make_str};
 use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
 use crate::value::read;
 use crate::value::read::DocumentReading;
@@ -447,7 +448,7 @@ fn check<'py>(
     ensure_memory(document_memory(&bytes))?;
     let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit))?;
     let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
-    PyList::new(py, errors.collect::<Vec<_>>())
+    make_list(py, errors.map(|error| Ok(error.into_bound(py))))
 }
 
 /// Convert a document to a hybrid: JSON whose nodes are compact text.

@@ -3,7 +3,8 @@
 use super::args::{self, size, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
-use super::{detached, ensure_memory, locked, locked_long, make_str};
+use super::{detached, locked, locked_long};
+use crate::make::{ensure_memory, make_str};
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
@@ -78,7 +79,7 @@ pub(super) fn apply_delta<'py>(
     #[pyo3(from_py_with = size)] max_size: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
-    let old = old.to_str().map_err(|_| invalid_format(py, "the old text has a lone surrogate"))?;
+    let old = args::utf8_or(old, |_| invalid_format(py, "the old text has a lone surrogate"))?;
     let data = args::Input::new(delta)?;
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;

@@ -2,10 +2,10 @@
 
 use super::args::{self, Input, PathFile, size};
 use super::errors::{Result, os_error};
-use super::make_bytes;
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use crate::interrupt::attached;
+use crate::make::make_bytes;
 use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

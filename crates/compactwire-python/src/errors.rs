@@ -4,6 +4,7 @@
 //! `PyErr`. The exception classes are defined in `compactwire/errors.py`. An exception has the
 //! core's message, and the core's fields as attributes.
 
+use crate::make::{ensure_memory, make_dict, make_str, make_tuple};
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
@@ -12,7 +13,7 @@ use compactwire::memory::NO_MEMORY;
 use compactwire::{base85, cad, session, wire};
 use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
 use pythonize::PythonizeError;
 use std::collections::TryReserveError;
@@ -114,9 +115,15 @@ fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>
     }
 }
 
+/// More memory than the facts of an exception take. PyO3 panics if there is none for a name or number.
+const ERROR_SIZE: usize = 64 << 10;
+
 macro_rules! exception {
     ($py:expr, $class:ident, $message:expr $(, $name:ident = $value:expr)*) => {{
-        let facts = PyDict::new($py);
+        let facts = match ensure_memory(ERROR_SIZE).and_then(|()| make_dict($py)) {
+            Ok(facts) => facts,
+            Err(error) => return error,
+        };
         $(if let Err(error) = facts.set_item(stringify!($name), $value) { return error; })*
         exception(&$py.get_type::<classes::$class>(), &$message, &facts)
     }};
@@ -196,7 +203,8 @@ fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
         session::DecodeError::InvalidFormat { .. } => exception!(py, InvalidFormat, text),
         session::DecodeError::Compact { frame: _, error } => decode_error_with(py, error, &text),
         session::DecodeError::UnknownReference { unknown, undone } => {
-            let all = match PyTuple::new(py, [&unknown[..], undone].concat()) {
+            let all = [&unknown[..], undone].concat();
+            let all = match make_tuple(py, all.iter().map(|id| make_str(py, id))) {
                 Ok(all) => all,
                 Err(error) => return error,
             };

@@ -10,7 +10,7 @@
 
 use crate::value::build::with_collector;
 use compactwire::interrupt::{Stopped, run};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -53,12 +53,18 @@ pub(crate) fn detached<T: Send>(
 /// is then called again.
 pub(crate) fn undone<T>(py: Python<'_>, mut work: impl FnMut() -> T) -> PyResult<T> {
     for _ in 0..RESTARTS {
-        if let Ok(result) = run(notice_ctrl_c, &mut work) {
-            return Ok(result);
+        match run(notice_ctrl_c, &mut work) {
+            Ok(result) => return Ok(result),
+            Err(Stopped::Asked) => handle_ctrl_c(py)?,
+            Err(stopped @ Stopped::NoMemory) => return Err(raised(stopped)),
         }
-        handle_ctrl_c(py)?;
     }
-    Ok(work())
+    whole(work)
+}
+
+/// Runs `work` to its end, unless there is not enough memory.
+pub(crate) fn whole<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    run(|| false, work).map_err(raised)
 }
 
 /// [`undone`] without the interpreter lock.
@@ -98,7 +104,10 @@ fn is_due() -> bool {
 }
 
 #[cold]
-fn raised(Stopped: Stopped) -> PyErr {
+fn raised(stopped: Stopped) -> PyErr {
+    if stopped == Stopped::NoMemory {
+        return PyMemoryError::new_err("not enough memory to continue the call");
+    }
     RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("the call was stopped"))
 }
 

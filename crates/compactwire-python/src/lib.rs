@@ -24,6 +24,7 @@ mod gcf;
 mod graph;
 mod inspect;
 mod interrupt;
+mod make;
 mod message;
 mod record;
 mod request;
@@ -34,14 +35,9 @@ mod tool_call;
 mod value;
 mod wire;
 
-use compactwire::memory;
-use compactwire::walk::Text;
 use interrupt::{DETACH_FROM, detached, undone_detached};
-use pyo3::exceptions::PyMemoryError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyString};
 use std::sync::{Mutex, PoisonError};
 
 /// The compiled core of compactwire; import `compactwire` instead.
@@ -111,84 +107,4 @@ fn locked_long<L: Send, T: Send>(
         return Ok(locked(py, lock, work));
     }
     undone_detached(py, || work(&mut lock.lock().unwrap_or_else(PoisonError::into_inner)))
-}
-
-/// Creates a `str` of `len` ASCII characters that `fill` writes in place.
-fn ascii_str(
-    py: Python<'_>,
-    len: usize,
-    fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
-) -> PyResult<Bound<'_, PyString>> {
-    let size = ffi::Py_ssize_t::try_from(len).map_err(|_| PyMemoryError::new_err(()))?;
-    // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
-    // other code has a reference to it before it is filled. Its memory is zeroed first, because
-    // uninitialised memory must not be read. With a `String` in between, `encode_base85` of 1 MiB
-    // takes two to three times as long: to measure it, return `PyString::new(py,
-    // &base85::encode(bytes))` there and run the benches.
-    unsafe {
-        let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
-        let start = ffi::PyUnicode_DATA(text.as_ptr()).cast::<u8>();
-        std::ptr::write_bytes(start, 0, len);
-        fill(std::slice::from_raw_parts_mut(start, len))?;
-        Ok(text.cast_into_unchecked())
-    }
-}
-
-/// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. Most allocations of
-/// the core would abort the process if they failed.
-fn ensure_memory(bytes: usize) -> PyResult<()> {
-    memory::ensure(bytes).map_err(|_| {
-        let message = format!("not enough memory for a call that takes about {bytes} bytes");
-        PyMemoryError::new_err(message)
-    })
-}
-
-/// Creates a bytes object; `PyBytes::new` panics if there is not enough memory.
-fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, bytes.len(), |target| {
-        target.copy_from_slice(bytes);
-        Ok(())
-    })
-}
-
-/// Creates a str, faster than the interpreter if it is ASCII; `PyString::new` panics if there is not
-/// enough memory.
-fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    if text.len() < 2 {
-        #[expect(clippy::disallowed_methods, reason = "the interpreter shares these strings")]
-        return Ok(PyString::new(py, text));
-    }
-    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
-    if !text.is_ascii() {
-        // SAFETY: the function copies `size` bytes of UTF-8 from the pointer into a new object.
-        return unsafe {
-            let object = ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), size);
-            Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
-        };
-    }
-    make_ascii(py, text)
-}
-
-/// [`make_str`] for a text that may be known to be ASCII.
-#[inline]
-fn make_text<'py>(py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyString>> {
-    if text.is_ascii && text.text.len() > 1 {
-        make_ascii(py, text.text)
-    } else {
-        make_str(py, text.text)
-    }
-}
-
-/// Creates a str from ASCII.
-#[inline]
-fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
-    // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
-    // other code has a reference to it before it is completely filled.
-    unsafe {
-        let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
-        let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
-        std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
-        Ok(object.cast_into_unchecked())
-    }
 }

@@ -1,10 +1,11 @@
 //! `encode`, `encode_bytes`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
 use super::args::{self, Input, size};
+use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
-use super::{ascii_str, detached, make_bytes, make_str};
+use crate::make::{ascii_str, make_bytes, make_str};
 use compactwire::compact::{
     self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol, Wire,
 };

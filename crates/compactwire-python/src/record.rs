@@ -5,6 +5,7 @@
 //! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
 use crate::args::Unused;
+use crate::make::{make_dict, make_str, make_tuple};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -79,13 +80,13 @@ impl<'py> IntoPyObject<'py> for Names {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        PyTuple::new(py, self.0)
+        make_tuple(py, self.0.iter().map(|name| make_str(py, name)))
     }
 }
 
 /// The names and values of an object's fields.
 fn fields<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-    let fields = PyDict::new(object.py());
+    let fields = make_dict(object.py())?;
     for name in names(object)? {
         fields.set_item(&name, object.getattr(name.cast()?)?)?;
     }

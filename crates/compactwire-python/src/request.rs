@@ -4,13 +4,12 @@ use super::args::{self, utf8};
 use super::errors::Result;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::interrupt::attached;
+use crate::make::{ensure_memory, make_list, make_str, make_tuple, tuple_of};
 use crate::value;
 use crate::value::read;
-use crate::{ensure_memory, make_str};
 use compactwire::json::{self, Escape};
 use compactwire::session;
 use compactwire::value::Value;
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
@@ -86,14 +85,14 @@ impl Request {
         match &self.tools[..] {
             [] => Ok(py.None().into_bound(py)),
             [tool] => value::parse(py, tool),
-            _ => PyList::new(py, self.objects(py)?)?.into_bound_py_any(py),
+            _ => Ok(make_list(py, self.objects(py)?.into_iter().map(Ok))?.into_any()),
         }
     }
 
     /// The definitions of all tools.
     #[getter]
     fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.objects(py)?)
+        make_tuple(py, self.objects(py)?.into_iter().map(Ok))
     }
 
     /// The system prompt.
@@ -120,11 +119,11 @@ impl Request {
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyList>>> {
         let Some(context) = &self.context else { return Ok(None) };
-        let context = context.bind(py).to_str()?;
+        let context = utf8(context.bind(py), "context")?;
         ensure_memory(json::memory_of(context.as_bytes()))?;
         let messages = attached(|| session::chat::messages(context))??;
         let objects = messages.into_iter().map(|message| value::parse(py, message));
-        Ok(Some(PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)?))
+        Ok(Some(make_list(py, objects)?))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -160,11 +159,11 @@ impl Request {
 
     /// The parts of the request, as they were decoded.
     fn texts<'a>(&'a self, py: Python<'a>) -> PyResult<Texts<'a, &'a str>> {
-        let text = |text: &'a Option<Py<PyString>>| {
-            text.as_ref().map(|text| text.bind(py).to_str()).transpose()
+        let text = |text: &'a Option<Py<PyString>>, field| {
+            text.as_ref().map(|text| utf8(text.bind(py), field)).transpose()
         };
         let tools = self.tools.iter().map(|tool| &**tool).collect();
-        Ok((tools, &self.args, text(&self.system)?, text(&self.context)?))
+        Ok((tools, &self.args, text(&self.system, "system")?, text(&self.context, "context")?))
     }
 
     /// The parts that decide whether two requests are equal, as canonical JSON.
@@ -239,7 +238,7 @@ pub(super) fn tools<'py>(
         Err(PyTypeError::new_err(message).into())
     };
     let several = match (object.cast::<PyList>(), object.cast::<PyTuple>()) {
-        (Ok(list), _) => list.to_tuple(),
+        (Ok(list), _) => tuple_of(list)?,
         (_, Ok(tuple)) => tuple.clone(),
         _ => return Ok(vec![tool(object, "tool")?]),
     };

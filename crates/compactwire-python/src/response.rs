@@ -2,8 +2,8 @@
 
 use super::args::{Passed, boolean, int64, natural, text, utf8};
 use super::errors::invalid_field;
-use super::make_str;
 use super::record::{Names, Record, hash_of, returned_by_value};
+use crate::make::{keys_of, make_dict, make_str, make_tuple};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::prelude::*;
@@ -249,7 +249,7 @@ impl Response {
         let this = slf.get();
         let restore = py.import("compactwire._core")?.getattr("_restore_response")?;
         let fields = FIELDS.map(|name| slf.getattr(name));
-        let fields = PyTuple::new(py, fields.into_iter().collect::<PyResult<Vec<_>>>()?)?;
+        let fields = make_tuple(py, fields.into_iter())?;
         let origin = this.format.map(Origin::name);
         (restore, (fields, origin, this.version(py)?)).into_pyobject(py)
     }
@@ -263,7 +263,7 @@ pub(super) fn restore_response(
     version: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Response> {
     let py = fields.py();
-    let named = PyDict::new(py);
+    let named = make_dict(py)?;
     for (name, value) in FIELDS.into_iter().zip(fields) {
         named.set_item(name, value)?;
     }
@@ -320,11 +320,11 @@ impl Response {
             let message = format!("expected a Response, str or mapping, not {found}; {FOR_VALUES}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         };
-        let fields = PyDict::new(py);
+        let fields = make_dict(py)?;
         fields.update(mapping)?;
         let verbose = fields.contains("response")?;
         let known = if verbose { &MEMBERS[..] } else { &FIELDS[..] };
-        for key in fields.keys() {
+        for key in keys_of(&fields)? {
             let key = key.str()?;
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
@@ -410,12 +410,12 @@ impl Response {
 /// A string without lone surrogates, which every format can write.
 fn checked_text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Py<PyString>> {
     let text = text(value, field)?;
-    utf8(text, field)?;
+    let content = utf8(text, field)?;
     // A subclass of `str` may hold references, even cycles: keep its characters only.
     if text.is_exact_instance_of::<PyString>() {
         return Ok(text.clone().unbind());
     }
-    Ok(make_str(value.py(), text.to_str()?)?.unbind())
+    Ok(make_str(value.py(), content)?.unbind())
 }
 
 impl Verbose {

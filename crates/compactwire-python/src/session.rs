@@ -8,11 +8,12 @@ use super::graph::types::{Payload, content, show_warnings};
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
-use super::{DETACH_FROM, ensure_memory, locked, locked_long, make_bytes, make_str};
+use super::{DETACH_FROM, locked, locked_long};
+use crate::make::{ensure_memory, make_bytes, make_list, make_str};
 use compactwire::session::{self, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -153,7 +154,7 @@ impl Session {
         let frames = self.work_long(py, bytes, |core| core.encode_request(&request, style))?;
         let frames = frames?;
         let frames = frames.iter().map(|frame| make_str(py, frame));
-        Ok(PyList::new(py, frames.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        Ok(make_list(py, frames)?.into_any())
     }
 
     /// Decode a request of the peer.

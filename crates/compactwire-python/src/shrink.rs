@@ -1,14 +1,15 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{self, Input, depth, lossy, natural, one_of, size, token_count};
+use super::args::{self, Input, depth, lossy, natural, one_of, size, token_count, utf8_if_whole};
+use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
 use super::value::converter;
 use super::value::objects::Objects;
 use super::value::read::value_with;
-use super::{detached, make_str};
 use crate::interrupt::attached;
+use crate::make::make_str;
 use compactwire::gcf::Limits;
 use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
 use compactwire::value::drop_iteratively;
@@ -228,7 +229,7 @@ fn shrink_text(
     counter: &Counter<'_>,
 ) -> Result<Shrunk> {
     let py = text.py();
-    let Ok(content) = text.to_str() else {
+    let Some(content) = utf8_if_whole(text)? else {
         // Text with a lone surrogate is not JSON, and tokenizers do not accept it.
         let tokens = estimate_tokens(&lossy(text)?);
         let reason = name_in(&REASONS, &Some(Reason::NotJson));

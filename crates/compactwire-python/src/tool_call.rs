@@ -1,13 +1,14 @@
 //! `ToolCall`, `encode_tool_call`, `encode_tool_call_bytes`, `decode_tool_call`.
 
 use super::args::{self, Input, size, utf8};
+use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
 use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
 use super::record::{Names, Record, hash_of, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
-use super::{detached, make_bytes, make_str};
+use crate::make::{make_bytes, make_str, make_tuple};
 use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, EncodeOptions, Format};
@@ -142,7 +143,7 @@ impl ToolCall {
 
     fn fields<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let fields = FIELDS.map(|name| slf.getattr(name));
-        PyTuple::new(slf.py(), fields.into_iter().collect::<PyResult<Vec<_>>>()?)
+        make_tuple(slf.py(), fields.into_iter())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::{self, Input, size};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, Payload};
-use super::{ensure_memory, make_bytes};
+use crate::make::{ensure_memory, make_bytes, make_str};
 use compactwire::excerpt::excerpt;
 use compactwire::json::memory_of;
 use compactwire::wire::{gcb, json};
@@ -176,7 +176,7 @@ pub(super) fn encode_json<'py>(
     // An estimate: JSON also contains the names of all fields, and of both ends of each edge.
     let bytes = 4 * core.size();
     let text = super::detached(py, bytes, || json::encode(&core, style))?;
-    Ok(super::make_str(py, &text?)?)
+    Ok(make_str(py, &text?)?)
 }
 
 /// Decode a payload from JSON.

@@ -16,6 +16,7 @@ use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order;
 use crate::interrupt::polled;
 use crate::json::pointer;
+use crate::memory;
 use crate::value::Value;
 use crate::walk::{Shape, Source};
 use std::borrow::Cow;
@@ -318,7 +319,8 @@ impl Reader {
         path: &Path<'_>,
     ) -> Result<(Vec<Node<'a>>, Index)> {
         let object = Object::new(source, &path.field("nodes"))?.source;
-        let mut members = Vec::with_capacity(object.size());
+        let mut members = Vec::new();
+        memory::require(members.try_reserve_exact(object.size()));
         object.members(|key, value| {
             let id = key.and_then(|key| {
                 let plain = key == "0" || !key.starts_with('0');
@@ -337,7 +339,8 @@ impl Reader {
             members.sort_by_key(|(id, _)| *id);
         }
         let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
-        let mut nodes = Vec::with_capacity(members.len());
+        let mut nodes = Vec::new();
+        memory::require(nodes.try_reserve_exact(members.len()));
         for (id, value) in polled(members) {
             let node =
                 self.or_keep_whole(&Path::Node(id), |reader| reader.node(id, value, &index))?;

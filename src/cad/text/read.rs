@@ -15,6 +15,7 @@ use crate::cad::model::ir::{Arc, Document, Extra, Node, Op, Root, Sections, Segm
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode, OpSpec};
 use crate::interrupt::polled;
+use crate::memory;
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -59,7 +60,9 @@ pub(crate) fn read_lines(
     let _ = nodes.try_reserve(text.len() / 24);
     let mut start = 0;
     for end in polled(memchr::memchr_iter(b'\n', text.as_bytes())) {
-        nodes.extend(reader.line(&text[start..end])?);
+        if let Some(node) = reader.line(&text[start..end])? {
+            memory::push(&mut nodes, node);
+        }
         start = end + 1;
     }
     let last = &text[start..];
@@ -336,7 +339,7 @@ impl Reader {
         if annotations.named {
             self.register(name.as_deref());
         }
-        self.node_kinds.push(NodeKind::Op(spec.code));
+        memory::push(&mut self.node_kinds, NodeKind::Op(spec.code));
         if spec.code == OpCode::Sketch2D {
             let place = (self.line_number, column(line.text, opcode.start));
             let Node { op, name, .. } = Node { id: 0, name, op }.into_owned();

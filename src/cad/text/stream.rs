@@ -3,6 +3,7 @@
 use super::read::{BOM, Dialect, Reader};
 use crate::cad::error::ParseError;
 use crate::cad::model::ir::{Extra, Node, Sections};
+use crate::memory;
 
 /// The default limit of a stream for the length of a line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
@@ -35,6 +36,7 @@ impl Stream {
         self.buffer.drain(..self.start);
         self.searched -= self.start;
         self.start = 0;
+        memory::require(self.buffer.try_reserve(chunk.len()));
         self.buffer.extend_from_slice(chunk);
     }
 

@@ -7,6 +7,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::keyed::Scalar;
 use crate::gcf::limits::{FREE_EXPANSION, Limits};
+use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::string::write_key;
@@ -94,9 +95,9 @@ impl StreamEncoder {
         check_finite(value)?;
         self.add_name(key)?;
         write_key(key, &mut self.out);
-        self.out.push('=');
+        push_short("=", &mut self.out);
         value.write(&mut self.out);
-        self.out.push('\n');
+        push_short("\n", &mut self.out);
         Ok(())
     }
 
@@ -109,20 +110,20 @@ impl StreamEncoder {
         values.iter().try_for_each(check_finite)?;
         self.add_name(name)?;
         if values.is_empty() {
-            self.out.push_str("## ");
+            push_short("## ", &mut self.out);
             write_key(name, &mut self.out);
-            self.out.push_str(" [0]\n");
+            push_short(" [0]\n", &mut self.out);
             return Ok(());
         }
         write_key(name, &mut self.out);
-        self.out.push('[');
-        self.out.push_str(itoa::Buffer::new().format(values.len()));
-        self.out.push_str("]: ");
+        push_short("[", &mut self.out);
+        push_short(itoa::Buffer::new().format(values.len()), &mut self.out);
+        push_short("]: ", &mut self.out);
         for (at, value) in values.iter().enumerate() {
-            self.out.push_str(if at == 0 { "" } else { "," });
+            push_short(if at == 0 { "" } else { "," }, &mut self.out);
             value.write(&mut self.out);
         }
-        self.out.push('\n');
+        push_short("\n", &mut self.out);
         Ok(())
     }
 
@@ -178,17 +179,17 @@ impl StreamEncoder {
     ) -> Result<(), Error> {
         self.counts.try_reserve(1)?;
         self.add_name(name)?;
-        self.out.push_str("## ");
+        push_short("## ", &mut self.out);
         write_key(name, &mut self.out);
-        self.out.push(' ');
-        self.out.push_str(count);
+        push_short(" ", &mut self.out);
+        push_short(count, &mut self.out);
         let mut names_size = 0;
         for (at, field) in fields.enumerate() {
             names_size += field.len() as u64;
-            self.out.push_str(if at == 0 { "{" } else { "," });
+            push_short(if at == 0 { "{" } else { "," }, &mut self.out);
             write_key(field, &mut self.out);
         }
-        self.out.push_str("}\n");
+        push_short("}\n", &mut self.out);
         self.counts.push(0);
         self.open = Some(Open { width, names_size, keys });
         Ok(())
@@ -230,19 +231,20 @@ impl StreamEncoder {
                 );
             };
             keys.try_reserve(1).map_err(|_| memory::exhausted())?;
+            memory::ensure(key.len())?;
             if !keys.insert(key.clone()) {
                 let message = format!("duplicate member key: {}", excerpt(key));
                 return fail(Code::DuplicateMemberKey, message);
             }
         }
         for (at, cell) in cells.iter().enumerate() {
-            self.out.push_str(if at == 0 { "" } else { "|" });
+            push_short(if at == 0 { "" } else { "|" }, &mut self.out);
             match cell {
                 Some(value) => value.write(&mut self.out),
-                None => self.out.push('~'),
+                None => push_short("~", &mut self.out),
             }
         }
-        self.out.push('\n');
+        push_short("\n", &mut self.out);
         self.expansion = expansion;
         *count += 1;
         Ok(())
@@ -273,11 +275,11 @@ impl StreamEncoder {
         self.state = State::Closed;
         self.open = None;
         for (at, count) in self.counts.iter().enumerate() {
-            self.out.push_str(if at == 0 { "##! summary counts=" } else { "," });
-            self.out.push_str(itoa::Buffer::new().format(*count));
+            push_short(if at == 0 { "##! summary counts=" } else { "," }, &mut self.out);
+            push_short(itoa::Buffer::new().format(*count), &mut self.out);
         }
         if !self.counts.is_empty() {
-            self.out.push('\n');
+            push_short("\n", &mut self.out);
         }
         Ok(())
     }

@@ -1,14 +1,16 @@
 //! Appending short strings, which cells and keys mostly are, without a call to `memcpy`.
 
+use crate::memory;
+
 /// Appends a string; up to 32 bytes are copied without a loop or a call.
 #[inline]
 pub(crate) fn push_short(text: &str, out: &mut String) {
     let length = text.len();
+    memory::require(out.try_reserve(length));
     if length > 32 {
         return out.push_str(text);
     }
-    out.reserve(length);
-    // SAFETY: `reserve` allocated `length` bytes after the current end. Each arm copies the first
+    // SAFETY: `try_reserve` allocated `length` bytes after the current end. Each arm copies the first
     // and the last `$size` bytes; `$size <= length <= 2 * $size`, so the two copies stay within `text`
     // and together cover it. `out` stays valid UTF-8 because both of its parts are.
     unsafe {

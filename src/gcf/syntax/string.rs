@@ -65,7 +65,7 @@ pub(crate) fn is_bare_key(key: &str) -> bool {
 
 /// Appends a key, in quotes unless it is a bare key.
 pub(crate) fn write_key(key: &str, out: &mut String) {
-    if is_bare_key(key) { out.push_str(key) } else { write_quoted(key, out) }
+    if is_bare_key(key) { push_short(key, out) } else { write_quoted(key, out) }
 }
 
 fn bare_key_length(text: &[u8]) -> usize {

@@ -3,12 +3,14 @@
 use super::super::args::{self, Input, PathFile, size, utf8_with_surrogates};
 use super::super::errors::Result;
 use super::{builder, dialect, rest};
+use crate::interrupt::whole;
+use crate::make::{ensure_memory, make_dict, make_tuple};
 use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString};
 use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +90,7 @@ impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = source.py();
         if Input::is_bytes(source) {
-            let chunks = PyTuple::new(py, [source])?;
+            let chunks = make_tuple(py, [Ok(source.clone())].into_iter())?;
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
         if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
@@ -119,13 +121,16 @@ impl Source {
 
 fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = chunk.cast::<PyBytes>() {
+        ensure_memory(bytes.as_bytes().len())?;
         return Ok(bytes.as_bytes().to_vec());
     }
     if let Ok(text) = chunk.cast::<PyString>() {
         return utf8_with_surrogates(text).map(Cow::into_owned);
     }
     if let Ok(data) = Input::new(chunk) {
-        return Ok(data.bytes()?.to_vec());
+        let bytes = data.bytes()?;
+        ensure_memory(bytes.len())?;
+        return Ok(bytes.to_vec());
     }
     let found = chunk.get_type().name()?;
     Err(PyTypeError::new_err(format!("a chunk must be bytes or str, not {found}")))
@@ -195,7 +200,7 @@ impl CompactIterator {
         let mut pending = self.pending()?;
         let Some(piece) = pending.piece() else { return Ok(false) };
         if let Some(stream) = self.lock()?.as_mut() {
-            stream.push(piece);
+            whole(|| stream.push(piece))?;
         }
         Ok(true)
     }
@@ -222,7 +227,7 @@ impl CompactIterator {
                     }
                     Ok(Some(extra)) => {
                         drop(guard);
-                        let item = PyDict::new(py);
+                        let item = make_dict(py)?;
                         item.set_item("pointer", extra.pointer)?;
                         item.set_item("value", value::object(py, &extra.value)?)?;
                         return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
@@ -242,7 +247,7 @@ impl CompactIterator {
 
 fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let kind = PyString::intern(py, kind).into_any();
-    Ok(PyTuple::new(py, [kind, value])?.into_any())
+    Ok(make_tuple(py, [Ok(kind), Ok(value)].into_iter())?.into_any())
 }
 
 // A signature shows literals only.

@@ -1,6 +1,6 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use super::super::args::{lone_surrogate, utf8};
+use super::super::args::{utf8, utf8_or};
 use super::super::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -24,7 +24,8 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     if text.contains("\0")? {
         return Err(invalid_path(py, field, "a path must not contain NUL"));
     }
-    text.extract().map_err(|_| invalid_path(py, field, &lone_surrogate(text)))
+    utf8_or(text, |message| invalid_path(py, field, message))?;
+    text.extract()
 }
 
 /// A string without lone surrogates.

@@ -4,7 +4,7 @@ use super::super::args::{Input, natural};
 use super::super::errors::{Result, invalid_path};
 use super::arguments::{iterate, path, text};
 use crate::interrupt::attached;
-use crate::make_bytes;
+use crate::make::make_bytes;
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};

@@ -2,7 +2,8 @@
 
 use super::super::errors::{Result, invalid_path};
 use super::arguments::{path, wrong};
-use crate::make_bytes;
+use crate::args::utf8_if_whole;
+use crate::make::make_bytes;
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -70,7 +71,7 @@ impl SigningKey {
     fn from_hex(_class: &Bound<'_, PyType>, seed: &Bound<'_, PyAny>) -> Result<Self> {
         let text = seed.cast::<PyString>().map_err(|_| wrong(seed, "seed", "a str"))?;
         // A lone surrogate is refused as any other character would be, without showing the text.
-        Ok(claims::SigningKey::from_hex(text.to_str().unwrap_or_default()).map(Self)?)
+        Ok(claims::SigningKey::from_hex(utf8_if_whole(text)?.unwrap_or_default()).map(Self)?)
     }
 
     /// Read a key from a file that `save` or `compactwire claim key` wrote.

@@ -3,7 +3,7 @@
 use super::super::errors::{claim_rejected, invalid_format};
 use crate::args;
 use crate::errors::Result;
-use crate::make_bytes;
+use crate::make::{make_bytes, make_tuple};
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::prelude::*;
@@ -67,12 +67,8 @@ impl ClaimReport {
     #[getter]
     fn checks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let checks = CHECKS.iter().zip(self.core.checks);
-        PyTuple::new(
-            py,
-            checks
-                .map(|(check, status)| Check::new(check.id, status, check.text))
-                .collect::<Vec<_>>(),
-        )
+        let checks = checks.map(|(check, status)| Check::new(check.id, status, check.text));
+        make_tuple(py, checks.map(|check| check.into_pyobject(py)))
     }
 
     /// The id of the bundle; None if it was not recomputed.

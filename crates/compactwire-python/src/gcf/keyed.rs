@@ -1,19 +1,22 @@
 //! Keyed sets, deltas between them, and the classes that choose which to send.
 
-use crate::args::{self, Input, lone_surrogate, size};
+use crate::args::{self, Input, size, utf8_or};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
+use crate::make::{
+    ensure_memory, keys_of, make_dict, make_float, make_int, make_list, make_str, make_tuple, push,
+};
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, class_name, kind};
-use crate::{locked, locked_long, make_str};
+use crate::{locked, locked_long};
 use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
 use compactwire::gcf::{Code, Error, Place};
-use compactwire::interrupt::{polled, unchecked};
+use compactwire::interrupt::{Steps, polled, unchecked};
 use compactwire::memory::Meter;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An immutable set of rows of scalars, identified by a key field.
@@ -57,7 +60,10 @@ impl KeyedSet {
         #[pyo3(from_py_with = given_names)] fields: Option<Vec<String>>,
         #[pyo3(from_py_with = args::written::name)] name: &str,
     ) -> Result<Self> {
-        let given = rows.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let mut given = Vec::new();
+        for row in rows.try_iter()? {
+            push(&mut given, row?)?;
+        }
         let fields = match (fields, given.first()) {
             (Some(fields), _) => fields,
             (None, Some(first)) => names(first)?,
@@ -86,7 +92,7 @@ impl KeyedSet {
     /// The fields, in order.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.fields())
+        make_tuple(py, self.0.fields().iter().map(|field| make_str(py, field)))
     }
 
     /// The rows, as new dicts.
@@ -264,7 +270,7 @@ impl KeyedDelta {
     /// The fields; empty if no row is added or changed.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.fields())
+        make_tuple(py, self.0.fields().iter().map(|field| make_str(py, field)))
     }
 
     /// The root of the base set.
@@ -294,9 +300,7 @@ impl KeyedDelta {
     /// The identities of the removed rows, as a new list.
     #[getter]
     fn removed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let made: Vec<_> =
-            self.0.removed().iter().map(|value| object(py, value)).collect::<PyResult<_>>()?;
-        PyList::new(py, made)
+        make_list(py, self.0.removed().iter().map(|value| object(py, value)))
     }
 
     /// Encode the delta.
@@ -621,7 +625,11 @@ fn given_names(fields: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {
 fn names(row: &Bound<'_, PyAny>) -> Result<Vec<String>> {
     let path = || "$[0]".to_owned();
     let Ok(row) = row.cast::<PyDict>() else { return Err(no_row(row, path())) };
-    row.keys().iter().map(|key| name(&key, path)).collect()
+    let mut names = Vec::new();
+    for key in keys_of(row)? {
+        push(&mut names, name(&key, path)?)?;
+    }
+    Ok(names)
 }
 
 /// The text of a key in the row at `path()`.
@@ -630,10 +638,10 @@ fn name(key: &Bound<'_, PyAny>, path: impl FnOnce() -> String) -> Result<String>
         let message = format!("keys must be str, not {}", class_name(&key.get_type()));
         return Err(unsupported(Code::UnsupportedType, message, path()));
     };
-    let text = key.to_str().map_err(|_| {
-        let message = format!("in a key, {}", lone_surrogate(key));
-        unsupported(Code::InvalidSurrogate, message, path())
+    let text = utf8_or(key, |message| {
+        unsupported(Code::InvalidSurrogate, format!("in a key, {message}"), path())
     })?;
+    ensure_memory(text.len())?;
     Ok(text.to_owned())
 }
 
@@ -648,6 +656,15 @@ fn unsupported(code: Code, message: String, path: String) -> errors::Error {
     Error { code, message, place: Place::Value(path) }.into()
 }
 
+/// The field names as Python objects.
+fn names_of<'py>(py: Python<'py>, fields: &[String]) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let mut names = Vec::new();
+    for field in fields {
+        push(&mut names, make_str(py, field)?)?;
+    }
+    Ok(names)
+}
+
 /// The bytes of memory for each value of a row while the row is read.
 const VALUE_SIZE: usize = 48;
 
@@ -655,7 +672,7 @@ const VALUE_SIZE: usize = 48;
 fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result<Vec<Row>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let py = first.py();
-    let keys = fields.iter().map(|field| make_str(py, field)).collect::<PyResult<Vec<_>>>()?;
+    let keys = names_of(py, fields)?;
     let mut read = Vec::new();
     let mut meter = Meter::new(VALUE_SIZE);
     let mut texts = 0;
@@ -663,7 +680,7 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result
         meter.reach((at + 1) * (keys.len() + 1) + texts / VALUE_SIZE)?;
         let path = || format!("{root}[{at}]");
         let Ok(dict) = row.cast::<PyDict>() else { return Err(no_row(row, path())) };
-        let mut values = Row::with_capacity(keys.len());
+        let mut values = Row::new();
         for (field, key) in fields.iter().zip(&keys) {
             let Some(value) = dict.get_item(key)? else {
                 return Err(invalid(
@@ -673,19 +690,19 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result
                     "the field is missing in this row",
                 ));
             };
-            values.push(scalar_at(&value, || path() + &path_step(field))?);
+            push(&mut values, scalar_at(&value, || path() + &path_step(field))?)?;
             if let Some(Scalar::String(text)) = values.last() {
                 texts += text.len();
             }
         }
         if dict.len() != keys.len() {
             let names =
-                dict.keys().iter().map(|key| name(&key, path)).collect::<Result<Vec<_>>>()?;
+                keys_of(dict)?.iter().map(|key| name(&key, path)).collect::<Result<Vec<_>>>()?;
             let extra = names.into_iter().find(|name| !fields.contains(name)).unwrap_or_default();
             let message = "the set does not have this field";
             return Err(invalid(Code::InvalidKeyedSet, at, &extra, message));
         }
-        read.push(values);
+        push(&mut read, values)?;
     }
     Ok(read)
 }
@@ -712,10 +729,11 @@ pub(super) fn scalar_at(value: &Bound<'_, PyAny>, path: impl FnOnce() -> String)
             return Err(invalid(Code::NotFinite, &message));
         }
         Kind::Float(value) => Scalar::Float(value),
-        Kind::String(text) => match text.to_str() {
-            Ok(plain) => Scalar::String(plain.into()),
-            Err(_) => return Err(invalid(Code::InvalidSurrogate, &lone_surrogate(text))),
-        },
+        Kind::String(text) => {
+            let text = utf8_or(text, |message| invalid(Code::InvalidSurrogate, message))?;
+            ensure_memory(text.len())?;
+            Scalar::String(text.into())
+        }
         Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Other => {
             let found = class_name(&value.get_type());
             let message = format!("a value must be a scalar, not {found}");
@@ -728,8 +746,8 @@ fn object<'py>(py: Python<'py>, value: &Scalar) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Scalar::Null => py.None().into_bound(py),
         Scalar::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
-        Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
-        Scalar::Float(value) => PyFloat::new(py, *value).into_any(),
+        Scalar::Int(value) => make_int(py, *value)?,
+        Scalar::Float(value) => make_float(py, *value)?,
         Scalar::String(text) => make_str(py, text)?.into_any(),
     })
 }
@@ -739,14 +757,15 @@ fn write_rows<'py>(
     fields: &[String],
     rows: &[Row],
 ) -> PyResult<Bound<'py, PyList>> {
-    let keys = fields.iter().map(|field| make_str(py, field)).collect::<PyResult<Vec<_>>>()?;
-    let made = PyList::empty(py);
-    for row in polled(rows) {
-        let dict = PyDict::new(py);
+    let keys = names_of(py, fields)?;
+    let mut steps = Steps::default();
+    let made = rows.iter().map(|row| {
+        steps.step();
+        let dict = make_dict(py)?;
         for (key, value) in keys.iter().zip(row) {
             dict.set_item(key, object(py, value)?)?;
         }
-        made.append(dict)?;
-    }
-    Ok(made)
+        Ok(dict)
+    });
+    make_list(py, made)
 }

@@ -6,10 +6,11 @@ mod stream;
 mod tree;
 
 use super::args::{self, Input, depth, path_of, read_file, size};
-use super::{detached, make_bytes, make_str};
+use super::detached;
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
+use crate::make::{make_bytes, make_str};
 use crate::value::build::CollectorPause;
 use crate::value::converter;
 use crate::value::objects::Objects;

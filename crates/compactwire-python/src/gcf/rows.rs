@@ -4,6 +4,7 @@ use super::limits;
 use crate::args::{self, PathFile, depth, path_of, size, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
+use crate::make::items_of;
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
@@ -188,7 +189,7 @@ impl Reader {
                 (Event::Incomplete, _) => objects.clear(),
                 (Event::Row, Some(row)) => ready.push_back(row.unbind()),
                 (Event::Member, Some(dict)) => {
-                    let items = dict.cast::<PyDict>()?.items();
+                    let items = items_of(dict.cast()?)?;
                     ready.push_back(items.get_item(0)?.unbind());
                 }
                 (Event::Elements, Some(list)) => {
@@ -252,7 +253,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
     if let Ok(list) = found.cast::<PyList>() {
         Ok(list.iter().collect())
     } else if let Ok(dict) = found.cast::<PyDict>() {
-        Ok(dict.items().iter().collect())
+        Ok(items_of(dict)?.iter().collect())
     } else {
         let message = "expected an array or object to read rows from, found a scalar";
         Err(Error::without_place(Code::MissingSection, message).into())

@@ -3,7 +3,8 @@
 use super::keyed::scalar_at;
 use crate::args::{self, Unused, names};
 use crate::errors::Result;
-use crate::make_str;
+use crate::interrupt::whole;
+use crate::make::{make_str, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Code, Error, rows};
@@ -104,7 +105,7 @@ impl StreamEncoder {
         let mut scalars: Vec<Scalar> = Vec::new();
         for value in values.try_iter()? {
             let at = scalars.len();
-            scalars.push(scalar_at(&value?, || format!("${}[{at}]", path_step(name)))?);
+            push(&mut scalars, scalar_at(&value?, || format!("${}[{at}]", path_step(name)))?)?;
         }
         self.with(values.py(), |encoder| encoder.list(name, &scalars))
     }
@@ -166,11 +167,12 @@ impl StreamEncoder {
         for value in values.try_iter()? {
             let value = value?;
             let at = cells.len();
-            cells.push(if value.is_instance_of::<PyEllipsis>() {
+            let cell = if value.is_instance_of::<PyEllipsis>() {
                 None
             } else {
                 Some(scalar_at(&value, || format!("values[{at}]"))?)
-            });
+            };
+            push(&mut cells, cell)?;
         }
         self.with(values.py(), |encoder| encoder.row(&cells))
     }
@@ -221,7 +223,11 @@ impl StreamEncoder {
         let done = {
             let mut encoder =
                 self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            work(&mut encoder).map(|()| encoder.take())
+            let done = whole(|| work(&mut encoder).map(|()| encoder.take()));
+            if done.is_err() {
+                encoder.fail();
+            }
+            done?
         };
         let text = done?;
         if text.is_empty() {

@@ -5,9 +5,9 @@ mod stream;
 pub(super) mod types;
 
 use super::args::{self, Input, size};
-use super::ensure_memory;
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
+use crate::make::{ensure_memory, make_str};
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
@@ -43,7 +43,7 @@ pub(super) const GRAPH_FACTOR: usize = 8;
 
 /// Runs `work` on payloads or a delta of about `bytes`, if there is memory for it; without the interpreter lock if
 /// there are many.
-fn on_payloads<T: Send>(
+pub(super) fn on_payloads<T: Send>(
     py: Python<'_>,
     bytes: usize,
     work: impl Send + FnOnce() -> T,
@@ -98,7 +98,7 @@ pub(super) fn encode<'py>(
 ) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
     let text = on_payload(payload, |core| core.encode(options))?;
-    Ok(super::make_str(payload.py(), &text?)?)
+    Ok(make_str(payload.py(), &text?)?)
 }
 
 /// Decode a text of the graph profile.

@@ -4,7 +4,7 @@ use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
 use crate::args::{self, Unused};
 use crate::errors::Result;
-use crate::make_str;
+use crate::make::make_str;
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};

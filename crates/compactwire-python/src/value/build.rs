@@ -7,13 +7,11 @@
 //! to gain from a form.
 
 use super::read_fast::LOCKED;
-use crate::errors::Error;
-use crate::make_str;
-use compactwire::memory::Meter;
+use crate::make::{make_dict, make_float, make_int, make_list, make_str, push};
 use compactwire::walk::Sink;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -84,7 +82,7 @@ impl Vocabulary {
         }
         match slot.get().filter(|form| form.has(names)) {
             Some(form) => form.dict.bind(py).copy(),
-            None => Ok(PyDict::new(py)),
+            None => make_dict(py),
         }
     }
 }
@@ -105,12 +103,7 @@ pub(crate) struct ObjectBuilder<'py> {
     names: Vec<Bound<'py, PyString>>,
     open: Vec<Open>,
     vocabulary: &'static Vocabulary,
-    /// Checks memory for the stacks.
-    meter: Meter,
 }
-
-/// The bytes of memory for each value on the stack.
-const VALUE_SIZE: usize = 2 * size_of::<usize>();
 
 /// Where the values and keys of an open container start, and whether all keys so far are names of
 /// the format.
@@ -141,7 +134,7 @@ impl Form {
 
 /// A dict with these keys; the values are `None`.
 fn dict_with<'py>(py: Python<'py>, names: &[Bound<'py, PyString>]) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
+    let dict = make_dict(py)?;
     names.iter().try_for_each(|name| dict.set_item(name, py.None()))?;
     Ok(dict)
 }
@@ -163,7 +156,6 @@ impl<'py> ObjectBuilder<'py> {
             names: Vec::with_capacity(32),
             open: Vec::with_capacity(8),
             vocabulary: names,
-            meter: Meter::new(VALUE_SIZE),
         }
     }
 
@@ -179,11 +171,9 @@ impl<'py> ObjectBuilder<'py> {
     }
 
     #[inline]
-    fn begin(&mut self) -> PyResult<()> {
+    fn begin(&mut self) {
         let open = Open { values: self.values.len(), names: self.names.len(), known: true };
-        self.meter.reach(open.values).map_err(Error::from)?;
         self.open.push(open);
-        Ok(())
     }
 
     #[inline]
@@ -207,7 +197,7 @@ impl<'py> ObjectBuilder<'py> {
     fn dict_for(&self, open: Open) -> PyResult<Bound<'py, PyDict>> {
         match &self.names[open.names..] {
             names if open.known && !names.is_empty() => self.vocabulary.dict_for(self.py, names),
-            _ => Ok(PyDict::new(self.py)),
+            _ => make_dict(self.py),
         }
     }
 }
@@ -216,30 +206,25 @@ impl Sink for ObjectBuilder<'_> {
     type Error = PyErr;
 
     fn null(&mut self) -> PyResult<()> {
-        self.values.push(self.py.None().into_bound(self.py));
-        Ok(())
+        push(&mut self.values, self.py.None().into_bound(self.py))
     }
 
     fn bool(&mut self, value: bool) -> PyResult<()> {
-        self.values.push(PyBool::new(self.py, value).to_owned().into_any());
-        Ok(())
+        push(&mut self.values, PyBool::new(self.py, value).to_owned().into_any())
     }
 
     #[inline]
     fn int(&mut self, value: i64) -> PyResult<()> {
-        self.values.push(value.into_pyobject(self.py)?.into_any());
-        Ok(())
+        push(&mut self.values, make_int(self.py, value)?)
     }
 
     fn big_int(&mut self, digits: &str) -> PyResult<()> {
-        self.values.push(self.py.get_type::<PyInt>().call1((digits,))?);
-        Ok(())
+        push(&mut self.values, self.py.get_type::<PyInt>().call1((digits,))?)
     }
 
     #[inline]
     fn float(&mut self, value: f64) -> PyResult<()> {
-        self.values.push(PyFloat::new(self.py, value).into_any());
-        Ok(())
+        push(&mut self.values, make_float(self.py, value)?)
     }
 
     fn string(&mut self, text: &str) -> PyResult<()> {
@@ -247,32 +232,31 @@ impl Sink for ObjectBuilder<'_> {
             Some(name) => name.bind(self.py).clone(),
             None => make_str(self.py, text)?,
         };
-        self.values.push(text.into_any());
-        Ok(())
+        push(&mut self.values, text.into_any())
     }
 
     #[inline]
     fn begin_array(&mut self) -> PyResult<()> {
-        self.begin()
+        self.begin();
+        Ok(())
     }
 
     fn end_array(&mut self) -> PyResult<()> {
         let first = self.end().values;
-        let list = PyList::new(self.py, self.values.drain(first..))?;
-        self.values.push(list.into_any());
-        Ok(())
+        let list = make_list(self.py, self.values.drain(first..).map(Ok))?;
+        push(&mut self.values, list.into_any())
     }
 
     #[inline]
     fn begin_object(&mut self) -> PyResult<()> {
-        self.begin()
+        self.begin();
+        Ok(())
     }
 
     #[inline]
     fn key(&mut self, name: &str) -> PyResult<()> {
         let key = self.key_object(name)?;
-        self.names.push(key);
-        Ok(())
+        push(&mut self.names, key)
     }
 
     #[inline]
@@ -283,8 +267,7 @@ impl Sink for ObjectBuilder<'_> {
         for (name, value) in names.zip(self.values.drain(open.values..)) {
             dict.set_item(name, value)?;
         }
-        self.values.push(dict.into_any());
-        Ok(())
+        push(&mut self.values, dict.into_any())
     }
 }
 

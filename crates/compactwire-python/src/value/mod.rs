@@ -6,7 +6,7 @@
 //!   that Python code may run and change the objects while it reads.
 //! - [`read_fast`]: the fast walk, for plain objects under the interpreter's global lock. It
 //!   borrows references and strings; all `unsafe` reading is in this file.
-//! - [`objects`]: the sink that builds Python objects; `dict` makes its dicts.
+//! - [`objects`]: the sink that builds Python objects.
 //! - [`build`]: a sink for formats that have their own names, and the pause of the collector.
 //! - [`owned`]: the same walk with owned references, for all other objects.
 //!
@@ -14,16 +14,15 @@
 //! `tests/package/test_bridge.py` compares them.
 
 pub(super) mod build;
-mod dict;
 pub(super) mod objects;
 pub(super) mod owned;
 pub(super) mod read;
 pub(super) mod read_fast;
 
 use crate::args::one_of;
-use crate::ensure_memory;
 use crate::errors::{Result, invalid_format};
 use crate::interrupt::attached;
+use crate::make::ensure_memory;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
 use objects::Objects;

@@ -4,14 +4,13 @@
 //! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
 //! values alike, because texts repeat in most documents. Only the operator `is` can tell the difference.
 
-use super::dict;
-use crate::errors::Error;
-use crate::make_text;
-use compactwire::memory::Meter;
+use crate::make::{
+    ensure_memory, make_dict, make_dict_for, make_float, make_int, make_list, make_text, push, set,
+};
 use compactwire::walk::{Columns, Scalar, Sink, Text};
 use hashbrown::HashMap;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
 /// How many long keys are kept: more than the tables of one document have.
 const MAX_KEYS: usize = 1 << 12;
@@ -33,8 +32,6 @@ pub(crate) struct Objects<'py> {
     keys: HashMap<Box<str>, Bound<'py, PyString>>,
     /// Whether a dict has all earlier members of its object.
     whole: bool,
-    /// Checks memory for the stack of values.
-    meter: Meter,
 }
 
 /// An open container.
@@ -98,7 +95,6 @@ impl<'py> Objects<'py> {
             texts: Texts::new(size),
             keys: HashMap::new(),
             whole: true,
-            meter: Meter::new(2 * size_of::<usize>()),
         }
     }
 
@@ -136,6 +132,7 @@ impl<'py> Objects<'py> {
         // one.
         let object = make_text(self.py, Text::new(key))?;
         if self.keys.len() < MAX_KEYS {
+            ensure_memory(key.len())?;
             self.keys.insert(key.into(), object.clone());
         }
         Ok(object)
@@ -145,18 +142,16 @@ impl<'py> Objects<'py> {
     #[inline]
     fn put(&mut self, value: Bound<'py, PyAny>) -> PyResult<()> {
         if let Some(Open::Dict(dict, Some(key))) = self.open.last() {
-            return dict::set(dict, key, &value);
+            return set(dict, key, &value);
         }
-        self.meter.reach(self.values.len()).map_err(Error::from)?;
-        self.values.push(value);
-        Ok(())
+        push(&mut self.values, value)
     }
 
     /// Adds a member to the innermost container, a dict.
     #[inline]
     fn put_member(&self, name: &Py<PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
         match self.open.last() {
-            Some(Open::Dict(dict, _)) => dict::set(dict, name.bind(self.py), value),
+            Some(Open::Dict(dict, _)) => set(dict, name.bind(self.py), value),
             _ => Ok(()),
         }
     }
@@ -174,8 +169,8 @@ impl<'py> Objects<'py> {
         Ok(match scalar {
             Scalar::Null => py.None().into_bound(py),
             Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
-            Scalar::Int(value) => dict::int(py, value)?,
-            Scalar::Float(value) => PyFloat::new(py, value).into_any(),
+            Scalar::Int(value) => make_int(py, value)?,
+            Scalar::Float(value) => make_float(py, value)?,
             Scalar::String(text) => self.texts.get(py, Text::new(text))?.into_any(),
         })
     }
@@ -194,7 +189,7 @@ impl Sink for Objects<'_> {
 
     #[inline]
     fn int(&mut self, value: i64) -> PyResult<()> {
-        self.put(dict::int(self.py, value)?)
+        self.put(make_int(self.py, value)?)
     }
 
     fn big_int(&mut self, digits: &str) -> PyResult<()> {
@@ -203,7 +198,7 @@ impl Sink for Objects<'_> {
 
     #[inline]
     fn float(&mut self, value: f64) -> PyResult<()> {
-        self.put(PyFloat::new(self.py, value).into_any())
+        self.put(make_float(self.py, value)?)
     }
 
     fn string(&mut self, text: &str) -> PyResult<()> {
@@ -219,7 +214,7 @@ impl Sink for Objects<'_> {
 
     fn end_array(&mut self) -> PyResult<()> {
         if let Some(Open::List(first)) = self.open.pop() {
-            let list = PyList::new(self.py, self.values.drain(first..))?;
+            let list = make_list(self.py, self.values.drain(first..).map(Ok))?;
             self.put(list.into_any())?;
         }
         Ok(())
@@ -227,7 +222,7 @@ impl Sink for Objects<'_> {
 
     #[inline]
     fn begin_object(&mut self) -> PyResult<()> {
-        self.open.push(Open::Dict(PyDict::new(self.py), None));
+        self.open.push(Open::Dict(make_dict(self.py)?, None));
         Ok(())
     }
 
@@ -283,7 +278,7 @@ impl Columns for Objects<'_> {
 
     #[inline]
     fn begin_row(&mut self, members: usize) -> PyResult<()> {
-        self.open.push(Open::Dict(dict::with_capacity(self.py, members)?, None));
+        self.open.push(Open::Dict(make_dict_for(self.py, members)?, None));
         Ok(())
     }
 

@@ -5,6 +5,8 @@
 //! content: [`super::read`] reads each value once, right after the call.
 
 use super::read::{Kind, items, kind};
+use crate::args::utf8_if_whole;
+use crate::make::tuple_of;
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -19,6 +21,10 @@ impl<'py> OwnedWalk<'py> {
     pub(crate) fn new(_: Python<'py>) -> Self {
         Self(PhantomData)
     }
+}
+
+fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, Stop<PyErr>> {
+    utf8_if_whole(text).map_err(Stop::Failed)?.ok_or(Stop::Unusual)
 }
 
 type Members<'py> = IntoIter<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
@@ -38,8 +44,8 @@ impl<'py> Walk for OwnedWalk<'py> {
             Kind::Int(value) => Found::Int(value),
             Kind::BigInt(_) => return Err(Stop::Unusual),
             Kind::Float(value) => Found::Float(value),
-            Kind::String(text) => Found::Text(text.to_str().map_err(|_| Stop::Unusual)?),
-            Kind::List(list) => Found::Array(list.to_tuple()),
+            Kind::String(text) => Found::Text(utf8(text)?),
+            Kind::List(list) => Found::Array(tuple_of(list).map_err(Stop::Failed)?),
             Kind::Tuple(tuple) => Found::Array(tuple.clone()),
             Kind::Dict(dict) => Found::Object(items(dict).map_err(Stop::Failed)?.into_iter()),
             Kind::Other => Found::Foreign,
@@ -93,7 +99,7 @@ impl<'py> Walk for OwnedWalk<'py> {
     }
 
     fn key<'k>(&self, key: &'k Bound<'py, PyAny>) -> Result<&'k str, Stop<PyErr>> {
-        key.cast::<PyString>().ok().and_then(|key| key.to_str().ok()).ok_or(Stop::Unusual)
+        utf8(key.cast().map_err(|_| Stop::Unusual)?)
     }
 
     /// Keys of a subclass of str may be unequal and have the same text.

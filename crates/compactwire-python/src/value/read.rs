@@ -6,9 +6,10 @@
 //! methods: only `default=` runs Python code.
 
 use super::build::Vocabulary;
-use crate::args::lone_surrogate;
+use crate::args::{utf8_if_whole, utf8_or};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
+use crate::make::{push, tuple_of};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::Code;
 use compactwire::interrupt::unchecked;
@@ -16,6 +17,7 @@ use compactwire::json;
 use compactwire::memory::{self, Meter};
 use compactwire::value::{Builder, Value};
 use compactwire::walk::{Shape, Sink, Source};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -65,11 +67,14 @@ pub(crate) fn kind<'o, 'py>(object: &'o Bound<'py, PyAny>) -> Kind<'o, 'py> {
 }
 
 /// The decimal digits of an integer; `None` if it has more digits than Python's limit allows.
-pub(crate) fn digits(value: &Bound<'_, PyInt>) -> Option<String> {
+pub(crate) fn digits(value: &Bound<'_, PyInt>) -> PyResult<Option<String>> {
     // Calls the method of `int` itself, because a subclass may override it.
     let class = value.py().get_type::<PyInt>();
-    let digits = class.call_method1(intern!(value.py(), "__repr__"), (value,)).ok()?;
-    digits.extract().ok()
+    match class.call_method1(intern!(value.py(), "__repr__"), (value,)) {
+        Ok(digits) => digits.extract().map(Some),
+        Err(error) if error.is_instance_of::<PyValueError>(value.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The items of a dict, copied; those of an `OrderedDict` in its own order.
@@ -81,14 +86,15 @@ pub(crate) fn items<'py>(
         let ordered = ORDERED.import(dict.py(), "collections", "OrderedDict")?;
         if dict.is_instance(ordered)? {
             let items = ordered.call_method1("items", (dict,))?;
-            return items.try_iter()?.map(|item| item?.extract()).collect();
+            let mut copied = Vec::new();
+            for item in items.try_iter()? {
+                push(&mut copied, item?.extract()?)?;
+            }
+            return Ok(copied);
         }
     }
-    let items = RefCell::new(Vec::with_capacity(dict.len()));
-    dict.locked_for_each(|key, value| {
-        items.borrow_mut().push((key, value));
-        Ok(())
-    })?;
+    let items = RefCell::new(Vec::new());
+    dict.locked_for_each(|key, value| push(&mut items.borrow_mut(), (key, value)))?;
     Ok(items.into_inner())
 }
 
@@ -172,17 +178,18 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
             Kind::Null => target.null(),
             Kind::Bool(value) => target.bool(value),
             Kind::Int(value) => target.int(value),
-            Kind::BigInt(value) => match digits(value) {
+            Kind::BigInt(value) => match digits(value)? {
                 Some(digits) => target.big_int(&digits),
                 None => Err(target.invalid(Invalid::Digits)),
             },
             Kind::Float(value) => target.float(value),
-            Kind::String(text) => match text.to_str() {
-                Ok(text) => target.string(text),
-                Err(_) => Err(target.invalid(Invalid::Surrogate(lone_surrogate(text)))),
-            },
+            Kind::String(text) => {
+                let surrogate = |message: &str| target.invalid(Invalid::Surrogate(message.into()));
+                let text = utf8_or(text, surrogate)?;
+                target.string(text)
+            }
             Kind::Dict(dict) => self.members(dict),
-            Kind::List(list) => self.elements(&list.to_tuple()),
+            Kind::List(list) => self.elements(&tuple_of(list)?),
             Kind::Tuple(tuple) => self.elements(tuple),
             Kind::Other => self.converted(object),
         }
@@ -194,9 +201,9 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
             let Ok(name) = key.cast::<PyString>() else {
                 return Err(self.target.invalid(Invalid::Key(key.get_type())));
             };
-            let Ok(text) = name.to_str() else {
-                return Err(self.target.invalid(Invalid::KeySurrogate(lone_surrogate(name))));
-            };
+            let text = utf8_or(name, |message| {
+                self.target.invalid(Invalid::KeySurrogate(message.to_owned()))
+            })?;
             self.target.key(text)?;
             self.emit(&value)?;
         }
@@ -414,10 +421,12 @@ impl<F: Fn(Code, &str, &str) -> Error> Sink for ValueTarget<'_, F> {
     }
 
     fn key(&mut self, key: &str) -> Result<()> {
+        if !self.budget.take(1 + key.len() / BYTES) {
+            return Err(memory::exhausted().into());
+        }
         if let Some(Step::Member(name)) = self.path.last_mut() {
             key.clone_into(name);
         }
-        self.budget.take(1 + key.len() / BYTES);
         build!(self.key(key))
     }
 
@@ -536,6 +545,15 @@ impl DocumentReading {
     pub(crate) fn source<'py>(&self, object: Bound<'py, PyAny>) -> DocumentSource<'_, 'py> {
         DocumentSource { object, reading: self }
     }
+
+    /// What was found; `None` also if there was not enough memory, which [`Budget::check`] reports.
+    #[inline]
+    fn found<T>(&self, found: PyResult<Option<T>>) -> Option<T> {
+        found.unwrap_or_else(|_| {
+            self.budget.short.set(Some(memory::exhausted()));
+            None
+        })
+    }
 }
 
 /// A Python object from which a CAD document is read. It has two words, so that functions return it in
@@ -556,7 +574,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             Shape::Object
         } else if let Ok(text) = object.cast::<PyString>() {
             // A string with a lone surrogate is not text.
-            let text = text.to_str().ok().filter(|text| {
+            let text = self.reading.found(utf8_if_whole(text)).filter(|text| {
                 // A short string is included in the estimate for its node.
                 text.len() < MANY_BYTES || self.reading.budget.take(text.len() / BYTES)
             });
@@ -564,9 +582,10 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         } else if let Ok(value) = object.cast::<PyBool>() {
             Shape::Bool(value.is_true())
         } else if let Ok(value) = object.cast::<PyInt>() {
-            value
-                .extract::<i64>()
-                .map_or_else(|_| Shape::BigInt(digits(value).map(Cow::Owned)), Shape::Int)
+            value.extract::<i64>().map_or_else(
+                |_| Shape::BigInt(self.reading.found(digits(value)).map(Cow::Owned)),
+                Shape::Int,
+            )
         } else if object.is_none() {
             Shape::Null
         } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
@@ -587,7 +606,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
     }
 
     fn with_text<R>(&self, look: impl FnOnce(&str) -> R) -> Option<R> {
-        self.object.cast::<PyString>().ok()?.to_str().ok().map(look)
+        self.reading.found(utf8_if_whole(self.object.cast().ok()?)).map(look)
     }
 
     fn size(&self) -> usize {
@@ -629,14 +648,13 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         }
         // Copied first, because a lookup by `visit` may run a key's `__eq__`, which may change the
         // dict.
-        let items = RefCell::new(Vec::with_capacity(dict.len()));
-        let copied = dict.locked_for_each(|key, value| {
-            items.borrow_mut().push((key, value));
-            Ok(())
-        });
-        debug_assert!(copied.is_ok(), "nothing here fails");
+        let items = RefCell::new(Vec::new());
+        let copied = dict.locked_for_each(|key, value| push(&mut items.borrow_mut(), (key, value)));
+        if copied.is_err() {
+            self.reading.budget.short.set(Some(memory::exhausted()));
+        }
         for (key, value) in items.into_inner() {
-            let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
+            let text = key.cast().ok().and_then(|key| self.reading.found(utf8_if_whole(key)));
             visit(text, self.reading.source(value))?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::{Outcome, Writer};
 use crate::gcf::generic::columns::{OBJECT_SIZE, VALUE_SIZE};
 use crate::gcf::generic::tree::is_sparse;
 use crate::gcf::syntax::string;
+use crate::memory;
 use crate::text::output::Memory;
 use crate::text::quoted;
 use crate::walk::{Found, Stop, Type, Walk};
@@ -75,13 +76,10 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         if size == 0 || level >= self.max_depth || !self.walk.has_distinct_keys(&object) {
             return Err(Stop::Unusual);
         }
-        let mut plan = Plan {
-            columns: Vec::with_capacity(size),
-            fields: Vec::new(),
-            names: String::new(),
-            row_expansion: 0,
-            absent: 0,
-        };
+        let mut columns = Vec::new();
+        memory::require(columns.try_reserve_exact(size));
+        let mut plan =
+            Plan { columns, fields: Vec::new(), names: String::new(), row_expansion: 0, absent: 0 };
         while let Some((key, value)) = self.walk.next(&mut object) {
             let text = self.walk.key(&key)?;
             if text.contains('>') {
@@ -170,7 +168,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         let mut expansion = 0;
         while let Some((key, _)) = self.walk.next(&mut object) {
             expansion += self.walk.key(&key)?.len() as u64;
-            plan.fields.push(Field { key, inner: 0 });
+            memory::push(&mut plan.fields, Field { key, inner: 0 });
         }
         Ok(ColumnKind::Inline { fields: start..plan.fields.len(), expansion })
     }
@@ -203,14 +201,14 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                 Type::Array => return Ok(false),
                 Type::Object => {
                     form.expansion += OBJECT_SIZE + VALUE_SIZE + size;
-                    fields.push(Field { key, inner: 0 });
+                    memory::push(fields, Field { key, inner: 0 });
                     if !self.form(&value, path + 1 + size, level + 1, fields, form)? {
                         return Ok(false);
                     }
                     fields[at].inner = fields.len() - at - 1;
                 }
                 scalar => {
-                    fields.push(Field { key, inner: 0 });
+                    memory::push(fields, Field { key, inner: 0 });
                     form.leaves += 1;
                     form.paths += path + 1 + size;
                     form.all_null &= scalar == Type::Null;

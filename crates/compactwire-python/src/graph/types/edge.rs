@@ -2,8 +2,8 @@
 
 use super::element::{self, Element};
 use super::held::Held;
-use crate::ensure_memory;
 use crate::graph::arguments::{text_of, word_of};
+use crate::make::{ensure_memory, make_tuple};
 use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -106,5 +106,6 @@ impl Edge {
 
 pub(super) fn edges_of(py: Python<'_>, edges: &[graph::Edge]) -> PyResult<Py<PyTuple>> {
     ensure_memory(4 * size_of_val(edges))?;
-    Ok(PyTuple::new(py, edges.iter().cloned().map(|edge| Edge(Held::own(edge))))?.unbind())
+    let edges = edges.iter().cloned().map(|edge| Edge(Held::own(edge)).into_pyobject(py));
+    Ok(make_tuple(py, edges)?.unbind())
 }

@@ -4,6 +4,7 @@
 //! Invariant: a dict has the same meaning as calling the class with it. If that is an error, the
 //! class raises it.
 
+use crate::make::push;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -62,10 +63,11 @@ pub(super) fn elements<T: Element<N>, const N: usize>(
             Ok(dict) => of_dict::<T, N>(dict)?,
             Err(_) => None,
         };
-        taken.push(match plain {
+        let core = match plain {
             Some(core) => core,
             None => element::<T>(&object)?.get().core(),
-        });
+        };
+        push(&mut taken, core)?;
     }
     Ok(taken)
 }

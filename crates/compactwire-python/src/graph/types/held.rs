@@ -2,8 +2,9 @@
 //!
 //! Invariant: the content never changes, and lives as long as any object refers to it.
 
-use crate::{ensure_memory, make_str};
+use crate::make::{ensure_memory, make_str, make_tuple};
 use compactwire::gcf::graph::{self, ResolvedPayload, SharedStr};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyString, PyTuple};
@@ -102,7 +103,7 @@ where
     let count = T::of(&owner.get().core).len();
     ensure_memory(PART_SIZE * count)?;
     let parts = (0..count).map(|at| part(Held::Of(owner.clone_ref(py), at)));
-    Ok(PyTuple::new(py, parts)?.unbind())
+    Ok(make_tuple(py, parts.map(|part| part.into_bound_py_any(py)))?.unbind())
 }
 
 impl<T: Part> Deref for Held<T> {

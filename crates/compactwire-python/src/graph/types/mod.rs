@@ -12,7 +12,7 @@ mod symbol;
 mod unchanged;
 
 use crate::errors::invalid_format;
-use crate::make_str;
+use crate::make::make_str;
 use crate::record::{Record, returned_by_value};
 use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
 use pyo3::IntoPyObjectExt;

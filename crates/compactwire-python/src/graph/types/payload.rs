@@ -5,16 +5,16 @@ use super::element::elements;
 use super::held::{Owner, parts};
 use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, STATE_FACTOR, restored};
-use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
+use crate::graph::{GRAPH_FACTOR, on_payloads};
+use crate::make::{ensure_memory, make_bytes, make_str};
 use crate::record::{Names, Record};
-use crate::{ensure_memory, make_bytes, make_str};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// The result of a tool: symbols, and the edges between them.
@@ -40,7 +40,7 @@ use std::sync::Arc;
 ///     A string has a lone surrogate, or an int exceeds 64 bits.
 ///
 /// Source: wire codecs, "Payload".
-#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.gcf")]
+#[pyclass(frozen, extends = Record, module = "compactwire.gcf")]
 pub(crate) struct Payload {
     pub(crate) core: Arc<ResolvedPayload>,
     /// Shared by the objects of all symbols and edges.
@@ -69,12 +69,6 @@ impl From<ResolvedPayload> for Payload {
 impl Payload {
     fn owner(&self, py: Python<'_>) -> PyResult<&Py<Owner>> {
         self.owner.get_or_try_init(py, || Owner::new(py, self.core.clone()))
-    }
-}
-
-impl PartialEq for Payload {
-    fn eq(&self, other: &Self) -> bool {
-        self.core == other.core
     }
 }
 
@@ -113,15 +107,16 @@ impl Payload {
         symbols: Option<&Bound<'_, PyAny>>,
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let core = ResolvedPayload::new(graph::Payload {
+        let payload = graph::Payload {
             tool: text_of(tool, "tool")?,
             tokens_used: count_of(tokens_used, "tokens_used")?,
             token_budget: count_of(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
             symbols: elements::<Symbol, _>(symbols)?,
             edges: elements::<Edge, _>(edges)?,
-        });
-        Ok(core.into())
+        };
+        ensure_memory(GRAPH_FACTOR.saturating_mul(payload.size()))?;
+        Ok(ResolvedPayload::new(payload).into())
     }
 
     /// The tool that produced the payload.
@@ -162,6 +157,19 @@ impl Payload {
         let owner = self.owner(py)?;
         let tuple = || parts(py, owner, Edge);
         Ok(self.edges.get_or_try_init(py, tuple)?.clone_ref(py))
+    }
+
+    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
+        let size = self.core.size().saturating_add(other.core.size());
+        on_payloads(py, size, || self.core == other.core)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        on_payloads(py, self.core.size(), || {
+            let mut state = DefaultHasher::new();
+            self.hash(&mut state);
+            state.finish()
+        })
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -5,8 +5,8 @@ use super::components::Components;
 use super::element::{self, Element, element};
 use super::held::Held;
 use super::location::Location;
-use crate::ensure_memory;
 use crate::graph::arguments::{count_of, number, text_of, word_of};
+use crate::make::{ensure_memory, make_tuple};
 use crate::record::{self, Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -185,7 +185,8 @@ impl Symbol {
 
 pub(super) fn symbols_of(py: Python<'_>, symbols: &[graph::Symbol]) -> PyResult<Py<PyTuple>> {
     ensure_memory(4 * size_of_val(symbols))?;
-    Ok(PyTuple::new(py, symbols.iter().cloned().map(|symbol| Symbol(Held::own(symbol))))?.unbind())
+    let symbols = symbols.iter().cloned().map(|symbol| Symbol(Held::own(symbol)).into_pyobject(py));
+    Ok(make_tuple(py, symbols)?.unbind())
 }
 
 pub(super) fn hash_symbol<H: Hasher>(symbol: &graph::Symbol, state: &mut H) {

@@ -1,0 +1,217 @@
+//! Python objects, made from Rust. Each function raises `MemoryError` if there is not enough memory, where
+//! the functions of PyO3 of the same names panic; `clippy.toml` therefore refuses those.
+
+use compactwire::memory;
+use compactwire::walk::Text;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+
+/// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. Most allocations of
+/// the core would abort the process if they failed.
+pub(crate) fn ensure_memory(bytes: usize) -> PyResult<()> {
+    memory::ensure(bytes).map_err(|_| {
+        let message = format!("not enough memory for a call that takes about {bytes} bytes");
+        PyMemoryError::new_err(message)
+    })
+}
+
+/// Creates a bytes object; `PyBytes::new` panics if there is not enough memory.
+pub(crate) fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |target| {
+        target.copy_from_slice(bytes);
+        Ok(())
+    })
+}
+
+/// Creates a str, faster than the interpreter if it is ASCII; `PyString::new` panics if there is not
+/// enough memory.
+pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    if text.len() < 2 {
+        #[expect(clippy::disallowed_methods, reason = "the interpreter shares these strings")]
+        return Ok(PyString::new(py, text));
+    }
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    if !text.is_ascii() {
+        // SAFETY: the function copies `size` bytes of UTF-8 from the pointer into a new object.
+        return unsafe {
+            let object = ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), size);
+            Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
+        };
+    }
+    make_ascii(py, text)
+}
+
+/// [`make_str`] for a text that may be known to be ASCII.
+#[inline]
+pub(crate) fn make_text<'py>(py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyString>> {
+    if text.is_ascii && text.text.len() > 1 {
+        make_ascii(py, text.text)
+    } else {
+        make_str(py, text.text)
+    }
+}
+
+/// Creates a str from ASCII.
+#[inline]
+pub(crate) fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
+    // other code has a reference to it before it is completely filled.
+    unsafe {
+        let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
+        let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
+        std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
+        Ok(object.cast_into_unchecked())
+    }
+}
+
+/// Creates a `str` of `len` ASCII characters that `fill` writes in place.
+pub(crate) fn ascii_str(
+    py: Python<'_>,
+    len: usize,
+    fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
+) -> PyResult<Bound<'_, PyString>> {
+    let size = ffi::Py_ssize_t::try_from(len).map_err(|_| PyMemoryError::new_err(()))?;
+    // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
+    // other code has a reference to it before it is filled. Its memory is zeroed first, because
+    // uninitialised memory must not be read. With a `String` in between, `encode_base85` of 1 MiB
+    // takes two to three times as long: to measure it, return `PyString::new(py,
+    // &base85::encode(bytes))` there and run the benches.
+    unsafe {
+        let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
+        let start = ffi::PyUnicode_DATA(text.as_ptr()).cast::<u8>();
+        std::ptr::write_bytes(start, 0, len);
+        fill(std::slice::from_raw_parts_mut(start, len))?;
+        Ok(text.cast_into_unchecked())
+    }
+}
+
+/// Appends an item to a list.
+#[inline]
+pub(crate) fn push<T>(list: &mut Vec<T>, item: T) -> PyResult<()> {
+    if list.len() == list.capacity() && list.try_reserve(1).is_err() {
+        return Err(PyMemoryError::new_err(()));
+    }
+    list.push(item);
+    Ok(())
+}
+
+/// A float.
+#[inline]
+pub(crate) fn make_float(py: Python<'_>, value: f64) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns a float or an error.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyFloat_FromDouble(value)) }
+}
+
+/// A list of all objects of an iterator.
+pub(crate) fn make_list<'py, T>(
+    py: Python<'py>,
+    objects: impl ExactSizeIterator<Item = PyResult<Bound<'py, T>>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let size = ffi::Py_ssize_t::try_from(objects.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    let mut filled = 0;
+    // SAFETY: PyList_New returns a new list of `size` empty places, or an error. Each place is filled once;
+    // the list owns the object. A list that is not full is dropped here, which empty places allow.
+    unsafe {
+        let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(size))?;
+        for (at, object) in (0..size).zip(objects) {
+            ffi::PyList_SET_ITEM(list.as_ptr(), at, object?.into_ptr());
+            filled += 1;
+        }
+        if filled != size {
+            return Err(PyRuntimeError::new_err("an iterator ended before its size"));
+        }
+        Ok(list.cast_into_unchecked())
+    }
+}
+
+/// A tuple of all objects of an iterator.
+pub(crate) fn make_tuple<'py, T>(
+    py: Python<'py>,
+    objects: impl ExactSizeIterator<Item = PyResult<Bound<'py, T>>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    tuple_of(&make_list(py, objects)?)
+}
+
+/// The objects of a list, as they are now.
+pub(crate) fn tuple_of<'py>(list: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyTuple>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns a new tuple or an error.
+    unsafe {
+        let tuple = Bound::from_owned_ptr_or_err(list.py(), ffi::PyList_AsTuple(list.as_ptr()))?;
+        Ok(tuple.cast_into_unchecked())
+    }
+}
+
+/// The keys of a dict, as they are now.
+pub(crate) fn keys_of<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyList>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns a new list or an error.
+    unsafe {
+        let keys = Bound::from_owned_ptr_or_err(dict.py(), ffi::PyDict_Keys(dict.as_ptr()))?;
+        Ok(keys.cast_into_unchecked())
+    }
+}
+
+/// The items of a dict, as they are now.
+pub(crate) fn items_of<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyList>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns a new list or an error.
+    unsafe {
+        let items = Bound::from_owned_ptr_or_err(dict.py(), ffi::PyDict_Items(dict.as_ptr()))?;
+        Ok(items.cast_into_unchecked())
+    }
+}
+
+/// An empty dict.
+#[inline]
+pub(crate) fn make_dict(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns a new dict or an error.
+    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyDict_New())?.cast_into_unchecked()) }
+}
+
+#[cfg(not(Py_3_14))]
+unsafe extern "C" {
+    /// Returns a dict with the capacity for so many entries: not documented, but exported by 3.11 to 3.13.
+    fn _PyDict_NewPresized(entries: ffi::Py_ssize_t) -> *mut ffi::PyObject;
+}
+
+/// Later versions are not known to export the function: their dicts grow.
+#[cfg(Py_3_14)]
+unsafe fn _PyDict_NewPresized(_: ffi::Py_ssize_t) -> *mut ffi::PyObject {
+    // SAFETY: the caller is attached to the interpreter.
+    unsafe { ffi::PyDict_New() }
+}
+
+/// The largest capacity: the number of columns that a text declares is not trusted.
+const MOST: usize = 1 << 10;
+
+/// An empty dict with the capacity for `entries`.
+#[inline]
+pub(crate) fn make_dict_for(py: Python<'_>, entries: usize) -> PyResult<Bound<'_, PyDict>> {
+    let entries = ffi::Py_ssize_t::try_from(entries.min(MOST)).unwrap_or(0);
+    // SAFETY: the thread is attached to the interpreter. The function returns a new dict or an error.
+    unsafe {
+        let dict = Bound::from_owned_ptr_or_err(py, _PyDict_NewPresized(entries))?;
+        Ok(dict.cast_into_unchecked())
+    }
+}
+
+/// Sets the value of a key.
+#[inline]
+pub(crate) fn set(
+    dict: &Bound<'_, PyDict>,
+    key: &Bound<'_, PyString>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    // SAFETY: the thread is attached to the interpreter, and all three are alive. The dict takes
+    // references of its own.
+    let result = unsafe { ffi::PyDict_SetItem(dict.as_ptr(), key.as_ptr(), value.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(PyErr::fetch(dict.py())) }
+}
+
+/// An int.
+#[inline]
+pub(crate) fn make_int(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }
+}
