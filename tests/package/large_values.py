@@ -1,0 +1,429 @@
+"""Inputs whose single row, key, string or list is large, for the test of too little memory.
+
+The cases of `tests/scaling` grow in many small steps, each of which checks the memory; in these,
+most of the memory is taken in one step.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import compactwire as cw
+from compactwire import cad, gcf, wire
+from tests.scaling.harness import Case
+
+Make = Callable[[int], Any]
+
+
+def case(name: str, call: Callable[[Any], object], make: Make, large: int) -> Case:
+    return Case(name, call, make, 100, large)
+
+
+def wide_row(count: int) -> Any:
+    return [{f"key{n}": n for n in range(count)}]
+
+
+def long_keys(count: int) -> Any:
+    return [{f"k{n}" * (count // 2): 1 for n in range(4)}]
+
+
+def unlike_rows(count: int) -> Any:
+    return [{f"a{n}": n for n in range(count)}, {f"b{n}": n for n in range(count)}]
+
+
+def wide_members(count: int) -> Any:
+    return {"a": {"b": wide_row(count)}, "c": wide_row(count)[0]}
+
+
+def wide_cells(count: int) -> Any:
+    return [{"r": {f"key{n}": n for n in range(count)}} for _ in range(3)]
+
+
+def long_lists(count: int) -> Any:
+    return [{"id": 1, "tags": list(range(count))}, {"id": 2, "tags": ["x"] * count}]
+
+
+def matrix(count: int) -> Any:
+    return {"m": [[n, n + 1, n + 2] for n in range(count)]}
+
+
+def wide_matrix(count: int) -> Any:
+    return {"m": [list(range(count))] * 3}
+
+
+def long_texts(count: int) -> Any:
+    return ["é" + "a" * count, "b" * count]
+
+
+def escapes(count: int) -> Any:
+    return ['\n"\\\t' * count]
+
+
+def wide_escapes(count: int) -> Any:
+    return ["\U0001f600é\n" * count]
+
+
+VALUES: list[tuple[Make, int]] = [
+    (wide_row, 100_000),
+    (long_keys, 500_000),
+    (unlike_rows, 50_000),
+    (wide_members, 50_000),
+    (wide_cells, 50_000),
+    (long_lists, 100_000),
+    (matrix, 100_000),
+    (wide_matrix, 100_000),
+    (long_texts, 1_000_000),
+    (escapes, 500_000),
+    (wide_escapes, 500_000),
+]
+
+
+def iter_rows(text: str) -> object:
+    return sum(1 for _ in gcf.iter_rows(io.StringIO(text)))
+
+
+def of_values() -> list[Case]:
+    made = []
+    for make, large in VALUES:
+
+        def text(size: int, make: Make = make) -> str:
+            return json.dumps(make(size), ensure_ascii=False)
+
+        def ascii_text(size: int, make: Make = make) -> str:
+            return json.dumps(make(size))
+
+        def table(size: int, make: Make = make) -> str:
+            return gcf.dumps(make(size))
+
+        def shrunk(size: int, make: Make = make) -> str:
+            return cw.shrink(make(size)).text
+
+        calls: list[tuple[Callable[[Any], object], Make]] = [
+            *((call, make) for call in (gcf.dumps, gcf.dumps_bytes, cw.shrink)),
+            *((call, text) for call in (gcf.from_json, cw.shrink, cw.expand)),
+            *((call, ascii_text) for call in (gcf.from_json, cw.expand)),
+            *((call, table) for call in (gcf.loads, gcf.to_json, cw.expand, iter_rows)),
+            (cw.expand, shrunk),
+        ]
+        made += [
+            case(f"{call.__name__}, {form.__name__} of {make.__name__}", call, form, large)
+            for call, form in calls
+        ]
+    return made
+
+
+# Keyed sets and streams
+
+
+def keyed(count: int, word: str = "x") -> gcf.KeyedSet:
+    return gcf.KeyedSet([{"id": n, "a": f"{word}{n}"} for n in range(count)], key="id")
+
+
+def with_delta(count: int) -> tuple[gcf.KeyedSet, str]:
+    base = keyed(count)
+    return base, base.delta(keyed(count, "y")).encode()
+
+
+def streamed(value: str) -> None:
+    encoder = gcf.StreamEncoder(io.StringIO())
+    encoder.kv("k", value)
+    encoder.list("l", [value])
+    encoder.begin_array("rows", ["a"])
+    encoder.row([value])
+    encoder.close()
+
+
+def long_text(count: int) -> str:
+    return "é" + "x" * count
+
+
+ROWS: list[Case] = [
+    case(
+        "KeyedSet, rows",
+        lambda rows: gcf.KeyedSet(rows, key="id"),
+        lambda count: [{"id": n, "a": f"x{n}"} for n in range(count)],
+        50_000,
+    ),
+    case("KeyedSet, a wide row", lambda rows: gcf.KeyedSet(rows, key="key1"), wide_row, 50_000),
+    case(
+        "KeyedSet, a long text",
+        lambda text: gcf.KeyedSet([{"id": 1, "a": text}], key="id"),
+        long_text,
+        3_000_000,
+    ),
+    case("rows of a KeyedSet", lambda keyed: keyed.rows, keyed, 50_000),
+    case("encoded KeyedSet", lambda keyed: (keyed.encode(), keyed.root), keyed, 50_000),
+    case("equal KeyedSet", lambda keyed: keyed == gcf.read_keyed(keyed.encode()), keyed, 50_000),
+    case("pickled KeyedSet", lambda keyed: pickle.loads(pickle.dumps(keyed)), keyed, 50_000),
+    case(
+        "delta of a KeyedSet",
+        lambda pair: pair[0].delta(pair[1]).encode(),
+        lambda count: (keyed(count), keyed(count, "y")),
+        50_000,
+    ),
+    case("receive_keyed", lambda pair: gcf.receive_keyed(pair[1], pair[0]), with_delta, 50_000),
+    case(
+        "removed rows",
+        lambda delta: delta.removed,
+        lambda count: keyed(count).delta(keyed(1, "y")),
+        50_000,
+    ),
+    case(
+        "dumps_grouped",
+        lambda rows: gcf.dumps_grouped(rows, "b", "a"),
+        lambda count: [{"a": n // 9, "b": n, "c": f"x{n}"} for n in range(count)],
+        50_000,
+    ),
+    case("StreamEncoder, long texts", streamed, long_text, 3_000_000),
+]
+
+# Graphs
+
+
+def parts(count: int) -> tuple[list[gcf.Symbol], list[gcf.Edge]]:
+    names = [f"pkg.Type{n}" for n in range(count)]
+    symbols = [gcf.Symbol(name, "type", provenance="lsp_resolved") for name in names]
+    return symbols, [gcf.Edge(name, names[n // 2], "calls") for n, name in enumerate(names)]
+
+
+def payload(count: int) -> gcf.Payload:
+    symbols, edges = parts(count)
+    return gcf.Payload("t", symbols=symbols, edges=edges)
+
+
+def snapshots(count: int) -> tuple[Any, Any]:
+    return gcf.snapshot(payload(9)), gcf.snapshot(payload(count))
+
+
+def delta_between(pair: tuple[Any, Any]) -> object:
+    there, back = gcf.diff(*pair), gcf.diff(*reversed(pair))
+    return gcf.encode_delta(there), gcf.encode_delta(back)
+
+
+def between_sessions(payload: gcf.Payload) -> object:
+    return cw.Session().decode_graph(cw.Session().encode_graph(payload))
+
+
+GRAPHS: list[Case] = [
+    case("Payload", lambda both: gcf.Payload("t", symbols=both[0], edges=both[1]), parts, 30_000),
+    case(
+        "Payload of dicts",
+        lambda symbols: gcf.Payload("t", symbols=symbols),
+        lambda count: [{"qualified_name": f"pkg.Type{n}", "kind": "type"} for n in range(count)],
+        30_000,
+    ),
+    case("hash of a Payload", hash, payload, 30_000),
+    case("== of a Payload", lambda payload: payload == payload.__replace__(), payload, 30_000),
+    case("repr of a Payload", repr, payload, 1000),
+    case("pickled Payload", lambda payload: pickle.loads(pickle.dumps(payload)), payload, 30_000),
+    case("changed Payload", lambda payload: payload.__replace__(tool="x"), payload, 30_000),
+    case("encode, graph", gcf.encode, payload, 30_000),
+    case(
+        "decode, graph and its parts",
+        lambda text: [(list(made.symbols), list(made.edges)) for made in [gcf.decode(text)]],
+        lambda count: gcf.encode(payload(count)),
+        30_000,
+    ),
+    case("GCB", lambda made: wire.decode_gcb(wire.encode_gcb(made)), payload, 30_000),
+    case("graph as JSON", lambda made: wire.decode_json(wire.encode_json(made)), payload, 30_000),
+    case(
+        "snapshot, pack_root",
+        lambda made: (gcf.snapshot(made), gcf.pack_root(made)),
+        payload,
+        30_000,
+    ),
+    case("diff, encode_delta", delta_between, snapshots, 30_000),
+    case("graph of a session", between_sessions, payload, 30_000),
+]
+
+# CAD
+
+
+def cubes(count: int) -> str:
+    return "# vcad 0.2\n" + "C 50 30 5\n" * count
+
+
+def document(count: int) -> Any:
+    return cad.from_compact(cubes(count))
+
+
+DOCUMENTS: list[Case] = [
+    case("from_hybrid", cad.from_hybrid, lambda count: cad.to_hybrid(document(count)), 100_000),
+    case("to_hybrid", cad.to_hybrid, document, 50_000),
+    case("from_compact", cad.from_compact, cubes, 100_000),
+    case(
+        "from_compact, a long line",
+        cad.from_compact,
+        lambda count: f"# vcad 0.2\n# {'x' * count}\nC 1 2 3\n",
+        900_000,
+    ),
+    case("cad.loads", cad.loads, lambda count: cad.dumps(document(count)), 30_000),
+    case(
+        "to_compact, canonical",
+        lambda doc: (cad.to_compact(doc), cad.canonical(doc)),
+        document,
+        50_000,
+    ),
+    case("binary CAD", lambda doc: cad.from_binary(cad.to_binary(doc)), document, 50_000),
+    case("iter_compact", lambda text: sum(1 for _ in cad.iter_compact([text])), cubes, 100_000),
+    case("check", cad.check, cubes, 100_000),
+    case(
+        "check, many errors",
+        lambda text: cad.check(text, limit=10**7),
+        lambda count: "Q 1\n" * count,
+        20_000,
+    ),
+    case("create_cad_compact", cad.create_cad_compact, cubes, 50_000),
+    case(
+        "create_cad_compact, many errors",
+        cad.create_cad_compact,
+        lambda count: "Q 1\n" * count,
+        50_000,
+    ),
+]
+
+# Messages, deltas and sessions
+
+
+def prose(count: int) -> str:
+    return "".join(f"lorem ipsum {n} " for n in range(count))
+
+
+def wide_prose(count: int) -> str:
+    return "é\n" + prose(count)
+
+
+def records(count: int) -> Any:
+    return [{"id": n, "name": f"n{n}", "tags": ["a", f"b{n}"]} for n in range(count)]
+
+
+def chat(count: int) -> Any:
+    return [{"role": "user", "content": f"x{n}"} for n in range(count)]
+
+
+def request(pack: bool | str = False, **fields: Any) -> Any:
+    return cw.Session().encode_request(pack=pack, **fields)
+
+
+def decode_request(frames: Any) -> cw.Request:
+    return cw.Session().decode_request(frames)
+
+
+def edited(text: str) -> str:
+    return f"{text[: len(text) // 2]}edit{text[len(text) // 2 :]}"
+
+
+def two_turns(text: str) -> object:
+    session = cw.Session()
+    session.encode_request(context=text)
+    return session.encode_request(context=edited(text), pack=True)
+
+
+def used_session(count: int) -> cw.Session:
+    session = cw.Session()
+    session.encode_request(context=prose(count))
+    return session
+
+
+SESSIONS: list[Case] = [
+    case(
+        "apply_delta, compressed",
+        lambda pair: cw.apply_delta(*pair),
+        lambda count: ("x", cw.encode_delta("x", prose(count))),
+        400_000,
+    ),
+    case("encode_delta", lambda text: cw.encode_delta(text, edited(text)), prose, 100_000),
+    *(
+        case(
+            f"decode_request, {pack}",
+            decode_request,
+            lambda count, pack=pack: request(pack, context=prose(count)),  # type: ignore[misc]
+            300_000,
+        )
+        for pack in (False, True, "bytes")
+    ),
+    case(
+        "args",
+        lambda frames: decode_request(frames).args,
+        lambda count: request("bytes", args=records(count)),
+        30_000,
+    ),
+    case(
+        "hash and == of a request",
+        lambda frames: (
+            hash(decode_request(frames)),
+            decode_request(frames) == decode_request(frames),
+        ),
+        lambda count: request(args=records(count)),
+        30_000,
+    ),
+    case(
+        "messages",
+        lambda frames: decode_request(frames).messages,
+        lambda count: request(messages=chat(count)),
+        30_000,
+    ),
+    case("encode_request, messages", lambda messages: request(messages=messages), chat, 30_000),
+    case(
+        "encode_request, context", lambda text: request("bytes", context=text), wide_prose, 300_000
+    ),
+    case(
+        "encode_request, args",
+        lambda args: request(args=args, tool={"schema": args}),
+        records,
+        30_000,
+    ),
+    case("encode_request, two turns", two_turns, prose, 200_000),
+    case(
+        "pickled session",
+        lambda session: pickle.loads(pickle.dumps(session)),
+        used_session,
+        200_000,
+    ),
+]
+FORMATS = ["dsl", "verbose", "binary", "base85", "zlib", "zstd", "dictionary", "auto"]
+
+
+def of_format(format: Any) -> list[Case]:
+    def there_and_back(value: Any) -> object:
+        return cw.decode(cw.encode(value, format=format)), cw.decode(
+            cw.encode_bytes(value, format=format)
+        )
+
+    def call_there_and_back(arguments: Any) -> object:
+        return cw.decode_tool_call(cw.encode_tool_call_bytes("t", arguments, format=format))
+
+    made = [
+        case(f"encode, decode, {format}", there_and_back, wide_prose, 200_000),
+        case(
+            f"inspect, {format}",
+            cw.inspect,
+            lambda count: cw.encode(prose(count), format=format),
+            200_000,
+        ),
+    ]
+    if format != "dsl":
+        inputs: list[tuple[Make, int]] = [
+            (records, 20_000),
+            (lambda count: wide_row(count)[0], 60_000),
+            (lambda count: {"a": long_text(count)}, 2_000_000),
+        ]
+        made += [
+            case(f"tool call {at}, {format}", call_there_and_back, make, large)
+            for at, (make, large) in enumerate(inputs)
+        ]
+    return made
+
+
+CASES = {
+    "values": of_values(),
+    "rows": ROWS,
+    "graphs": GRAPHS,
+    "documents": DOCUMENTS,
+    "sessions": SESSIONS,
+    "messages": [case for format in FORMATS for case in of_format(format)],
+}

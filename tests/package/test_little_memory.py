@@ -1,0 +1,198 @@
+"""Too little memory gives an error of ours or `MemoryError`, never an abort or a panic.
+
+`python -m tests.package.test_little_memory SUBJECT` calls every case of the subject in forks of
+the process. The first call has no limit, and records the requests that bring the memory in use to
+a new maximum. Each of the others has a limit at which one of these requests is the first to fail.
+`limited_memory.c` counts and fails the requests. It grants Rust every request of at most 64 KiB,
+because the standard library has no error for most of them; of Python, any request may fail.
+
+To cover another reader or writer, add a case to `tests/scaling` or to `large_values.py`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import compactwire as cw
+from tests.package import large_values
+from tests.scaling.harness import Case
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALING = ["cad", "compact", "gcf", "graph", "session", "shrink"]
+"""Without claims: they are checked in several threads, by libraries that abort the process."""
+SUBJECTS = [*SCALING, *large_values.CASES]
+UNLIMITED = 1 << 62
+LARGE_LIMITS, SMALL_LIMITS = 24, 12
+"""How many limits of each kind are tried; more maxima than that are thinned out evenly."""
+
+limited = pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("cc"),
+    reason="a C compiler, and the allocator of the GNU C library, are needed to limit the memory",
+)
+
+
+def cases_of(subject: str) -> list[Case]:
+    if subject in large_values.CASES:
+        return large_values.CASES[subject]
+    cases: list[Case] = import_module(f"tests.scaling.{subject}").CASES
+    return cases
+
+
+def run_limited(case: Case, value: object, limit: int) -> list[int]:
+    """Calls the case in this process; returns the maxima of the memory in use."""
+    memory = ctypes.CDLL(None)
+    memory.limited_memory_start.argtypes = [ctypes.c_long]
+    memory.limited_memory_maximum.restype = ctypes.c_long
+    memory.limited_memory_of_python()
+    maxima = memory.limited_memory_maximum
+    memory.limited_memory_start(limit)
+    try:
+        case.call(value)
+    except cw.CompactWireError:
+        if limit == UNLIMITED:
+            return []
+        raise
+    finally:
+        count = memory.limited_memory_stop()
+    return [maxima(index) for index in range(count)]
+
+
+def call_in_fork(case: Case, value: object, limit: int) -> tuple[list[int], str]:
+    """The maxima, and the error output if the process did not end well."""
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if child == 0:
+            os.dup2(said.fileno(), 2)
+            status = 1
+            try:
+                os.write(2, json.dumps(run_limited(case, value, limit)).encode())
+                status = 0
+            except (cw.CompactWireError, MemoryError):
+                os.write(2, b"[]")
+                status = 0
+            except BaseException:
+                traceback.print_exc(limit=-1)
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        said.seek(0)
+        output = said.read().decode(errors="replace")
+        return ([], f"status {status}: {output}") if status else (json.loads(output), "")
+
+
+def thinned(items: list[int], most: int) -> list[int]:
+    if len(items) <= most:
+        return items
+    return [items[at * (len(items) - 1) // (most - 1)] for at in range(most)]
+
+
+def ended(cases: list[Case]) -> dict[str, str]:
+    """The error output of cases that ended with neither an error of ours nor `MemoryError`."""
+    found = {}
+    for case in cases:
+        with suppress(cw.CompactWireError):
+            case.call(case.make(case.size))  # The first use of a class or module takes more.
+        value = case.make(case.large)
+        gc.collect()
+        maxima, said = call_in_fork(case, value, UNLIMITED)
+        large = thinned([most for most in maxima if most > 0], LARGE_LIMITS)
+        small = thinned([-most for most in maxima if most < 0], SMALL_LIMITS)
+        for most in large + small:
+            said = said or call_in_fork(case, value, most - 1)[1]
+        if said:
+            found[case.name] = said
+    return found
+
+
+def run_subject(subject: str, folder: Path) -> dict[str, str]:
+    """Runs the cases in a process with the limited allocator, which has no other thread."""
+    library = folder / "limited_memory.so"
+    source = Path(__file__).with_name("limited_memory.c")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    child = subprocess.run(
+        [sys.executable, "-m", "tests.package.test_little_memory", subject],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        errors="replace",
+        env={
+            **os.environ,
+            "LD_PRELOAD": str(library),
+            "PYTHONMALLOC": "malloc",
+            "RUST_BACKTRACE": "0",
+        },
+    )
+    assert child.stdout, child.stderr
+    found: dict[str, str] = json.loads(child.stdout)
+    return found
+
+
+@limited
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_too_little_memory_is_an_error(subject: str, tmp_path: Path) -> None:
+    assert run_subject(subject, tmp_path) == {}
+
+
+def take(size: int) -> object:
+    return bytearray(size)
+
+
+def abort_without_memory(size: int) -> None:
+    try:
+        take(size)
+    except MemoryError:
+        os.abort()
+
+
+def panic_without_memory(size: int) -> None:
+    try:
+        take(size)
+    except MemoryError:
+        raise SystemExit from None
+
+
+CHECKS = [
+    Case("aborts", lambda size: os.abort() if size > 1 else None, int, 1, 2),
+    Case("aborts without memory", abort_without_memory, int, 1, 1 << 20),
+    Case("panics without memory", panic_without_memory, int, 1, 1 << 20),
+    Case("works", take, int, 1, 1 << 20),
+]
+
+
+@limited
+def test_an_abort_and_a_panic_are_noticed(tmp_path: Path) -> None:
+    assert run_subject("checks", tmp_path).keys() == {case.name for case in CHECKS[:3]}
+
+
+def test_every_call_has_cases() -> None:
+    named = {case.name for subject in SCALING for case in cases_of(subject)}
+    calls = {name.partition(",")[0].partition(":")[0] for name in named}
+    assert calls >= {
+        *("loads", "to_json", "iter_rows", "dumps", "from_json", "group_values", "dumps_grouped"),
+        *("read_keyed", "KeyedSet", "StreamEncoder", "decode", "encode", "sessions", "streamed"),
+        *("decode_gcb", "encode_gcb", "encode_json", "decode_json", "pack_root", "snapshot"),
+        *("changed", "respond", "pickle", "decode_request", "encode_request", "deltas"),
+        *("from_compact", "check", "keep", "repair", "canonical", "to_compact"),
+        *("to_binary", "to_hybrid", "from_hybrid", "from_binary"),
+        *("encode_tool_call", "decode_tool_call", "shrink", "expand"),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(ended(CHECKS if sys.argv[1] == "checks" else cases_of(sys.argv[1]))))
