@@ -14,7 +14,7 @@ use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losse
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::text::scan;
-use pyo3::exceptions::{PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PySequence, PyString};
@@ -447,8 +447,14 @@ fn check<'py>(
     let bytes = data.bytes_or_utf8()?;
     ensure_memory(document_memory(&bytes))?;
     let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit))?;
-    let errors = errors.into_iter().map(|error| PyErr::from(Error::from(error)).into_value(py));
-    make_list(py, errors.map(|error| Ok(error.into_bound(py))))
+    let errors = errors.into_iter().map(|error| {
+        let error = PyErr::from(Error::from(error));
+        if error.is_instance_of::<PyMemoryError>(py) {
+            return Err(error);
+        }
+        Ok(error.into_value(py).into_bound(py))
+    });
+    make_list(py, errors)
 }
 
 /// Convert a document to a hybrid: JSON whose nodes are compact text.

@@ -4,14 +4,14 @@
 //! `PyErr`. The exception classes are defined in `compactwire/errors.py`. An exception has the
 //! core's message, and the core's fields as attributes.
 
-use crate::make::{ensure_memory, make_dict, make_str, make_tuple};
+use crate::make::{ensure_memory, make_dict, make_str, make_tuple, memory_error};
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
 use compactwire::{base85, cad, session, wire};
-use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
@@ -47,7 +47,7 @@ macro_rules! from_python {
 impl From<TryReserveError> for Error {
     #[cold]
     fn from(_: TryReserveError) -> Self {
-        Self(PyMemoryError::new_err(NO_MEMORY))
+        Self(memory_error(NO_MEMORY))
     }
 }
 
@@ -150,7 +150,7 @@ fn decode_error_with(py: Python<'_>, error: &DecodeError, text: &str) -> PyErr {
         DecodeError::OutputTooLarge { limit } | DecodeError::TooManyValues { limit, .. } => {
             exception!(py, OutputTooLarge, text, limit = *limit)
         }
-        DecodeError::OutOfMemory { .. } => PyMemoryError::new_err(text.to_owned()),
+        DecodeError::OutOfMemory { .. } => memory_error(text),
         DecodeError::InvalidMsgpack(error) => {
             exception!(py, InvalidMsgpack, text, offset = error.offset)
         }
@@ -187,7 +187,7 @@ fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr
 #[cold]
 fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
     if error.message == NO_MEMORY {
-        return PyMemoryError::new_err(NO_MEMORY);
+        return memory_error(NO_MEMORY);
     }
     if let Some(path) = &error.path {
         return unsupported(py, gcf::Code::OutOfRange, path, &error.message);
@@ -217,7 +217,7 @@ fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
 #[cold]
 fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
     if error.message == NO_MEMORY {
-        return PyMemoryError::new_err(NO_MEMORY);
+        return memory_error(NO_MEMORY);
     }
     exception!(py, EncodeError, error.to_string(), field = error.field)
 }
@@ -308,7 +308,7 @@ fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
 #[cold]
 fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
     if error.message == NO_MEMORY {
-        return PyMemoryError::new_err(NO_MEMORY);
+        return memory_error(NO_MEMORY);
     }
     let text = error.to_string();
     exception!(py, BinaryError, text, offset = error.offset, message = &error.message)
@@ -328,7 +328,7 @@ fn cad_error(py: Python<'_>, error: &cad::Error) -> PyErr {
 #[cold]
 fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
     if error.code == gcf::Code::OutOfMemory {
-        return PyMemoryError::new_err(error.message.clone());
+        return memory_error(&*error.message);
     }
     let text = error.to_string();
     if let (gcf::Place::Value(path), true) = (&error.place, is_unsupported(error.code)) {
@@ -407,7 +407,7 @@ pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
 #[cold]
 fn wire_error(py: Python<'_>, error: &wire::Error) -> PyErr {
     if error.code == wire::Code::OutOfMemory {
-        return PyMemoryError::new_err(error.message.clone());
+        return memory_error(&*error.message);
     }
     let code = error.code.name();
     let (offset, path) = match &error.place {

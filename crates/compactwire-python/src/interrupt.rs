@@ -8,9 +8,10 @@
 //!   from Python objects. It detects Ctrl-C only. It then discards the result so far, runs the handler of
 //!   Ctrl-C, and starts the call again unless the handler raised.
 
+use crate::make::memory_error;
 use crate::value::build::with_collector;
 use compactwire::interrupt::{Stopped, run};
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -106,7 +107,7 @@ fn is_due() -> bool {
 #[cold]
 fn raised(stopped: Stopped) -> PyErr {
     if stopped == Stopped::NoMemory {
-        return PyMemoryError::new_err("not enough memory to continue the call");
+        return memory_error("not enough memory to continue the call");
     }
     RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("the call was stopped"))
 }

@@ -1,19 +1,31 @@
 //! Python objects, made from Rust. Each function raises `MemoryError` if there is not enough memory, where
 //! the functions of PyO3 of the same names panic; `clippy.toml` therefore refuses those.
 
-use compactwire::memory;
+use compactwire::memory::{self, NO_MEMORY};
 use compactwire::walk::Text;
+use pyo3::PyErrArguments;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+
+/// A `MemoryError`; without its message if there is no memory for one.
+pub(crate) fn memory_error(message: impl Into<String>) -> PyErr {
+    struct Message(String);
+    impl PyErrArguments for Message {
+        fn arguments(self, py: Python<'_>) -> Py<PyAny> {
+            make_str(py, &self.0).map_or_else(|_| py.None(), |text| text.into_any().unbind())
+        }
+    }
+    PyMemoryError::new_err(Message(message.into()))
+}
 
 /// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. Most allocations of
 /// the core would abort the process if they failed.
 pub(crate) fn ensure_memory(bytes: usize) -> PyResult<()> {
     memory::ensure(bytes).map_err(|_| {
         let message = format!("not enough memory for a call that takes about {bytes} bytes");
-        PyMemoryError::new_err(message)
+        memory_error(message)
     })
 }
 
@@ -32,7 +44,7 @@ pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, 
         #[expect(clippy::disallowed_methods, reason = "the interpreter shares these strings")]
         return Ok(PyString::new(py, text));
     }
-    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
     if !text.is_ascii() {
         // SAFETY: the function copies `size` bytes of UTF-8 from the pointer into a new object.
         return unsafe {
@@ -56,7 +68,7 @@ pub(crate) fn make_text<'py>(py: Python<'py>, text: Text<'_>) -> PyResult<Bound<
 /// Creates a str from ASCII.
 #[inline]
 pub(crate) fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
     // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
     // other code has a reference to it before it is completely filled.
     unsafe {
@@ -73,7 +85,7 @@ pub(crate) fn ascii_str(
     len: usize,
     fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
 ) -> PyResult<Bound<'_, PyString>> {
-    let size = ffi::Py_ssize_t::try_from(len).map_err(|_| PyMemoryError::new_err(()))?;
+    let size = ffi::Py_ssize_t::try_from(len).map_err(|_| memory_error(NO_MEMORY))?;
     // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
     // other code has a reference to it before it is filled. Its memory is zeroed first, because
     // uninitialised memory must not be read. With a `String` in between, `encode_base85` of 1 MiB
@@ -92,7 +104,7 @@ pub(crate) fn ascii_str(
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T) -> PyResult<()> {
     if list.len() == list.capacity() && list.try_reserve(1).is_err() {
-        return Err(PyMemoryError::new_err(()));
+        return Err(memory_error(NO_MEMORY));
     }
     list.push(item);
     Ok(())
@@ -110,7 +122,7 @@ pub(crate) fn make_list<'py, T>(
     py: Python<'py>,
     objects: impl ExactSizeIterator<Item = PyResult<Bound<'py, T>>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let size = ffi::Py_ssize_t::try_from(objects.len()).map_err(|_| PyMemoryError::new_err(()))?;
+    let size = ffi::Py_ssize_t::try_from(objects.len()).map_err(|_| memory_error(NO_MEMORY))?;
     let mut filled = 0;
     // SAFETY: PyList_New returns a new list of `size` empty places, or an error. Each place is filled once;
     // the list owns the object. A list that is not full is dropped here, which empty places allow.

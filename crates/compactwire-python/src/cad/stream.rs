@@ -4,14 +4,13 @@ use super::super::args::{self, Input, PathFile, size, utf8_with_surrogates};
 use super::super::errors::Result;
 use super::{builder, dialect, rest};
 use crate::interrupt::whole;
-use crate::make::{ensure_memory, make_dict, make_tuple};
+use crate::make::{ensure_memory, make_dict, make_str, make_tuple};
 use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -125,7 +124,9 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         return Ok(bytes.as_bytes().to_vec());
     }
     if let Ok(text) = chunk.cast::<PyString>() {
-        return utf8_with_surrogates(text).map(Cow::into_owned);
+        let bytes = utf8_with_surrogates(text)?;
+        ensure_memory(bytes.len())?;
+        return Ok(bytes.into_owned());
     }
     if let Ok(data) = Input::new(chunk) {
         let bytes = data.bytes()?;
@@ -199,50 +200,48 @@ impl CompactIterator {
     fn push_piece(&self) -> PyResult<bool> {
         let mut pending = self.pending()?;
         let Some(piece) = pending.piece() else { return Ok(false) };
-        if let Some(stream) = self.lock()?.as_mut() {
-            whole(|| stream.push(piece))?;
+        let mut guard = self.lock()?;
+        if let Some(stream) = guard.as_mut()
+            && let Err(error) = whole(|| stream.push(piece))
+        {
+            *guard = None;
+            return Err(error);
         }
         Ok(true)
     }
 
+    /// The next item of the text so far. The iterator ends if this fails, because an item may be lost.
     fn step<'py>(&self, py: Python<'py>) -> Result<Option<Next<'py>>> {
         let mut guard = self.lock()?;
-        let Some(stream) = guard.as_mut() else { return Ok(None) };
-        match stream.node() {
-            Err(error) => {
-                *guard = None;
-                Err(error.into())
-            }
-            Ok(Some(node)) => {
-                let mut objects = builder(py);
-                cad::emit_node(&node, |node| stream.id(node), &mut objects)?;
-                Ok(Some(Next::Item(pair(py, "node", objects.finish())?)))
-            }
-            Ok(None) if !stream.has_ended() => Ok(Some(Next::Starved)),
-            Ok(None) => {
-                match stream.extra() {
-                    Err(error) => {
-                        *guard = None;
-                        return Err(error.into());
-                    }
-                    Ok(Some(extra)) => {
-                        drop(guard);
-                        let item = make_dict(py)?;
-                        item.set_item("pointer", extra.pointer)?;
-                        item.set_item("value", value::object(py, &extra.value)?)?;
-                        return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
-                    }
-                    Ok(None) => {}
-                }
-                let finished = guard.take().map(Stream::finish);
-                drop(guard);
-                let Some(finished) = finished else { return Ok(None) };
-                let (sections, id) = finished?;
-                let rest = rest(py, &sections, id)?.into_any();
-                Ok(Some(Next::Item(pair(py, "end", rest)?)))
-            }
+        let next = whole(|| advance(py, &mut guard));
+        if !matches!(next, Ok(Ok(_))) {
+            *guard = None;
         }
+        next?
     }
+}
+
+/// The next item of the text so far; `None` after the last.
+fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<Next<'py>>> {
+    let Some(reader) = stream else { return Ok(None) };
+    if let Some(node) = reader.node()? {
+        let mut objects = builder(py);
+        cad::emit_node(&node, |node| reader.id(node), &mut objects)?;
+        return Ok(Some(Next::Item(pair(py, "node", objects.finish())?)));
+    }
+    if !reader.has_ended() {
+        return Ok(Some(Next::Starved));
+    }
+    if let Some(extra) = reader.extra()? {
+        let item = make_dict(py)?;
+        item.set_item("pointer", make_str(py, &extra.pointer)?)?;
+        item.set_item("value", value::object(py, &extra.value)?)?;
+        return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
+    }
+    let Some(finished) = stream.take().map(Stream::finish) else { return Ok(None) };
+    let (sections, id) = finished?;
+    let rest = rest(py, &sections, id)?.into_any();
+    Ok(Some(Next::Item(pair(py, "end", rest)?)))
 }
 
 fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -10,7 +10,7 @@ use super::detached;
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
-use crate::make::{make_bytes, make_str};
+use crate::make::{make_bytes, make_str, memory_error};
 use crate::value::build::CollectorPause;
 use crate::value::converter;
 use crate::value::objects::Objects;
@@ -20,9 +20,10 @@ use crate::value::read_fast::{BorrowedWalk, NotPlain};
 use crate::value::{read, read_fast};
 use compactwire::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
+use compactwire::memory::NO_MEMORY;
 use compactwire::text::output::{Memory, Output};
 use compactwire::walk::Stop;
-use pyo3::exceptions::{PyBlockingIOError, PyMemoryError};
+use pyo3::exceptions::PyBlockingIOError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tree::TreeTarget;
@@ -194,7 +195,7 @@ pub(super) fn dumps_bytes<'py>(
     match write_text(obj, default.as_ref(), &options, || BytesMemory::new(py))? {
         Text::OnePass(out) => {
             let made = out.finish().and_then(|(memory, size)| memory.finish(size));
-            made.ok_or_else(|| PyMemoryError::new_err(()))
+            made.ok_or_else(|| memory_error(NO_MEMORY))
         }
         Text::Tree(text) => Ok(make_bytes(py, text.as_bytes())?),
     }
@@ -206,7 +207,7 @@ fn encode(
     options: &EncodeOptions,
 ) -> PyResult<String> {
     match write_text(obj, default, options, Vec::new)? {
-        Text::OnePass(out) => out.into_string().ok_or_else(|| PyMemoryError::new_err(())),
+        Text::OnePass(out) => out.into_string().ok_or_else(|| memory_error(NO_MEMORY)),
         Text::Tree(text) => Ok(text),
     }
 }
