@@ -150,6 +150,7 @@ def test_errors_of_a_tokenizer_are_raised() -> None:
         ({"tokenizer": "none"}, "tokenizer"),
         ({"min_saving": 1.5}, "min_saving"),
         ({"min_saving": float("nan")}, "min_saving"),
+        ({"min_saving": 10**400}, "min_saving"),
         ({"max_depth": 0}, "max_depth"),
         ({"types": "all"}, "types"),
     ],

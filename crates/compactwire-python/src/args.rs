@@ -339,6 +339,15 @@ fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
 
 const NOT_UTF8: &str = "the text cannot be encoded as UTF-8";
 
+/// A number, for `#[pyo3(from_py_with = args::real)]`. An int beyond the range of doubles is infinite, so that
+/// the error is the one that names the range of the option.
+pub(super) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    value.extract().or_else(|error: PyErr| {
+        let is_large = error.is_instance_of::<PyOverflowError>(value.py());
+        if is_large { Ok(f64::INFINITY) } else { Err(error) }
+    })
+}
+
 /// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. One with a lone surrogate becomes
 /// a name that no choice has, so that the error is the one that lists the choices.
 pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {

@@ -190,7 +190,7 @@ pub(super) fn shrink_object<'py>(
     formats: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<&Bound<'py, PyAny>>,
     extensions: bool,
-    min_saving: f64,
+    #[pyo3(from_py_with = args::real)] min_saving: f64,
     #[pyo3(from_py_with = size)] min_tokens: usize,
     #[pyo3(from_py_with = size)] max_size: usize,
     #[pyo3(from_py_with = depth)] max_depth: usize,
