@@ -4,7 +4,7 @@
 //! [`poll`] it. To stop, a poll unwinds the stack up to `run`, as a panic does but without a message,
 //! because most loops are in functions that cannot fail. Unwinding drops what the call has made so far.
 //! Therefore no loop that polls may leave a session or another object that outlives the call half changed.
-//! [`memory::require`](crate::memory::require) ends a call in the same way.
+//! `require` of the module `memory` ends a call in the same way.
 //!
 //! Outside of `run`, and in a program that is compiled to abort on a panic, a poll does nothing.
 
@@ -163,7 +163,6 @@ pub fn polled<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory;
 
     thread_local! {
         static POLLS: Cell<u32> = const { Cell::new(0) };
@@ -220,14 +219,6 @@ mod tests {
         let wait = || run_apart(stopped, |stopped| stopped.lock().map(|end| end.recv()).is_ok());
         assert_eq!(run(|| true, wait), Err(Stopped::Asked));
         drop(stop);
-    }
-
-    #[test]
-    fn too_little_memory_ends_a_run() {
-        let large = || memory::require(memory::ensure(usize::MAX));
-        assert_eq!(run(|| false, large), Err(Stopped::NoMemory));
-        assert_eq!(run(|| true, || memory::require(memory::ensure(1 << 20))), Ok(()));
-        large();
     }
 
     #[test]

@@ -118,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn too_little_memory_ends_a_run() {
+        let large = || require(ensure(usize::MAX));
+        assert_eq!(interrupt::run(|| false, large), Err(interrupt::Stopped::NoMemory));
+        assert_eq!(interrupt::run(|| true, || require(ensure(1 << 20))), Ok(()));
+        large();
+    }
+
+    #[test]
     fn a_meter_asks_before_the_work_is_done() {
         let mut meter = Meter::new(16);
         assert!(meter.reach(100).is_ok());

@@ -21,9 +21,9 @@ VALUES = {"walk", "value", "json"}
 RUST_ARROWS: dict[str, set[str]] = {
     "limits": set(),
     "interrupt": set(),
-    "memory": set(),
+    "memory": {"interrupt"},
     "excerpt": set(),
-    "text": {"limits", "interrupt", "excerpt"},
+    "text": {"limits", "interrupt", "memory", "excerpt"},
     "base85": LOWEST,
     "msgpack": LOWEST,
     "compression": LOWEST,
