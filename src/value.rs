@@ -81,9 +81,9 @@ impl<'a> Value<'a> {
         NUMBER
             + match self {
                 Self::String(text) | Self::BigInt(text) => text.len(),
-                Self::Array(elements) => elements.iter().map(Self::text_size).sum(),
+                Self::Array(elements) => polled(elements).map(Self::text_size).sum(),
                 Self::Object(members) => {
-                    members.iter().map(|(key, member)| 4 + key.len() + member.text_size()).sum()
+                    polled(members).map(|(key, member)| 4 + key.len() + member.text_size()).sum()
                 }
                 Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,
             }
@@ -108,7 +108,7 @@ impl<'a> Value<'a> {
             }
             Self::Object(members) => {
                 sink.begin_object()?;
-                for (key, value) in members {
+                for (key, value) in polled(members) {
                     sink.key(key)?;
                     value.emit(sink)?;
                 }

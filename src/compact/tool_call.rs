@@ -15,6 +15,7 @@ use super::error::{DecodeError, EncodeError};
 use super::format::{Encoding, Format};
 use super::layout::check_duplicates;
 use crate::excerpt::{excerpt, path_step};
+use crate::interrupt::polled;
 use crate::json::{self, Escape};
 use crate::limits::MAX_MAP_KEYS;
 use crate::memory;
@@ -183,13 +184,13 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
         Value::String(string) => text(FIELD, string, out)?,
         Value::Array(elements) => {
             let Ok(_) = write_array_len(out, count(FIELD, elements.len())?);
-            for (at, element) in elements.iter().enumerate() {
+            for (at, element) in polled(elements).enumerate() {
                 self::value(element, out).map_err(|error| within(&format!("[{at}]"), error))?;
             }
         }
         Value::Object(members) => {
             let Ok(_) = write_map_len(out, count(FIELD, members.len())?);
-            for (name, member) in members {
+            for (name, member) in polled(members) {
                 text(FIELD, name, out)?;
                 self::value(member, out).map_err(|error| within(&path_step(name), error))?;
             }
