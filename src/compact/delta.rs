@@ -26,7 +26,6 @@ use super::detect;
 use super::error::{DecodeError, EncodeError};
 use crate::excerpt::excerpt;
 use crate::limits::DEFAULT_MAX_SIZE;
-use crate::memory;
 use crate::{base85, compression};
 use std::borrow::Cow;
 use std::fmt;
@@ -74,6 +73,7 @@ impl Default for ApplyOptions {
 pub fn apply(content: &str, delta: &str, options: &ApplyOptions) -> Result<String, DecodeError> {
     let edit = Edit::parse(delta, options)?;
     let Range { start, end } = edit.range(content, options.replace)?;
+    DecodeError::ensure_memory(content.len() + edit.text.len())?;
     Ok([&content[..start], &edit.text, &content[end..]].concat())
 }
 
@@ -250,6 +250,8 @@ impl DeltaStream {
         if self.content.len() - range.len() + edit.text.len() > limit {
             return Err(DecodeError::OutputTooLarge { limit });
         }
+        // The content while it grows, and a copy of it for the caller.
+        DecodeError::ensure_memory(3 * (self.content.len() + edit.text.len()))?;
         self.content.replace_range(range, &edit.text);
         Ok(&self.content)
     }
@@ -285,11 +287,11 @@ impl<'a> Edit<'a> {
                 };
                 let delta = unpack(&packed, options)?;
                 let (op, payload) = split(&delta)?;
-                Ok(Edit::plain(op, payload)?.into_owned())
+                Edit::plain(op, payload)?.into_owned()
             }
             "ZF" | "Z+" | "ZR" => {
                 let payload = unpack(&base85::decode(payload)?, options)?;
-                Ok(Edit::plain(&op[1..], &payload)?.into_owned())
+                Edit::plain(&op[1..], &payload)?.into_owned()
             }
             _ => Self::plain(op, payload),
         }
@@ -315,9 +317,9 @@ impl<'a> Edit<'a> {
         Ok(Self { at, text: Cow::Borrowed(text) })
     }
 
-    fn into_owned(self) -> Edit<'static> {
-        memory::require(memory::ensure(self.text.len()));
-        Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) }
+    fn into_owned(self) -> Result<Edit<'static>, DecodeError> {
+        DecodeError::ensure_memory(self.text.len())?;
+        Ok(Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) })
     }
 
     /// The bytes of `content` that the text replaces.

@@ -3,7 +3,7 @@
 use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
 };
-use crate::make::ensure_memory;
+use crate::make::{ensure_memory, push};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::excerpt;
@@ -32,11 +32,14 @@ impl<'py> Input<'py> {
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
             Ok(Self::Bytes(bytes.clone()))
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+            ensure_memory(bytes.len())?;
             Ok(Self::Copy(bytes.to_vec()))
         } else if object.is_instance_of::<PyMemoryView>() {
             let view = PyBuffer::<u8>::get(object).map_err(|error| not_of_bytes(object, error))?;
+            ensure_memory(view.len_bytes())?;
             Ok(Self::Copy(view.to_vec(object.py())?))
         } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
+            ensure_memory(buffer.len_bytes())?;
             Ok(Self::Copy(buffer.to_vec(object.py())?))
         } else {
             let found = object.get_type().name()?;
@@ -285,7 +288,8 @@ pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let name = text(&name, "a name in fields")?;
         let at = names.len();
         let utf8 = utf8_or(name, |message| surrogate_in_gcf(&format!("field {at}: {message}")))?;
-        names.push(utf8.to_owned());
+        ensure_memory(utf8.len())?;
+        push(&mut names, utf8.to_owned())?;
     }
     Ok(names)
 }
@@ -302,7 +306,7 @@ pub(super) fn utf8_or<'a, E: From<PyErr>>(
     text: &'a Bound<'_, PyString>,
     surrogate: impl FnOnce(&str) -> E,
 ) -> Result<&'a str, E> {
-    #[expect(clippy::disallowed_methods, reason = "the errors are told apart")]
+    #[expect(clippy::disallowed_methods, reason = "this function distinguishes its errors")]
     text.to_str().map_err(|error| {
         if error.is_instance_of::<PyUnicodeEncodeError>(text.py()) {
             surrogate(&surrogate_at(&error, text.py()))

@@ -1,12 +1,15 @@
 //! Signals during long calls. Without this, Python would handle Ctrl-C only after the call.
 //!
-//! There are two ways to run a call of the core, which polls while it works:
+//! There are three ways to run a call of the core, which polls while it works:
 //!
 //! - [`attached`] and [`detached`] run the handlers of all signals during the call. If one raises, the
 //!   call ends with its exception; otherwise it continues.
 //! - [`undone`] is for calls during which no Python code may run, because they hold a lock or borrow
 //!   from Python objects. It detects Ctrl-C only. It then discards the result so far, runs the handler of
 //!   Ctrl-C, and starts the call again unless the handler raised.
+//! - [`to_end`] is for calls that no signal ends.
+//!
+//! Too little memory ends each of them with a `MemoryError`.
 
 use crate::make::memory_error;
 use crate::value::build::with_collector;
@@ -47,7 +50,7 @@ pub(crate) fn detached<T: Send>(
     bytes: usize,
     work: impl Send + FnOnce() -> T,
 ) -> PyResult<T> {
-    if bytes < DETACH_FROM { Ok(work()) } else { py.detach(|| attached(work)) }
+    if bytes < DETACH_FROM { attached(work) } else { py.detach(|| attached(work)) }
 }
 
 /// Runs `work`, which runs no Python code. If `work` is stopped, it must have changed nothing, because it
@@ -60,11 +63,11 @@ pub(crate) fn undone<T>(py: Python<'_>, mut work: impl FnMut() -> T) -> PyResult
             Err(stopped @ Stopped::NoMemory) => return Err(raised(stopped)),
         }
     }
-    whole(work)
+    to_end(work)
 }
 
 /// Runs `work` to its end, unless there is not enough memory.
-pub(crate) fn whole<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+pub(crate) fn to_end<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     run(|| false, work).map_err(raised)
 }
 

@@ -1,10 +1,11 @@
 //! The Python module `compactwire._core`: each function converts arguments, makes one call to the
 //! core, and converts the result or error.
 //!
-//! This crate mirrors the core, one file per subject. `args` converts arguments, `errors` converts
-//! errors, `record` has the base classes of value objects. Objects are frozen. Mutable state, such
-//! as the content of a `DeltaStream`, is behind a lock, under which no Python code runs; the module
-//! is therefore declared safe without the interpreter's lock.
+//! This crate mirrors the core, one file per subject. `args` converts arguments, `value` converts
+//! values, `errors` converts errors; `make` creates Python objects, `interrupt` runs long calls, and
+//! `record` has the base classes of value objects. Objects are frozen. A lock protects mutable state,
+//! such as the content of a `DeltaStream`. No Python code runs under a lock for which another call
+//! waits; the module is therefore declared safe without the interpreter's lock.
 //!
 //! PyO3 derives the signatures that Python shows. A `text_signature` is written only where a default
 //! is not a literal in Rust: mostly `None`, for an argument whose conversion names it in errors.
@@ -35,7 +36,7 @@ mod tool_call;
 mod value;
 mod wire;
 
-use interrupt::{DETACH_FROM, detached, undone_detached};
+use interrupt::{DETACH_FROM, detached, to_end, undone_detached};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::{Mutex, PoisonError};
@@ -104,7 +105,7 @@ fn locked_long<L: Send, T: Send>(
     mut work: impl Send + FnMut(&mut L) -> T,
 ) -> PyResult<T> {
     if bytes < DETACH_FROM {
-        return Ok(locked(py, lock, work));
+        return to_end(|| locked(py, lock, work));
     }
     undone_detached(py, || work(&mut lock.lock().unwrap_or_else(PoisonError::into_inner)))
 }

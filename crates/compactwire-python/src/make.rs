@@ -1,5 +1,7 @@
-//! Python objects, made from Rust. Each function raises `MemoryError` if there is not enough memory, where
-//! the functions of PyO3 of the same names panic; `clippy.toml` therefore refuses those.
+//! Creates Python objects, and checks memory.
+//!
+//! Unlike the constructors of PyO3, which panic, these functions raise `MemoryError` if there is not enough
+//! memory; `clippy.toml` refuses the constructors of PyO3.
 
 use compactwire::memory::{self, NO_MEMORY};
 use compactwire::walk::Text;
@@ -67,7 +69,7 @@ pub(crate) fn make_text<'py>(py: Python<'py>, text: Text<'_>) -> PyResult<Bound<
 
 /// Creates a str from ASCII.
 #[inline]
-pub(crate) fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
     let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
     // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
     // other code has a reference to it before it is completely filled.
@@ -89,7 +91,7 @@ pub(crate) fn ascii_str(
     // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
     // other code has a reference to it before it is filled. Its memory is zeroed first, because
     // uninitialised memory must not be read. With a `String` in between, `encode_base85` of 1 MiB
-    // takes two to three times as long: to measure it, return `PyString::new(py,
+    // takes two to three times as long: to measure it, return `make_str(py,
     // &base85::encode(bytes))` there and run the benches.
     unsafe {
         let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;

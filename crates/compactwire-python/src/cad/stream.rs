@@ -1,9 +1,9 @@
 //! `iter_compact`.
 
-use super::super::args::{self, Input, PathFile, size, utf8_with_surrogates};
-use super::super::errors::Result;
 use super::{builder, dialect, rest};
-use crate::interrupt::whole;
+use crate::args::{self, Input, PathFile, size, utf8_with_surrogates};
+use crate::errors::Result;
+use crate::interrupt::to_end;
 use crate::make::{ensure_memory, make_dict, make_str, make_tuple};
 use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
@@ -26,7 +26,8 @@ pub(super) struct CompactIterator {
     source: Source,
     /// What the stream has not read yet of the last chunk.
     pending: Mutex<Pending>,
-    /// `None` once it has ended or failed. No Python code runs under the lock.
+    /// `None` once it has ended or failed. Signal handlers may run under the lock, but no call waits for it:
+    /// `busy` admits one call at a time.
     stream: Mutex<Option<Stream>>,
     /// Whether a call of `next` is running. Only one may run: chunks must reach the stream in
     /// order, and Python code runs while a chunk is fetched.
@@ -82,7 +83,7 @@ enum Source {
 /// The next item of the stream, or that it needs another chunk first.
 enum Next<'py> {
     Item(Bound<'py, PyAny>),
-    Starved,
+    NeedsText,
 }
 
 impl Source {
@@ -128,13 +129,16 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         ensure_memory(bytes.len())?;
         return Ok(bytes.into_owned());
     }
-    if let Ok(data) = Input::new(chunk) {
-        let bytes = data.bytes()?;
-        ensure_memory(bytes.len())?;
-        return Ok(bytes.to_vec());
+    match Input::new(chunk) {
+        Ok(Input::Copy(bytes)) => Ok(bytes),
+        Err(error) if Input::is_bytes(chunk) => Err(error),
+        _ => {
+            let found = chunk.get_type().name()?;
+            let message =
+                format!("a chunk must be bytes or str, or a buffer of bytes, not {found}");
+            Err(PyTypeError::new_err(message))
+        }
     }
-    let found = chunk.get_type().name()?;
-    Err(PyTypeError::new_err(format!("a chunk must be bytes or str, not {found}")))
 }
 
 #[pymethods]
@@ -154,12 +158,12 @@ impl CompactIterator {
         let _turn = Turn::take(&self.busy)?;
         loop {
             // Nothing else checks signals: `list(iterator)` runs no Python code between items, and
-            // lines may be no items.
+            // a line need not be an item.
             py.check_signals()?;
             match self.step(py)? {
                 None => return Ok(None),
                 Some(Next::Item(item)) => return Ok(Some(item)),
-                Some(Next::Starved) => {}
+                Some(Next::NeedsText) => {}
             }
             if self.push_piece()? {
                 continue;
@@ -202,7 +206,7 @@ impl CompactIterator {
         let Some(piece) = pending.piece() else { return Ok(false) };
         let mut guard = self.lock()?;
         if let Some(stream) = guard.as_mut()
-            && let Err(error) = whole(|| stream.push(piece))
+            && let Err(error) = to_end(|| stream.push(piece))
         {
             *guard = None;
             return Err(error);
@@ -213,7 +217,7 @@ impl CompactIterator {
     /// The next item of the text so far. The iterator ends if this fails, because an item may be lost.
     fn step<'py>(&self, py: Python<'py>) -> Result<Option<Next<'py>>> {
         let mut guard = self.lock()?;
-        let next = whole(|| advance(py, &mut guard));
+        let next = to_end(|| advance(py, &mut guard));
         if !matches!(next, Ok(Ok(_))) {
             *guard = None;
         }
@@ -230,7 +234,7 @@ fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<N
         return Ok(Some(Next::Item(pair(py, "node", objects.finish())?)));
     }
     if !reader.has_ended() {
-        return Ok(Some(Next::Starved));
+        return Ok(Some(Next::NeedsText));
     }
     if let Some(extra) = reader.extra()? {
         let item = make_dict(py)?;

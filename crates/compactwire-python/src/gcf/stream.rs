@@ -3,7 +3,7 @@
 use super::keyed::scalar_at;
 use crate::args::{self, Unused, names};
 use crate::errors::Result;
-use crate::interrupt::whole;
+use crate::interrupt::to_end;
 use crate::make::{make_str, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
@@ -223,7 +223,7 @@ impl StreamEncoder {
         let done = {
             let mut encoder =
                 self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            let done = whole(|| work(&mut encoder).map(|()| encoder.take()));
+            let done = to_end(|| work(&mut encoder).map(|()| encoder.take()));
             if done.is_err() {
                 encoder.fail();
             }
