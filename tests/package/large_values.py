@@ -329,6 +329,24 @@ def used_session(count: int) -> cw.Session:
     return session
 
 
+def packed(pack: bool | str) -> Make:
+    return lambda count: request(pack, context=prose(count))
+
+
+def short_delta(count: int) -> str:
+    """A delta of a few hundred bytes."""
+    return cw.encode_delta("", "é" + "x" * count)
+
+
+def bytes_of_delta(count: int) -> bytearray:
+    return bytearray("D|F|" + "x" * count, "utf-8")
+
+
+def applied_twice(delta: str) -> object:
+    stream = cw.DeltaStream()
+    return stream.apply(delta), stream.apply(delta), stream.content
+
+
 SESSIONS: list[Case] = [
     case(
         "apply_delta, compressed",
@@ -338,13 +356,27 @@ SESSIONS: list[Case] = [
     ),
     case("encode_delta", lambda text: cw.encode_delta(text, edited(text)), prose, 100_000),
     *(
-        case(
-            f"decode_request, {pack}",
-            decode_request,
-            lambda count, pack=pack: request(pack, context=prose(count)),  # type: ignore[misc]
-            300_000,
-        )
+        case(f"decode_request, {pack}", decode_request, packed(pack), 300_000)
         for pack in (False, True, "bytes")
+    ),
+    case(
+        "apply_delta, a short delta",
+        lambda delta: cw.apply_delta("x", delta),
+        short_delta,
+        20_000_000,
+    ),
+    case("DeltaStream, a short delta", applied_twice, short_delta, 20_000_000),
+    case(
+        "apply_delta of a bytearray",
+        lambda delta: cw.apply_delta("", delta),
+        bytes_of_delta,
+        2_000_000,
+    ),
+    case(
+        "iter_compact of a bytearray",
+        lambda text: sum(1 for _ in cad.iter_compact(text)),
+        lambda count: bytearray(cubes(count), "utf-8"),
+        100_000,
     ),
     case(
         "args",

@@ -317,7 +317,7 @@ def test_a_signal_ends_the_wait_for_a_fifo(reader: str, wait: str, tmp_path: Pat
         "signal.signal(signal.SIGALRM, signal.default_int_handler); path = sys.argv[1]; "
         f"{wait}signal.setitimer(signal.ITIMER_REAL, 0.1); {reader}"
     )
-    # Without the mend, the reader waits for ever.
+    # A reader that no signal ends waits forever.
     result = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, check=False, timeout=60
     )
