@@ -502,7 +502,7 @@ mod tests {
             (r#"{"edges":[{"status":true}]}"#, "$.edges[0].status"),
         ] {
             let error = decode(text).unwrap_err();
-            assert_eq!(error.place, super::super::Place::Path(path.into()), "{text}");
+            assert_eq!(error.place, crate::wire::Place::Path(path.into()), "{text}");
         }
         assert_eq!(decode(r#"{"tool":"","tool":""}"#).unwrap_err().code, Code::InvalidJson);
         assert_eq!(decode(r#"{"symbols":null,"later":[1]}"#).unwrap(), Payload::default());

@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 
 /// A folder.
 #[derive(Debug)]
-pub(in super::super) struct Folder(PathBuf);
+pub(in crate::claims) struct Folder(PathBuf);
 
 impl Folder {
     /// The folder at `path`, following links; `None` if there is none.
-    pub(in super::super) fn open(path: &Path) -> Option<Self> {
+    pub(in crate::claims) fn open(path: &Path) -> Option<Self> {
         path.is_dir().then(|| Self(path.to_owned()))
     }
 
     /// The kind of the entry `name`; `None` if there is none.
-    pub(in super::super) fn kind(&self, name: &str) -> Option<Kind> {
+    pub(in crate::claims) fn kind(&self, name: &str) -> Option<Kind> {
         kind(&self.0.join(name))
     }
 
     /// Opens the regular file at `segments`, each an entry of the one before.
-    pub(in super::super) fn open_file<S: AsRef<OsStr>>(
+    pub(in crate::claims) fn open_file<S: AsRef<OsStr>>(
         &self,
         segments: &[S],
     ) -> Result<Content, Refusal> {
@@ -37,7 +37,7 @@ impl Folder {
     }
 
     /// Calls `take` with the name of each entry, in any order; `None` if the folder cannot be listed.
-    pub(in super::super) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
+    pub(in crate::claims) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
         for entry in self.0.read_dir().ok()? {
             take(&entry.ok()?.file_name());
         }

@@ -22,21 +22,21 @@ const THROUGH: OFlags = LIST;
 
 /// An open folder.
 #[derive(Debug)]
-pub(in super::super) struct Folder(OwnedFd);
+pub(in crate::claims) struct Folder(OwnedFd);
 
 impl Folder {
     /// The folder at `path`, following links; `None` if there is none.
-    pub(in super::super) fn open(path: &Path) -> Option<Self> {
+    pub(in crate::claims) fn open(path: &Path) -> Option<Self> {
         openat(CWD, path, THROUGH, Mode::empty()).ok().map(Self)
     }
 
     /// The kind of the entry `name`; `None` if there is none.
-    pub(in super::super) fn kind(&self, name: &str) -> Option<Kind> {
+    pub(in crate::claims) fn kind(&self, name: &str) -> Option<Kind> {
         kind(self.0.as_fd(), name.as_ref())
     }
 
     /// Opens the regular file at `segments`, each an entry of the one before.
-    pub(in super::super) fn open_file<S: AsRef<OsStr>>(
+    pub(in crate::claims) fn open_file<S: AsRef<OsStr>>(
         &self,
         segments: &[S],
     ) -> Result<Content, Refusal> {
@@ -64,7 +64,7 @@ impl Folder {
     }
 
     /// Calls `take` with the name of each entry, in any order; `None` if the folder cannot be listed.
-    pub(in super::super) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
+    pub(in crate::claims) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
         let folder = openat(&self.0, c".", LIST, Mode::empty()).ok()?;
         for entry in Dir::new(folder).ok()? {
             match entry.ok()?.file_name().to_bytes() {

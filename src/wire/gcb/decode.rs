@@ -2,13 +2,13 @@
 //!
 //! Invariant: memory is allocated only for as many items as the remaining bytes can hold.
 
-use super::super::error::{Code, Error};
 use super::{DecodeOptions, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
 use crate::gcf::graph::{Components, Edge, Payload, SharedBuffer, SharedStr, Symbol};
 use crate::interrupt::polled;
 use crate::text::leb128;
+use crate::wire::error::{Code, Error};
 use hashbrown::HashMap;
 use std::ops::Range;
 

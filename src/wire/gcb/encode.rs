@@ -1,12 +1,12 @@
 //! The writer. What the layout cannot carry is an error.
 
-use super::super::error::{Code, Error};
 use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES, id};
 use crate::gcf::graph::{Components, Edge, NameMemo, Payload, Symbol};
 use crate::interrupt::polled;
 use crate::text::leb128;
+use crate::wire::error::{Code, Error};
 use hashbrown::{HashMap, HashSet};
 
 /// Writes a payload.

@@ -82,9 +82,9 @@ fn shortest(narrow: f32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::Code;
     use super::*;
     use crate::gcf::graph::{Edge, Payload, SharedStr, Symbol};
+    use crate::wire::error::Code;
     use proptest::prelude::*;
 
     fn payload() -> Payload {

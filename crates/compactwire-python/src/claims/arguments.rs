@@ -1,7 +1,7 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use super::super::args::{utf8, utf8_or};
-use super::super::errors::invalid_path;
+use crate::args::{utf8, utf8_or};
+use crate::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};

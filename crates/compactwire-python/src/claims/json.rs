@@ -1,8 +1,8 @@
 //! Canonical JSON, Merkle roots and token estimates.
 
-use super::super::args::{Input, natural};
-use super::super::errors::{Result, invalid_path};
 use super::arguments::{iterate, path, text};
+use crate::args::{Input, natural};
+use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::make::make_bytes;
 use crate::value;

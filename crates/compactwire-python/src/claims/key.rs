@@ -1,8 +1,8 @@
 //! `compactwire.claims.SigningKey`: the secret stays in the core, and its copies are wiped.
 
-use super::super::errors::{Result, invalid_path};
 use super::arguments::{path, wrong};
 use crate::args::utf8_if_whole;
+use crate::errors::{Result, invalid_path};
 use crate::make::make_bytes;
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;

@@ -1,9 +1,9 @@
 //! Producing bundles, receipts, claims and trust policies: `compactwire.claims`.
 
-use super::super::args::boolean;
-use super::super::errors::{Result, invalid_path};
 use super::arguments::{entries, iterate, optional_text, path, text};
 use super::key::with_key;
+use crate::args::boolean;
+use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::value;
 use crate::value::read;

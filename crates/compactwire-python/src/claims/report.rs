@@ -1,8 +1,8 @@
 //! `compactwire.ClaimReport`, `Check` and `Problem`.
 
-use super::super::errors::{claim_rejected, invalid_format};
 use crate::args;
 use crate::errors::Result;
+use crate::errors::{claim_rejected, invalid_format};
 use crate::make::{make_bytes, make_tuple};
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
