@@ -76,7 +76,8 @@ pub fn poll() {
     }
 }
 
-/// Ends the innermost [`run`], because there is not enough memory. Outside of `run` it does nothing.
+/// Ends the innermost [`run`], because there is not enough memory. Outside of `run`, and within [`unchecked`],
+/// it does nothing.
 #[cold]
 pub(crate) fn out_of_memory() {
     if CHECK.get().is_some() && can_stop() {
@@ -84,7 +85,7 @@ pub(crate) fn out_of_memory() {
     }
 }
 
-/// Whether the stack can be unwound: not by a destructor that runs while it is.
+/// Whether the stack can be unwound. A destructor that runs while the stack is unwound must not do so again.
 fn can_stop() -> bool {
     cfg!(panic = "unwind") && !thread::panicking()
 }

@@ -47,7 +47,8 @@ pub fn exhausted() -> TryReserveError {
 }
 
 /// For code that cannot return an error: if memory was not available, ends the call by unwinding the stack
-/// up to [`interrupt::run`]. Outside of `run` it returns, and the allocation that follows aborts the process.
+/// up to [`interrupt::run`]. Outside of `run`, and within
+/// [`interrupt::unchecked`], it returns, and the allocation that follows aborts the process.
 ///
 /// As with [`interrupt::poll`], no object that outlives the call may be half changed.
 #[inline]

@@ -1,10 +1,11 @@
 //! What carries a message: a text, or bytes.
 //!
-//! Where a transport carries bytes, Base64 and Base85 are a quarter of waste. The bytes of a message are
-//! exactly those that its text has in Base64 or Base85; of the text formats, the UTF-8 of the text.
+//! Base64 and Base85 add a quarter or more, which a transport that carries bytes does not need. The bytes of
+//! a message are those that its text has in Base64 or Base85. For a text format, they are the text in UTF-8.
 //!
 //! Invariant: no text that has a known prefix begins as one of the binary forms, so that a decoder tells
-//! them apart. This is our extension; a peer without it puts the coding back.
+//! them apart. This is our extension: for a peer without it, encode the bytes in
+//! Base64 or Base85 again.
 
 use super::format::Transport;
 use crate::base85;

@@ -304,7 +304,7 @@ pub fn short(bytes: &[u8]) -> u128 {
     if length > 16 {
         return 0;
     }
-    // Two parts that overlap and agree where they do.
+    // The two parts overlap; both have the same bytes there.
     if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         let last = u128::from(u64::from_le_bytes(*last)) << (8 * (length - 8));
         return u128::from(u64::from_le_bytes(*first)) | last;

@@ -30,7 +30,7 @@ texts = st.text(
 cells = st.one_of(
     st.none(),
     st.booleans(),
-    # Beyond 2^53 the package rounds: 2.3.1.
+    # Beyond 2^53 gcf-python rounds integers.
     st.integers(-(2**53) + 1, 2**53 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     texts,

@@ -42,7 +42,7 @@ def test_json_and_gcf_are_estimated_as_a_tokenizer_counts_them(encoding: str) ->
         cw.estimate_tokens(text) / len(tokenizer.encode_ordinary(text))
         for held_out in (False, True)
         for shape, value in values(150, seed=3, held_out=held_out)
-        # The tokens of cl100k_base are fewer characters long beyond ASCII.
+        # Outside ASCII, a token of cl100k_base has fewer characters.
         if shape not in ("languages", "documents")
         for text in forms(value)
     )

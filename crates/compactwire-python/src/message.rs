@@ -96,7 +96,7 @@ pub(super) fn encode<'py>(
 /// Returns
 /// -------
 /// bytes
-///     What the message of `encode` has in Base85 or Base64; of "verbose" and "dsl", the text in
+///     The bytes that `encode` writes in Base85 or Base64. For "verbose" and "dsl", the text in
 ///     UTF-8. The bytes of "binary" and "base85" are the same. `decode` reads them.
 ///
 /// Raises

@@ -234,7 +234,7 @@ pub(super) fn encode_tool_call<'py>(
 /// Returns
 /// -------
 /// bytes
-///     What the message of `encode_tool_call` has in Base85 or Base64; of "verbose", the text in
+///     The bytes that `encode_tool_call` writes in Base85 or Base64. For "verbose", the text in
 ///     UTF-8. `decode_tool_call` reads them.
 ///
 /// Raises

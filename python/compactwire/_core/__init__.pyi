@@ -510,7 +510,7 @@ def encode_bytes(
     Returns
     -------
     bytes
-        What the message of `encode` has in Base85 or Base64; of "verbose" and "dsl", the text in
+        The bytes that `encode` writes in Base85 or Base64. For "verbose" and "dsl", the text in
         UTF-8. The bytes of "binary" and "base85" are the same. `decode` reads them.
 
     Raises
@@ -1061,7 +1061,7 @@ def encode_tool_call_bytes(
     Returns
     -------
     bytes
-        What the message of `encode_tool_call` has in Base85 or Base64; of "verbose", the text in
+        The bytes that `encode_tool_call` writes in Base85 or Base64. For "verbose", the text in
         UTF-8. `decode_tool_call` reads them.
 
     Raises

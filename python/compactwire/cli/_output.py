@@ -41,7 +41,7 @@ def _replace(data: bytes, path: Path) -> bool:
         return False
     try:
         if found is not None:
-            # Whoever may not write the file may not replace it either.
+            # A user who may not write the file must not replace it either.
             target.open("r+b").close()
         return _write_beside(data, target, found)
     except PermissionError:

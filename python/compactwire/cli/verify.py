@@ -53,7 +53,7 @@ def _run_verify(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        # No verdict was written, and exit code 1 would stand for one.
+        # No verdict was written. Exit code 1 would mean a rejected claim.
         drop_stdout()
         complain(error)
         return _NO_VERDICT

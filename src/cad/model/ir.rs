@@ -323,7 +323,7 @@ pub struct Joint {
 pub struct Scene {
     /// The environment map.
     pub environment: Option<Environment>,
-    /// What is behind the nodes.
+    /// The background of the image.
     pub background: Option<Background>,
     /// The lights.
     pub lights: Option<Vec<Light>>,

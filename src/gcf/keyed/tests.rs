@@ -1,3 +1,5 @@
+//! Tests of keyed sets, their deltas and their roots.
+
 use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;

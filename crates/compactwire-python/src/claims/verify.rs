@@ -151,9 +151,9 @@ pub(super) fn verify_claim(
         trust_policy: trust_policy.as_deref(),
         merkle_attestation: merkle_attestation.as_deref(),
     };
-    let mut heart = Heart { progress, last: Instant::now(), error: None };
-    let report = py.detach(|| claims::verify(&inputs, &options, &mut |now| heart.beat(now)));
-    match (report, heart.error) {
+    let mut heartbeat = Heartbeat { progress, last: Instant::now(), error: None };
+    let report = py.detach(|| claims::verify(&inputs, &options, &mut |now| heartbeat.beat(now)));
+    match (report, heartbeat.error) {
         (Some(report), None) => Ok(ClaimReport::new(report)),
         (_, Some(error)) => Err(error),
         (None, None) => Err(PyValueError::new_err("the verification was stopped")),
@@ -161,13 +161,13 @@ pub(super) fn verify_claim(
 }
 
 /// Checks signals and calls `progress` at intervals.
-struct Heart {
+struct Heartbeat {
     progress: Option<Py<PyAny>>,
     last: Instant,
     error: Option<PyErr>,
 }
 
-impl Heart {
+impl Heartbeat {
     fn beat(&mut self, now: Progress) -> ControlFlow<()> {
         if self.last.elapsed() < HEARTBEAT {
             return ControlFlow::Continue(());

@@ -11,6 +11,7 @@ use crate::make::{ensure_memory, make_str};
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
+use compactwire::limits::DEFAULT_MAX_EXPANSION;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -36,6 +37,9 @@ pub(super) mod module {
         crate::make_importable(module)
     }
 }
+
+// A signature shows literals only.
+const _: () = assert!(DEFAULT_MAX_EXPANSION == 268_435_456);
 
 /// The bytes of memory that a call takes at most per byte of a payload: indexes of its names, records to
 /// sort, and the text.

@@ -6,11 +6,11 @@
 //!   that Python code may run and change the objects while it reads.
 //! - [`read_fast`]: the fast walk, for plain objects under the interpreter's global lock. It
 //!   borrows references and strings; all `unsafe` reading is in this file.
+//! - [`owned`]: the walk of [`read_fast`] with owned references, for the objects that it cannot read.
 //! - [`objects`]: the sink that builds Python objects.
 //! - [`build`]: a sink for formats that have their own names, and the pause of the collector.
-//! - [`owned`]: the same walk with owned references, for all other objects.
 //!
-//! They return the same value or the same error for the same object;
+//! The three readers return the same value or the same error for the same object;
 //! `tests/package/test_bridge.py` compares them.
 
 pub(super) mod build;

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
-/// How many long keys are kept: more than the tables of one document have.
+/// How many long keys are kept: more than most documents have.
 const MAX_KEYS: usize = 1 << 12;
 
 /// The size of a few rows.
@@ -242,7 +242,7 @@ impl Sink for Objects<'_> {
     }
 }
 
-/// A prepared constant is its object.
+/// A prepared key or constant: its Python object.
 pub(crate) enum Prepared {
     Name(Py<PyString>),
     Constant(Py<PyAny>),

@@ -1,3 +1,5 @@
+//! Tests of the reader of rows, against the reader of whole texts.
+
 use crate::gcf;
 use crate::gcf::rows::reader::*;
 use crate::value::{Builder, Value};
