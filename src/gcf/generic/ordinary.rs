@@ -5,6 +5,9 @@
 //! schema (`^{`), a flattened object of which some cells are missing, an error, or if it would exceed a
 //! limit. The sink then discards the events of the row, and the general reader, [`super::row`], reads the row
 //! from its beginning. Only the general reader reports errors.
+//!
+//! Without it, `gcf.loads` takes 1.2 (nested orders) to 1.9 (keyed) times as long, 1.5 times for 500 flat
+//! rows. To measure it again, let [`Rows::expects_ordinary`] return false and run `python -m benches.gcf`.
 
 use super::columns::{PathNode, Plan, Source, Step, TableColumns};
 use super::decode::{DecodeResult, Decoder, Failure, SharedColumns, emit};

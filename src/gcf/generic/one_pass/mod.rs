@@ -7,6 +7,9 @@
 //! Invariant: a text of this module is the one that [`super::encode`] writes. Only that path reports errors
 //! in a value.
 //!
+//! Without it, `gcf.dumps` takes 1.2 (500 flat rows) to 1.75 (keyed) times as long, 1.45 times for nested
+//! orders. To measure it again, let [`write`] return [`Stop::Unusual`] at once and run `python -m benches.gcf`.
+//!
 //! This module writes scalars, objects and arrays; `plan` plans and declares the columns of a table, and
 //! `rows` writes its rows.
 
