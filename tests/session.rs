@@ -2,7 +2,7 @@
 
 #![cfg(feature = "session")]
 
-use compactwire::session::{Outgoing, Session, Style};
+use compactwire::session::{DecodeOptions, Outgoing, Session, Style};
 
 const TOOL: &str = r#"{"name":"search"}"#;
 
@@ -21,13 +21,13 @@ fn a_later_turn_sends_only_what_is_new() {
     let first = ours.encode_request(&turn("User: Hi"), Style::default()).unwrap();
     assert_eq!(first[0], format!("TOOL|def|{TOOL}"));
     assert_eq!(first[1], "SYS|full|You are a helpful assistant.");
-    theirs.decode_request(&first).unwrap();
+    theirs.decode_request(&first, DecodeOptions::default()).unwrap();
 
     let context = "User: Hi\nAgent: Hello.";
     let second = ours.encode_request(&turn(context), Style::default()).unwrap();
     assert_eq!(second.len(), 1);
     assert!(second[0].ends_with("|D|+|\nAgent: Hello."), "{second:?}");
-    let request = theirs.decode_request(&second).unwrap();
+    let request = theirs.decode_request(&second, DecodeOptions::default()).unwrap();
     assert_eq!(request.tools.iter().map(|tool| &**tool).collect::<Vec<_>>(), [TOOL]);
     assert_eq!(request.context.as_deref(), Some(context));
 }
@@ -38,7 +38,10 @@ fn a_packed_request_is_one_text() {
     let context = "User: Hi. ".repeat(40);
     let packed = ours.encode_packed(&turn(&context), Style::default()).unwrap();
     assert!(packed.starts_with('S') && packed.is_ascii() && packed.len() < context.len());
-    assert_eq!(theirs.decode_packed(&packed).unwrap().context, Some(context));
+    assert_eq!(
+        theirs.decode_packed(&packed, DecodeOptions::default()).unwrap().context,
+        Some(context)
+    );
 }
 
 #[test]
@@ -47,12 +50,15 @@ fn a_lost_turn_is_an_error_and_forgetting_repairs_it() {
     ours.encode_request(&turn("User: Hi"), Style::default()).unwrap();
     let second = ours.encode_request(&turn("User: Hi!"), Style::default()).unwrap();
     let before = theirs.to_bytes();
-    theirs.decode_request(&second).unwrap_err();
+    theirs.decode_request(&second, DecodeOptions::default()).unwrap_err();
     assert_eq!(theirs.to_bytes(), before);
 
     ours.reset();
     let again = ours.encode_request(&turn("User: Hi!"), Style::default()).unwrap();
-    assert_eq!(theirs.decode_request(&again).unwrap().context.as_deref(), Some("User: Hi!"));
+    assert_eq!(
+        theirs.decode_request(&again, DecodeOptions::default()).unwrap().context.as_deref(),
+        Some("User: Hi!")
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![no_main]
 
 use compactwire::compact::Wire;
-use compactwire::session::{Limits, Outgoing, Session, Style};
+use compactwire::session::{DecodeOptions, Limits, Outgoing, Session, Style};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "support/bounded.rs"]
@@ -21,7 +21,7 @@ fn restore(session: &Session, changes: &[u8]) {
     assert_eq!(Session::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
     let turn = Outgoing { args: "null", context: Some("User: Hi"), ..Outgoing::default() };
     if let Ok(frames) = session.encode_request(&turn, Style::default()) {
-        let _ = session.decode_request(&frames);
+        let _ = session.decode_request(&frames, DecodeOptions::default());
     }
     let _ = session.size();
 }
@@ -30,7 +30,7 @@ fn restore(session: &Session, changes: &[u8]) {
 fn unpack(data: &[u8]) {
     let mut session = Session::new(Limits { max_size: 1 << 17 });
     let before = session.to_bytes();
-    if session.decode_packed(Wire::Bytes(data)).is_err() {
+    if session.decode_packed(Wire::Bytes(data), DecodeOptions::default()).is_err() {
         assert_eq!(session.to_bytes(), before);
     }
 }
@@ -43,9 +43,9 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     for batch in text.split("\0\0") {
         let before = session.to_bytes();
         let read = if batch.starts_with('S') && !batch.starts_with("SYS|") {
-            session.decode_packed(batch)
+            session.decode_packed(batch, DecodeOptions::default())
         } else {
-            session.decode_request(&batch.split('\0').collect::<Vec<_>>())
+            session.decode_request(&batch.split('\0').collect::<Vec<_>>(), DecodeOptions::default())
         };
         match read {
             Err(_) => assert_eq!(session.to_bytes(), before),
@@ -55,7 +55,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
                 let (system, args) = (request.system.as_deref(), &*request.args);
                 let turn = Outgoing { tools, system, args, context };
                 let frames = Session::default().encode_request(&turn, Style::default());
-                let again = Session::default().decode_request(&frames.unwrap()).unwrap();
+                let again = Session::default().decode_request(&frames.unwrap(), DecodeOptions::default()).unwrap();
                 assert_eq!(again, request);
             }
         }

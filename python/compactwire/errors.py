@@ -158,7 +158,8 @@ class UnknownReference(DecodeError):
     ids: tuple[str, ...]
     """All references that the sender must forget: tools `t_…`, prompts `s_…`, a context `c_…`.
 
-    First the unknown references, then those that the rejected frames define.
+    First the unknown references, then those that the rejected frames define, and last `b_…`, the
+    context that the receiver has.
     """
 
 

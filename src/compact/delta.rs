@@ -101,8 +101,16 @@ pub fn encode(old: &str, new: &str) -> Result<String, EncodeError> {
     Ok(shortest)
 }
 
-/// A delta from `old` to `new` for the list of deltas in a request. It does not contain `|D|`, which
-/// separates the deltas there.
+/// A delta for the list of deltas in a request.
+#[cfg(feature = "session")]
+pub(crate) struct ListDelta {
+    /// The delta. It does not contain `|D|`, which separates the deltas in the list.
+    pub(crate) text: String,
+    /// Whether it replaces all of the content.
+    pub(crate) is_whole: bool,
+}
+
+/// A delta from `old` to `new` for the list of deltas in a request.
 ///
 /// If the caller knows that `new` is `old` and `added`, the delta is an addition and costs time in
 /// proportion to `added`. If `old` is empty, the delta is `D|F|`, which applies to any content of
@@ -113,13 +121,18 @@ pub(crate) fn encode_for_list(
     old: &str,
     new: &str,
     added: Option<&str>,
-) -> Result<String, EncodeError> {
-    let delta = match added {
-        _ if old.is_empty() => Plain::full(new).to_string(),
-        Some(added) => Plain::addition(added).to_string(),
-        None => Candidates::new(old, new).shortest().to_string(),
+) -> Result<ListDelta, EncodeError> {
+    let (delta, is_whole) = match added {
+        _ if old.is_empty() => (Plain::full(new).to_string(), true),
+        Some(added) => (Plain::addition(added).to_string(), false),
+        None => {
+            let candidates = Candidates::new(old, new);
+            let shortest = candidates.shortest();
+            (shortest.to_string(), shortest.op == candidates.full.op)
+        }
     };
-    if delta.contains("|D|") { packed(&delta) } else { Ok(delta) }
+    let text = if delta.contains("|D|") { packed(&delta)? } else { delta };
+    Ok(ListDelta { text, is_whole })
 }
 
 /// All uncompressed deltas from `old` to `new`.

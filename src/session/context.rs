@@ -35,6 +35,25 @@ enum Change {
     Replace(String),
 }
 
+/// What a committed change replaced, to undo it.
+#[derive(Debug, Clone)]
+pub(super) struct Previous {
+    text: PreviousText,
+    hasher: Sha256,
+    json_len: usize,
+    last: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+enum PreviousText {
+    /// The text was so many bytes of the present one.
+    Prefix(usize),
+    Replaced(String),
+}
+
+/// The first bytes of the SHA-256 of a conversation.
+pub(super) type ContextId = [u8; 4];
+
 impl Context {
     pub(super) fn new(text: String, last: Vec<u8>) -> Self {
         let mut context = Self::default();
@@ -71,12 +90,26 @@ impl Context {
         Next { change: Change::Append(added), hasher, json_len }
     }
 
-    /// Applies a change that was planned on this context, and keeps the beginning of the request.
-    pub(super) fn commit<F: AsRef<str>>(&mut self, next: Option<Next>, request: Option<F>) {
+    /// Applies a change that was planned on this context, and keeps the beginning of the request. Returns
+    /// what it replaced.
+    pub(super) fn commit<F: AsRef<str>>(
+        &mut self,
+        next: Option<Next>,
+        request: Option<F>,
+    ) -> Previous {
+        let mut previous = Previous {
+            text: PreviousText::Prefix(self.text.len()),
+            hasher: self.hasher.clone(),
+            json_len: self.json_len,
+            last: self.last.clone(),
+        };
         if let Some(next) = next {
             match next.change {
                 Change::Append(added) => self.text.push_str(&added),
-                Change::Replace(text) => self.text = text,
+                Change::Replace(text) => {
+                    let replaced = std::mem::replace(&mut self.text, text);
+                    previous.text = PreviousText::Replaced(replaced);
+                }
             }
             self.hasher = next.hasher;
             self.json_len = next.json_len;
@@ -86,6 +119,26 @@ impl Context {
             self.last.clear();
             self.last.extend_from_slice(&request[..request.len().min(LAST_LEN)]);
         }
+        previous
+    }
+
+    /// Undoes the last change. `previous` is what [`Context::commit`] returned.
+    pub(super) fn undo(&mut self, previous: Previous) {
+        match previous.text {
+            PreviousText::Prefix(len) => self.text.truncate(len),
+            PreviousText::Replaced(text) => self.text = text,
+        }
+        self.hasher = previous.hasher;
+        self.json_len = previous.json_len;
+        self.last = previous.last;
+    }
+
+    /// The id of the conversation; `None` if it is empty.
+    pub(super) fn id(&self) -> Option<ContextId> {
+        if self.text.is_empty() {
+            return None;
+        }
+        self.hasher.clone().finalize().first_chunk().copied()
     }
 
     pub(super) fn last(&self) -> &[u8] {
@@ -113,6 +166,16 @@ impl Context {
     }
 }
 
+impl Previous {
+    /// The size in bytes of the text that it keeps.
+    pub(super) fn size(&self) -> usize {
+        match &self.text {
+            PreviousText::Prefix(_) => 0,
+            PreviousText::Replaced(text) => text.len(),
+        }
+    }
+}
+
 impl Next {
     fn replace(text: String) -> Self {
         let hasher = Sha256::new().chain_update(&text);
@@ -131,6 +194,12 @@ impl Next {
     /// The SHA-256 of the new context.
     pub(super) fn hash(&self) -> [u8; 32] {
         self.hasher.clone().finalize().into()
+    }
+
+    /// The id of the new context; see [`Context::id`].
+    pub(super) fn id(&self) -> Option<ContextId> {
+        let is_empty = self.json_len == 0;
+        self.hash().first_chunk().copied().filter(|_| !is_empty)
     }
 
     /// The length of the new context as a JSON string.

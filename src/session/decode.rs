@@ -4,7 +4,7 @@ use super::context::Next;
 use super::definitions::{Definition, Definitions};
 use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
-use super::memory::meaning;
+use super::memory::{meaning, reported_name};
 use super::{Request, Session, pack};
 use crate::compact::{self, Wire, delta::ApplyOptions, delta::Replace};
 use crate::memory;
@@ -20,6 +20,15 @@ const NEW_CONTEXT: &str = "c_00000000";
 /// because of the ids missing before; it names everything that the request uses.
 pub const MAX_REJECTIONS: usize = 2;
 
+/// Options of decoding a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DecodeOptions {
+    /// Accept a request that starts the conversation over, from a sender that knows nothing of the
+    /// conversation that this side has. Otherwise it is rejected, because it is usually a first request that
+    /// was delivered again.
+    pub resync: bool,
+}
+
 impl Session {
     /// Decodes the frames of one request.
     ///
@@ -28,9 +37,13 @@ impl Session {
     /// sender must [forget](Session::forget) the ids in the error and encode its request again. This
     /// error occurs at most [`MAX_REJECTIONS`] times for a request: after the last, the sender sends
     /// all of it in full.
-    pub fn decode_request<F: AsRef<str>>(&mut self, frames: &[F]) -> Result<Request, DecodeError> {
+    pub fn decode_request<F: AsRef<str>>(
+        &mut self,
+        frames: &[F],
+        options: DecodeOptions,
+    ) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
-        self.decode(frames, bytes)
+        self.decode(frames, bytes, options).map_err(|error| self.with_base(error))
     }
 
     /// Decodes the text of [`Session::encode_packed`], or the bytes of [`Session::encode_packed_bytes`].
@@ -42,81 +55,48 @@ impl Session {
     pub fn decode_packed<'a>(
         &mut self,
         packed: impl Into<Wire<'a>>,
+        options: DecodeOptions,
     ) -> Result<Request, DecodeError> {
-        let packed = packed.into();
+        self.unpack(packed.into(), options).map_err(|error| self.with_base(error))
+    }
+
+    fn unpack(&mut self, packed: Wire<'_>, options: DecodeOptions) -> Result<Request, DecodeError> {
         let message = pack::unpack(packed, &self.received.context, self.limits.max_size)?;
         let frames = pack::read_frames(&message)
             .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
-        self.decode(&frames, packed.size()).map_err(|error| match error {
+        let mut result = self.decode(&frames, packed.size(), options);
+        if let Err(DecodeError::UnknownReference { unknown, undone, .. }) = &mut result
+            && !unknown.iter().chain(&*undone).any(|id| id.starts_with("c_"))
+        {
             // Without this id, the sender would compress its next request against this rejected one.
-            DecodeError::UnknownReference { unknown, mut undone } => {
-                if !unknown.iter().chain(&undone).any(|id| id.starts_with("c_")) {
-                    undone.push(pack::history_name(self.received.context.history_id()));
-                }
-                DecodeError::UnknownReference { unknown, undone }
-            }
-            error => error,
-        })
+            undone.push(pack::history_name(self.received.context.history_id()));
+        }
+        result
+    }
+
+    /// Adds the conversation of this side to an error that lists ids to forget.
+    fn with_base(&self, mut error: DecodeError) -> DecodeError {
+        if let DecodeError::UnknownReference { base, .. } = &mut error {
+            *base = self.received.base().map(reported_name);
+        }
+        error
     }
 
     fn decode<F: AsRef<str>>(
         &mut self,
         frames: &[F],
         bytes: usize,
+        options: DecodeOptions,
     ) -> Result<Request, DecodeError> {
         let Some((last, before)) = frames.split_last() else {
             let message = "expected the frames of a request, found none".into();
             return Err(DecodeError::InvalidFormat { frame: None, message });
         };
-        let index = before.len();
         let max_size = self.limits.max_size;
-        let options = ApplyOptions { replace: Replace::Overwrite, max_size };
-        let request = RequestFrame::parse(last.as_ref(), index, &options)?;
-        let mut tools = self.received.tools.clone();
-        let mut prompts = self.received.prompts.clone();
-        let mut unknown = Unknown::default();
-        let mut undone = Vec::new();
-        for (i, frame) in before.iter().enumerate() {
-            let defined = match Frame::parse(frame.as_ref(), i)? {
-                Frame::ToolReference(id) => {
-                    unknown.resolve(&mut tools, id);
-                    continue;
-                }
-                Frame::PromptReference(id) => {
-                    unknown.resolve(&mut prompts, id);
-                    continue;
-                }
-                Frame::Tool(json) => tools.define(json, json.len(), request.tools.iter().copied()),
-                Frame::Prompt(text) => prompts.define(text, json_len(text) + 2, request.system),
-            };
-            undone.push(defined.id.clone());
-            if tools.size().max(prompts.size()) > max_size {
-                let error = compact::DecodeError::OutputTooLarge { limit: max_size };
-                return Err(DecodeError::Compact { frame: Some(i), error });
-            }
-        }
-        let used: Vec<_> =
-            request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
-        let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
-        let next = self.next_context(&request, index, &mut unknown)?;
-        if let Some(check) = request.check
-            && unknown.ids.is_empty()
-            && meaning(used.iter().chain(&system), next.as_ref()).as_deref() != Some(check)
-        {
-            // The check does not show which tool, prompt or context differs from the sender's.
-            unknown.add(check);
-            undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
-        }
-        if unknown.ids.iter().any(|id| self.received.has(id)) {
-            // A definition in this request evicted it, so the order of use differs from the sender's. If
-            // the sender defined only this id again, that would evict the next one, and so on: all are
-            // reported at once.
-            undone.extend(request.tools.iter().chain(&request.system).map(ToString::to_string));
-        }
-        if !request.deltas.is_empty() {
-            undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
-        }
-        unknown.into_result(undone)?;
+        let apply = ApplyOptions { replace: Replace::Overwrite, max_size };
+        let request = RequestFrame::parse(last.as_ref(), before.len(), &apply)?;
+        let Resolved { tools, prompts, used, system, next } =
+            self.resolve(before, &request, options)?;
 
         let context = next.as_ref().map_or(0, |next| next.len(&self.received.context));
         let bytes_to_copy = request.args.len() + context;
@@ -140,6 +120,88 @@ impl Session {
             args: request.args.to_owned(),
             context: has_context.then(|| self.received.context.text().to_owned()),
         })
+    }
+
+    /// Resolves all references of a request whose other frames are `before`.
+    fn resolve<F: AsRef<str>>(
+        &self,
+        before: &[F],
+        request: &RequestFrame<'_>,
+        options: DecodeOptions,
+    ) -> Result<Resolved, DecodeError> {
+        let mut tools = self.received.tools.clone();
+        let mut prompts = self.received.prompts.clone();
+        let mut unknown = Unknown::default();
+        let mut undone = Vec::new();
+        for (i, frame) in before.iter().enumerate() {
+            let defined = match Frame::parse(frame.as_ref(), i)? {
+                Frame::ToolReference(id) => {
+                    unknown.resolve(&mut tools, id);
+                    continue;
+                }
+                Frame::PromptReference(id) => {
+                    unknown.resolve(&mut prompts, id);
+                    continue;
+                }
+                Frame::Tool(json) => tools.define(json, json.len(), request.tools.iter().copied()),
+                Frame::Prompt(text) => prompts.define(text, json_len(text) + 2, request.system),
+            };
+            undone.push(defined.id.clone());
+            let limit = self.limits.max_size;
+            if tools.size().max(prompts.size()) > limit {
+                let error = compact::DecodeError::OutputTooLarge { limit };
+                return Err(DecodeError::Compact { frame: Some(i), error });
+            }
+        }
+        let used = request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
+        let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
+        let next = self.next_context(request, before.len(), &mut unknown)?;
+        let resolved = Resolved { tools, prompts, used, system, next };
+        let mut starts_over = false;
+        if let Some(check) = request.check
+            && unknown.ids.is_empty()
+        {
+            match self.compare(check, request, &resolved) {
+                Comparison::Equal => {}
+                Comparison::StartsOver if options.resync => {}
+                Comparison::StartsOver => {
+                    unknown.add(check);
+                    starts_over = true;
+                }
+                Comparison::Different => {
+                    // The check does not show which tool, prompt or context differs from the sender's.
+                    unknown.add(check);
+                    undone.extend(request.definitions().map(str::to_owned));
+                }
+            }
+        }
+        if unknown.ids.iter().any(|id| self.received.has(id)) {
+            // A definition in this request evicted it, so the order of use differs from the sender's. If
+            // the sender defined only this id again, that would evict the next one, and so on: all are
+            // reported at once.
+            undone.extend(request.definitions().map(str::to_owned));
+        }
+        if !request.deltas.is_empty() {
+            undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
+        }
+        unknown.into_result(undone, starts_over)?;
+        Ok(resolved)
+    }
+
+    /// Compares the check of a request with what the request means here.
+    fn compare(&self, check: &str, request: &RequestFrame<'_>, found: &Resolved) -> Comparison {
+        let used = || found.used.iter().chain(&found.system);
+        let is = |base| meaning(used(), found.next.as_ref(), base).as_deref() == Some(check);
+        let base = self.received.base().filter(|_| request.replaces_context());
+        if is(base) {
+            return Comparison::Equal;
+        }
+        let next = found.next.as_ref().and_then(Next::id);
+        match base {
+            Some(_) if is(None) && next == base => Comparison::Equal,
+            Some(_) if is(None) => Comparison::StartsOver,
+            _ => Comparison::Different,
+        }
     }
 
     /// Plans the change of the context; `None` for a request without a context.
@@ -173,6 +235,24 @@ impl Session {
     }
 }
 
+/// What a request refers to, and the memory after it.
+struct Resolved {
+    tools: Definitions,
+    prompts: Definitions,
+    used: Vec<Arc<Definition>>,
+    system: Option<Arc<Definition>>,
+    /// The change of the context; `None` if the request has no context.
+    next: Option<Next>,
+}
+
+/// How the check of a request compares with what the request means here.
+enum Comparison {
+    Equal,
+    /// The sender replaces a conversation of which it knows nothing by another one.
+    StartsOver,
+    Different,
+}
+
 /// The unknown ids of a request, without duplicates.
 #[derive(Default)]
 struct Unknown {
@@ -197,11 +277,11 @@ impl Unknown {
 
     /// Returns an error if there are unknown ids. `undone` are the ids of contents that are rejected
     /// with them; the sender assumes that this side has these contents.
-    fn into_result(mut self, undone: Vec<String>) -> Result<(), DecodeError> {
+    fn into_result(mut self, undone: Vec<String>, starts_over: bool) -> Result<(), DecodeError> {
         if self.ids.is_empty() {
             return Ok(());
         }
         let undone = undone.into_iter().filter(|id| self.seen.insert(id.clone())).collect();
-        Err(DecodeError::UnknownReference { unknown: self.ids, undone })
+        Err(DecodeError::UnknownReference { unknown: self.ids, undone, base: None, starts_over })
     }
 }

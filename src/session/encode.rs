@@ -1,7 +1,7 @@
 //! Encodes a request as frames: what the peer has is written as an id, the rest in full.
 
 use super::Session;
-use super::context::Next;
+use super::context::{ContextId, Next, Previous};
 use super::definitions::{Definition, Definitions};
 use super::error::EncodeError;
 use super::frames::{self, json_len, plain_len};
@@ -112,19 +112,21 @@ impl Session {
         }
         let mut frames = tools.frames();
         frames.extend(prompts.frames());
-        let (mut next, mut delta) = (None, None);
+        let (mut next, mut delta, mut base) = (None, None, None);
         if let Some(context) = request.context {
             self.check_size("context", context.len())?;
             let known = &self.sent.context;
             let change = known.plan_text(context);
             let encoded = delta::encode_for_list(known.text(), context, change.added());
-            delta = Some(encoded.map_err(|error| invalid("context", error.message))?);
+            let encoded = encoded.map_err(|error| invalid("context", error.message))?;
+            base = self.sent.base().filter(|_| encoded.is_whole);
+            delta = Some(encoded.text);
             next = Some(change);
         }
         let ids: Vec<_> = tools.used.iter().map(|(tool, _)| tool.id.as_str()).collect();
         let system = prompts.used.first().map(|(prompt, _)| prompt);
         let used = tools.used.iter().chain(&prompts.used).map(|(definition, _)| definition);
-        let check = style.checked.then(|| meaning(used, next.as_ref())).flatten();
+        let check = style.checked.then(|| meaning(used, next.as_ref(), base)).flatten();
         frames.push(frames::request(
             &ids,
             system.map(|prompt| prompt.id.as_str()),
@@ -151,11 +153,56 @@ impl Session {
     }
 
     fn commit(&mut self, plan: Plan, bytes: usize) -> Vec<String> {
-        self.sent.tools = plan.tools;
-        self.sent.prompts = plan.prompts;
-        self.sent.context.commit(plan.next, plan.frames.last());
+        let has_context = plan.next.is_some();
+        let reported = self.sent.reported;
+        if has_context {
+            self.sent.reported = None;
+        }
+        self.last_sent = Some(LastSent {
+            tools: std::mem::replace(&mut self.sent.tools, plan.tools),
+            prompts: std::mem::replace(&mut self.sent.prompts, plan.prompts),
+            context: self.sent.context.commit(plan.next, plan.frames.last()),
+            reported,
+            bytes,
+            plain: plan.plain,
+        });
         self.stats.sent(bytes, plan.plain);
         plan.frames
+    }
+
+    /// Undoes the last request that was encoded, because it was not delivered. Returns whether there was one
+    /// since the session was created, restored or told to [forget](Session::forget) something.
+    ///
+    /// If the request was delivered after all, the peer reports [`DecodeError::UnknownReference`] for the
+    /// next one.
+    ///
+    /// [`DecodeError::UnknownReference`]: super::DecodeError::UnknownReference
+    pub fn rollback(&mut self) -> bool {
+        let Some(last) = self.last_sent.take() else { return false };
+        self.sent.tools = last.tools;
+        self.sent.prompts = last.prompts;
+        self.sent.context.undo(last.context);
+        self.sent.reported = last.reported;
+        self.stats.undo_sent(last.bytes, last.plain);
+        true
+    }
+}
+
+/// The memory before the last encoded request, as far as the request changed it.
+#[derive(Debug, Clone)]
+pub(super) struct LastSent {
+    tools: Definitions,
+    prompts: Definitions,
+    context: Previous,
+    reported: Option<ContextId>,
+    bytes: usize,
+    plain: usize,
+}
+
+impl LastSent {
+    /// The size in bytes of the text that it keeps.
+    pub(super) fn size(&self) -> usize {
+        self.context.size()
     }
 }
 

@@ -23,11 +23,11 @@ pub enum DecodeError {
         /// The error.
         error: compact::DecodeError,
     },
-    /// The request refers to contents that this side does not have.
+    /// The request refers to contents that this side does not have, or starts the conversation over.
     #[error(
-        "unknown {}: lost, or evicted from this session's memory; the sender must forget these \
-         ids and encode the request again",
-        Ids(.unknown)
+        "unknown {}: {}; the sender must forget these ids and encode the request again",
+        Ids(.unknown),
+        Cause(*.starts_over)
     )]
     UnknownReference {
         /// The ids that the request refers to and this side does not have.
@@ -35,6 +35,13 @@ pub enum DecodeError {
         /// The ids of the definitions and the context in the same request. They are rejected as
         /// well, so the sender must also forget them.
         undone: Vec<String>,
+        /// The id of the conversation that this side has. The sender passes it to
+        /// [`forget`](super::Session::forget) after the other ids, and its next request then replaces this
+        /// conversation.
+        base: Option<String>,
+        /// Whether the request is rejected only because it would replace a conversation of which its sender
+        /// knows nothing: it is a first request that was delivered again, or its sender was restarted.
+        starts_over: bool,
     },
 }
 
@@ -58,8 +65,25 @@ impl DecodeError {
         Self::InvalidFormat { frame: Some(frame), message: message.into() }
     }
 
+    pub(super) fn unknown(unknown: Vec<String>, undone: Vec<String>) -> Self {
+        Self::UnknownReference { unknown, undone, base: None, starts_over: false }
+    }
+
     pub(super) fn json(frame: usize, what: &str, error: &json::Error) -> Self {
         Self::invalid(frame, format!("invalid JSON of {what}: {error}"))
+    }
+}
+
+/// Displays why a request is rejected.
+struct Cause(bool);
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0 {
+            "the request starts the conversation over (delivered again, or its sender was restarted)"
+        } else {
+            "lost, or evicted from this session's memory"
+        })
     }
 }
 

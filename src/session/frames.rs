@@ -88,6 +88,16 @@ pub(super) struct RequestFrame<'a> {
 }
 
 impl<'a> RequestFrame<'a> {
+    /// The ids of the tools and of the prompt.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &'a str> {
+        self.tools.iter().chain(&self.system).copied()
+    }
+
+    /// Whether the request replaces all of the context.
+    pub(super) fn replaces_context(&self) -> bool {
+        self.deltas.iter().any(Edit::is_whole)
+    }
+
     /// Parses the frame at `index` of its list.
     pub(super) fn parse(
         text: &'a str,

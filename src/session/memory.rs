@@ -3,11 +3,12 @@
 //! Each part limits its own size. A part can be copied cheaply, or can plan a change without applying
 //! it, so that a failed request leaves it unchanged. `Default` is the empty memory.
 
-use super::context::{Context, Next};
+use super::context::{Context, ContextId, Next};
 use super::definitions::{Definition, Definitions, short_id};
 use super::keyed::Sets;
 use crate::gcf::graph::{SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
+use crate::text::hex;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ pub(super) struct Memory {
     pub(super) tools: Definitions,
     pub(super) prompts: Definitions,
     pub(super) context: Context,
+    /// The id of the context that the peer has in place of `context`, if it reported one; only in the sent
+    /// direction.
+    pub(super) reported: Option<ContextId>,
     /// The graph symbols that this side declared; empty in the received direction.
     pub(super) declared: SentSymbols,
     /// The graph symbols that the peer declared; empty in the sent direction.
@@ -30,6 +34,7 @@ impl Default for Memory {
             tools: Definitions::tools(),
             prompts: Definitions::prompts(),
             context: Context::default(),
+            reported: None,
             declared: SentSymbols::default(),
             symbols: SymbolTable::default(),
             sets: Sets::default(),
@@ -39,20 +44,41 @@ impl Default for Memory {
 
 /// The hash of a resolved request as a short id. It is `c_` and the first 8 digits of the SHA-256 of the
 /// concatenated SHA-256 of each tool, the prompt and the context; `None` if the request has none.
+///
+/// `base` is the id of the context that the request replaces as a whole. It is hashed last.
 pub(super) fn meaning<'a>(
     used: impl IntoIterator<Item = &'a Arc<Definition>>,
     context: Option<&Next>,
+    base: Option<ContextId>,
 ) -> Option<String> {
     let hashes = used.into_iter().map(|definition| definition.hash);
     let hashes: Vec<_> = hashes.chain(context.map(Next::hash)).collect();
-    (!hashes.is_empty()).then(|| short_id('c', &Sha256::digest(hashes.concat())))
+    if hashes.is_empty() {
+        return None;
+    }
+    let digest = Sha256::new_with_prefix(hashes.concat());
+    let digest = base.iter().fold(digest, Sha256::chain_update);
+    Some(short_id('c', &digest.finalize()))
 }
+
+/// The name of a context that a peer reports as the one that it has.
+pub(super) fn reported_name(id: ContextId) -> String {
+    short_id(REPORTED, &id)
+}
+
+/// The letter of [`reported_name`].
+const REPORTED: char = 'b';
 
 impl Memory {
     /// Whether there is a tool or prompt with this id.
     pub(super) fn has(&self, id: &str) -> bool {
         let mut known = self.tools.iter().chain(self.prompts.iter());
         known.any(|definition| definition.id == id)
+    }
+
+    /// The id of the context that the peer has, as far as this side knows; `None` for an empty context.
+    pub(super) fn base(&self) -> Option<ContextId> {
+        self.context.id().or(self.reported)
     }
 
     /// The approximate size in bytes.
@@ -73,7 +99,12 @@ impl Memory {
             [b'c', b'_', ..] => {
                 let known = self.context.has_history();
                 self.context = Context::default();
+                self.reported = None;
                 known
+            }
+            [b'b', b'_', digits @ ..] => {
+                self.reported = hex::decode(digits);
+                false
             }
             _ => false,
         }

@@ -12,7 +12,7 @@
 //! | `REQ\|1\|tools\|system\|args\|deltas` | the request, the last frame: ids, JSON, and deltas of the context |
 //!
 //! ```
-//! use compactwire::session::{Outgoing, Session, Style};
+//! use compactwire::session::{DecodeOptions, Outgoing, Session, Style};
 //!
 //! let (mut ours, mut theirs) = (Session::default(), Session::default());
 //! let mut turn = Outgoing { tools: vec![r#"{"name":"search"}"#], ..Outgoing::default() };
@@ -21,7 +21,8 @@
 //! let frames = ours.encode_request(&turn, Style::default()).unwrap();
 //! assert_eq!(frames[0], r#"TOOL|def|{"name":"search"}"#);
 //! assert_eq!(frames[1], r#"REQ|1|t_6fe51985||{"query":"hello"}|D|=|c_a8963d04|D|F|User: Hi"#);
-//! assert_eq!(theirs.decode_request(&frames).unwrap().context.as_deref(), Some("User: Hi"));
+//! let request = theirs.decode_request(&frames, DecodeOptions::default()).unwrap();
+//! assert_eq!(request.context.as_deref(), Some("User: Hi"));
 //!
 //! turn.context = Some("User: Hi\nAgent: Hello.");
 //! let frames = ours.encode_request(&turn, Style::default()).unwrap();
@@ -70,7 +71,7 @@ mod pack;
 mod state;
 mod stats;
 
-pub use decode::MAX_REJECTIONS;
+pub use decode::{DecodeOptions, MAX_REJECTIONS};
 pub use definitions::{Definitions, MAX_PROMPTS, MAX_TOOLS};
 pub use encode::{Outgoing, Style};
 pub use error::{DecodeError, EncodeError, StateError};
@@ -78,6 +79,7 @@ pub use pack::is_packed;
 pub use stats::Stats;
 
 use crate::limits::DEFAULT_MAX_SIZE;
+use encode::LastSent;
 use memory::Memory;
 use std::sync::Arc;
 
@@ -102,6 +104,8 @@ pub struct Session {
     received: Memory,
     stats: Stats,
     limits: Limits,
+    /// To undo the last encoded request; not a part of the saved state.
+    last_sent: Option<LastSent>,
 }
 
 /// A decoded request, with all references resolved.
@@ -126,8 +130,12 @@ impl Session {
     /// Forgets that the peer has a tool (`t_…`), a prompt (`s_…`) or the context (`c_…` and any
     /// digits), so that the next request sends it again. Returns whether there was one.
     ///
+    /// `b_…` is the context that the peer has instead, and comes after the others: the next request then
+    /// replaces it.
+    ///
     /// Callers use this when the peer reports [`DecodeError::UnknownReference`].
     pub fn forget(&mut self, id: &str) -> bool {
+        self.last_sent = None;
         self.sent.forget(id)
     }
 
@@ -135,11 +143,12 @@ impl Session {
     pub fn reset(&mut self) {
         self.sent = Memory::default();
         self.received = Memory::default();
+        self.last_sent = None;
     }
 
     /// The approximate size in bytes of the memory of both directions.
     pub fn size(&self) -> usize {
-        self.sent.size() + self.received.size()
+        self.sent.size() + self.received.size() + self.last_sent.as_ref().map_or(0, LastSent::size)
     }
 
     /// The statistics so far.
@@ -172,9 +181,19 @@ mod tests {
         session.encode_request(turn, Style::default()).unwrap()
     }
 
+    fn read(session: &mut Session, frames: &[String]) -> Result<Request, DecodeError> {
+        session.decode_request(frames, DecodeOptions::default())
+    }
+
+    fn unpack(session: &mut Session, packed: &str) -> Result<Request, DecodeError> {
+        session.decode_packed(packed, DecodeOptions::default())
+    }
+
     fn unknown(result: Result<Request, DecodeError>) -> Vec<String> {
         match result {
-            Err(DecodeError::UnknownReference { unknown, undone }) => [unknown, undone].concat(),
+            Err(DecodeError::UnknownReference { unknown, undone, base, .. }) => {
+                unknown.into_iter().chain(undone).chain(base).collect()
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -184,12 +203,12 @@ mod tests {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         let first = sent(&mut ours, &turn(&[TOOL], "User: Hi"));
         assert_eq!(first.len(), 3);
-        theirs.decode_request(&first).unwrap();
+        read(&mut theirs, &first).unwrap();
         let second = sent(&mut ours, &turn(&[TOOL], "User: Hi\nAgent: Hello"));
         assert_eq!(second.len(), 1);
         assert!(second[0].starts_with("REQ|1|t_6fe51985|s_"), "{second:?}");
         assert!(second[0].ends_with("|D|+|\nAgent: Hello"), "{second:?}");
-        let request = theirs.decode_request(&second).unwrap();
+        let request = read(&mut theirs, &second).unwrap();
         assert_eq!(request.context.as_deref(), Some("User: Hi\nAgent: Hello"));
         assert_eq!(request.tools, [TOOL.into()]);
         assert_eq!(ours.stats().plain_bytes, theirs.stats().plain_bytes);
@@ -199,15 +218,15 @@ mod tests {
     #[test]
     fn a_lost_definition_is_reported_and_sent_again() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
-        theirs.decode_request(&sent(&mut ours, &turn(&[], "a"))).unwrap();
+        read(&mut theirs, &sent(&mut ours, &turn(&[], "a"))).unwrap();
         sent(&mut ours, &turn(&[TOOL], "ab"));
         let third = turn(&[TOOL], "abc");
         let before = theirs.clone().to_bytes();
-        let ids = unknown(theirs.decode_request(&sent(&mut ours, &third)));
-        assert_eq!(ids.len(), 2, "{ids:?}");
+        let ids = unknown(read(&mut theirs, &sent(&mut ours, &third)));
+        assert_eq!(ids.iter().map(|id| &id[..2]).collect::<Vec<_>>(), ["t_", "c_", "b_"]);
         assert_eq!(theirs.to_bytes(), before);
-        assert!(ids.iter().all(|id| ours.forget(id)));
-        let request = theirs.decode_request(&sent(&mut ours, &third)).unwrap();
+        assert_eq!(ids.iter().map(|id| ours.forget(id)).collect::<Vec<_>>(), [true, true, false]);
+        let request = read(&mut theirs, &sent(&mut ours, &third)).unwrap();
         assert_eq!(request.context.as_deref(), Some("abc"));
     }
 
@@ -220,9 +239,9 @@ mod tests {
     ) -> usize {
         for attempt in 0.. {
             let result = if pack {
-                theirs.decode_packed(&ours.encode_packed(turn, Style::default()).unwrap())
+                unpack(theirs, &ours.encode_packed(turn, Style::default()).unwrap())
             } else {
-                theirs.decode_request(&sent(ours, turn))
+                read(theirs, &sent(ours, turn))
             };
             if let Ok(request) = result {
                 assert_eq!(request.context.as_deref(), turn.context);
@@ -247,7 +266,7 @@ mod tests {
             (true, true, MAX_REJECTIONS + 1),
         ] {
             let (mut ours, mut theirs) = (Session::default(), Session::default());
-            theirs.decode_request(&sent(&mut ours, &turn(known, "a"))).unwrap();
+            read(&mut theirs, &sent(&mut ours, &turn(known, "a"))).unwrap();
             // The peer misses which tools were used last, and would evict those that follow.
             sent(&mut ours, &turn(&known[..20], "ab"));
             if restarted {
@@ -263,12 +282,60 @@ mod tests {
     #[test]
     fn a_repeated_addition_is_rejected() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
-        theirs.decode_request(&sent(&mut ours, &turn(&[], "a"))).unwrap();
+        read(&mut theirs, &sent(&mut ours, &turn(&[], "a"))).unwrap();
         let second = sent(&mut ours, &turn(&[], "ab"));
-        theirs.decode_request(&second).unwrap();
-        assert!(unknown(theirs.decode_request(&second))[0].starts_with("c_"));
-        let third = theirs.decode_request(&sent(&mut ours, &turn(&[], "abc"))).unwrap();
+        read(&mut theirs, &second).unwrap();
+        assert!(unknown(read(&mut theirs, &second))[0].starts_with("c_"));
+        let third = read(&mut theirs, &sent(&mut ours, &turn(&[], "abc"))).unwrap();
         assert_eq!(third.context.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_first_request_delivered_again_does_not_rewind_the_conversation() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        let first = sent(&mut ours, &turn(&[TOOL], "a"));
+        for _ in 0..2 {
+            assert_eq!(read(&mut theirs, &first).unwrap().context.as_deref(), Some("a"));
+        }
+        read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "ab"))).unwrap();
+        let before = theirs.to_bytes();
+        let error = read(&mut theirs, &first).unwrap_err();
+        assert!(error.to_string().contains("starts the conversation over"), "{error}");
+        assert_eq!(theirs.to_bytes(), before);
+        assert_eq!(read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "abc"))).unwrap().args, "{}");
+
+        let resync = DecodeOptions { resync: true };
+        let request = theirs.decode_request(&first, resync).unwrap();
+        assert_eq!(request.context.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_restarted_sender_replaces_the_conversation_after_one_rejection() {
+        for pack in [false, true] {
+            let (mut ours, mut theirs) = (Session::default(), Session::default());
+            read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "a"))).unwrap();
+            let mut ours = Session::default();
+            assert_eq!(rejections(&mut ours, &mut theirs, &turn(&[TOOL], "b"), pack), 1);
+            assert_eq!(rejections(&mut ours, &mut theirs, &turn(&[TOOL], "c"), pack), 0);
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_not_delivered_is_rolled_back() {
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "a"))).unwrap();
+        let before = ours.to_bytes();
+        for context in ["ab", "other", "", "a"] {
+            let lost = sent(&mut ours, &turn(&[TOOL, "{}"], context));
+            assert!(ours.rollback() && !ours.rollback());
+            assert_eq!(ours.to_bytes(), before);
+            assert_eq!(sent(&mut ours, &turn(&[TOOL, "{}"], context)), lost);
+            assert!(ours.rollback());
+        }
+        read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "abc"))).unwrap();
+        sent(&mut ours, &turn(&[TOOL], "abcd"));
+        ours.forget("c_");
+        assert!(!ours.rollback());
     }
 
     #[test]
@@ -276,7 +343,7 @@ mod tests {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         for text in ["|D|F|x", "|D|F|x|D", "|D|F|x|D|", "|D|F|x|D|D|+|D|y", "D|F|z"] {
             let frames = sent(&mut ours, &turn(&[], text));
-            let request = theirs.decode_request(&frames).unwrap();
+            let request = read(&mut theirs, &frames).unwrap();
             assert_eq!(request.context.as_deref(), Some(text), "{frames:?}");
         }
     }
@@ -286,11 +353,11 @@ mod tests {
         let tools: Vec<_> = (0..=MAX_TOOLS).map(|i| format!("{{\"name\":{i}}}")).collect();
         let tools: Vec<_> = tools.iter().map(String::as_str).collect();
         let (mut ours, mut theirs) = (Session::default(), Session::default());
-        theirs.decode_request(&sent(&mut ours, &turn(&tools[..MAX_TOOLS], ""))).unwrap();
+        read(&mut theirs, &sent(&mut ours, &turn(&tools[..MAX_TOOLS], ""))).unwrap();
         // The oldest one and a new one: defining the new one evicts the oldest.
         let frames = sent(&mut ours, &turn(&[tools[0], tools[MAX_TOOLS]], ""));
         assert_eq!(frames.len(), 3);
-        let request = theirs.decode_request(&frames).unwrap();
+        let request = read(&mut theirs, &frames).unwrap();
         assert_eq!(request.tools, [tools[0].into(), tools[MAX_TOOLS].into()]);
         let all = ours.encode_request(&turn(&tools, ""), Style::default()).unwrap_err();
         assert_eq!(all.field, "tool");
@@ -304,10 +371,10 @@ mod tests {
         let packed = ours.encode_packed(&turn(&[TOOL], &context), Style::default()).unwrap();
         assert!(packed.starts_with('S') && packed.len() < context.len() / 2);
         let mut again = theirs.clone();
-        let plain = again.decode_request(&sent(&mut other, &turn(&[TOOL], &context)));
-        assert_eq!(theirs.decode_packed(&packed), plain);
+        let plain = read(&mut again, &sent(&mut other, &turn(&[TOOL], &context)));
+        assert_eq!(unpack(&mut theirs, &packed), plain);
         for end in 0..packed.len() {
-            assert!(theirs.decode_packed(&packed[..end]).is_err(), "cut at {end}");
+            assert!(unpack(&mut theirs, &packed[..end]).is_err(), "cut at {end}");
         }
     }
 
@@ -319,32 +386,32 @@ mod tests {
         let pack = |ours: &mut Session, context: &str| {
             ours.encode_packed(&turn(&[TOOL], context), Style::default()).unwrap()
         };
-        theirs.decode_packed(&pack(&mut ours, &context)).unwrap();
+        unpack(&mut theirs, &pack(&mut ours, &context)).unwrap();
         let edited = context.replacen("7919", "eight thousand", 1);
         let packed = pack(&mut ours, &edited);
         assert!(packed.len() < 200, "{}", packed.len());
         let lost = pack(&mut ours.clone(), &context);
-        assert_eq!(theirs.decode_packed(&packed).unwrap().context, Some(edited));
-        assert_eq!(theirs.decode_packed(&lost).unwrap().context, Some(context.clone()));
+        assert_eq!(unpack(&mut theirs, &packed).unwrap().context, Some(edited));
+        assert_eq!(unpack(&mut theirs, &lost).unwrap().context, Some(context.clone()));
 
         let packed = pack(&mut ours, &context);
-        let ids = unknown(Session::default().decode_packed(&packed));
+        let ids = unknown(unpack(&mut Session::default(), &packed));
         assert!(ids[0].starts_with("c_") && ours.forget(&ids[0]));
         let whole = pack(&mut ours, &context);
         assert!(whole.len() > packed.len());
-        let ids = unknown(Session::default().decode_packed(&whole));
+        let ids = unknown(unpack(&mut Session::default(), &whole));
         assert_eq!(ids.iter().map(|id| &id[..2]).collect::<Vec<_>>(), ["t_", "s_", "c_"]);
     }
 
     #[test]
     fn a_restored_session_continues() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
-        theirs.decode_request(&sent(&mut ours, &turn(&[TOOL], "a"))).unwrap();
+        read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "a"))).unwrap();
         let mut ours = Session::from_bytes(&ours.to_bytes().unwrap()).unwrap();
         let mut theirs = Session::from_bytes(&theirs.to_bytes().unwrap()).unwrap();
         let frames = sent(&mut ours, &turn(&[TOOL], "ab"));
         assert_eq!(frames.len(), 1);
-        theirs.decode_request(&frames).unwrap();
+        read(&mut theirs, &frames).unwrap();
         assert_eq!(ours.stats().messages, 2);
         assert!(Session::from_bytes(b"\x90").is_err());
     }
@@ -356,7 +423,7 @@ mod tests {
         let long = turn(&[], "12345678901");
         assert_eq!(ours.encode_request(&long, Style::default()).unwrap_err().field, "context");
         let mut other = Session::default();
-        let error = theirs.decode_request(&sent(&mut other, &long)).unwrap_err();
+        let error = read(&mut theirs, &sent(&mut other, &long)).unwrap_err();
         assert!(error.to_string().contains("larger than max_size"), "{error}");
         assert_eq!(
             ours.encode_request(&turn(&[TOOL], ""), Style::default()).unwrap_err().field,

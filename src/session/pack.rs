@@ -99,7 +99,7 @@ pub(super) fn unpack(
     };
     if *id != context.history_id() {
         let unknown = vec![history_name(*id)];
-        return Err(DecodeError::UnknownReference { unknown, undone: Vec::new() });
+        return Err(DecodeError::unknown(unknown, Vec::new()));
     }
     let dictionary = DDict::try_create(&context.history(len))
         .ok_or_else(|| failed(compact::DecodeError::OutOfMemory { bytes: len }))?;

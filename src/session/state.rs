@@ -4,7 +4,7 @@
 //! Invalid bytes are still rejected, and so are fields that contradict each other: no sequence of calls
 //! leads to such a session.
 
-use super::context::{Context, LAST_LEN};
+use super::context::{Context, ContextId, LAST_LEN};
 use super::definitions::{Definitions, ID_STEP};
 use super::error::StateError;
 use super::frames::{self, RequestFrame, json_len};
@@ -18,7 +18,7 @@ use crate::gcf::keyed::KeyedSet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
@@ -35,6 +35,7 @@ struct Part {
     prompts: Vec<(String, String)>,
     context: String,
     last: Vec<u8>,
+    reported: Option<ContextId>,
     declared: SentState,
     symbols: Vec<KnownSymbol>,
     /// Each set as a full text, the oldest first.
@@ -73,7 +74,7 @@ impl Session {
         check_stats(stats, &sent, &received)?;
         let (sent, received) =
             (sent.memory("sent", max_size)?, received.memory("received", max_size)?);
-        Ok(Self { sent, received, stats, limits: Limits { max_size } })
+        Ok(Self { sent, received, stats, limits: Limits { max_size }, last_sent: None })
     }
 }
 
@@ -88,6 +89,8 @@ fn check_directions(sent: &Part, received: &Part) -> Result<(), StateError> {
     ensure(sent.symbols.is_empty(), "sent.symbols", problem)?;
     let problem = "expected none, because only sent symbols are declared";
     ensure(received.declared == SentState::default(), "received.declared", problem)?;
+    let problem = "expected none, because a peer reports a context to the sender only";
+    ensure(received.reported.is_none(), "received.reported", problem)?;
     let own = sent.tools.iter().chain(&sent.prompts);
     let whole =
         own.into_iter().all(|(id, _)| id.len() > 2 && (id.len() - 2).is_multiple_of(ID_STEP));
@@ -119,6 +122,7 @@ impl Part {
             prompts: pairs(&memory.prompts),
             context: memory.context.text().to_owned(),
             last: memory.context.last().to_owned(),
+            reported: memory.reported,
             declared: memory.declared.state(),
             symbols: memory.symbols.state(),
             sets: memory.sets.iter().filter_map(|set| set.write("").ok()).collect(),
@@ -169,6 +173,7 @@ impl Part {
             tools: tools.ok_or_else(mismatch("tools"))?,
             prompts: prompts.ok_or_else(mismatch("prompts"))?,
             context: Context::new(self.context, self.last),
+            reported: self.reported,
             declared: declared.ok_or_else(|| wrong("declared", problem))?,
             symbols: symbols.ok_or_else(|| wrong("symbols", problem))?,
         })
@@ -227,7 +232,7 @@ mod tests {
     use super::*;
     use crate::gcf::graph::{EncodeOptions, Payload, Symbol};
     use crate::gcf::keyed::Scalar;
-    use crate::session::{Outgoing, Style};
+    use crate::session::{DecodeOptions, Outgoing, Style};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -251,9 +256,9 @@ mod tests {
             let now = Duration::from_secs(turn as u64);
             let options = EncodeOptions::default();
             let frames = session.encode_request(&request, Style::default()).unwrap();
-            peer.decode_request(&frames).unwrap();
+            peer.decode_request(&frames, DecodeOptions::default()).unwrap();
             let frames = peer.encode_request(&request, Style::default()).unwrap();
-            session.decode_request(&frames).unwrap();
+            session.decode_request(&frames, DecodeOptions::default()).unwrap();
             session.encode_graph(&payload.clone().into(), options, now).unwrap();
             let text = peer.encode_graph(&payload.clone().into(), options, now).unwrap();
             session.decode_graph(&text).unwrap();
@@ -300,6 +305,7 @@ mod tests {
             ("sent", |s| _ = s.sent.tools[0].0.pop()),
             ("sent.symbols", |s| s.sent.symbols = s.received.symbols.clone()),
             ("received.declared", |s| s.received.declared = s.sent.declared.clone()),
+            ("received.reported", |s| s.received.reported = Some([0; 4])),
             ("received.symbols", |s| s.received.symbols.reverse()),
             ("received.symbols", |s| s.received.symbols.push(s.received.symbols[0].clone())),
             ("sent.sets", |s| s.sent.sets.push(s.sent.sets[0].clone())),

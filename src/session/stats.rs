@@ -21,6 +21,13 @@ impl Stats {
         self.count(plain);
     }
 
+    /// Takes back [`Stats::sent`].
+    pub(super) fn undo_sent(&mut self, bytes: usize, plain: usize) {
+        self.bytes_out = self.bytes_out.saturating_sub(bytes as u64);
+        self.messages = self.messages.saturating_sub(1);
+        self.plain_bytes = self.plain_bytes.saturating_sub(plain as u64);
+    }
+
     pub(super) fn received(&mut self, bytes: usize, plain: usize) {
         self.bytes_in = self.bytes_in.saturating_add(bytes as u64);
         self.count(plain);

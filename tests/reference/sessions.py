@@ -7,8 +7,10 @@
 
 The request is the last frame. It holds the ids of tools, the id of a prompt, the arguments as JSON
 and the deltas of the context. Before the deltas there may be a check of the content: `c_` and the
-first 8 digits of the SHA-256 of the SHA-256 of each tool, of the prompt and of the context. A
-request without any of them has no check. Ids are the first hexadecimal digits of the content's
+first 8 digits of the SHA-256 of the SHA-256 of each tool, of the prompt and of the context, and, if
+the deltas replace a whole context, of the first four bytes of the SHA-256 of that one. A request
+without tools, prompt and context has no check. A request that replaces a context of which its
+sender knows nothing is refused. Ids are the first hexadecimal digits of the content's
 SHA-256, eight of them unless another content has that id; then 16, 24, and so on.
 
 A definition gets the id that its request uses: the longest of the request's ids (of 8 digits or
@@ -72,10 +74,16 @@ def full_id(letter: str, content: str) -> str:
     return f"{letter}_{hashlib.sha256(content.encode()).hexdigest()}"
 
 
-def meaning(*texts: str | None) -> str | None:
-    """The check of a request: its tools, prompt and context; None if it has none of them."""
+def meaning(*texts: str | None, base: bytes = b"") -> str | None:
+    """The check of a request: its tools, prompt and context, and the id of the context that it
+    replaces; None if it has none of the first three."""
     hashes = [hashlib.sha256(text.encode()).digest() for text in texts if text is not None]
-    return "c_" + hashlib.sha256(b"".join(hashes)).hexdigest()[:8] if hashes else None
+    return "c_" + hashlib.sha256(b"".join([*hashes, base])).hexdigest()[:8] if hashes else None
+
+
+def base_of(context: str) -> bytes:
+    """The id of a context, empty for none."""
+    return hashlib.sha256(context.encode()).digest()[:4] if context else b""
 
 
 @dataclass
@@ -133,6 +141,8 @@ class Direction:
     context: str = ""
     last: bytes = b""
     """The start of the last request frame."""
+    reported: bytes = b""
+    """The id of the context that the receiver reported as its own."""
 
     def history(self, most: int) -> bytes:
         """The history for a packed request: the end of the context, and `last`."""
@@ -155,7 +165,9 @@ class Session:
             for table in (self.sent.tools, self.sent.prompts):
                 table.entries = [entry for entry in table.entries if entry[0] != id]
             if id.startswith("c_"):
-                self.sent.context, self.sent.last = "", b""
+                self.sent.context, self.sent.last, self.sent.reported = "", b"", b""
+            if id.startswith("b_"):
+                self.sent.reported = bytes.fromhex(id[2:])
 
     def reset(self) -> None:
         self.sent = Direction()
@@ -186,12 +198,14 @@ class Session:
         tool_ids = ",".join(str(after.tools.id_of(content)) for content in tools)
         system_id = "" if system is None else str(after.prompts.id_of(system))
         request = f"REQ|1|{tool_ids}|{system_id}|{write_json(args)}"
-        check = meaning(*tools, system, context)
+        delta, is_whole = ("", False) if context is None else delta_for(after.context, context)
+        base = (base_of(after.context) or after.reported) if is_whole else b""
+        check = meaning(*tools, system, context, base=base)
         if self.checked and check is not None:
             request += f"|D|=|{check}"
         if context is not None:
-            request += "|" + delta_for(after.context, context)
-            after.context = context
+            request += "|" + delta
+            after.context, after.reported = context, b""
         self._check_size(after, EncodeError("larger than max_size"))
         text = pack_frames([*frames, request], self.max_size) if pack else ""
         after.last = request.encode()[:LAST]
@@ -200,12 +214,18 @@ class Session:
 
     # Reading
 
-    def decode_request(self, frames: list[str] | str) -> Request:
+    def decode_request(self, frames: list[str] | str, *, resync: bool = False) -> Request:
         """Decode all frames; an error leaves the session unchanged."""
-        if isinstance(frames, str):
-            if is_packed(frames):
-                return self._decode_packed(frames)
-            frames = [frames]
+        try:
+            if isinstance(frames, str) and is_packed(frames):
+                return self._decode_packed(frames, resync)
+            return self._decode([frames] if isinstance(frames, str) else frames, resync)
+        except UnknownReference as error:
+            if self.received.context:
+                error.ids = (*error.ids, "b_" + base_of(self.received.context).hex())
+            raise
+
+    def _decode(self, frames: list[str], resync: bool) -> Request:
         if not frames:
             raise InvalidFormat("there are no frames")
         for frame in frames:
@@ -234,9 +254,15 @@ class Session:
         if check is not None and not unknown:
             tools = [after.tools.content_of(id) for id in tool_ids]
             prompts = [after.prompts.content_of(id) for id in system_id]
-            if meaning(*tools, *prompts, context) != check:
-                unknown.append(check)
-                defined += tool_ids + system_id
+            base = base_of(self.received.context) if replaces(edits) else b""
+            if meaning(*tools, *prompts, context, base=base) != check:
+                # The sender may know of no context to replace.
+                starts_over = meaning(*tools, *prompts, context) == check
+                same = starts_over and context == self.received.context
+                if not same and not (starts_over and resync):
+                    unknown.append(check)
+                if not starts_over:
+                    defined += tool_ids + system_id
         if unknown:
             undone = defined + ([check or "c_00000000"] if edits else [])
             undone = [id for id in undone if id not in unknown]
@@ -250,11 +276,11 @@ class Session:
             context,
         )
 
-    def _decode_packed(self, text: str) -> Request:
+    def _decode_packed(self, text: str, resync: bool) -> Request:
         """Like frames; a refusal also leaves the sender with another history."""
         frames = unpack_frames(text, self.max_size, self.received)
         try:
-            return self.decode_request(frames)
+            return self._decode(frames, resync)
         except UnknownReference as error:
             if not any(id.startswith("c_") for id in error.ids):
                 error.ids = (*error.ids, history_name(self.received.history_id()))
@@ -321,14 +347,19 @@ def name_all(
     return frames
 
 
-def delta_for(old: str, new: str) -> str:
-    """The delta of the context: F without an old one, + for an addition, else the shortest. It is
-    compressed if the text contains the separator of requests."""
+def delta_for(old: str, new: str) -> tuple[str, bool]:
+    """The delta of the context: F without an old one, + for an addition, else the shortest; and
+    whether it replaces all. It is compressed if the text contains the separator of requests."""
     if old == "":
-        return undivided("D|F|" + new)
+        return undivided("D|F|" + new), True
     if new.startswith(old):
-        return undivided("D|+|" + new[len(old) :])
-    return undivided(min(encode_plain_delta(old, new), key=lambda delta: len(delta.encode())))
+        return undivided("D|+|" + new[len(old) :]), False
+    shortest = min(encode_plain_delta(old, new), key=lambda delta: len(delta.encode()))
+    return undivided(shortest), shortest.startswith("D|F|")
+
+
+def replaces(edits: list[tuple[str, str]]) -> bool:
+    return any(op == "F" for op, _ in edits)
 
 
 def undivided(delta: str) -> str:

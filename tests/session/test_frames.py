@@ -90,17 +90,21 @@ def test_a_context_changes_by_the_shortest_delta(old: str, new: str, deltas: str
     ours, theirs = pair()
     theirs.decode_request(ours.encode_request(context=old))
     frames = ours.encode_request(context=new)
-    assert frames == [f"REQ|1|||null|D|=|{check_of(new)}|{deltas}"]
+    replaced = old if deltas.startswith("D|F|") else ""
+    assert frames == [f"REQ|1|||null|D|=|{check_of(new, replaced=replaced)}|{deltas}"]
     assert theirs.decode_request(frames).context == new
 
 
 def test_frames_stay_readable_unless_the_text_contains_the_separator() -> None:
     ours, theirs = pair()
+    replaced = ""
     for text in ("The quick brown fox. " * 100, "The |D| fox. " * 100):
         (frame,) = ours.encode_request(context=text)
-        compressed = frame.startswith(f"REQ|1|||null|D|=|{check_of(text)}|D|Z|")
+        check = check_of(text, replaced=replaced)
+        compressed = frame.startswith(f"REQ|1|||null|D|=|{check}|D|Z|")
         assert compressed == ("|D|" in text)
         assert theirs.decode_request([frame]).context == text
+        replaced = text
 
 
 def test_several_tools_are_defined_once_each() -> None:

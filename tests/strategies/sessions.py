@@ -21,10 +21,11 @@ COLLIDING_ID = "t_f2b40b95"
 MOST_REFUSALS = 256 + 64 + 2
 
 
-def check_of(*texts: str) -> str:
-    """The check of a request: the tools as JSON, the prompt, the context."""
+def check_of(*texts: str, replaced: str = "") -> str:
+    """The check of a request: the tools as JSON, the prompt, the context, the context replaced."""
     hashes = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
-    return "c_" + hashlib.sha256(hashes).hexdigest()[:8]
+    base = hashlib.sha256(replaced.encode()).digest()[:4] if replaced else b""
+    return "c_" + hashlib.sha256(hashes + base).hexdigest()[:8]
 
 
 def tools_of(tool: Any) -> list[Any]:
@@ -83,12 +84,14 @@ def request_or_error(receiver: cw.Session, frames: Any) -> cw.Request | cw.Compa
         return error
 
 
-def deliver(sender: cw.Session, receiver: cw.Session, **request: Any) -> int:
+def deliver(
+    sender: cw.Session, receiver: cw.Session, *, resync: bool = False, **request: Any
+) -> int:
     """Delivers a request, repeated with what the receiver lacks; returns the number of refusals."""
     for refused in range(MOST_REFUSALS):
         frames = sender.encode_request(**request)
         try:
-            decoded = receiver.decode_request(frames)
+            decoded = receiver.decode_request(frames, resync=resync)
         except cw.UnknownReference as error:
             sender.forget(*error.ids)
         else:

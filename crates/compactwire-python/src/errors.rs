@@ -202,8 +202,8 @@ fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
     match error {
         session::DecodeError::InvalidFormat { .. } => exception!(py, InvalidFormat, text),
         session::DecodeError::Compact { frame: _, error } => decode_error_with(py, error, &text),
-        session::DecodeError::UnknownReference { unknown, undone } => {
-            let all = [&unknown[..], undone].concat();
+        session::DecodeError::UnknownReference { unknown, undone, base, .. } => {
+            let all: Vec<_> = unknown.iter().chain(undone).chain(base).collect();
             let all = match make_tuple(py, all.iter().map(|id| make_str(py, id))) {
                 Ok(all) => all,
                 Err(error) => return error,

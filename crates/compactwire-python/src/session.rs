@@ -10,7 +10,7 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, locked, locked_long};
 use crate::make::{ensure_memory, make_bytes, make_list, make_str};
-use compactwire::session::{self, Limits, Outgoing, Style, is_packed};
+use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
@@ -164,6 +164,10 @@ impl Session {
     /// frames : iterable of str, str or bytes
     ///     The output of the peer's `encode_request`: frames in order, or the packed request. Each
     ///     frame may also be UTF-8 bytes.
+    /// resync : bool
+    ///     Whether a request may replace the conversation of which its sender knows nothing. By
+    ///     default it is rejected once, because it is usually a first request that was delivered
+    ///     again; a sender that was restarted sends it once more after `forget`.
     ///
     /// Returns
     /// -------
@@ -174,9 +178,10 @@ impl Session {
     /// ------
     /// UnknownReference
     ///     The request refers to content that this side does not have: a request was lost,
-    ///     duplicated or reordered, or one side was restarted. `ids` holds the missing references
-    ///     and those that the rejected frames define. The sender passes them to `forget` and
-    ///     encodes the request again, which then contains the missing content.
+    ///     duplicated or reordered, or one side was restarted. `ids` holds the missing references,
+    ///     those that the rejected frames define, and the conversation that this side has. The
+    ///     sender passes them to `forget` and encodes the request again, which then contains the
+    ///     missing content.
     /// DecodeError
     ///     `InvalidFormat` for an invalid frame or invalid JSON; for packed strings and compressed
     ///     deltas also the errors of Base85, decompression and MessagePack.
@@ -184,16 +189,18 @@ impl Session {
     /// An error leaves the session unchanged.
     ///
     /// Source: Compact Protocol v2 part 2, v4 section 11.
-    #[pyo3(signature = (frames, /))]
-    fn decode_request(&self, frames: &Bound<'_, PyAny>) -> Result<Request> {
+    #[pyo3(signature = (frames, /, *, resync = false))]
+    fn decode_request(&self, frames: &Bound<'_, PyAny>, resync: bool) -> Result<Request> {
         let py = frames.py();
+        let options = DecodeOptions { resync };
         let single = Input::new(frames).ok();
         if let Some(single) = &single
             && let wire = single.wire(py)?
             && is_packed(wire)
         {
             self.ensure_memory(py, wire.size() + FRAME_SIZE)?;
-            let request = self.work_long(py, wire.size(), |core| core.decode_packed(wire))?;
+            let request =
+                self.work_long(py, wire.size(), |core| core.decode_packed(wire, options))?;
             return Ok(Request::from_core(py, request?)?);
         }
         let mut data = Vec::new();
@@ -209,7 +216,7 @@ impl Session {
         let texts = data.iter().map(|data| data.text(py)).collect::<PyResult<Vec<_>>>()?;
         let bytes = texts.iter().map(|text| text.len()).sum();
         self.ensure_memory(py, bytes + FRAME_SIZE * texts.len())?;
-        let request = self.work_long(py, bytes, |core| core.decode_request(&texts))?;
+        let request = self.work_long(py, bytes, |core| core.decode_request(&texts, options))?;
         let request = request?;
         Ok(Request::from_core(py, request)?)
     }
@@ -371,12 +378,13 @@ impl Session {
     /// Parameters
     /// ----------
     /// ids : str
-    ///     The `ids` of an `UnknownReference`: tools `t_…`, prompts `s_…`, the context `c_…`.
+    ///     The `ids` of an `UnknownReference`, in their order: tools `t_…`, prompts `s_…`, the
+    ///     context `c_…`, and `b_…`, the context that the peer has instead.
     ///
     /// Returns
     /// -------
     /// int
-    ///     The number of references that were known.
+    ///     The number of references that were known; `b_…` is not counted.
     #[pyo3(signature = (*ids))]
     fn forget(&self, ids: &Bound<'_, PyTuple>) -> PyResult<usize> {
         let py = ids.py();
@@ -386,6 +394,21 @@ impl Session {
         });
         let ids = ids.collect::<PyResult<Vec<_>>>()?;
         Ok(self.work(py, |core| ids.iter().filter(|id| core.forget(id)).count()))
+    }
+
+    /// Undo the last `encode_request`, because its output was not delivered.
+    ///
+    /// The session is then as before that call, so that the next request does not refer to
+    /// anything that the peer never got. If the peer got it after all, it raises
+    /// `UnknownReference` for the next request, as after any fault.
+    ///
+    /// Returns
+    /// -------
+    /// bool
+    ///     Whether there was a request to undo: False if it was undone before, and after `forget`,
+    ///     `reset`, a copy or a pickle.
+    fn rollback(&self, py: Python<'_>) -> bool {
+        self.work(py, session::Session::rollback)
     }
 
     /// Forget everything in both directions; the counts of `stats` continue.
@@ -401,6 +424,43 @@ impl Session {
         SessionStats { messages, bytes_out, bytes_in, plain_bytes }
     }
 
+    /// Write the state of the session, for `from_bytes` of the same version of this package.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    ///     The state of both directions and `max_size`, without `checked`.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        self.ensure_memory(py, 0)?;
+        let bytes = self.work_long(py, DETACH_FROM, |core| core.to_bytes())?;
+        Ok(make_bytes(py, &bytes?)?)
+    }
+
+    /// Restore a session from the output of `to_bytes`. Unlike a pickle, it may come from a
+    /// stranger.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : bytes, bytearray or memoryview
+    ///     The output of `to_bytes`.
+    /// checked : bool
+    ///     As for `Session`.
+    ///
+    /// Returns
+    /// -------
+    /// Session
+    ///     A session that continues from that state.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidFormat
+    ///     The bytes are not a state of this version, or contradict themselves.
+    #[staticmethod]
+    #[pyo3(signature = (data, /, *, checked = true))]
+    fn from_bytes(data: &Bound<'_, PyAny>, checked: bool) -> Result<Self> {
+        Self::restore(data.py(), Input::new(data)?.bytes()?, checked)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> String {
         let stats = self.work(py, |core| core.stats());
         let session::Stats { messages, bytes_out, bytes_in, .. } = stats;
@@ -411,11 +471,9 @@ impl Session {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
-        self.ensure_memory(py, 0)?;
-        let bytes = self.work_long(py, DETACH_FROM, |core| core.to_bytes())?;
-        let bytes = bytes?;
+        let state = self.to_bytes(py)?;
         let restore = py.import("compactwire._core")?.getattr("_restore_session")?;
-        Ok((restore, (make_bytes(py, &bytes)?, self.checked)).into_pyobject(py)?)
+        Ok((restore, (state, self.checked)).into_pyobject(py)?)
     }
 }
 
@@ -495,12 +553,7 @@ pub(super) fn restore_session_stats(
 /// Restores a pickled session.
 #[pyfunction(name = "_restore_session")]
 pub(super) fn restore_session(state: &Bound<'_, PyBytes>, checked: bool) -> Result<Session> {
-    let py = state.py();
-    let bytes = state.as_bytes();
-    ensure_memory(SESSION_FACTOR * bytes.len())?;
-    let core = super::detached(py, bytes.len(), || session::Session::from_bytes(bytes))?;
-    let core = core?;
-    Ok(Session { core: Mutex::new(core), checked })
+    Session::restore(state.py(), state.as_bytes(), checked)
 }
 
 /// Whether `encode_request` returns frames, or one packed message.
@@ -528,6 +581,12 @@ const SESSION_FACTOR: usize = 16;
 const FRAME_SIZE: usize = 64;
 
 impl Session {
+    fn restore(py: Python<'_>, state: &[u8], checked: bool) -> Result<Self> {
+        ensure_memory(SESSION_FACTOR * state.len())?;
+        let core = super::detached(py, state.len(), || session::Session::from_bytes(state))??;
+        Ok(Self { core: Mutex::new(core), checked })
+    }
+
     /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.
     fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
         let held = self.work(py, |core| core.size());

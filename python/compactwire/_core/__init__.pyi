@@ -810,7 +810,9 @@ class Session:
         types: Literal["json", "common"] = "json",
         default: Callable[[Any], Any] | None = None,
     ) -> list[str] | str: ...
-    def decode_request(self, frames: Iterable[_Wire] | _Wire, /) -> Request:
+    def decode_request(
+        self, frames: Iterable[_Wire] | _Wire, /, *, resync: bool = False
+    ) -> Request:
         """Decode a request of the peer.
 
         Parameters
@@ -818,6 +820,10 @@ class Session:
         frames : iterable of str, str or bytes
             The output of the peer's `encode_request`: frames in order, or the packed request. Each
             frame may also be UTF-8 bytes.
+        resync : bool
+            Whether a request may replace the conversation of which its sender knows nothing. By
+            default it is rejected once, because it is usually a first request that was delivered
+            again; a sender that was restarted sends it once more after `forget`.
 
         Returns
         -------
@@ -828,9 +834,10 @@ class Session:
         ------
         UnknownReference
             The request refers to content that this side does not have: a request was lost,
-            duplicated or reordered, or one side was restarted. `ids` holds the missing references
-            and those that the rejected frames define. The sender passes them to `forget` and
-            encodes the request again, which then contains the missing content.
+            duplicated or reordered, or one side was restarted. `ids` holds the missing references,
+            those that the rejected frames define, and the conversation that this side has. The
+            sender passes them to `forget` and encodes the request again, which then contains the
+            missing content.
         DecodeError
             `InvalidFormat` for an invalid frame or invalid JSON; for packed strings and compressed
             deltas also the errors of Base85, decompression and MessagePack.
@@ -954,12 +961,56 @@ class Session:
         Parameters
         ----------
         ids : str
-            The `ids` of an `UnknownReference`: tools `t_…`, prompts `s_…`, the context `c_…`.
+            The `ids` of an `UnknownReference`, in their order: tools `t_…`, prompts `s_…`, the
+            context `c_…`, and `b_…`, the context that the peer has instead.
 
         Returns
         -------
         int
-            The number of references that were known.
+            The number of references that were known; `b_…` is not counted.
+        """
+    def rollback(self) -> bool:
+        """Undo the last `encode_request`, because its output was not delivered.
+
+        The session is then as before that call, so that the next request does not refer to
+        anything that the peer never got. If the peer got it after all, it raises
+        `UnknownReference` for the next request, as after any fault.
+
+        Returns
+        -------
+        bool
+            Whether there was a request to undo: False if it was undone before, and after `forget`,
+            `reset`, a copy or a pickle.
+        """
+    def to_bytes(self) -> bytes:
+        """Write the state of the session, for `from_bytes` of the same version of this package.
+
+        Returns
+        -------
+        bytes
+            The state of both directions and `max_size`, without `checked`.
+        """
+    @staticmethod
+    def from_bytes(data: bytes | bytearray | memoryview, /, *, checked: bool = True) -> Session:
+        """Restore a session from the output of `to_bytes`. Unlike a pickle, it may come from a
+        stranger.
+
+        Parameters
+        ----------
+        data : bytes, bytearray or memoryview
+            The output of `to_bytes`.
+        checked : bool
+            As for `Session`.
+
+        Returns
+        -------
+        Session
+            A session that continues from that state.
+
+        Raises
+        ------
+        InvalidFormat
+            The bytes are not a state of this version, or contradict themselves.
         """
     def reset(self) -> None:
         """Forget everything in both directions; the counts of `stats` continue."""
