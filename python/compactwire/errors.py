@@ -32,6 +32,7 @@ __all__ = [
     "MissingField",
     "OptionError",
     "OutputTooLarge",
+    "TurnConflict",
     "UnknownCodec",
     "UnknownReference",
     "UnsupportedValue",
@@ -255,6 +256,15 @@ class WireError(GcfError):
     """The path of the value, such as `$.symbols[3].kind`; None if `offset` is set."""
     offset: int | None
     """The position of the error, in bytes from 0; None if `path` is set."""
+
+
+class TurnConflict(CompactWireError):
+    """A turn cannot be answered: its number was used before, or is older than the last answer."""
+
+    number: int
+    """The number of the turn."""
+    last: int
+    """The number of the last turn that was answered. The sender may go on with the next one."""
 
 
 class DuplicateCodec(CompactWireError):

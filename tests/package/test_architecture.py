@@ -99,6 +99,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"analysis.{name}"
         for name in ("candidates", "extra", "measure", "progress", "timing", "tokens")
     },
+    "turns": {"turns._sender", "turns._stores"},
+    "turns._sender": {"_core", "errors"},
+    "turns._stores": {"_core", "errors", "turns._sender"},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {""}

@@ -48,7 +48,7 @@ def test_page_examples_give_the_output_shown(page: Path) -> None:
 @pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
 def test_every_python_block_runs(page: Path) -> None:
     for kind, text in blocks(page):
-        named = kind == "python two_processes.py"  # It has its own test below.
+        named = kind == "python http_turns.py"  # It has its own test below.
         assert named or not kind.startswith("python") or text.startswith(">>> ")
 
 
@@ -105,7 +105,7 @@ def documented() -> Iterator[str]:
             yield path.split(".")[-1]
 
 
-@pytest.mark.parametrize("name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis"])
+@pytest.mark.parametrize("name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns"])
 def test_the_reference_has_every_public_name(name: str) -> None:
     module = importlib.import_module("compactwire" + name)
     values = [getattr(module, each) for each in module.__all__]
@@ -115,13 +115,18 @@ def test_the_reference_has_every_public_name(name: str) -> None:
 
 def test_two_processes_exchange_messages_as_the_page_shows(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
-    fenced = r"^```python two_processes.py\n(.*?)^```$.*?^It prints:\n\n```\n(.*?)^```$"
+    fenced = r"^```python http_turns.py\n(.*?)^```$.*?^It prints:\n\n```\n(.*?)^```$"
     found = re.search(fenced, page, re.DOTALL | re.MULTILINE)
     assert found
-    script = tmp_path / "two_processes.py"
+    script = tmp_path / "http_turns.py"
     script.write_text(found[1], encoding="utf-8")
     result = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (result.stderr, result.stdout) == ("", found[2])
 

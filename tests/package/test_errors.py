@@ -16,14 +16,15 @@ import pytest
 import compactwire as cw
 import compactwire.errors
 from compactwire import cad, gcf, wire
+from compactwire.turns import MemorySessionStore, Turn
 from tests.strategies.packing import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
 ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "crates" / "compactwire-python" / "src" / "errors.rs"
 # Base classes, which are not raised themselves.
 BASES = {"CompactWireError", "DecodeError"}
-# Raised by the registry, which is written in Python.
-REGISTRY = {"DuplicateCodec", "UnknownCodec"}
+# Raised by the registry and by stores of sessions, which are written in Python.
+PYTHON = {"DuplicateCodec", "TurnConflict", "UnknownCodec"}
 
 MESSAGE = b"\x94\x03\x00\x00\xa5hello"
 MAP = b"\x85\xa1v\x01\xa1s\xa2OK\xa1m\xa2C4\xa1t\x07\xa1r\xa5hello"
@@ -54,6 +55,12 @@ def requesting(frames: object, error: type[cw.CompactWireError], **facts: object
 
 def unsupported(code: str, path: str) -> dict[str, object]:
     return {"code": code, "path": path, "field": path, "line": None, "column": None}
+
+
+def late_turn() -> None:
+    store = MemorySessionStore()
+    for number in (2, 1):
+        store.answer("", Turn(number, cw.Session().encode_request()), lambda request: "")
 
 
 REASONS: dict[str, Reason] = {
@@ -181,6 +188,11 @@ REASONS: dict[str, Reason] = {
         cw.UnknownCodec,
         {"name": "yaml", "available": ("gcb", "gcf", "json")},
     ),
+    "a turn that is too late": (
+        late_turn,
+        cw.TurnConflict,
+        {"number": 1, "last": 2},
+    ),
     "GCF text": (
         lambda: gcf.loads("GCF profile=generic\na=~"),
         cw.GcfError,
@@ -251,13 +263,13 @@ def test_the_binding_imports_exactly_these_classes() -> None:
     block = re.search(r"import! \{(.*?)\}", BINDING.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     imported = re.findall(r"\w+", block[1])
-    assert sorted(imported) == sorted(set(compactwire.errors.__all__) - BASES - REGISTRY)
+    assert sorted(imported) == sorted(set(compactwire.errors.__all__) - BASES - PYTHON)
 
 
 def test_all_classes_derive_from_value_error() -> None:
     classes = {name: getattr(cw, name) for name in compactwire.errors.__all__}
     assert cw.CompactWireError.__bases__ == (ValueError,)
-    first = REGISTRY | {
+    first = PYTHON | {
         "ClaimRejected",
         "DecodeError",
         "DocumentError",

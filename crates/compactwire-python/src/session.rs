@@ -436,8 +436,9 @@ impl Session {
         Ok(make_bytes(py, &bytes?)?)
     }
 
-    /// Restore a session from the output of `to_bytes`. Unlike a pickle, it may come from a
-    /// stranger.
+    /// Restore a session from the output of `to_bytes`.
+    ///
+    /// Unlike a pickle, the bytes need not be trusted.
     ///
     /// Parameters
     /// ----------

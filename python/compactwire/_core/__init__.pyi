@@ -992,8 +992,9 @@ class Session:
         """
     @staticmethod
     def from_bytes(data: bytes | bytearray | memoryview, /, *, checked: bool = True) -> Session:
-        """Restore a session from the output of `to_bytes`. Unlike a pickle, it may come from a
-        stranger.
+        """Restore a session from the output of `to_bytes`.
+
+        Unlike a pickle, the bytes need not be trusted.
 
         Parameters
         ----------

@@ -1,0 +1,177 @@
+"""The sending side: numbers turns, one at a time, and repeats what the receiver lacks."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._core import Session
+from ..errors import OptionError, UnknownReference
+
+if TYPE_CHECKING:
+    import asyncio
+
+ATTEMPTS = 4
+"""How often a request is sent: its receiver rejects it at most three times."""
+
+_MAX_NUMBER = 2**63 - 1
+
+_Frames = str | bytes | tuple[str | bytes, ...] | list[str]
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A request and its number in the conversation.
+
+    Parameters
+    ----------
+    number : int
+        The number, from 1 to 2^63 - 1. Numbers grow; some may be missing.
+    frames : list or tuple of str or bytes, str or bytes
+        The output of `Session.encode_request`.
+    """
+
+    number: int
+    frames: _Frames
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.number, int) or isinstance(self.number, bool):
+            raise TypeError(f"number must be an int, not {type(self.number).__name__}")
+        if not 1 <= self.number <= _MAX_NUMBER:
+            raise OptionError("number must be from 1 to 2^63 - 1", option="number")
+        if not isinstance(self.frames, str | bytes):
+            object.__setattr__(self, "frames", tuple(self.frames))
+
+    @property
+    def digest(self) -> bytes:
+        """The SHA-256 of the frames, by which the same request is recognised."""
+        frames = [self.frames] if isinstance(self.frames, str | bytes) else self.frames
+        digest = hashlib.sha256()
+        for frame in frames:
+            data = frame.encode(errors="surrogatepass") if isinstance(frame, str) else frame
+            digest.update(b"%d:" % len(data))
+            digest.update(data)
+        return digest.digest()
+
+
+class Sender:
+    """Sends the requests of one conversation, one after the other.
+
+    Several threads, or several tasks, may send at once: each waits for the turn before it. A copy
+    or pickle continues with the next number.
+
+    Parameters
+    ----------
+    session : Session, optional
+        The session that encodes the requests; by default a new one. Nothing else may encode
+        requests with it.
+    number : int
+        The number of the first turn. A sender that lost its state and goes on with a conversation
+        begins after the last number, which is `TurnConflict.last`.
+    """
+
+    session: Session
+    """The session that encodes the requests."""
+
+    def __init__(self, session: Session | None = None, *, number: int = 1) -> None:
+        self.session = Session() if session is None else session
+        self._number = Turn(number, "").number
+        self._failed: bytes | None = None
+        self._lock = threading.Lock()
+        self._queue: asyncio.Lock | None = None
+
+    def send(self, deliver: Callable[[Turn], _Answer], /, **request: Any) -> _Answer:
+        """Send a request until the receiver has all of it.
+
+        Parameters
+        ----------
+        deliver : callable
+            Takes a `Turn`, delivers its number and its frames, and returns the answer. It raises
+            `UnknownReference(ids=...)` if the receiver reports that it lacks references; the
+            request is then sent again with these, at most four times in all.
+        **request
+            The arguments of `Session.encode_request`.
+
+        Returns
+        -------
+        object
+            What `deliver` returned.
+
+        Raises
+        ------
+        Exception
+            What `deliver` raised: the session is then as before the call. The same call may be
+            repeated: it sends the same turn under the same number, which a store answers once.
+        """
+        with self._lock:
+            return self._send(deliver, request)
+
+    def _send(self, deliver: Callable[[Turn], _Answer], request: dict[str, Any]) -> _Answer:
+        for attempt in range(1, ATTEMPTS + 1):
+            with self._turn(request, last=attempt == ATTEMPTS) as turn:
+                answer = deliver(turn)
+                self._delivered(turn)
+                return answer
+        raise AssertionError("the last attempt returns or raises")
+
+    async def send_async(
+        self, deliver: Callable[[Turn], Awaitable[_Answer]], /, **request: Any
+    ) -> _Answer:
+        """Like `send`, for a `deliver` that is a coroutine function."""
+        import asyncio
+
+        if self._queue is None:
+            self._queue = asyncio.Lock()
+        async with self._queue:
+            if not self._lock.acquire(blocking=False):
+                raise RuntimeError("use either send or send_async of one sender, not both at once")
+            try:
+                for attempt in range(1, ATTEMPTS + 1):
+                    with self._turn(request, last=attempt == ATTEMPTS) as turn:
+                        answer = await deliver(turn)
+                        self._delivered(turn)
+                        return answer
+                raise AssertionError("the last attempt returns or raises")
+            finally:
+                self._lock.release()
+
+    @contextmanager
+    def _turn(self, request: dict[str, Any], *, last: bool) -> Iterator[Turn]:
+        """The next turn. After an exception the session is as before.
+
+        A rejection prepares the next attempt, or is raised if this is the last.
+        """
+        frames = self.session.encode_request(**request)
+        turn = Turn(self._number, frames)
+        if self._failed not in (None, turn.digest):
+            turn = Turn(self._number + 1, frames)
+        self._number = turn.number
+        try:
+            yield turn
+        except UnknownReference as error:
+            self.session.rollback()
+            self.session.forget(*error.ids)
+            self._failed = None
+            if last:
+                raise
+        except BaseException:
+            # The turn may have arrived, so its number now belongs to its frames.
+            self.session.rollback()
+            self._failed = turn.digest
+            raise
+
+    def _delivered(self, turn: Turn) -> None:
+        self._number = turn.number + 1
+        self._failed = None
+
+    def __getstate__(self) -> tuple[Session, int, bytes | None]:
+        return self.session, self._number, self._failed
+
+    def __setstate__(self, state: tuple[Session, int, bytes | None]) -> None:
+        self.__init__(state[0], number=state[1])  # type: ignore[misc]
+        self._failed = state[2]

@@ -1,0 +1,374 @@
+"""The receiving side: keeps conversations by their ids, and answers each turn once.
+
+Invariant: what is kept of a conversation is its state after the last turn that was answered,
+with that answer. It changes in one step, so that a turn whose answer failed can be sent again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from .._core import Request, Session
+from ..errors import OptionError, TurnConflict
+from ._sender import Turn
+
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+
+
+class SavedSession(NamedTuple):
+    """What a store keeps of a conversation."""
+
+    number: int
+    """The number of the last turn that was answered."""
+    digest: bytes
+    """`Turn.digest` of that turn."""
+    answer: str | bytes
+    """The answer to that turn."""
+    session: bytes
+    """The state of the session after that turn: `Session.to_bytes`."""
+
+
+class _Locks:
+    """A lock for each key, as long as somebody uses it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+    def of(self, key: str, make: Callable[[], Any]) -> Any:
+        with self._guard:
+            return self._locks.setdefault(key, make())
+
+
+class _Opened(NamedTuple):
+    """A turn that is being answered."""
+
+    conversation: str
+    turn: Turn
+    session: Session
+    request: Request
+    after: int
+    """The number of the turn before; 0 for none."""
+
+
+class SessionStore(ABC):
+    """Keeps the conversations of a receiver by their ids, and answers each turn once.
+
+    `MemorySessionStore` and `SQLiteSessionStore` are stores. Another one, for example in a database
+    of yours, is a subclass with `load`, `save` and `forget`; several processes may share it.
+
+    Parameters
+    ----------
+    max_size, checked
+        As for `Session`, for conversations that begin.
+    """
+
+    def __init__(self, *, max_size: int = 67_108_864, checked: bool = True) -> None:
+        Session(max_size=max_size, checked=checked)  # raises for an invalid option
+        self._max_size = max_size
+        self._checked = checked
+        self._locks = _Locks()
+        self._queues = _Locks()
+
+    @abstractmethod
+    def load(self, conversation: str, /) -> SavedSession | None:
+        """What is kept of a conversation; None if nothing is."""
+
+    @abstractmethod
+    def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+        """Keep `saved` if the kept number is `after`, or if nothing is kept; return whether it was.
+
+        Comparing and writing are one step, also for other threads and processes.
+        """
+
+    @abstractmethod
+    def forget(self, conversation: str, /) -> None:
+        """Forget a conversation. Its next turn is rejected once, and then sent in full."""
+
+    def answer(
+        self, conversation: str, turn: Turn, respond: Callable[[Request], str | bytes], /
+    ) -> str | bytes:
+        """Answer a turn: by `respond`, or as before if it was delivered before.
+
+        The turns of one conversation are answered one after the other, also if they are delivered
+        at the same time. Nothing is kept of a turn if `respond` raises an exception: it can then
+        be delivered again.
+
+        Parameters
+        ----------
+        conversation : str
+            The id of the conversation. Whoever knows it can continue the conversation: choose ids
+            that cannot be guessed, and never take one from another user.
+        turn : Turn
+            The turn.
+        respond : callable
+            Takes the decoded `Request` and returns the answer.
+
+        Returns
+        -------
+        str or bytes
+            The answer.
+
+        Raises
+        ------
+        UnknownReference
+            As `Session.decode_request`: report its `ids` to the sender, which sends the request
+            again.
+        TurnConflict
+            The number was used for other frames, or a later turn was answered already.
+        DecodeError
+            The frames are invalid, or the kept state is not of this version of the package.
+        """
+        with self._locks.of(conversation, threading.Lock):
+            opened = self._open(conversation, turn)
+            if isinstance(opened, SavedSession):
+                return opened.answer
+            return self._close(opened, respond(opened.request))
+
+    async def answer_async(
+        self, conversation: str, turn: Turn, respond: Callable[[Request], Awaitable[str | bytes]], /
+    ) -> str | bytes:
+        """Like `answer`, for a `respond` that is a coroutine function."""
+        import asyncio
+
+        async with self._queues.of(conversation, asyncio.Lock):
+            opened = await asyncio.to_thread(self._open, conversation, turn)
+            if isinstance(opened, SavedSession):
+                return opened.answer
+            answer = await respond(opened.request)
+            return await asyncio.to_thread(self._close, opened, answer)
+
+    def _open(self, conversation: str, turn: Turn) -> _Opened | SavedSession:
+        saved = self.load(conversation)
+        if saved is None:
+            session = Session(max_size=self._max_size, checked=self._checked)
+        elif turn.number <= saved.number:
+            return _answered(turn, saved)
+        else:
+            session = Session.from_bytes(saved.session, checked=self._checked)
+        request = session.decode_request(turn.frames)
+        return _Opened(conversation, turn, session, request, saved.number if saved else 0)
+
+    def _close(self, opened: _Opened, answer: str | bytes) -> str | bytes:
+        if not isinstance(answer, str | bytes):
+            kind = type(answer).__name__
+            raise TypeError(f"the answer to a turn must be str or bytes, not {kind}")
+        turn = opened.turn
+        saved = SavedSession(turn.number, turn.digest, answer, opened.session.to_bytes())
+        if self.save(opened.conversation, saved, after=opened.after):
+            return answer
+        # Another process answered a turn of this conversation in the meantime.
+        other = self.load(opened.conversation)
+        if other is None:
+            raise TurnConflict(
+                f"turn {turn.number}: the store did not keep the answer; send the turn again",
+                number=turn.number,
+                last=opened.after,
+            )
+        return _answered(turn, other).answer
+
+
+def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
+    """What was kept of the same turn; raises for any other."""
+    if (turn.number, turn.digest) == (saved.number, saved.digest):
+        return saved
+    if turn.number == saved.number:
+        what = "other frames were answered under this number"
+    else:
+        what = f"turn {saved.number} was answered already, and earlier answers are not kept"
+    message = f"turn {turn.number}: {what}; go on with number {saved.number + 1}"
+    raise TurnConflict(message, number=turn.number, last=saved.number)
+
+
+class MemorySessionStore(SessionStore):
+    """A store in the memory of this process.
+
+    Parameters
+    ----------
+    max_sessions : int
+        How many conversations are kept. The least recently used is forgotten first.
+    idle_s : float
+        After how many seconds without a turn a conversation is forgotten.
+    max_size, checked
+        As for `Session`. A conversation takes at most about four times `max_size` and its last
+        answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_sessions: int = 256,
+        idle_s: float = 600.0,
+        max_size: int = 67_108_864,
+        checked: bool = True,
+    ) -> None:
+        super().__init__(max_size=max_size, checked=checked)
+        self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
+        self._guard = threading.Lock()
+        self._kept: OrderedDict[str, tuple[float, SavedSession]] = OrderedDict()
+
+    def load(self, conversation: str, /) -> SavedSession | None:
+        """What is kept of a conversation; None if nothing is."""
+        with self._guard:
+            self._expire()
+            _, saved = self._kept.get(conversation, (0.0, None))
+            return saved
+
+    def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+        """Keep `saved` if the kept number is `after`, or if nothing is kept."""
+        with self._guard:
+            _, present = self._kept.get(conversation, (0.0, None))
+            if present is not None and present.number != after:
+                return False
+            self._kept[conversation] = (time.monotonic(), saved)
+            self._kept.move_to_end(conversation)
+            self._expire()
+            return True
+
+    def forget(self, conversation: str, /) -> None:
+        """Forget a conversation. Its next turn is rejected once, and then sent in full."""
+        with self._guard:
+            self._kept.pop(conversation, None)
+
+    def _expire(self) -> None:
+        oldest = time.monotonic() - self._idle_s
+        while self._kept:
+            used, _ = next(iter(self._kept.values()))
+            if used >= oldest and len(self._kept) <= self._max_sessions:
+                break
+            self._kept.popitem(last=False)
+
+    def __len__(self) -> int:
+        with self._guard:
+            self._expire()
+            return len(self._kept)
+
+
+class SQLiteSessionStore(SessionStore):
+    """A store in a SQLite database, which a restarted server and other processes continue.
+
+    Use it as a context manager, or call `close`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of the database, or ":memory:". It gets one table, `compactwire_sessions_1`.
+    max_sessions : int
+        How many conversations are kept. The least recently used is forgotten first.
+    idle_s : float
+        After how many seconds without a turn a conversation is forgotten.
+    max_size, checked
+        As for `Session`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        /,
+        *,
+        max_sessions: int = 100_000,
+        idle_s: float = 30 * 86_400.0,
+        max_size: int = 67_108_864,
+        checked: bool = True,
+    ) -> None:
+        import sqlite3
+
+        super().__init__(max_size=max_size, checked=checked)
+        self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
+        self._guard = threading.Lock()
+        # Autocommit: each statement is a transaction of its own.
+        self._database = sqlite3.connect(
+            path, timeout=30.0, isolation_level=None, check_same_thread=False
+        )
+        self._run(
+            "CREATE TABLE IF NOT EXISTS compactwire_sessions_1 (conversation TEXT PRIMARY KEY, "
+            "number INTEGER NOT NULL, digest BLOB NOT NULL, answer NOT NULL, "
+            "session BLOB NOT NULL, used REAL NOT NULL)"
+        )
+        self._run(
+            "CREATE INDEX IF NOT EXISTS compactwire_sessions_1_used "
+            "ON compactwire_sessions_1 (used)"
+        )
+
+    def _run(self, statement: str, *values: object) -> tuple[list[Any], int]:
+        """Run a statement; return its rows and the number of rows that it changed."""
+        with self._guard:
+            cursor = self._database.execute(statement, values)
+            return cursor.fetchall(), cursor.rowcount
+
+    def load(self, conversation: str, /) -> SavedSession | None:
+        """What is kept of a conversation; None if nothing is."""
+        rows, _ = self._run(
+            "SELECT number, digest, answer, session FROM compactwire_sessions_1 "
+            "WHERE conversation = ? AND used >= ?",
+            conversation,
+            time.time() - self._idle_s,
+        )
+        return SavedSession(*rows[0]) if rows else None
+
+    def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+        """Keep `saved` if the kept number is `after`, or if nothing is kept."""
+        now = time.time()
+        self._run("DELETE FROM compactwire_sessions_1 WHERE used < ?", now - self._idle_s)
+        _, changed = self._run(
+            "INSERT INTO compactwire_sessions_1 VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (conversation) DO UPDATE SET number = excluded.number, "
+            "digest = excluded.digest, answer = excluded.answer, session = excluded.session, "
+            "used = excluded.used WHERE number = ?",
+            conversation,
+            *saved,
+            now,
+            after,
+        )
+        if after == 0:
+            self._run(
+                "DELETE FROM compactwire_sessions_1 WHERE conversation IN (SELECT conversation "
+                "FROM compactwire_sessions_1 ORDER BY used DESC LIMIT -1 OFFSET ?)",
+                self._max_sessions,
+            )
+        return changed == 1
+
+    def forget(self, conversation: str, /) -> None:
+        """Forget a conversation. Its next turn is rejected once, and then sent in full."""
+        self._run("DELETE FROM compactwire_sessions_1 WHERE conversation = ?", conversation)
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._guard:
+            self._database.close()
+
+    def __len__(self) -> int:
+        rows, _ = self._run("SELECT count(*) FROM compactwire_sessions_1")
+        return int(rows[0][0])
+
+    def __enter__(self) -> SQLiteSessionStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
+    """Check the limits of a store."""
+    if not isinstance(max_sessions, int) or isinstance(max_sessions, bool):
+        raise TypeError(f"max_sessions must be an int, not {type(max_sessions).__name__}")
+    if not isinstance(idle_s, int | float) or isinstance(idle_s, bool):
+        raise TypeError(f"idle_s must be a float, not {type(idle_s).__name__}")
+    if max_sessions < 1:
+        raise OptionError("max_sessions must be 1 or more", option="max_sessions")
+    if not idle_s > 0:
+        raise OptionError("idle_s must be more than 0", option="idle_s")
+    return max_sessions, float(idle_s)

@@ -1,0 +1,450 @@
+"""Numbered turns: a turn delivered again is answered once, a failed one leaves no trace."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire.turns import (
+    MemorySessionStore,
+    SavedSession,
+    Sender,
+    SessionStore,
+    SQLiteSessionStore,
+    Turn,
+)
+from tests.strategies.sessions import SEARCH, content_of, expected_content
+
+HELLO: dict[str, Any] = {"tool": SEARCH, "system": "Be brief.", "context": "User: Hi\n"}
+MORE: dict[str, Any] = {**HELLO, "context": "User: Hi\nAgent: Hello.\n"}
+
+
+class Lost(Exception):
+    """The transport failed."""
+
+
+class Server:
+    """Answers with the number of requests that it has seen, and the context of this one."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self.store = store
+        self.seen: list[str | None] = []
+        self.turns: list[Turn] = []
+
+    def respond(self, request: cw.Request) -> str:
+        self.seen.append(request.context)
+        return f"{len(self.seen)}: {request.context}"
+
+    def deliver(self, turn: Turn) -> str | bytes:
+        self.turns.append(turn)
+        return self.store.answer("one", turn, self.respond)
+
+    def deliver_and_lose_the_answer(self, turn: Turn) -> str:
+        self.deliver(turn)
+        raise Lost
+
+
+def frames_of(turn: Turn) -> tuple[str | bytes, ...]:
+    assert isinstance(turn.frames, tuple)
+    return turn.frames
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
+    if request.param == "memory":
+        yield MemorySessionStore()
+    else:
+        with SQLiteSessionStore(tmp_path / "store.db") as sqlite:
+            yield sqlite
+
+
+def test_a_conversation_sends_only_what_is_new(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+    assert sender.send(server.deliver, **HELLO) == "1: User: Hi\n"
+    assert sender.send(server.deliver, **MORE, pack="bytes") == "2: User: Hi\nAgent: Hello.\n"
+    assert [turn.number for turn in server.turns] == [1, 2]
+    assert len(frames_of(server.turns[0])) == 3
+    assert isinstance(server.turns[1].frames, bytes)
+
+
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+def test_a_turn_delivered_again_gets_the_same_answer(store: SessionStore, pack: Any) -> None:
+    server, sender = Server(store), Sender()
+    for request in (HELLO, MORE):
+        answer = sender.send(server.deliver, **request, pack=pack)
+        for _ in range(2):
+            assert server.deliver(server.turns[-1]) == answer
+    assert len(server.seen) == 2
+
+
+def test_a_retry_after_a_lost_answer_is_the_same_turn(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+    for request in (HELLO, MORE):
+        state = sender.session.to_bytes()
+        for _ in range(3):
+            with pytest.raises(Lost):
+                sender.send(server.deliver_and_lose_the_answer, **request)
+            assert sender.session.to_bytes() == state
+        sender.send(server.deliver, **request)
+    assert [turn.number for turn in server.turns] == [1] * 4 + [2] * 4
+    assert server.seen == [HELLO["context"], MORE["context"]]
+
+
+def test_another_request_after_a_lost_answer_has_the_next_number(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, **HELLO)
+    assert sender.send(server.deliver, **MORE) == f"2: {MORE['context']}"
+    numbers = [turn.number for turn in server.turns]
+    assert (numbers[0], set(numbers[1:])) == (1, {2})
+
+
+def test_a_turn_that_was_not_delivered_leaves_no_trace(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+
+    def fail(turn: Turn) -> str:
+        raise Lost
+
+    sender.send(server.deliver, **HELLO)
+    with pytest.raises(Lost):
+        sender.send(fail, tool=[SEARCH, {"name": "new"}], context="other")
+    sender.send(server.deliver, tool=[SEARCH, {"name": "new"}], context=MORE["context"])
+    # It is accepted at once, and defines what the lost one would have defined.
+    assert len(server.turns) == 2
+    assert [str(frame)[:4] for frame in frames_of(server.turns[-1])] == ["TOOL", "REQ|"]
+
+
+def test_a_failed_answer_is_given_when_the_turn_is_delivered_again(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+    sender.send(server.deliver, **HELLO)
+
+    def fail(turn: Turn) -> Any:
+        server.turns.append(turn)
+        return store.answer("one", turn, lambda request: str(1 // 0))
+
+    with pytest.raises(ZeroDivisionError):
+        sender.send(fail, **MORE)
+    assert sender.send(server.deliver, **MORE) == f"2: {MORE['context']}"
+    assert [turn.number for turn in server.turns] == [1, 2, 2]
+    with pytest.raises(TypeError, match="must be str or bytes, not int"):
+        sender.send(lambda turn: store.answer("one", turn, lambda request: 5), context="")  # type: ignore[arg-type, return-value]
+
+
+def test_a_forgotten_conversation_is_sent_in_full(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+    sender.send(server.deliver, **HELLO)
+    store.forget("one")
+    assert sender.send(server.deliver, **MORE) == f"2: {MORE['context']}"
+    assert [turn.number for turn in server.turns] == [1, 2, 2]
+    assert len(frames_of(server.turns[-1])) == 3
+
+
+def test_a_number_is_used_once(store: SessionStore) -> None:
+    server, sender = Server(store), Sender()
+    for request in (HELLO, MORE):
+        sender.send(server.deliver, **request)
+    first = server.turns[0]
+    with pytest.raises(cw.TurnConflict, match="turn 1: turn 2 was answered already") as caught:
+        server.deliver(first)
+    assert (caught.value.number, caught.value.last) == (1, 2)
+    with pytest.raises(cw.TurnConflict, match="turn 2: other frames were answered") as caught:
+        server.deliver(Turn(2, first.frames))
+    assert str(caught.value).endswith("go on with number 3")
+    # A sender that lost its state goes on with the next number.
+    restarted = Sender(number=caught.value.last + 1)
+    restarted.send(server.deliver, **MORE)
+    assert server.turns[-1].number == 3
+    assert len(server.seen) == 3
+    assert server.deliver(server.turns[-1]) == f"3: {MORE['context']}"
+
+
+def test_a_conversation_that_never_recovers_ends_after_four_turns() -> None:
+    turns: list[Turn] = []
+
+    def reject(turn: Turn) -> str:
+        turns.append(turn)
+        raise cw.UnknownReference("unknown", ids=("c_00000000",))
+
+    with pytest.raises(cw.UnknownReference):
+        Sender().send(reject, **HELLO)
+    assert len(turns) == 4
+
+
+def test_two_conversations_are_apart(store: SessionStore) -> None:
+    def send(sender: Sender, conversation: str, text: str) -> Any:
+        return sender.send(
+            lambda turn: store.answer(conversation, turn, lambda request: request.context or ""),
+            context=text,
+        )
+
+    ann, bob = Sender(), Sender()
+    for number in range(3):
+        for sender, name in ((ann, "ann"), (bob, "bob")):
+            assert send(sender, name, name * (number + 1)) == name * (number + 1)
+
+
+def test_turns_in_flight_are_answered_one_after_the_other(store: SessionStore) -> None:
+    sender, server = Sender(), Server(store)
+    inside = threading.Semaphore(1)
+
+    def respond(request: cw.Request) -> str:
+        assert inside.acquire(blocking=False)
+        try:
+            return server.respond(request)
+        finally:
+            inside.release()
+
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        def deliver(turn: Turn) -> Any:
+            # Each turn is delivered three times at once.
+            answers: list[Any] = []
+            again = [
+                threading.Thread(target=lambda: answers.append(store.answer("one", turn, respond)))
+                for _ in range(3)
+            ]
+            for thread in again:
+                thread.start()
+            for thread in again:
+                thread.join()
+            assert len(answers) == 3
+            assert len(set(answers)) == 1
+            return answers[0]
+
+        try:
+            for number in range(5):
+                sender.send(deliver, context=f"{threading.get_ident()} {number}")
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(server.seen) == 20
+
+
+def test_tasks_in_flight_are_answered_one_after_the_other(store: SessionStore) -> None:
+    sender = Sender()
+    seen: list[Any] = []
+
+    async def respond(request: cw.Request) -> str:
+        seen.append(request.args)
+        await asyncio.sleep(0)
+        return str(request.args)
+
+    async def deliver(turn: Turn) -> Any:
+        answers = await asyncio.gather(
+            *(store.answer_async("one", turn, respond) for _ in range(3))
+        )
+        assert len(set(answers)) == 1
+        return answers[0]
+
+    async def main() -> None:
+        answers = await asyncio.gather(
+            *(sender.send_async(deliver, args=n, context="a" * n) for n in range(10))
+        )
+        assert answers == [str(n) for n in range(10)]
+
+        async def cancelled(turn: Turn) -> Any:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(0)
+
+        state = sender.session.to_bytes()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(sender.send_async(cancelled, args=10))
+        assert sender.session.to_bytes() == state
+
+    asyncio.run(main())
+    assert sorted(seen) == list(range(10))
+
+
+def test_send_and_send_async_of_one_sender_are_not_mixed() -> None:
+    sender = Sender()
+
+    async def deliver(turn: Turn) -> str:
+        return ""
+
+    def block(turn: Turn) -> str:
+        with pytest.raises(RuntimeError, match="not both at once"):
+            asyncio.run(sender.send_async(deliver))
+        return "sent"
+
+    assert sender.send(block) == "sent"
+
+
+@pytest.mark.parametrize(
+    "moved", [lambda sender: pickle.loads(pickle.dumps(sender)), copy.copy, copy.deepcopy]
+)
+def test_a_copied_sender_continues(moved: Callable[[Sender], Sender]) -> None:
+    server, sender = Server(MemorySessionStore()), Sender()
+    sender.send(server.deliver, **HELLO)
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, **MORE)
+    assert moved(sender).send(server.deliver, **MORE) == f"2: {MORE['context']}"
+    assert [turn.number for turn in server.turns] == [1, 2, 2]
+
+
+# What a store keeps
+
+
+def test_a_restarted_server_goes_on(tmp_path: Path) -> None:
+    sender, seen = Sender(), []
+    for request in (HELLO, MORE):
+        with SQLiteSessionStore(tmp_path / "store.db") as store:
+            server = Server(store)
+            sender.send(server.deliver, **request)
+            assert len(store) == 1
+        seen += server.turns
+    assert [(turn.number, len(frames_of(turn))) for turn in seen] == [(1, 3), (2, 1)]
+    with SQLiteSessionStore(str(tmp_path / "store.db")) as store:
+        server = Server(store)
+        assert server.deliver(seen[-1]) == f"1: {MORE['context']}"
+        assert server.seen == []
+
+
+def test_two_processes_answer_a_turn_once(tmp_path: Path) -> None:
+    # While the first store answers, the second one answers the same turn.
+    sender = Sender()
+    path = tmp_path / "store.db"
+    with SQLiteSessionStore(path) as first, SQLiteSessionStore(path) as second:
+
+        def deliver(turn: Turn) -> Any:
+            def respond(request: cw.Request) -> str:
+                assert second.answer("one", turn, lambda request: "second") == "second"
+                return "first"
+
+            return first.answer("one", turn, respond)
+
+        assert sender.send(deliver, **HELLO) == "second"
+        assert sender.send(deliver, **MORE) == "second"
+
+        def other(turn: Turn) -> Any:
+            def respond(request: cw.Request) -> str:
+                frames = cw.Session().encode_request(context="b")
+                second.forget("one")
+                second.answer("one", Turn(turn.number, frames), lambda request: "second")
+                return "first"
+
+            return first.answer("one", turn, respond)
+
+        with pytest.raises(cw.TurnConflict):
+            sender.send(other, context="c")
+
+
+def test_a_store_forgets_the_least_recently_used(tmp_path: Path) -> None:
+    frames = cw.Session().encode_request(context="a")
+    with SQLiteSessionStore(tmp_path / "store.db", max_sessions=2) as sqlite:
+        for store in (MemorySessionStore(max_sessions=2), sqlite):
+            for name in ("a", "b", "c"):
+                store.answer(name, Turn(1, frames), lambda request: "x")
+            assert len(store) == 2
+            assert [store.load(name) is not None for name in "abc"] == [False, True, True]
+
+
+def test_a_store_forgets_what_is_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("compactwire.turns._stores.time.monotonic", lambda: now)
+    monkeypatch.setattr("compactwire.turns._stores.time.time", lambda: now)
+    frames = cw.Session().encode_request(context="a")
+    with SQLiteSessionStore(tmp_path / "store.db", idle_s=5) as sqlite:
+        for store in (MemorySessionStore(idle_s=5), sqlite):
+            now = 1000.0
+            store.answer("a", Turn(1, frames), lambda request: b"x")
+            now = 1004.0
+            store.answer("b", Turn(1, frames), lambda request: b"x")
+            assert store.load("a") is not None
+            now = 1006.0
+            assert [store.load(name) is not None for name in "ab"] == [False, True]
+            store.answer("c", Turn(1, frames), lambda request: b"x")
+            assert len(store) == 2
+
+
+def test_a_damaged_state_is_an_error_until_it_is_forgotten(tmp_path: Path) -> None:
+    sender = Sender()
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        server = Server(store)
+        sender.send(server.deliver, **HELLO)
+        database = sqlite3.connect(tmp_path / "store.db")
+        database.execute("UPDATE compactwire_sessions_1 SET session = x'00'")
+        database.commit()
+        database.close()
+        with pytest.raises(cw.InvalidFormat, match="invalid session state"):
+            sender.send(server.deliver, **MORE)
+        store.forget("one")
+        sender.send(server.deliver, **MORE)
+
+
+def test_a_limit_of_the_session_is_kept() -> None:
+    turn = Turn(1, cw.Session().encode_request(context="a" * 11))
+    with SQLiteSessionStore(":memory:", max_size=10) as sqlite:
+        for store in (MemorySessionStore(max_size=10), sqlite):
+            with pytest.raises(cw.OutputTooLarge):
+                store.answer("one", turn, lambda request: "x")
+
+
+# Values and options
+
+
+def test_a_turn_is_a_value() -> None:
+    turn = Turn(1, ["a", "b"])
+    assert turn == Turn(1, ("a", "b")) == pickle.loads(pickle.dumps(turn))
+    assert repr(turn) == "Turn(number=1, frames=('a', 'b'))"
+    assert len({turn, Turn(1, ("a", "b")), Turn(2, ("a", "b"))}) == 2
+    digests = [Turn(1, frames).digest for frames in (["a", "b"], ["ab"], ["a", "b", ""], "ab")]
+    assert len(set(digests)) == 3
+    assert Turn(1, "é").digest == Turn(2, "é".encode()).digest == Turn(3, ["é"]).digest
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: Turn(0, ""), cw.OptionError),
+        (lambda: Turn(2**63, ""), cw.OptionError),
+        (lambda: Turn(True, ""), TypeError),
+        (lambda: Turn("1", ""), TypeError),  # type: ignore[arg-type]
+        (lambda: Turn(1, None), TypeError),  # type: ignore[arg-type]
+        (lambda: Sender(number=0), cw.OptionError),
+        (lambda: MemorySessionStore(max_sessions=0), cw.OptionError),
+        (lambda: MemorySessionStore(idle_s=0), cw.OptionError),
+        (lambda: MemorySessionStore(idle_s=float("nan")), cw.OptionError),
+        (lambda: MemorySessionStore(idle_s="1"), TypeError),  # type: ignore[arg-type]
+        (lambda: MemorySessionStore(max_sessions=1.5), TypeError),  # type: ignore[arg-type]
+        (lambda: MemorySessionStore(max_size=-1), cw.OptionError),
+        (lambda: SessionStore(), TypeError),  # type: ignore[abstract]
+    ],
+)
+def test_invalid_arguments_are_errors(make: Callable[[], Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        make()
+
+
+def test_a_decoded_request_is_the_one_that_was_sent(store: SessionStore) -> None:
+    requests: list[cw.Request] = []
+    sender = Sender()
+
+    def respond(request: cw.Request) -> str:
+        requests.append(request)
+        return ""
+
+    def deliver(turn: Turn) -> Any:
+        return store.answer("one", turn, respond)
+
+    for request in (HELLO, MORE, {"args": [1, {"a": None}]}):
+        sender.send(deliver, **request)
+        assert content_of(requests[-1]) == expected_content(**request)
+    assert isinstance(store.load("one"), SavedSession)

@@ -1,0 +1,143 @@
+"""Numbered turns against a model: whatever the transport does, each request is answered once.
+
+A state machine sends requests over a transport that loses turns and answers, delivers turns again
+and late, and restarts both sides. It knows which answer belongs to which request.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+import compactwire as cw
+from compactwire.turns import Sender, SQLiteSessionStore, Turn
+from tests.session.test_model import CHANGES, PARTS, STYLES, Change, Parts, Style, grown
+from tests.strategies.profiles import PROFILE, examples
+from tests.strategies.sessions import content_of, expected_content
+
+
+class Lost(Exception):
+    """The transport failed."""
+
+
+class Transport(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = self.opened()
+        self.sender = Sender()
+        self.context = ""
+        self.delivered: list[Turn] = []
+        self.answers: dict[tuple[int, bytes], str] = {}
+        """The answer of each turn that was answered, by its number and digest."""
+        self.count = 0
+
+    def opened(self) -> SQLiteSessionStore:
+        return SQLiteSessionStore(Path(self.folder.name) / "store.db")
+
+    def answer(self, turn: Turn, request: dict[str, Any] | None) -> str | bytes:
+        """Delivers a turn; `request` is what it means, None if it may be outdated."""
+
+        def respond(decoded: cw.Request) -> str:
+            key = turn.number, turn.digest
+            # A turn is answered again only if the store has forgotten the conversation.
+            assert key not in self.answers
+            if request is not None:
+                assert content_of(decoded) == expected_content(**request)
+            self.count += 1
+            self.answers[key] = str(self.count)
+            return self.answers[key]
+
+        answer = self.store.answer("conversation", turn, respond)
+        assert answer == self.answers[turn.number, turn.digest]
+        return answer
+
+    @rule(
+        parts=PARTS,
+        change=st.none() | CHANGES,
+        style=STYLES,
+        fates=st.lists(st.sampled_from(("lost", "answer lost", "both")), max_size=3),
+        late=st.booleans(),
+    )
+    def send(
+        self, parts: Parts, change: Change | None, style: Style, fates: list[str], late: bool
+    ) -> None:
+        """Sends a request, which fails as often as there are fates, and then arrives."""
+        tools, system, args = parts
+        request: dict[str, Any] = {"tool": tools, "system": system, "args": args, "context": None}
+        if change is not None:
+            self.context = request["context"] = grown(self.context, change)
+        before = self.count
+
+        def deliver(turn: Turn) -> str | bytes:
+            fate = fates.pop() if fates else "arrives"
+            self.delivered.append(turn)
+            if fate == "lost":
+                raise Lost
+            answer = self.answer(turn, request)
+            if fate == "both":
+                assert self.answer(turn, request) == answer
+            if fate != "arrives":
+                raise Lost
+            if late:
+                assert self.answer(turn, request) == answer
+            return answer
+
+        for _ in range(10):
+            try:
+                answer = self.sender.send(deliver, **request, **style)
+            except Lost:
+                continue
+            assert answer == str(self.count)
+            assert self.count == before + 1
+            return
+        raise AssertionError("the request was never answered")
+
+    @rule(which=st.integers(0, 20))
+    def deliver_an_old_turn_again(self, which: int) -> None:
+        if not self.delivered:
+            return
+        turn = self.delivered[-1 - which % len(self.delivered)]
+        kept = self.store.load("conversation")
+        count = self.count
+        try:
+            self.answer(turn, None)
+        except (cw.TurnConflict, cw.UnknownReference):
+            assert self.store.load("conversation") == kept
+        if kept is not None and turn.number <= kept.number:
+            assert self.count == count
+
+    @rule()
+    def restart_the_server(self) -> None:
+        self.store.close()
+        self.store = self.opened()
+
+    @rule()
+    def move_the_sender(self) -> None:
+        self.sender = pickle.loads(pickle.dumps(self.sender))
+
+    @rule()
+    def restart_the_sender(self) -> None:
+        # The store may have forgotten the conversation, while its turns are still under way.
+        self.sender = Sender(number=1 + max((turn.number for turn in self.delivered), default=0))
+
+    @rule()
+    def forget_the_conversation(self) -> None:
+        self.store.forget("conversation")
+        self.answers.clear()
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.folder.cleanup()
+
+
+TestTransport = Transport.TestCase
+TestTransport.settings = settings(
+    examples(0.2), stateful_step_count=20 if PROFILE == "quick" else 50
+)
