@@ -272,6 +272,20 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
     }
 }
 
+/// Compresses data that follows `prefix`, at another level. The header of the frame does not state the content
+/// size.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+#[cfg(feature = "session")]
+pub fn zstd_after(data: &[u8], prefix: &[u8], level: i32) -> Result<Vec<u8>, Error> {
+    zstd_in_parts(data, |context| {
+        context.set_parameter(CParameter::CompressionLevel(level))?;
+        context.set_parameter(CParameter::ContentSizeFlag(false))?;
+        context.ref_prefix(prefix)
+    })
+}
+
 /// Compresses like [`zstd`] without a dictionary, at another level.
 ///
 /// # Errors

@@ -7,9 +7,6 @@ use crate::compact::DecodeError;
 use crate::compact::delta::{self, Edit};
 use sha2::{Digest, Sha256};
 
-/// How many bytes of the last request frame are kept for compression.
-pub(super) const LAST_LEN: usize = 512;
-
 /// The conversation that both sides have.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Context {
@@ -17,8 +14,6 @@ pub(super) struct Context {
     hasher: Sha256,
     /// The length of the text as a JSON string, without quotes.
     json_len: usize,
-    /// The beginning of the last request frame; the next frame usually begins with the same bytes.
-    last: Vec<u8>,
 }
 
 /// A planned change of a [`Context`], not applied yet.
@@ -41,7 +36,6 @@ pub(super) struct Previous {
     text: PreviousText,
     hasher: Sha256,
     json_len: usize,
-    last: Vec<u8>,
 }
 
 #[derive(Debug, Clone)]
@@ -55,11 +49,10 @@ enum PreviousText {
 pub(super) type ContextId = [u8; 4];
 
 impl Context {
-    pub(super) fn new(text: String, last: Vec<u8>) -> Self {
+    pub(super) fn new(text: String) -> Self {
         let mut context = Self::default();
-        let next = Next::replace(text);
-        context.commit::<&str>(Some(next), None);
-        Self { last, ..context }
+        context.commit(Some(Next::replace(text)));
+        context
     }
 
     pub(super) fn text(&self) -> &str {
@@ -90,18 +83,12 @@ impl Context {
         Next { change: Change::Append(added), hasher, json_len }
     }
 
-    /// Applies a change that was planned on this context, and keeps the beginning of the request. Returns
-    /// what it replaced.
-    pub(super) fn commit<F: AsRef<str>>(
-        &mut self,
-        next: Option<Next>,
-        request: Option<F>,
-    ) -> Previous {
+    /// Applies a change that was planned on this context. Returns what it replaced.
+    pub(super) fn commit(&mut self, next: Option<Next>) -> Previous {
         let mut previous = Previous {
             text: PreviousText::Prefix(self.text.len()),
             hasher: self.hasher.clone(),
             json_len: self.json_len,
-            last: self.last.clone(),
         };
         if let Some(next) = next {
             match next.change {
@@ -114,11 +101,6 @@ impl Context {
             self.hasher = next.hasher;
             self.json_len = next.json_len;
         }
-        if let Some(request) = request {
-            let request = request.as_ref().as_bytes();
-            self.last.clear();
-            self.last.extend_from_slice(&request[..request.len().min(LAST_LEN)]);
-        }
         previous
     }
 
@@ -130,7 +112,6 @@ impl Context {
         }
         self.hasher = previous.hasher;
         self.json_len = previous.json_len;
-        self.last = previous.last;
     }
 
     /// The id of the conversation; `None` if it is empty.
@@ -138,31 +119,12 @@ impl Context {
         if self.text.is_empty() {
             return None;
         }
-        self.hasher.clone().finalize().first_chunk().copied()
+        self.hash().first_chunk().copied()
     }
 
-    pub(super) fn last(&self) -> &[u8] {
-        &self.last
-    }
-
-    /// Whether there is a history to compress against.
-    pub(super) fn has_history(&self) -> bool {
-        !self.last.is_empty()
-    }
-
-    /// The history to compress against: at most the last `len` bytes of the conversation, and the
-    /// beginning of the last request frame.
-    pub(super) fn history(&self, len: usize) -> Vec<u8> {
-        let text = self.text.as_bytes();
-        [&text[text.len().saturating_sub(len)..], &self.last].concat()
-    }
-
-    /// The first bytes of a hash of the whole conversation and the beginning of the last request
-    /// frame.
-    pub(super) fn history_id(&self) -> [u8; 4] {
-        let text = self.hasher.clone().finalize();
-        let hash = Sha256::new().chain_update(text).chain_update(&self.last).finalize();
-        [hash[0], hash[1], hash[2], hash[3]]
+    /// The SHA-256 of the conversation.
+    pub(super) fn hash(&self) -> [u8; 32] {
+        self.hasher.clone().finalize().into()
     }
 }
 
@@ -235,17 +197,17 @@ mod tests {
             assert_eq!(next.len(&grown), text.len());
             assert_eq!(next.hash(), Context::default().plan_text(text).hash());
             assert_eq!(next.json_len(), serde_json::to_string(text).unwrap().len());
-            grown.commit::<&str>(Some(next), None);
+            grown.commit(Some(next));
             assert_eq!(grown.text(), text);
         }
         let edited = edited(&grown, &["D|R|6|Yo", "D|+|!"]).unwrap();
-        let whole = Context::new("User: Yo\nAgent: \"é\"!".into(), Vec::new());
+        let whole = Context::new("User: Yo\nAgent: \"é\"!".into());
         assert_eq!(edited.hash(), whole.plan_text(whole.text()).hash());
     }
 
     #[test]
     fn a_plan_leaves_the_context_unchanged() {
-        let context = Context::new("abc".into(), Vec::new());
+        let context = Context::new("abc".into());
         assert!(edited(&context, &["D|+|d", "D|R|9|x"]).is_err());
         let next = edited(&context, &["D|F|x", "D|+|y"]).unwrap();
         assert_eq!((context.text(), next.len(&context)), ("abc", 2));

@@ -4,7 +4,7 @@ use super::context::Next;
 use super::definitions::{Definition, Definitions};
 use super::error::DecodeError;
 use super::frames::{Frame, RequestFrame, json_len, plain_len};
-use super::memory::{meaning, reported_name};
+use super::memory::{Memory, meaning, reported_name};
 use super::{Request, Session, pack};
 use crate::compact::{self, Wire, delta::ApplyOptions, delta::Replace};
 use crate::memory;
@@ -43,7 +43,7 @@ impl Session {
         options: DecodeOptions,
     ) -> Result<Request, DecodeError> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
-        self.decode(frames, bytes, options).map_err(|error| self.with_base(error))
+        self.decode(frames, None, bytes, options).map_err(|error| self.with_base(error))
     }
 
     /// Decodes the text of [`Session::encode_packed`], or the bytes of [`Session::encode_packed_bytes`].
@@ -61,15 +61,19 @@ impl Session {
     }
 
     fn unpack(&mut self, packed: Wire<'_>, options: DecodeOptions) -> Result<Request, DecodeError> {
-        let message = pack::unpack(packed, &self.received.context, self.limits.max_size)?;
-        let frames = pack::read_frames(&message)
-            .map_err(|error| DecodeError::Compact { frame: None, error: error.into() })?;
-        let mut result = self.decode(&frames, packed.size(), options);
+        let Memory { history, context, .. } = &self.received;
+        let unpacked = pack::unpack(packed, history, context, self.limits.max_size)?;
+        let after = unpacked.history_after(history);
+        let frames = unpacked.frames()?;
+        let mut result = self.decode(&frames, unpacked.check.as_deref(), packed.size(), options);
         if let Err(DecodeError::UnknownReference { unknown, undone, .. }) = &mut result
             && !unknown.iter().chain(&*undone).any(|id| id.starts_with("c_"))
         {
             // Without this id, the sender would compress its next request against this rejected one.
-            undone.push(pack::history_name(self.received.context.history_id()));
+            undone.push(pack::history_name(self.received.history.id(&self.received.context)));
+        }
+        if result.is_ok() {
+            self.received.history = after;
         }
         result
     }
@@ -82,9 +86,11 @@ impl Session {
         error
     }
 
+    /// Decodes frames. `check` is the check of the request, if its frame has none.
     fn decode<F: AsRef<str>>(
         &mut self,
         frames: &[F],
+        check: Option<&str>,
         bytes: usize,
         options: DecodeOptions,
     ) -> Result<Request, DecodeError> {
@@ -94,7 +100,10 @@ impl Session {
         };
         let max_size = self.limits.max_size;
         let apply = ApplyOptions { replace: Replace::Overwrite, max_size };
-        let request = RequestFrame::parse(last.as_ref(), before.len(), &apply)?;
+        let mut request = RequestFrame::parse(last.as_ref(), before.len(), &apply)?;
+        if request.definitions().next().is_some() || !request.deltas.is_empty() {
+            request.check = check.or(request.check);
+        }
         let Resolved { tools, prompts, used, system, next } =
             self.resolve(before, &request, options)?;
 
@@ -113,7 +122,7 @@ impl Session {
         self.stats
             .received(bytes, plain_len(&tools_len, system_len, request.args.len(), context_len));
         let has_context = next.is_some();
-        self.received.context.commit(next, Some(last));
+        self.received.context.commit(next);
         Ok(Request {
             tools: used.iter().map(|tool| Arc::clone(&tool.content)).collect(),
             system: system.map(|prompt| Arc::clone(&prompt.content)),

@@ -5,7 +5,8 @@ use super::context::{ContextId, Next, Previous};
 use super::definitions::{Definition, Definitions};
 use super::error::EncodeError;
 use super::frames::{self, json_len, plain_len};
-use super::memory::meaning;
+use super::history::History;
+use super::memory::{Memory, meaning};
 use super::pack;
 use crate::compact::{Carrier, delta};
 use crate::json;
@@ -58,9 +59,9 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<Vec<String>, EncodeError> {
-        let plan = self.plan(request, style)?;
+        let plan = self.plan(request, style, true)?;
         let bytes = plan.frames.iter().map(String::len).sum();
-        Ok(self.commit(plan, bytes))
+        Ok(self.commit(plan, bytes, None))
     }
 
     /// Encodes a request as one compressed text for programs (v4 section 11).
@@ -89,15 +90,27 @@ impl Session {
     }
 
     fn pack<C: Carrier>(&mut self, request: &Outgoing<'_>, style: Style) -> Result<C, EncodeError> {
-        let plan = self.plan(request, style)?;
-        let history = Some(&self.sent.context).filter(|_| style.checked);
-        let edits = plan.next.as_ref().is_some_and(|next| next.added().is_none());
-        let packed: C = pack::pack(&plan.frames, history, edits, self.limits.max_size)?;
-        self.commit(plan, packed.size());
+        let begins = self.sent.history.is_empty() || !style.checked;
+        let plan = self.plan(request, style, begins)?;
+        let Memory { history, context, .. } = &self.sent;
+        let (packed, history): (C, _) = if begins {
+            pack::pack(&plan.frames, self.limits.max_size)?
+        } else {
+            let edits = plan.next.as_ref().is_some_and(|next| next.added().is_none());
+            let base = &pack::Base { history, context, edits };
+            pack::pack_against(&plan.frames, plan.check.as_deref(), base, self.limits.max_size)?
+        };
+        self.commit(plan, packed.size(), Some(history));
         Ok(packed)
     }
 
-    fn plan(&self, request: &Outgoing<'_>, style: Style) -> Result<Plan, EncodeError> {
+    /// Plans a request. Its frame has no check unless `shows_check`.
+    fn plan(
+        &self,
+        request: &Outgoing<'_>,
+        style: Style,
+        shows_check: bool,
+    ) -> Result<Plan, EncodeError> {
         json::validate(request.args, json::Limits::default())
             .map_err(|error| invalid("args", error))?;
         let tools = Contents::new(Kind::Tool, &self.sent.tools, &request.tools, style.references)?;
@@ -131,7 +144,7 @@ impl Session {
             &ids,
             system.map(|prompt| prompt.id.as_str()),
             request.args,
-            check.as_deref(),
+            check.as_deref().filter(|_| shows_check),
             delta.as_deref(),
         ));
         let tools_len: Vec<_> = tools.used.iter().map(|(tool, _)| tool.json_len).collect();
@@ -141,7 +154,7 @@ impl Session {
             request.args.len(),
             next.as_ref().map(Next::json_len),
         );
-        Ok(Plan { frames, tools: tools.table, prompts: prompts.table, next, plain })
+        Ok(Plan { frames, check, tools: tools.table, prompts: prompts.table, next, plain })
     }
 
     fn check_size(&self, field: &'static str, size: usize) -> Result<(), EncodeError> {
@@ -152,7 +165,8 @@ impl Session {
         Err(invalid(field, format!("{size} bytes are more than max_size, {limit}")))
     }
 
-    fn commit(&mut self, plan: Plan, bytes: usize) -> Vec<String> {
+    /// Applies a plan. `history` is the one after the request, if it is packed.
+    fn commit(&mut self, plan: Plan, bytes: usize, history: Option<History>) -> Vec<String> {
         let has_context = plan.next.is_some();
         let reported = self.sent.reported;
         if has_context {
@@ -161,8 +175,9 @@ impl Session {
         self.last_sent = Some(LastSent {
             tools: std::mem::replace(&mut self.sent.tools, plan.tools),
             prompts: std::mem::replace(&mut self.sent.prompts, plan.prompts),
-            context: self.sent.context.commit(plan.next, plan.frames.last()),
+            context: self.sent.context.commit(plan.next),
             reported,
+            history: history.map(|after| std::mem::replace(&mut self.sent.history, after)),
             bytes,
             plain: plan.plain,
         });
@@ -183,6 +198,9 @@ impl Session {
         self.sent.prompts = last.prompts;
         self.sent.context.undo(last.context);
         self.sent.reported = last.reported;
+        if let Some(history) = last.history {
+            self.sent.history = history;
+        }
         self.stats.undo_sent(last.bytes, last.plain);
         true
     }
@@ -195,20 +213,23 @@ pub(super) struct LastSent {
     prompts: Definitions,
     context: Previous,
     reported: Option<ContextId>,
+    /// The history, if the request is packed.
+    history: Option<History>,
     bytes: usize,
     plain: usize,
 }
 
 impl LastSent {
-    /// The size in bytes of the text that it keeps.
+    /// The size in bytes of the text and the history that it keeps.
     pub(super) fn size(&self) -> usize {
-        self.context.size()
+        self.context.size() + self.history.as_ref().map_or(0, |history| history.recent().len())
     }
 }
 
 /// An encoded request, and the memory after it is sent.
 struct Plan {
     frames: Vec<String>,
+    check: Option<String>,
     tools: Definitions,
     prompts: Definitions,
     next: Option<Next>,

@@ -5,6 +5,7 @@
 
 use super::context::{Context, ContextId, Next};
 use super::definitions::{Definition, Definitions, short_id};
+use super::history::History;
 use super::keyed::Sets;
 use crate::gcf::graph::{SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
@@ -21,6 +22,7 @@ pub(super) struct Memory {
     /// The id of the context that the peer has in place of `context`, if it reported one; only in the sent
     /// direction.
     pub(super) reported: Option<ContextId>,
+    pub(super) history: History,
     /// The graph symbols that this side declared; empty in the received direction.
     pub(super) declared: SentSymbols,
     /// The graph symbols that the peer declared; empty in the sent direction.
@@ -35,6 +37,7 @@ impl Default for Memory {
             prompts: Definitions::prompts(),
             context: Context::default(),
             reported: None,
+            history: History::default(),
             declared: SentSymbols::default(),
             symbols: SymbolTable::default(),
             sets: Sets::default(),
@@ -86,7 +89,12 @@ impl Memory {
         const SYMBOL: usize = 64;
         let symbols = SYMBOL * (self.declared.len() + self.symbols.len());
         let sets: usize = self.sets.iter().map(KeyedSet::size).sum();
-        self.tools.size() + self.prompts.size() + self.context.text().len() + symbols + sets
+        self.tools.size()
+            + self.prompts.size()
+            + self.context.text().len()
+            + self.history.recent().len()
+            + symbols
+            + sets
     }
 
     /// Forgets the content of an id. Returns whether there was one.
@@ -97,8 +105,9 @@ impl Memory {
             // The id may be that of an earlier context. A peer that lacks an earlier context also
             // lacks this one.
             [b'c', b'_', ..] => {
-                let known = self.context.has_history();
+                let known = self.context.id().is_some() || !self.history.is_empty();
                 self.context = Context::default();
+                self.history = History::default();
                 self.reported = None;
                 known
             }

@@ -45,6 +45,7 @@
 //! | `definitions`, `context` | tools and prompts; the conversation |
 //! | [`chat`] | a conversation of messages |
 //! | `frames`, `pack` | parse and write frames and packed requests, without state |
+//! | `history` | the packed requests that the next one is compressed against |
 //! | `encode`, `decode` | requests to frames and back |
 //! | `graph`, `keyed` | graphs and keyed sets |
 //! | `stats`, `state` | counts; a session as bytes |
@@ -53,8 +54,8 @@
 //! # Where we differ
 //! The check `D|=|c_…` is our extension. Without it, a lost frame would look like a shorter
 //! conversation, and after a lost definition one of two tools with the same short id could replace the
-//! other. Compression of a packed request against the conversation is our extension, too: without it,
-//! an edit in the middle costs the whole text. Requests without them are decoded as well, and
+//! other. Compression of a packed request against the ones before it and the conversation is our extension,
+//! too: without it, an edit in the middle costs the whole text. Requests without them are decoded as well, and
 //! [`Style::checked`] omits both for peers that do not support them.
 
 pub mod chat;
@@ -65,6 +66,7 @@ mod encode;
 mod error;
 mod frames;
 mod graph;
+mod history;
 mod keyed;
 mod memory;
 mod pack;

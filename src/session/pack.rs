@@ -1,78 +1,134 @@
 //! Packed requests, for programs: `S` and Base85 of zstd of a `MessagePack` array of the frames (v4
 //! section 11, "S(request)"); or the bytes alone, without `S` and Base85.
 //!
-//! If the peer has a conversation, the frames are compressed against it as a history. The size of
-//! an edit then depends on what it changes, although its delta contains the whole text. This is our
-//! extension. The bytes are:
+//! From the second packed request on, the frames are compressed against the [`History`] of those before it.
+//! The size of an edit then depends on what it changes, although its delta contains the whole text. This is
+//! our extension. The bytes are:
 //!
 //! ```text
-//! kind, 1 byte | id of the history, 4 bytes | zstd frame
+//! kind, 1 byte | id of the history, 3 bytes | check, 4 bytes | zstd frame without its first 6 bytes
 //! ```
 //!
-//! Kind 1 means the last [`RECENT`] bytes of the conversation, kind 2 the last [`ALL`] bytes. Without a
-//! history the bytes are a zstd frame, which begins with 0x28. The history is a part of the
-//! [`Context`]; its id is [`Context::history_id`]. If the receiver has another history, it reports the
-//! id as an unknown reference.
+//! Kind 1 means the last requests, kind 2 also the conversation; see [`History::content`]. The first 6 bytes
+//! of the zstd frame are [`FRAME_START`], whose window is as large as that of any frame at this level. Its content is the frames, separated by 0xFF, which no UTF-8
+//! has. The check is the number in the `D|=|c_…` that the request frame then lacks; it is 0 if there is none.
+//! If the receiver has another history, it reports the id as an unknown reference.
 
 use super::context::Context;
 use super::error::{DecodeError, EncodeError};
+use super::history::{History, HistoryId};
 use crate::base85;
 use crate::compact::{self, Carrier, Transport, Wire};
-use crate::compression::{self, CDict, DDict};
+use crate::compression::{self, DDict};
 use crate::excerpt::excerpt;
-use crate::memory::NO_MEMORY;
 use crate::msgpack::{self, Reader, Writer};
+use crate::text::hex;
 use rmp::encode::{write_array_len, write_str};
 use std::borrow::Cow;
 
-/// The length of the history for an addition: short, so that zstd indexes it quickly.
-const RECENT: usize = 16 << 10;
+/// The zstd level against a history. A packed request is short, so a high level is cheap; the next level
+/// takes eight times as long for 1% less.
+const LEVEL: i32 = 10;
 
-/// The length of the history for an edit.
-const ALL: usize = 1 << 20;
+/// The zstd level of a short request without a history. It often holds most of a conversation's bytes.
+const FIRST_LEVEL: i32 = 19;
 
-/// The zstd level, with and without history. A packed request is short, so a high level is cheap.
-const LEVEL: i32 = 9;
+/// Up to this size in bytes a request without a history is short.
+const SHORT: usize = 64 << 10;
 
 const KIND_RECENT: u8 = 1;
-const KIND_ALL: u8 = 2;
+const KIND_EDIT: u8 = 2;
 
-/// Packs frames, compressed against `history` if it is not empty. `edits` is whether the request
-/// changes the conversation other than by an addition.
-pub(super) fn pack<C: Carrier>(
-    frames: &[String],
-    history: Option<&Context>,
-    edits: bool,
-    max_size: usize,
-) -> Result<C, EncodeError> {
-    let message = write_frames(frames)?;
-    if message.len() > max_size {
-        // The peer would reject a larger message.
-        let size = message.len();
-        let message = format!(
-            "{size} bytes of frames are more than max_size, {max_size}: send them without pack"
-        );
-        return Err(EncodeError { field: "pack", message });
-    }
-    let failed = |error: compression::Error| invalid(&error.to_string());
-    let Some(context) = history.filter(|context| context.has_history()) else {
-        let packed = compression::zstd_at(&message, LEVEL).map_err(failed)?;
-        return Ok(C::binary(packed, Transport::Zstd));
-    };
-    let (kind, len) = if edits { (KIND_ALL, ALL) } else { (KIND_RECENT, RECENT) };
-    let dictionary =
-        CDict::try_create(&context.history(len), LEVEL).ok_or_else(|| invalid(NO_MEMORY))?;
-    let packed = compression::zstd(&message, Some(&dictionary)).map_err(failed)?;
-    let packed = [&[kind], &context.history_id()[..], &packed].concat();
-    Ok(C::binary(packed, Transport::Zstd))
+/// The magic number of zstd; a descriptor without content size, checksum and dictionary id; a window of 4 MiB.
+const FRAME_START: [u8; 6] = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x60];
+
+/// No byte of UTF-8.
+const SEPARATOR: u8 = 0xff;
+
+/// What a request is compressed against.
+pub(super) struct Base<'a> {
+    pub(super) history: &'a History,
+    pub(super) context: &'a Context,
+    /// Whether the request changes the conversation other than by an addition.
+    pub(super) edits: bool,
 }
 
-/// Decompresses the text or bytes of [`pack`] to the `MessagePack` array of the frames.
+/// Packs frames without a history. Returns the history that begins with them.
+pub(super) fn pack<C: Carrier>(
+    frames: &[String],
+    max_size: usize,
+) -> Result<(C, History), EncodeError> {
+    let message = write_frames(frames)?;
+    check_size(&message, max_size)?;
+    let level = if message.len() <= SHORT { FIRST_LEVEL } else { LEVEL };
+    let packed = compression::zstd_at(&message, level).map_err(|error| failed(&error))?;
+    Ok((C::binary(packed, Transport::Zstd), History::begin(&message)))
+}
+
+/// Packs frames against a history. Returns the history after them.
+pub(super) fn pack_against<C: Carrier>(
+    frames: &[String],
+    check: Option<&str>,
+    base: &Base<'_>,
+    max_size: usize,
+) -> Result<(C, History), EncodeError> {
+    let message = frames.iter().map(String::as_bytes).collect::<Vec<_>>().join(&SEPARATOR);
+    check_size(&message, max_size)?;
+    let &Base { history, context, edits } = base;
+    let (kind, edited) = if edits { (KIND_EDIT, Some(context)) } else { (KIND_RECENT, None) };
+    let packed = compression::zstd_after(&message, &history.content(edited), LEVEL)
+        .map_err(|error| failed(&error))?;
+    let Some((start, packed)) = packed.split_first_chunk::<6>() else {
+        return Err(invalid("zstd wrote no frame header"));
+    };
+    if start[..5] != FRAME_START[..5] || start[5] > FRAME_START[5] {
+        return Err(invalid("zstd wrote another frame header than expected"));
+    }
+    let check =
+        check.and_then(|check| hex::decode::<4>(&check.as_bytes()[2..])).unwrap_or_default();
+    let packed = [&[kind], &history.id(context)[..], &check, packed].concat();
+    Ok((C::binary(packed, Transport::Zstd), history.then(&message)))
+}
+
+/// An unpacked request.
+pub(super) struct Unpacked {
+    message: Vec<u8>,
+    /// Whether it was compressed against a history.
+    continues: bool,
+    /// The check that its request frame lacks.
+    pub(super) check: Option<String>,
+}
+
+impl Unpacked {
+    /// The frames.
+    pub(super) fn frames(&self) -> Result<Vec<&str>, DecodeError> {
+        let failed = |error| DecodeError::Compact { frame: None, error };
+        if !self.continues {
+            return read_frames(&self.message);
+        }
+        let frames = self.message.split(|&byte| byte == SEPARATOR);
+        let frames = frames.map(|frame| {
+            std::str::from_utf8(frame).map_err(|_| {
+                let problem = "a frame of the packed request is not UTF-8".to_owned();
+                failed(compact::DecodeError::DecompressionFailed(problem))
+            })
+        });
+        frames.collect()
+    }
+
+    /// The history after this request; `history` is the one before it.
+    pub(super) fn history_after(&self, history: &History) -> History {
+        if self.continues { history.then(&self.message) } else { History::begin(&self.message) }
+    }
+}
+
+/// Decompresses the text or bytes of [`pack`] or [`pack_against`].
 pub(super) fn unpack(
     wire: Wire<'_>,
+    history: &History,
     context: &Context,
     max_size: usize,
-) -> Result<Vec<u8>, DecodeError> {
+) -> Result<Unpacked, DecodeError> {
     let failed = |error| DecodeError::Compact { frame: None, error };
     let packed = match wire {
         Wire::Bytes(bytes) if is_packed_bytes(bytes) => Cow::Borrowed(bytes),
@@ -85,25 +141,31 @@ pub(super) fn unpack(
         }
         Wire::Text(text) => Cow::Owned(from_text(text)?),
     };
-    let unzstd = |data, dictionary| {
-        compression::unzstd(data, dictionary, max_size).map_err(|error| failed(error.into()))
+    let edited = match packed.first() {
+        Some(&KIND_RECENT) => None,
+        Some(&KIND_EDIT) => Some(context),
+        _ => {
+            let message = compression::unzstd(&packed, None, max_size)
+                .map_err(|error| failed(error.into()))?;
+            return Ok(Unpacked { message, continues: false, check: None });
+        }
     };
-    let len = match packed.first() {
-        Some(&KIND_RECENT) => RECENT,
-        Some(&KIND_ALL) => ALL,
-        _ => return unzstd(&packed, None),
-    };
-    let Some((id, frame)) = packed[1..].split_first_chunk::<4>() else {
+    let header = packed[1..].split_first_chunk::<3>();
+    let header = header.and_then(|(id, rest)| Some((id, rest.split_first_chunk::<4>()?)));
+    let Some((id, (check, frame))) = header else {
         let message = "the packed request ends before the zstd frame".into();
         return Err(failed(compact::DecodeError::DecompressionFailed(message)));
     };
-    if *id != context.history_id() {
-        let unknown = vec![history_name(*id)];
-        return Err(DecodeError::unknown(unknown, Vec::new()));
+    if history.is_empty() || *id != history.id(context) {
+        return Err(DecodeError::unknown(vec![history_name(*id)], Vec::new()));
     }
-    let dictionary = DDict::try_create(&context.history(len))
-        .ok_or_else(|| failed(compact::DecodeError::OutOfMemory { bytes: len }))?;
-    unzstd(frame, Some(&dictionary))
+    let prefix = history.content(edited);
+    let dictionary = DDict::try_create(&prefix)
+        .ok_or_else(|| failed(compact::DecodeError::OutOfMemory { bytes: prefix.len() }))?;
+    let message = compression::unzstd(&[&FRAME_START, frame].concat(), Some(&dictionary), max_size)
+        .map_err(|error| failed(error.into()))?;
+    let check = format!("c_{:08x}", u32::from_be_bytes(*check));
+    Ok(Unpacked { message, continues: true, check: Some(check) })
 }
 
 /// Whether a message is a packed request: the text of [`Session::encode_packed`], or its bytes.
@@ -121,7 +183,7 @@ pub fn is_packed<'a>(wire: impl Into<Wire<'a>>) -> bool {
 
 /// Whether bytes are a packed request without Base85. No text begins like one.
 fn is_packed_bytes(bytes: &[u8]) -> bool {
-    matches!(bytes, [KIND_RECENT | KIND_ALL, ..]) || compression::is_zstd(bytes)
+    matches!(bytes, [KIND_RECENT | KIND_EDIT, ..]) || compression::is_zstd(bytes)
 }
 
 /// Removes the prefix and Base85.
@@ -136,8 +198,8 @@ fn from_text(text: &str) -> Result<Vec<u8>, DecodeError> {
 
 /// The name of a history in errors. It has the prefix of a context, because forgetting the context
 /// forgets the history.
-pub(super) fn history_name(id: [u8; 4]) -> String {
-    format!("c_{:08x}", u32::from_be_bytes(id))
+pub(super) fn history_name(id: HistoryId) -> String {
+    format!("c_{}", hex::encode(&id))
 }
 
 fn write_frames(frames: &[String]) -> Result<Vec<u8>, EncodeError> {
@@ -154,17 +216,34 @@ fn write_frames(frames: &[String]) -> Result<Vec<u8>, EncodeError> {
     Ok(message.into_vec())
 }
 
-/// Parses the array from [`unpack`].
-pub(super) fn read_frames(message: &[u8]) -> Result<Vec<&str>, msgpack::Error> {
+/// Parses the array of [`write_frames`].
+fn read_frames(message: &[u8]) -> Result<Vec<&str>, DecodeError> {
+    let invalid = |error: msgpack::Error| DecodeError::Compact { frame: None, error: error.into() };
     let mut reader = Reader::new(message);
-    let count = reader.array_len()?;
+    let count = reader.array_len().map_err(invalid)?;
     // Nothing is allocated for the claimed count; each frame takes at least one byte.
     let mut frames = Vec::new();
     for _ in 0..count {
-        frames.push(reader.text()?);
+        frames.push(reader.text().map_err(invalid)?);
     }
-    reader.finish()?;
+    reader.finish().map_err(invalid)?;
     Ok(frames)
+}
+
+/// The peer would reject a larger message.
+fn check_size(message: &[u8], max_size: usize) -> Result<(), EncodeError> {
+    let size = message.len();
+    if size <= max_size {
+        return Ok(());
+    }
+    let message = format!(
+        "{size} bytes of frames are more than max_size, {max_size}: send them without pack"
+    );
+    Err(EncodeError { field: "pack", message })
+}
+
+fn failed(error: &compression::Error) -> EncodeError {
+    invalid(&error.to_string())
 }
 
 fn invalid(message: &str) -> EncodeError {

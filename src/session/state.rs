@@ -4,15 +4,15 @@
 //! Invalid bytes are still rejected, and so are fields that contradict each other: no sequence of calls
 //! leads to such a session.
 
-use super::context::{Context, ContextId, LAST_LEN};
+use super::context::{Context, ContextId};
 use super::definitions::{Definitions, ID_STEP};
 use super::error::StateError;
-use super::frames::{self, RequestFrame, json_len};
+use super::frames::{self, json_len};
+use super::history::History;
 use super::keyed::Sets;
 use super::memory::Memory;
 use super::stats::Stats;
 use super::{Limits, Session};
-use crate::compact::delta::{ApplyOptions, Edit, apply_all};
 use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,10 @@ struct Part {
     tools: Vec<(String, String)>,
     prompts: Vec<(String, String)>,
     context: String,
-    last: Vec<u8>,
+    /// [`History::recent`].
+    history: Vec<u8>,
+    /// [`History::digest`].
+    digest: [u8; 32],
     reported: Option<ContextId>,
     declared: SentState,
     symbols: Vec<KnownSymbol>,
@@ -106,7 +109,7 @@ fn check_stats(stats: Stats, sent: &Part, received: &Part) -> Result<(), StateEr
     ensure((messages == 0) == (plain_bytes == 0), "stats", problem)?;
     ensure(messages <= bytes.min(plain_bytes), "stats", problem)?;
     for (name, part, bytes) in [("sent", sent, bytes_out), ("received", received, bytes_in)] {
-        let used = !(part.tools.is_empty() && part.prompts.is_empty() && part.last.is_empty());
+        let used = !(part.tools.is_empty() && part.prompts.is_empty() && part.context.is_empty());
         ensure(!used || bytes > 0, name, "has contents of requests, but stats count no bytes")?;
     }
     Ok(())
@@ -121,7 +124,8 @@ impl Part {
             tools: pairs(&memory.tools),
             prompts: pairs(&memory.prompts),
             context: memory.context.text().to_owned(),
-            last: memory.context.last().to_owned(),
+            history: memory.history.recent().to_owned(),
+            digest: memory.history.digest(),
             reported: memory.reported,
             declared: memory.declared.state(),
             symbols: memory.symbols.state(),
@@ -133,11 +137,6 @@ impl Part {
     fn check(&self, name: &str, max_size: usize) -> Result<(), StateError> {
         let at = |field: &str| format!("{name}.{field}");
         ensure(self.context.len() <= max_size, &at("context"), "larger than max_size")?;
-        let problem = "there is a context, but no last request";
-        ensure(!self.last.is_empty() || self.context.is_empty(), &at("context"), problem)?;
-        ensure(is_last_request(&self.last, max_size), &at("last"), "not the start of a request")?;
-        let problem = "not the context that results from the last request";
-        ensure(leads_to(&self.last, &self.context, max_size), &at("context"), problem)?;
         for (id, tool) in &self.tools {
             frames::check_tool(tool)
                 .map_err(|error| StateError(format!("{}: {id}: {error}", at("tools"))))?;
@@ -166,46 +165,21 @@ impl Part {
             "two sets have the same name, or the sets exceed the limits of number and size",
         )?;
         let problem = "an id is out of order or a symbol contradicts another";
+        let history = History::restore(self.history, self.digest);
         let declared = SentSymbols::restore(self.declared);
         let symbols = SymbolTable::restore(self.symbols, max_size);
         Ok(Memory {
             sets,
             tools: tools.ok_or_else(mismatch("tools"))?,
             prompts: prompts.ok_or_else(mismatch("prompts"))?,
-            context: Context::new(self.context, self.last),
+            context: Context::new(self.context),
             reported: self.reported,
+            history: history
+                .ok_or_else(|| wrong("history", "its length contradicts its digest"))?,
             declared: declared.ok_or_else(|| wrong("declared", problem))?,
             symbols: symbols.ok_or_else(|| wrong("symbols", problem))?,
         })
     }
-}
-
-/// Whether these bytes are empty or the beginning of a request frame, up to the length that is kept.
-fn is_last_request(last: &[u8], max_size: usize) -> bool {
-    let text = match std::str::from_utf8(last) {
-        Ok(text) => text,
-        // The frame may be cut within a character.
-        Err(error) if last.len() == LAST_LEN && error.error_len().is_none() => return true,
-        Err(_) => return false,
-    };
-    if last.len() >= LAST_LEN {
-        return last.len() == LAST_LEN && text.starts_with("REQ|1|");
-    }
-    let options = ApplyOptions { max_size, ..ApplyOptions::default() };
-    last.is_empty() || RequestFrame::parse(text, 0, &options).is_ok()
-}
-
-/// Whether this context can result from the last request. True if the request is not kept in full.
-fn leads_to(last: &[u8], context: &str, max_size: usize) -> bool {
-    let kept = std::str::from_utf8(last).ok().filter(|last| last.len() < LAST_LEN);
-    let options = ApplyOptions { max_size, ..ApplyOptions::default() };
-    let request = kept.and_then(|last| RequestFrame::parse(last, 0, &options).ok());
-    let Some(RequestFrame { deltas, .. }) = request else { return true };
-    if let Some(whole) = deltas.iter().rposition(Edit::is_whole) {
-        return apply_all("", &deltas[whole..]).is_ok_and(|text| text == context);
-    }
-    let added: Option<String> = deltas.iter().map(Edit::addition).collect();
-    added.is_none_or(|added| context.ends_with(&added))
 }
 
 /// Restores a table from ids and contents; `None` if an id does not match its content.
@@ -255,10 +229,10 @@ mod tests {
             };
             let now = Duration::from_secs(turn as u64);
             let options = EncodeOptions::default();
-            let frames = session.encode_request(&request, Style::default()).unwrap();
-            peer.decode_request(&frames, DecodeOptions::default()).unwrap();
-            let frames = peer.encode_request(&request, Style::default()).unwrap();
-            session.decode_request(&frames, DecodeOptions::default()).unwrap();
+            let packed = session.encode_packed(&request, Style::default()).unwrap();
+            peer.decode_packed(&packed, DecodeOptions::default()).unwrap();
+            let packed = peer.encode_packed(&request, Style::default()).unwrap();
+            session.decode_packed(&packed, DecodeOptions::default()).unwrap();
             session.encode_graph(&payload.clone().into(), options, now).unwrap();
             let text = peer.encode_graph(&payload.clone().into(), options, now).unwrap();
             session.decode_graph(&text).unwrap();
@@ -288,14 +262,9 @@ mod tests {
         let changes: &[(&str, Change)] = &[
             ("version", |s| s.version += 1),
             ("sent.context", |s| s.max_size = 9),
-            ("sent.context", |s| s.sent.last.clear()),
-            ("sent.context", |s| s.sent.context.push('x')),
-            ("received.context", |s| s.received.context.clear()),
-            ("sent.context", |s| s.sent.last = b"REQ|1|||{}|D|F|x|D|+|y".to_vec()),
-            ("sent.last", |s| s.sent.last.truncate(6)),
-            ("sent.last", |s| s.sent.last = b"hello".to_vec()),
-            ("sent.last", |s| s.sent.last.resize(LAST_LEN + 1, b'x')),
-            ("sent.last", |s| s.sent.last[3] = 0xff),
+            ("sent.history", |s| s.sent.history.clear()),
+            ("received.history", |s| s.received.history.resize((64 << 10) + 1, b'x')),
+            ("sent.history", |s| s.sent.digest = [0; 32]),
             ("sent.tools", |s| s.sent.tools[0].1 = "[]".into()),
             ("sent.tools", |s| s.sent.tools[0].1.push(' ')),
             ("sent.tools", |s| s.sent.tools[0].0.push_str("00000000")),

@@ -37,6 +37,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
+import zstandard
 
 from .base85 import decode_base85, encode_base85
 from .compression import compress_zlib, compress_zstd, decompress_zstd
@@ -55,9 +56,13 @@ from .values import DEFAULT_MAX_SIZE, WHITESPACE, check_text, require_unicode
 
 MAX_TOOLS, MAX_PROMPTS = 256, 64
 DIGITS = 64
-# A packed text is compressed against the end of the context and the last request: sizes in bytes.
-HISTORIES = {b"\1": 2**14, b"\2": 2**20}
-LAST = 512
+# A packed text is compressed against the end of the packed requests before it; if it edits the
+# context, also against the end of that. Sizes in bytes.
+RECENT, CONTEXT = 2**16, 2**20
+KINDS = (b"\1", b"\2")
+# These bytes of a frame are not sent: a magic number, and a header that states a window of 4 MiB
+# and no content size.
+START = b"\x28\xb5\x2f\xfd\0\x60"
 
 
 @dataclass(frozen=True)
@@ -139,18 +144,27 @@ class Direction:
     tools: Table = field(default_factory=lambda: Table("t", MAX_TOOLS))
     prompts: Table = field(default_factory=lambda: Table("s", MAX_PROMPTS))
     context: str = ""
-    last: bytes = b""
-    """The start of the last request frame."""
+    recent: bytes = b""
+    """The end of the packed requests."""
+    digest: bytes = bytes(32)
+    """The hash of the digest before, and of the last packed request."""
     reported: bytes = b""
     """The id of the context that the receiver reported as its own."""
 
-    def history(self, most: int) -> bytes:
-        """The history for a packed request: the end of the context, and `last`."""
-        return self.context.encode()[-most:] + self.last
+    def history(self, kind: bytes) -> bytes:
+        """The history for a packed request."""
+        return (self.context.encode()[-CONTEXT:] if kind == b"\2" else b"") + self.recent
 
     def history_id(self) -> bytes:
         context = hashlib.sha256(self.context.encode()).digest()
-        return hashlib.sha256(context + self.last).digest()[:4]
+        return hashlib.sha256(self.digest + context).digest()[:3]
+
+    def add_packed(self, message: bytes, continues: bool) -> None:
+        """Add a packed request to the history, or begin one with it."""
+        if not continues:
+            self.recent, self.digest = b"", bytes(32)
+        self.recent = (self.recent + message)[-RECENT:]
+        self.digest = hashlib.sha256(self.digest + message).digest()
 
 
 class Session:
@@ -165,7 +179,8 @@ class Session:
             for table in (self.sent.tools, self.sent.prompts):
                 table.entries = [entry for entry in table.entries if entry[0] != id]
             if id.startswith("c_"):
-                self.sent.context, self.sent.last, self.sent.reported = "", b"", b""
+                self.sent.context, self.sent.reported = "", b""
+                self.sent.recent, self.sent.digest = b"", bytes(32)
             if id.startswith("b_"):
                 self.sent.reported = bytes.fromhex(id[2:])
 
@@ -201,16 +216,39 @@ class Session:
         delta, is_whole = ("", False) if context is None else delta_for(after.context, context)
         base = (base_of(after.context) or after.reported) if is_whole else b""
         check = meaning(*tools, system, context, base=base)
-        if self.checked and check is not None:
+        continues = pack and self.checked and bool(after.recent)
+        if self.checked and check is not None and not continues:
             request += f"|D|=|{check}"
         if context is not None:
             request += "|" + delta
             after.context, after.reported = context, b""
         self._check_size(after, EncodeError("larger than max_size"))
-        text = pack_frames([*frames, request], self.max_size) if pack else ""
-        after.last = request.encode()[:LAST]
+        frames = [*frames, request]
+        if not pack:
+            self.sent = after
+            return frames
+        message = (
+            b"\xff".join(one.encode() for one in frames) if continues else msgpack.packb(frames)
+        )
+        if len(message) > self.max_size:
+            raise EncodeError("packed, it is larger than max_size, which the peer would not unpack")
+        data = compress_zstd(message)
+        if continues:
+            kind = (
+                b"\2"
+                if context is not None and not context.startswith(self.sent.context)
+                else b"\1"
+            )
+            number = bytes.fromhex(check[2:]) if check else bytes(4)
+            data = (
+                kind
+                + self.sent.history_id()
+                + number
+                + compress_after(message, self.sent.history(kind))
+            )
+        after.add_packed(message, continues)
         self.sent = after
-        return text if pack else [*frames, request]
+        return "S" + encode_base85(data)
 
     # Reading
 
@@ -225,12 +263,14 @@ class Session:
                 error.ids = (*error.ids, "b_" + base_of(self.received.context).hex())
             raise
 
-    def _decode(self, frames: list[str], resync: bool) -> Request:
+    def _decode(self, frames: list[str], resync: bool, unseen: str | None = None) -> Request:
         if not frames:
             raise InvalidFormat("there are no frames")
         for frame in frames:
             require_unicode(frame)
         tool_ids, system_id, args, check, edits = read_request(frames[-1], self.max_size)
+        if tool_ids or system_id or edits:
+            check = unseen or check
 
         after = copy.deepcopy(self.received)
         unknown: list[str] = []
@@ -267,7 +307,6 @@ class Session:
             undone = defined + ([check or "c_00000000"] if edits else [])
             undone = [id for id in undone if id not in unknown]
             raise UnknownReference(unknown, list(dict.fromkeys(undone)))
-        after.last = frames[-1].encode()[:LAST]
         self.received = after
         return Request(
             tuple(str(after.tools.content_of(id)) for id in tool_ids),
@@ -278,13 +317,16 @@ class Session:
 
     def _decode_packed(self, text: str, resync: bool) -> Request:
         """Like frames; a refusal also leaves the sender with another history."""
-        frames = unpack_frames(text, self.max_size, self.received)
+        message, check = unpack(text, self.max_size, self.received)
+        frames = frames_of(message, check)
         try:
-            return self._decode(frames, resync)
+            request = self._decode(frames, resync, check)
         except UnknownReference as error:
             if not any(id.startswith("c_") for id in error.ids):
                 error.ids = (*error.ids, history_name(self.received.history_id()))
             raise
+        self.received.add_packed(message, check is not None)
+        return request
 
     def _context(
         self,
@@ -370,31 +412,46 @@ def packed_delta(delta: str) -> str:
     return "D|Z|" + encode_base85(compress_zlib(delta.encode()))
 
 
-def pack_frames(frames: list[str], max_size: int) -> str:
-    message = msgpack.packb(frames)
-    if len(message) > max_size:
-        raise EncodeError("packed, it is larger than max_size, which the peer would not unpack")
-    return "S" + encode_base85(compress_zstd(message))
-
-
 def is_packed(text: str) -> bool:
     text = text.lstrip(WHITESPACE)
     return text.startswith("S") and not text.startswith("SYS|")
 
 
-def unpack_frames(text: str, max_size: int, against: Direction) -> list[str]:
-    """The Base85 text after `S`: a zstd frame; or 1 or 2 for the end of the context that it is
-    compressed against, four bytes of a hash of that, and the frame."""
+def compress_after(message: bytes, history: bytes) -> bytes:
+    """A zstd frame against a history, without its first bytes."""
+    raw = zstandard.ZstdCompressionDict(history, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    data = zstandard.ZstdCompressor(dict_data=raw, write_content_size=False).compress(message)
+    assert data.startswith(START[:-1])
+    return data[len(START) :]
+
+
+def unpack(text: str, max_size: int, against: Direction) -> tuple[bytes, str | None]:
+    """The content of a packed request, and the check that its frames lack.
+
+    The Base85 text after `S` is a zstd frame; or 1 or 2 for the history that it is compressed
+    against, three bytes of a hash of that, the number of the check, and the frame.
+    """
     require_unicode(text)
     data = decode_base85(text.strip(WHITESPACE)[1:])
-    if data[:1] not in HISTORIES:
-        return read_texts(decompress_zstd(data, max_size))
-    if len(data) < 5:
+    kind = data[:1]
+    if kind not in KINDS:
+        return decompress_zstd(data, max_size), None
+    if len(data) < 8:
         raise DecompressionFailed("the text ends before its zstd frame")
-    if data[1:5] != against.history_id():
-        raise UnknownReference([history_name(data[1:5])], [])
-    history = against.history(HISTORIES[data[:1]])
-    return read_texts(decompress_zstd(data[5:], max_size, history))
+    if not against.recent or data[1:4] != against.history_id():
+        raise UnknownReference([history_name(data[1:4])], [])
+    history = against.history(kind)
+    return decompress_zstd(START + data[8:], max_size, history), "c_" + data[4:8].hex()
+
+
+def frames_of(message: bytes, check: str | None) -> list[str]:
+    """The frames in the content of a packed request."""
+    if check is None:
+        return read_texts(message)
+    try:
+        return [frame.decode() for frame in message.split(b"\xff")]
+    except UnicodeDecodeError:
+        raise DecompressionFailed("a frame is not UTF-8") from None
 
 
 def history_name(id: bytes) -> str:
