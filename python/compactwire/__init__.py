@@ -11,6 +11,7 @@ Response('The answer is 42.', model='C45', tokens=150)
 from __future__ import annotations
 
 from . import cad, claims, gcf, wire
+from ._chat import shrink_messages
 from ._core import (
     DeltaStream,
     Dictionary,
@@ -128,6 +129,7 @@ __all__ = [
     "gcf",
     "inspect",
     "shrink",
+    "shrink_messages",
     "verify_claim",
     "wire",
 ]

@@ -181,6 +181,9 @@ CALLS: dict[Any, dict[str, list[Call]]] = {
             lambda: cw.shrink(json.dumps([VALUE] * 20)),
             *both(cw.shrink, TEXT, {"a": {1, 2}}),
         ],
+        "shrink_messages": both(
+            cw.shrink_messages, [{"role": "tool", "content": json.dumps([VALUE] * 20)}], 1
+        ),
         "verify_claim": CLAIMS,
     },
     gcf: {

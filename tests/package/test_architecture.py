@@ -64,7 +64,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
     "_types": set(),
-    "__init__": {"_core", "_core.claims", "_format", "cad", "claims", "errors", "gcf", "wire"},
+    "__init__": {"_chat", "_core", "_core.claims", "_format"}
+    | {"cad", "claims", "errors", "gcf", "wire"},
+    "_chat": {"_core"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_cad_bounds", "_core", "errors"},
     "_cad_bounds": {"errors"},

@@ -231,7 +231,7 @@ SHORT: dict[Any, set[str]] = {
         *("ClaimReport", "DeltaStream", "Format", "Inspection", "Response"),
         *("SessionStats", "ToolCall", "apply_delta", "decode_base85"),
         *("Shrunk", "detect", "encode_base85", "expand"),
-        *("shrink", "verify_claim"),
+        *("shrink", "shrink_messages", "verify_claim"),
     },
     # Values of one object, one row or symbol per call, and Python code.
     gcf: {

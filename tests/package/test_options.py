@@ -18,7 +18,7 @@ PACKAGE = Path(cw.__file__).parent
 
 SOURCES = [
     *sorted((PACKAGE / "_core").glob("*.pyi")),
-    *(PACKAGE / name for name in ("_bridge.py", "_cad_preview.py", "_cad_tool.py")),
+    *(PACKAGE / name for name in ("_bridge.py", "_cad_preview.py", "_cad_tool.py", "_chat.py")),
     *sorted((PACKAGE / "analysis").glob("*.py")),
 ]
 
@@ -72,6 +72,7 @@ WORDS: dict[str, Call] = {
     "encode_tool_call types": lambda v: cw.encode_tool_call("f", 1, types=v),
     "shrink formats": lambda v: cw.shrink("[]", formats=[v]),
     "shrink types": lambda v: cw.shrink([], types=v),
+    "shrink_messages formats": lambda v: cw.shrink_messages([], formats=[v]),
     "from_context_block on_store_error": lambda v: gcf.from_context_block(
         None, "t", on_store_error=v
     ),
@@ -129,6 +130,11 @@ NUMBERS: dict[str, Call] = {
     "shrink min_saving": lambda n: cw.shrink("[]", min_saving=n),
     "shrink min_tokens": lambda n: cw.shrink("[]", min_tokens=n),
     "shrink tokenizer": lambda n: cw.shrink("[1, 2]", tokenizer=lambda _: n),
+    "shrink_messages max_depth": lambda n: cw.shrink_messages([], max_depth=n),
+    "shrink_messages max_size": lambda n: cw.shrink_messages([], max_size=n),
+    "shrink_messages min_saving": lambda n: cw.shrink_messages([], min_saving=n),
+    "shrink_messages min_tokens": lambda n: cw.shrink_messages([], min_tokens=n),
+    "shrink_messages tokenizer": lambda n: cw.shrink_messages([], tokenizer=lambda _: n),
     "preview height": lambda n: cad.preview(PART, height=n),
     "preview width": lambda n: cad.preview(PART, width=n),
     "preview azimuth": lambda n: cad.preview(PART, azimuth=n * 1e300),

@@ -91,6 +91,7 @@ CALLS: dict[str, Call] = {
     "Shrunk.__new__ text": lambda v: cw.Shrunk(v, format="text", tokens_before=1, tokens_after=1),
     "estimate_tokens text": cw.estimate_tokens,
     "shrink tokenizer": lambda v: cw.shrink("[1]", tokenizer=v),
+    "shrink_messages tokenizer": lambda v: cw.shrink_messages([], tokenizer=v),
     "ToolCall.__new__ name": lambda v: cw.ToolCall(v, {}),
     "ToolCall.__new__ context": lambda v: cw.ToolCall("t", {}, context=v),
     "encode_tool_call name": lambda v: cw.encode_tool_call(v, {}),

@@ -1,0 +1,130 @@
+"""Tool results in chat messages: finds their texts, and leaves the rest to `shrink`."""
+
+from __future__ import annotations
+
+from ._core import shrink
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal
+
+# By the member that holds the text of a result: a type of content part that is text.
+_TEXT_PARTS = {"content": "text", "output": "input_text"}
+
+
+def shrink_messages(
+    messages: Iterable[Any],
+    /,
+    *,
+    formats: Iterable[Literal["json", "gcf"]] = ("json", "gcf"),
+    tokenizer: str | Callable[[str], int] = "estimate",
+    extensions: bool = True,
+    min_saving: float = 0.1,
+    min_tokens: int = 16,
+    max_size: int = 4_194_304,
+    max_depth: int = 128,
+) -> list[Any]:
+    r"""Shrink the tool results of a chat, and leave everything else as it is.
+
+    What a message becomes depends on this message and the options alone, so that a chat that grew
+    at its end keeps its beginning, as prompt caches need. Messages that were shrunk before are
+    returned as they are.
+
+    Parameters
+    ----------
+    messages : iterable of dict
+        Messages of OpenAI (Chat Completions), items of OpenAI (Responses), or messages of
+        Anthropic. They are not modified. Objects that are not dicts are returned as they are.
+    formats, tokenizer, extensions, min_saving, min_tokens, max_size, max_depth
+        As in `shrink`, which is called for each text of a tool result.
+
+    Returns
+    -------
+    list
+        The messages in their order. A message in which a text was shrunk is a new dict with the
+        same other members; every other message is the object that was passed.
+
+    Raises
+    ------
+    TypeError
+        `messages` is a str, bytes or a single dict, or not iterable; or an option has another type.
+    OptionError
+        An option has a value that is not allowed, also if no message has a tool result.
+
+    Examples
+    --------
+    >>> import compactwire as cw
+    >>> rows = [{"id": i, "state": "open", "kind": "task"} for i in range(20)]
+    >>> chat = [{"role": "tool", "tool_call_id": "c1", "content": str(rows).replace("'", '"')}]
+    >>> cw.shrink_messages(chat)[0]["content"][:60]
+    'GCF profile=generic\n## [20]{id,state=open,kind=task}\n0\n1\n2\n3'
+
+    Source: an extension of this package.
+    """
+    if isinstance(messages, str | bytes | bytearray | dict):
+        raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
+    # An iterator would be empty after the first text. `shrink` refuses a str.
+    names: Iterable[Any] = formats if isinstance(formats, str) else tuple(formats)
+
+    def shorten(text: str) -> str:
+        return shrink(
+            text,
+            formats=names,
+            tokenizer=tokenizer,
+            extensions=extensions,
+            min_saving=min_saving,
+            min_tokens=min_tokens,
+            max_size=max_size,
+            max_depth=max_depth,
+        ).text
+
+    # Otherwise an invalid option would be noticed only when a chat has its first tool result.
+    shorten("")
+    return [_message(message, shorten) for message in messages]
+
+
+def _message(message: Any, shorten: Callable[[str], str]) -> Any:
+    if not isinstance(message, dict):
+        return message
+    role, kind = message.get("role"), message.get("type")
+    if role in ("tool", "function"):
+        return _result(message, "content", shorten)
+    if role == "user":
+        return _with(message, "content", _each(message.get("content"), "tool_result", shorten))
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        return _result(message, "output", shorten)
+    return message
+
+
+def _result(result: dict[Any, Any], member: str, shorten: Callable[[str], str]) -> dict[Any, Any]:
+    """A tool result, whose member is a text or a list of parts."""
+    content = result.get(member)
+    # A program may look for the words of an error, and they are short.
+    if result.get("is_error"):
+        return result
+    if isinstance(content, str):
+        return _with(result, member, shorten(content))
+    return _with(result, member, _each(content, _TEXT_PARTS[member], shorten))
+
+
+def _each(parts: Any, kind: str, shorten: Callable[[str], str]) -> Any:
+    """The parts; those of this type with their texts shortened."""
+    if not isinstance(parts, list):
+        return parts
+    done = [_part(part, kind, shorten) for part in parts]
+    return parts if all(new is old for new, old in zip(done, parts, strict=True)) else done
+
+
+def _part(part: Any, kind: str, shorten: Callable[[str], str]) -> Any:
+    if not isinstance(part, dict) or part.get("type") != kind:
+        return part
+    if kind == "tool_result":
+        return _result(part, "content", shorten)
+    text = part.get("text")
+    return _with(part, "text", shorten(text)) if isinstance(text, str) else part
+
+
+def _with(old: dict[Any, Any], member: str, value: Any) -> dict[Any, Any]:
+    """The dict itself, or a copy if the value of its member is another object."""
+    return old if value is old.get(member) else {**old, member: value}
