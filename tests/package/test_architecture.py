@@ -109,12 +109,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli": {""}
     | {
         f"cli.{name}"
-        for name in ("_output", "_shell", "cad", "claims", "gcf", "messages", "verify")
+        for name in ("_output", "_rows", "_shell", "cad", "claims", "gcf", "messages", "verify")
     },
     "cli.cad": {"", "cli._shell"},
-    "cli.gcf": {"", "cli._shell"},
+    "cli.gcf": {"", "cli._rows", "cli._shell"},
     "cli._output": set(),
-    "cli._shell": {"_texts", "analysis.tokens", "cli._output"},
+    "cli._rows": {"", "cli._shell"},
+    "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.messages": {"", "_demo", "cli._shell"},
     "cli.verify": {"", "cli._shell"},

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from .._texts import one_line as one_line
+from ..errors import CompactWireError
 from ._output import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -69,6 +70,8 @@ def read(path: str, limit: int) -> bytes:
     # Python sets `sys.stdin` to None if the descriptor is closed.
     if sys.stdin is None:
         raise OSError("standard input is closed")
+    if sys.stdin.isatty():
+        tell("compactwire: reading from the terminal; end the input with Ctrl-D (Windows: Ctrl-Z)")
     return _read(sys.stdin.buffer, "standard input", limit)
 
 
@@ -83,7 +86,23 @@ def _read(file: BinaryIO, name: str, limit: int) -> bytes:
 
 
 def read_text(path: str, limit: int) -> str:
-    return utf8(read(path, limit), "standard input" if path == "-" else path)
+    return utf8(read(path, limit), source_name(path))
+
+
+def source_name(path: str) -> str:
+    """The input in messages."""
+    return "standard input" if path == "-" else path
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name the file in errors about its content."""
+    try:
+        yield
+    except CompactWireError as error:
+        if path == "-":
+            raise
+        raise ValueError(f"{path}: {error}") from None
 
 
 def utf8(data: bytes, name: str) -> str:

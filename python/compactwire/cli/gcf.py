@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 from compactwire import gcf
 
+from ._rows import add_kind, read_json
 from ._shell import (
     add_command,
     add_group,
     add_input,
     add_max_input,
     add_output,
+    complain,
+    naming,
     one_line,
     read,
+    source_name,
     tell,
     token_counter,
     write,
@@ -34,7 +38,8 @@ def add(commands: Commands) -> None:
     encode = add_command(
         group, "encode", _encode, about, "compactwire gcf encode orders.json -o orders.gcf"
     )
-    add_input(encode, "JSON")
+    add_input(encode, "JSON, JSON Lines or CSV")
+    add_kind(encode)
     encode.add_argument(
         "--no-flatten", action="store_true", help='do not write columns "a>b" for nested objects'
     )
@@ -80,49 +85,62 @@ def add(commands: Commands) -> None:
     add_output(decode)
     about = "measure a value as JSON and as GCF"
     stats = add_command(group, "stats", _stats, about, "compactwire gcf stats orders.json")
-    stats.add_argument("files", metavar="FILE", nargs="+", help="JSON, or - for stdin")
+    stats.add_argument(
+        "files", metavar="FILE", nargs="+", help="JSON, JSON Lines or CSV; - for stdin"
+    )
+    add_kind(stats)
     add_max_input(stats)
 
 
-def _json(path: str, limit: int) -> bytes:
-    """Read JSON without the byte order mark that some editors add."""
-    return read(path, limit).removeprefix(b"\xef\xbb\xbf")
-
-
 def _encode(args: argparse.Namespace) -> int:
-    text = gcf.from_json(
-        _json(args.file, args.max_input),
-        flatten=not args.no_flatten,
-        constant_columns=args.constant_columns,
-        group_values=args.group_values,
-        list_columns=args.list_columns,
-        matrices=args.matrices,
-    )
+    with naming(args.file):
+        text = gcf.from_json(
+            read_json(args.file, args.input, args.max_input),
+            flatten=not args.no_flatten,
+            constant_columns=args.constant_columns,
+            group_values=args.group_values,
+            list_columns=args.list_columns,
+            matrices=args.matrices,
+        )
     return write(text, args.output)
 
 
 def _decode(args: argparse.Namespace) -> int:
     data = read(args.file, args.max_input)
-    json = gcf.to_json(
-        data,
-        ensure_ascii=args.ascii,
-        extensions=args.extensions,
-        max_expansion=args.max_expansion,
-    )
+    with naming(args.file):
+        json = gcf.to_json(
+            data,
+            ensure_ascii=args.ascii,
+            extensions=args.extensions,
+            max_expansion=args.max_expansion,
+        )
     return write(json + "\n", args.output)
 
 
 def _stats(args: argparse.Namespace) -> int:
     count = token_counter()
-    lines = [line for path in args.files for line in _sheet(path, args.max_input, count)]
-    write("".join(line + "\n" for line in lines), "-")
-    if count is None:
+    failed = []
+    for path in args.files:
+        try:
+            with naming(path):
+                lines = list(_sheet(path, args, count))
+        except (OSError, ValueError, MemoryError) as error:
+            complain(error)
+            failed.append(path)
+        else:
+            write("".join(line + "\n" for line in lines), "-")
+    if failed and len(args.files) > 1:
+        names = ", ".join(map(source_name, failed))
+        tell(f"compactwire: {len(failed)} of {len(args.files)} inputs failed: {names}")
+    if count is None and len(failed) < len(args.files):
         tell("compactwire: no tokens: pip install bpe-openai")
-    return 0
+    return 1 if failed else 0
 
 
-def _sheet(path: str, limit: int, count: Callable[[str], int] | None) -> Iterator[str]:
-    data = _json(path, limit)
+def _sheet(
+    path: str, args: argparse.Namespace, count: Callable[[str], int] | None
+) -> Iterator[str]:
+    data = read_json(path, args.input, args.max_input)
     text = gcf.from_json(data)
     minified = gcf.to_json(text)
     forms = {

@@ -1,0 +1,91 @@
+"""Input of rows, JSON Lines and CSV, as one JSON text, so that commands read one format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import compactwire as cw
+from compactwire import gcf
+
+from ._shell import read, source_name, utf8
+
+if TYPE_CHECKING:
+    import argparse
+
+_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+
+
+def add_kind(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the format of the input."""
+    parser.add_argument(
+        "--input",
+        choices=("auto", "json", "jsonl", "csv", "tsv"),
+        default="auto",
+        help="the format of the input: auto goes by the suffix .jsonl, .ndjson, .csv or .tsv, "
+        "and is JSON otherwise; cells of CSV and TSV become strings (default: %(default)s)",
+    )
+
+
+def read_json(path: str, kind: str, limit: int) -> bytes:
+    """Read a file, or standard input for "-", as JSON; rows become an array."""
+    if kind == "auto":
+        kind = _KINDS.get(PurePath(path).suffix.lower(), "json")
+    # Some editors add a byte order mark.
+    data = read(path, limit).removeprefix(b"\xef\xbb\xbf")
+    if kind == "json":
+        return data
+    if kind == "jsonl":
+        return _array(data)
+    rows = _table(utf8(data, source_name(path)), source_name(path), "\t" if kind == "tsv" else ",")
+    return json.dumps(rows, ensure_ascii=False).encode()
+
+
+def _array(data: bytes) -> bytes:
+    """One value per line; numbers keep their spelling."""
+    values = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip(b" \t\r"):
+            continue
+        try:
+            # Each by itself: `1,2` on a line would be two values of the array.
+            gcf.from_json(line)
+        except cw.CompactWireError:
+            # Again with the lines before it, so that the error has the line of the file.
+            gcf.from_json(b"\n" * (number - 1) + line)
+            raise
+        values.append(line)
+    return b"[" + b",\n".join(values) + b"]"
+
+
+def _table(text: str, name: str, delimiter: str) -> list[dict[str, str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    # The limit is that of the process, and the size of the whole input is limited already.
+    before = csv.field_size_limit(max(len(text), 1))
+    try:
+        # The reader returns a blank line as a row without cells.
+        header = next(filter(None, reader), [])
+        if twice := sorted({one for one in header if header.count(one) > 1}):
+            raise ValueError(
+                f"{name}: line {reader.line_num}: two columns are named {twice[0]!r}; rename one"
+            )
+        return [_row(row, header, f"{name}: line {reader.line_num}") for row in reader if row]
+    except csv.Error as error:
+        raise ValueError(
+            f"{name}: line {reader.line_num}: invalid CSV: {error}; "
+            'a cell with a delimiter, quote or line break is "quoted", and a quote in it doubled'
+        ) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _row(row: list[str], header: list[str], place: str) -> dict[str, str]:
+    if len(row) != len(header):
+        raise ValueError(
+            f"{place}: expected {len(header)} cells, as in the header, found {len(row)}; "
+            "correct the record, or name the delimiter with --input csv or --input tsv"
+        )
+    return dict(zip(header, row, strict=True))

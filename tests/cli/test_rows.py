@@ -1,0 +1,107 @@
+"""The command ``compactwire gcf``: JSON Lines, CSV, several files, and input at a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from compactwire import gcf
+from compactwire.cli import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def encoded(path: Path, content: bytes, captured: Captured, *options: str) -> tuple[int, str, str]:
+    path.write_bytes(content)
+    code = main(["gcf", "encode", str(path), *options])
+    return code, *captured.readouterr()
+
+
+CSV = [
+    (b"id,name\n1,a\n007,b\n", [{"id": "1", "name": "a"}, {"id": "007", "name": "b"}]),
+    (b'\xef\xbb\xbfid,t\r\n\r\n1,"a\r\nb,""c"\r\n', [{"id": "1", "t": 'a\r\nb,"c'}]),
+    (b'a\n""\n\nx', [{"a": ""}, {"a": "x"}]),
+    (b"a,b\n1,\n", [{"a": "1", "b": ""}]),
+    (b"a\n" + b"x" * 200_000, [{"a": "x" * 200_000}]),
+    (b"a,b\n", []),
+    (b"", []),
+]
+
+
+@pytest.mark.parametrize(("content", "rows"), CSV, ids=range(len(CSV)))
+def test_csv_becomes_rows_of_strings(
+    content: bytes, rows: object, tmp_path: Path, capsys: Captured
+) -> None:
+    code, out, _ = encoded(tmp_path / "a.CSV", content, capsys)
+    assert (code, gcf.loads(out)) == (0, rows)
+    tabs = content.replace(b",", b"\t")
+    code, out, _ = encoded(tmp_path / "a.tsv", tabs, capsys)
+    assert (code, gcf.loads(out)) == (
+        0,
+        gcf.loads(gcf.dumps(rows)) if b'"a' not in content else [{"id": "1", "t": 'a\r\nb\t"c'}],
+    )
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson"])
+def test_json_lines_become_an_array(name: str, tmp_path: Path, capsys: Captured) -> None:
+    content = b'\xef\xbb\xbf{"a":1e22}\r\n\n \t\n{"a":"\xe2\x80\xa8"}\n3'
+    code, out, _ = encoded(tmp_path / name, content, capsys)
+    assert (code, gcf.loads(out)) == (0, [{"a": 1e22}, {"a": "\u2028"}, 3])
+    assert gcf.loads(encoded(tmp_path / name, b"", capsys)[1]) == []
+
+
+ERRORS = [
+    ("a.csv", b"a,b\n1,2\n\n3\n", "line 4: expected 2 cells, as in the header, found 1"),
+    ("a.csv", b'a,b\n"1\n2",2,3\n', "line 3: expected 2 cells, as in the header, found 3"),
+    ("a.csv", b"a,b,a\n", "line 1: two columns are named 'a'; rename one"),
+    ("a.csv", b'a\n"x', "line 2: invalid CSV"),
+    ("a.csv", b"a\n\xff", "not UTF-8"),
+    ("a.jsonl", b'{"a":1}\n\n1,2\n', "line 3"),
+    ("a.jsonl", b"[1\n,2]", "line 1"),
+    ("a.jsonl", b'1\n{"a":1,"a":2}', "duplicate_key"),
+    ("a.jsonl", b"1\nNaN", "line 2"),
+    ("a.json", b"{", "line 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "expected"), ERRORS, ids=range(len(ERRORS)))
+def test_an_error_names_the_file_and_the_line(
+    name: str, content: bytes, expected: str, tmp_path: Path, capsys: Captured
+) -> None:
+    code, out, error = encoded(tmp_path / name, content, capsys)
+    assert (code, out, error.count("\n")) == (1, "", 1)
+    assert error.startswith(f"compactwire: error: {tmp_path / name}: ")
+    assert expected in error
+
+
+class Terminal(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", [io.BytesIO, Terminal])
+def test_only_a_terminal_is_told_that_the_command_waits(
+    kind: type[io.BytesIO], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(kind(b"a\tb\n1\t2\n")))
+    assert main(["gcf", "encode", "--input", "tsv"]) == 0
+    out, error = capsys.readouterr()
+    assert gcf.loads(out) == [{"a": "1", "b": "2"}]
+    assert ("reading from the terminal" in error) == (kind is Terminal)
+
+
+def test_a_file_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: Captured) -> None:
+    good, bad, rows = (tmp_path / name for name in ("good.json", "bad.json", "rows.csv"))
+    good.write_text("[1]")
+    bad.write_text("[1")
+    rows.write_text("a\n1\n")
+    missing = tmp_path / "missing.json"
+    code = main(["gcf", "stats", *map(str, (bad, good, missing, rows))])
+    out, error = capsys.readouterr()
+    assert code == 1
+    assert [line for line in out.splitlines() if line[0] != " "] == [str(good), str(rows)]
+    assert f"error: {bad}: " in error
+    assert f"2 of 4 inputs failed: {bad}, {missing}" in error
