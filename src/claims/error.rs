@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The maximum length of a report's `path`, in code points.
 const PATH_CHARS: usize = 100;
 
-macro_rules! codes {
+macro_rules! claim_codes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $phase:literal $exit:literal,)*) => {
         /// An error code of the specification, section 6.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ macro_rules! codes {
     };
 }
 
-codes! {
+claim_codes! {
     /// The bundle's folder or its manifest is missing.
     BundleNotFound "BUNDLE_NOT_FOUND" "Input" 2,
     /// The manifest does not match its schema.
