@@ -3,13 +3,14 @@
 use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
 };
-use crate::make::{ensure_memory, push};
+use crate::make::{ensure_memory, make_size, push};
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
 use std::borrow::Cow;
@@ -163,7 +164,11 @@ impl PathFile {
 
     /// Reads at most `size` bytes; none at the end of the file.
     pub(super) fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(self.0.bind(py).call_method1("read", (size,))?.cast_into()?)
+        Ok(self
+            .0
+            .bind(py)
+            .call_method1(intern!(py, "read"), (make_size(py, size)?,))?
+            .cast_into()?)
     }
 
     /// Reads a whole file.

@@ -223,6 +223,12 @@ pub(crate) fn set(
     if result == 0 { Ok(()) } else { Err(PyErr::fetch(dict.py())) }
 }
 
+/// An int of a size.
+pub(crate) fn make_size(py: Python<'_>, size: usize) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromSize_t(size)) }
+}
+
 /// An int.
 #[inline]
 pub(crate) fn make_int(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {

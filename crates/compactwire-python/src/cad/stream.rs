@@ -4,11 +4,12 @@ use super::{builder, dialect, rest};
 use crate::args::{self, Input, PathFile, size, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::interrupt::to_end;
-use crate::make::{ensure_memory, make_dict, make_str, make_tuple};
+use crate::make::{ensure_memory, make_dict, make_size, make_str, make_tuple};
 use crate::value;
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::sync::Mutex;
@@ -109,7 +110,9 @@ impl Source {
     fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
         let chunk = match self {
             Self::Path(file) => Some(file.read(py, CHUNK)?.into_any()),
-            Self::File(file) => Some(file.bind(py).call_method1("read", (CHUNK,))?),
+            Self::File(file) => {
+                Some(file.bind(py).call_method1(intern!(py, "read"), (make_size(py, CHUNK)?,))?)
+            }
             Self::Chunks(chunks) => chunks.bind(py).try_iter()?.next().transpose()?,
         };
         let Some(chunk) = chunk else { return Ok(None) };

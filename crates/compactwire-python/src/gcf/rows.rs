@@ -4,7 +4,7 @@ use super::limits;
 use crate::args::{self, PathFile, depth, path_of, size, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
-use crate::make::items_of;
+use crate::make::{items_of, make_size};
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
@@ -217,7 +217,7 @@ impl Reader {
         match &mut self.source {
             Source::Path(file) => add(file.read(py, PIECE)?.as_bytes()),
             Source::Object(read) => {
-                let piece = read.bind(py).call1((PIECE,))?;
+                let piece = read.bind(py).call1((make_size(py, PIECE)?,))?;
                 if let Ok(text) = piece.cast::<PyString>() {
                     // A lone surrogate is reported after the rows before it.
                     add(&utf8_with_surrogates(text)?);
