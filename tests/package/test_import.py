@@ -69,6 +69,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._cad_bounds",
         "compactwire._cad_preview",
         "compactwire._cad_tool",
+        "compactwire._chat",
         "compactwire._codecs",
         "compactwire._core",
         "compactwire._core.cad",
