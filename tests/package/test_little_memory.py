@@ -61,16 +61,17 @@ def run_limited(case: Case, value: object, limit: int) -> tuple[list[int], str]:
     memory.limited_memory_start.argtypes = [ctypes.c_long]
     memory.limited_memory_maximum.restype = ctypes.c_long
     memory.limited_memory_of_python()
-    maximum = memory.limited_memory_maximum
-    raised = ""
+    maximum, stop = memory.limited_memory_maximum, memory.limited_memory_stop
+    raised = None
     memory.limited_memory_start(limit)
     try:
         case.call(value)
     except (cw.CompactWireError, MemoryError) as error:
-        raised = type(error).__name__
+        # The name of its class takes memory, of which there may be none yet.
+        raised = error
     finally:
-        count = memory.limited_memory_stop()
-    return [maximum(index) for index in range(count)], raised
+        count = stop()
+    return [maximum(index) for index in range(count)], type(raised).__name__ if raised else ""
 
 
 def call_in_fork(case: Case, value: object, limit: int) -> tuple[list[int], str, str]:
