@@ -158,12 +158,6 @@ impl Next {
         self.hasher.clone().finalize().into()
     }
 
-    /// The id of the new context; see [`Context::id`].
-    pub(super) fn id(&self) -> Option<ContextId> {
-        let is_empty = self.json_len == 0;
-        self.hash().first_chunk().copied().filter(|_| !is_empty)
-    }
-
     /// The length of the new context as a JSON string.
     pub(super) fn json_len(&self) -> usize {
         self.json_len + 2

@@ -205,9 +205,9 @@ impl Session {
         if is(base) {
             return Comparison::Equal;
         }
-        let next = found.next.as_ref().and_then(Next::id);
+        let repeats = found.next.as_ref().map(Next::hash) == Some(self.received.context.hash());
         match base {
-            Some(_) if is(None) && next == base => Comparison::Equal,
+            Some(_) if is(None) && repeats => Comparison::Equal,
             Some(_) if is(None) => Comparison::StartsOver,
             _ => Comparison::Different,
         }

@@ -167,9 +167,8 @@ impl Session {
 
     /// Applies a plan. `history` is the one after the request, if it is packed.
     fn commit(&mut self, plan: Plan, bytes: usize, history: Option<History>) -> Vec<String> {
-        let has_context = plan.next.is_some();
         let reported = self.sent.reported;
-        if has_context {
+        if plan.next.is_some() {
             self.sent.reported = None;
         }
         self.last_sent = Some(LastSent {
@@ -186,7 +185,7 @@ impl Session {
     }
 
     /// Undoes the last request that was encoded, because it was not delivered. Returns whether there was one
-    /// since the session was created, restored or told to [forget](Session::forget) something.
+    /// after the session was created or restored, and after the last [`forget`](Session::forget).
     ///
     /// If the request was delivered after all, the peer reports [`DecodeError::UnknownReference`] for the
     /// next one.

@@ -109,14 +109,11 @@ class Sender:
             repeated: it sends the same turn under the same number, which a store answers once.
         """
         with self._lock:
-            return self._send(deliver, request)
-
-    def _send(self, deliver: Callable[[Turn], _Answer], request: dict[str, Any]) -> _Answer:
-        for attempt in range(1, ATTEMPTS + 1):
-            with self._turn(request, last=attempt == ATTEMPTS) as turn:
-                answer = deliver(turn)
-                self._delivered(turn)
-                return answer
+            for attempt in range(1, ATTEMPTS + 1):
+                with self._turn(request, last=attempt == ATTEMPTS) as turn:
+                    answer = deliver(turn)
+                    self._delivered(turn)
+                    return answer
         raise AssertionError("the last attempt returns or raises")
 
     async def send_async(
@@ -142,9 +139,9 @@ class Sender:
 
     @contextmanager
     def _turn(self, request: dict[str, Any], *, last: bool) -> Iterator[Turn]:
-        """The next turn. After an exception the session is as before.
+        """The next turn. A rejection prepares the next attempt, or is raised if this is the last.
 
-        A rejection prepares the next attempt, or is raised if this is the last.
+        After any other exception the session is as before.
         """
         frames = self.session.encode_request(**request)
         turn = Turn(self._number, frames)
@@ -173,5 +170,6 @@ class Sender:
         return self.session, self._number, self._failed
 
     def __setstate__(self, state: tuple[Session, int, bytes | None]) -> None:
-        self.__init__(state[0], number=state[1])  # type: ignore[misc]
-        self._failed = state[2]
+        self.session, self._number, self._failed = state
+        self._lock = threading.Lock()
+        self._queue = None
