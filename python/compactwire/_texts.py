@@ -30,3 +30,8 @@ def surrogate(error: UnicodeEncodeError) -> str:
 def one_line(text: str) -> str:
     """Escape line breaks and terminal control characters, which quoted input may contain."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def short_line(text: str, limit: int = 128) -> str:
+    """`one_line` of at most `limit` characters of the text, with an ellipsis if it was longer."""
+    return one_line(text[:limit]) + ("…" if len(text) > limit else "")

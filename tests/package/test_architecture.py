@@ -75,6 +75,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
     "_texts": {"errors"},
+    "savings": {"_texts"},
+    "_tools": {"_core", "savings"},
     "_bridge": {"_core.graph", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {

@@ -1,0 +1,146 @@
+"""Shrinks the results of tools: which ones are left alone, and the record of each.
+
+All adapters share it. A result is judged by the name of its tool, the arguments of the call and
+the text alone, so that the same conversation always becomes the same text, as prompt caches need.
+"""
+
+from __future__ import annotations
+
+import time
+from fnmatch import fnmatchcase
+
+from ._core import shrink
+from .savings import Saving
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal
+
+    from ._core import Shrunk
+
+# Names of tools whose texts are files: a model that edits by exact match must see them as they are.
+VERBATIM = (
+    "*read*file*",
+    "*file*read*",
+    "*file*content*",
+    "*get_file*",
+    "view",
+    "cat",
+    "*fetch*",
+)
+_DOCUMENTS = (".json", ".jsonl", ".jsonc", ".json5", ".geojson", ".ipynb", ".map")
+_ARGUMENT_DEPTH = 4
+
+
+class ToolShrinker:
+    """Shrinks texts of tool results by one set of options, which it checks when it is made."""
+
+    __slots__ = ("_exclude", "_include", "_on_saving", "_options", "_source")
+
+    def __init__(
+        self,
+        source: str,
+        /,
+        *,
+        include: Iterable[str] = ("*",),
+        exclude: Iterable[str] = VERBATIM,
+        on_saving: Callable[[Saving], object] | None = None,
+        formats: Iterable[Literal["json", "gcf"]] = ("json", "gcf"),
+        tokenizer: str | Callable[[str], int] = "estimate",
+        extensions: bool = True,
+        min_saving: float = 0.1,
+        min_tokens: int = 16,
+        max_size: int = 4_194_304,
+        max_depth: int = 128,
+    ) -> None:
+        self._source = source
+        self._include = patterns("include", include)
+        self._exclude = patterns("exclude", exclude)
+        if on_saving is not None and not callable(on_saving):
+            raise TypeError(f"on_saving must be callable, not {type(on_saving).__name__}")
+        self._on_saving = on_saving
+        self._options: dict[str, Any] = {
+            # An iterator would be empty after the first text. `shrink` refuses a str.
+            "formats": formats if isinstance(formats, str) else tuple(formats),
+            "tokenizer": tokenizer,
+            "extensions": extensions,
+            "min_saving": min_saving,
+            "min_tokens": min_tokens,
+            "max_size": max_size,
+            "max_depth": max_depth,
+        }
+        # Otherwise an invalid option would be noticed only at the first result.
+        shrink("", **self._options)
+
+    def text(self, tool: str, arguments: object, text: str) -> str:
+        """The text of a result of this call, shortened; the same object if nothing is gained."""
+        reason = self.kept(tool, arguments)
+        if reason:
+            # Counting takes as long as shrinking, so only where somebody asks.
+            if self._on_saving is not None:
+                self._report(tool, self.count(text), reason=reason)
+            return text
+        return self.value(tool, text).text
+
+    def value(self, tool: str, value: object) -> Shrunk:
+        """A str or value, shortened whatever the tool is, and its record."""
+        start = time.perf_counter_ns()
+        shrunk = shrink(value, **self._options)
+        self._report(tool, shrunk, reason=shrunk.reason, nanoseconds=time.perf_counter_ns() - start)
+        return shrunk
+
+    def kept(self, tool: str, arguments: object) -> str:
+        """Why a result of this call is left as it is: `"excluded"`, `"document"` or `""`."""
+        if not matches(tool, self._include) or matches(tool, self._exclude):
+            return "excluded"
+        return "document" if names_document(arguments) else ""
+
+    def count(self, text: str) -> Shrunk:
+        """The text as it is, with its number of tokens."""
+        return shrink(text, **{**self._options, "formats": ()})
+
+    def _report(self, tool: str, shrunk: Shrunk, *, reason: str, nanoseconds: int = 0) -> None:
+        if self._on_saving is None:
+            return
+        self._on_saving(
+            Saving(
+                source=self._source,
+                tool=tool,
+                format=shrunk.format,
+                before=shrunk.tokens_before,
+                after=shrunk.tokens_after,
+                exact=shrunk.exact,
+                reason=reason,
+                microseconds=nanoseconds // 1_000,
+            )
+        )
+
+
+def patterns(option: str, given: Iterable[str]) -> tuple[str, ...]:
+    """The patterns of `include` or `exclude`, checked."""
+    if isinstance(given, str | bytes):
+        raise TypeError(f"{option} must be a list of patterns, not {type(given).__name__}")
+    found = tuple(given)
+    for pattern in found:
+        if not isinstance(pattern, str):
+            raise TypeError(f"{option} must hold str, not {type(pattern).__name__}")
+    return found
+
+
+def matches(tool: str, patterns: tuple[str, ...]) -> bool:
+    """Whether one of the patterns matches the name, whose case counts."""
+    return any(fnmatchcase(tool, pattern) for pattern in patterns)
+
+
+def names_document(arguments: object, depth: int = _ARGUMENT_DEPTH) -> bool:
+    """Whether a str in these arguments ends like the name of a file of JSON."""
+    if isinstance(arguments, str):
+        return arguments.lower().endswith(_DOCUMENTS)
+    if depth == 0:
+        return False
+    if isinstance(arguments, dict):
+        return any(names_document(item, depth - 1) for item in arguments.values())
+    if isinstance(arguments, list | tuple):
+        return any(names_document(item, depth - 1) for item in arguments)
+    return False

@@ -1,0 +1,124 @@
+"""Records of what shrinking saved, and which results of tools are left as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire._tools import ToolShrinker, names_document
+from compactwire.savings import Saving, Savings, Total
+
+ROWS = json.dumps([{"id": i, "state": "open", "kind": "task"} for i in range(30)], indent=2)
+
+
+def saving(**fields: Any) -> Saving:
+    given = {"source": "mcp", "tool": "t", "format": "gcf", "before": 10, "after": 4}
+    return Saving(**(given | fields))
+
+
+def test_sums_are_kept_by_tool() -> None:
+    savings = Savings()
+    savings(saving())
+    savings(saving(after=10, format="text", reason="no-gain"))
+    savings(saving(tool="u", before=1, after=1, format="text", reason="not-json"))
+    assert savings.by_tool["t"] == Total(calls=2, before=20, after=14, reasons={"no-gain": 1})
+    assert savings.total.saved == 6
+    assert savings.total.reasons == {"no-gain": 1, "not-json": 1}
+    assert repr(savings) == "<Savings: 3 calls, 21 before, 15 after>"
+
+
+def test_names_beyond_a_thousand_are_summed() -> None:
+    savings = Savings()
+    for number in range(1_500):
+        savings(saving(tool=str(number)))
+    assert len(savings.by_tool) == 1_001
+    assert savings.by_tool["(others)"].calls == 500
+    assert savings.total.calls == 1_500
+
+
+def test_a_table_shows_names_of_servers_in_one_line() -> None:
+    savings = Savings()
+    savings(saving(tool="a\x1b[2J\nb" + "x" * 1_000_000))
+    assert len(str(savings).splitlines()) == 3
+    assert "a\\x1b[2J\\nb" in str(savings)
+    assert len(str(savings)) < 1_000
+
+
+def test_threads_lose_no_record() -> None:
+    savings = Savings()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: savings(saving()), range(2_000)))
+    assert savings.total.calls == 2_000
+
+
+def test_each_text_is_reported() -> None:
+    records: list[Saving] = []
+    tools = ToolShrinker("langchain", on_saving=records.append)
+    assert tools.text("list", {}, ROWS) == cw.shrink(ROWS).text
+    assert tools.text("list", {}, "a text") == "a text"
+    assert [(one.source, one.tool, one.format, one.reason) for one in records] == [
+        ("langchain", "list", "gcf", ""),
+        ("langchain", "list", "text", "not-json"),
+    ]
+    assert records[0].before == cw.shrink(ROWS).tokens_before
+    assert records[0].saved == cw.shrink(ROWS).saved
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "reason"),
+    [
+        ("read_text_file", {}, "excluded"),
+        ("get_file_contents", {}, "excluded"),
+        ("view", {}, "excluded"),
+        ("viewer", {}, ""),
+        ("show", {"path": "a.JSON"}, "document"),
+        ("show", {"paths": [{"name": "b.ipynb"}]}, "document"),
+        ("show", {"path": "a.txt"}, ""),
+        ("show", "a.geojson", "document"),
+    ],
+)
+def test_files_are_left_as_they_are(tool: str, arguments: object, reason: str) -> None:
+    records: list[Saving] = []
+    text = ToolShrinker("mcp", on_saving=records.append).text(tool, arguments, ROWS)
+    assert (text is ROWS) == bool(reason)
+    assert [one.reason for one in records] == [reason]
+    if reason:
+        assert records[0].before == records[0].after == cw.shrink(ROWS).tokens_before
+
+
+def test_arguments_are_searched_to_a_depth_of_four() -> None:
+    assert names_document([[[["a.json"]]]])
+    assert not names_document([[[[["a.json"]]]]])
+    endless: list[Any] = []
+    endless.append(endless)
+    assert not names_document(endless)
+
+
+def test_include_and_exclude_choose_tools() -> None:
+    tools = ToolShrinker("mcp", include=("list_*",), exclude=("*_raw",))
+    assert tools.text("list_rows", {}, ROWS) != ROWS
+    assert tools.text("list_rows_raw", {}, ROWS) is ROWS
+    assert tools.text("rows", {}, ROWS) is ROWS
+    assert ToolShrinker("mcp", exclude=()).text("read_file", {}, ROWS) != ROWS
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"include": "*"}, TypeError),
+        ({"exclude": (1,)}, TypeError),
+        ({"on_saving": 1}, TypeError),
+        ({"tokenizer": "unknown"}, ValueError),
+        ({"formats": ("xml",)}, ValueError),
+    ],
+)
+def test_options_are_checked_at_once(
+    options: dict[str, Any], error: Callable[[], Exception]
+) -> None:
+    with pytest.raises(error):  # type: ignore[call-overload]
+        ToolShrinker("mcp", **options)
