@@ -20,6 +20,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 /// Receives the events of one value.
+#[expect(clippy::missing_errors_doc, reason = "every error is the reason why the sink stops")]
 pub trait Sink {
     /// Why the sink stops.
     type Error;
@@ -106,6 +107,7 @@ impl<'a> Text<'a> {
 }
 
 /// A sink that can prepare a key or a scalar once and receive it many times, as for the rows of a table.
+#[expect(clippy::missing_errors_doc, reason = "every error is the reason why the sink stops")]
 pub trait Columns: Sink {
     /// A prepared key or scalar.
     type Prepared;
@@ -296,6 +298,9 @@ pub trait Source<'a>: Sized {
     /// Returns an element of an array.
     fn element(&self, index: usize) -> Option<Self>;
     /// Visits all members in order. The key is `None` if it is not a string.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
     fn members<E>(&self, visit: impl FnMut(Option<&str>, Self) -> Result<(), E>) -> Result<(), E>;
 }
 

@@ -118,6 +118,9 @@ pub fn encode_into(data: &[u8], text: &mut [u8]) {
 }
 
 /// Decodes into `data`, whose length is [`decoded_len`] of that of `text`; errors as [`decode`].
+///
+/// # Errors
+/// As [`decode`].
 pub fn decode_into(text: &str, data: &mut [u8]) -> Result<(), Error> {
     decode_into_with(Engine::best(), text, data)
 }

@@ -55,12 +55,14 @@ pub struct BinaryError {
     pub offset: usize,
     /// What is wrong at that offset.
     pub message: String,
+    /// Whether there was not enough memory for the document, which may be valid.
+    pub out_of_memory: bool,
 }
 
 impl From<TryReserveError> for BinaryError {
     #[cold]
     fn from(_: TryReserveError) -> Self {
-        Self { offset: 0, message: NO_MEMORY.to_owned() }
+        Self { offset: 0, message: NO_MEMORY.to_owned(), out_of_memory: true }
     }
 }
 

@@ -14,6 +14,9 @@ use crate::walk::Sink;
 use crate::walk::{Shape, Source};
 
 /// Reads a hybrid document.
+///
+/// # Errors
+/// [`Error`] for an object that is no hybrid, or text or members that are invalid.
 pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Error> {
     read_hybrid_keeping(source, false).map(|(document, _)| document)
 }
@@ -46,6 +49,9 @@ fn read_hybrid_keeping<'a, S: Source<'a>>(
 }
 
 /// Emits a document as a hybrid: its nodes as compact text, all the rest as JSON.
+///
+/// # Errors
+/// [`DocumentError`] for a document that compact text cannot hold; within, the error of the sink.
 pub fn emit_hybrid<S: Sink>(
     document: &Document<'_>,
     sink: &mut S,
@@ -63,6 +69,10 @@ pub fn emit_hybrid<S: Sink>(
 }
 
 /// Reads a document from JSON text. The flag is true if unknown content was dropped.
+///
+/// # Errors
+/// [`DocumentError`] for text that is no JSON, and for values that are invalid or, unless `lossy`,
+/// outside the model.
 pub fn read_json_lossy(
     text: &str,
     lossy: bool,
@@ -73,16 +83,25 @@ pub fn read_json_lossy(
 }
 
 /// Reads any JSON object; content outside the model is kept as [`Document::extra`].
+///
+/// # Errors
+/// [`DocumentError`] for text that is no JSON object, and for invalid values.
 pub fn read_json_text_kept(text: &str) -> Result<Document<'static>, DocumentError> {
     read_json_kept(parse(text)?)
 }
 
 /// Reads a hybrid from JSON text.
+///
+/// # Errors
+/// [`Error`] for text that is no JSON, and as [`read_hybrid`].
 pub fn read_hybrid_text(text: &str) -> Result<Document<'static>, Error> {
     read_hybrid(&parse(text)?)
 }
 
 /// Reads a document or a hybrid from JSON text.
+///
+/// # Errors
+/// [`Error`] for text that is no JSON, and for a document that is invalid or outside the model.
 pub fn read_json_text(text: &str) -> Result<Document<'static>, Error> {
     read_json_value(parse(text)?, false)
 }
@@ -118,6 +137,9 @@ impl Default for LoadOptions {
 }
 
 /// Reads a document of any format (binary, JSON, hybrid or compact text), detected by its content.
+///
+/// # Errors
+/// The format's error: [`ParseError`], [`DocumentError`] or [`BinaryError`] in an [`Error`].
 pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
     load_with(data, LoadOptions::default()).1
 }

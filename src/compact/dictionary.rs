@@ -16,7 +16,6 @@ use super::response::Response;
 use crate::compression::{CDict, DDict};
 use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
-use crate::memory::NO_MEMORY;
 use std::sync::{Arc, LazyLock, OnceLock};
 use zstd::zstd_safe;
 
@@ -169,14 +168,15 @@ impl Dictionary {
     /// # Errors
     /// [`EncodeError`] for a dictionary without an id: a decoder could not find it.
     pub(super) fn compressor(&self) -> Result<&CDict<'static>, EncodeError> {
-        let error = |message: &str| EncodeError::new("dictionary", message);
+        const FIELD: &str = "dictionary";
         if self.id == 0 {
-            return Err(error("it has no id, so a decoder could not find it"));
+            return Err(EncodeError::new(FIELD, "it has no id, so a decoder could not find it"));
         }
         if let Some(compressor) = self.compressor.get() {
             return Ok(compressor);
         }
-        let compressor = CDict::try_create(&self.content, LEVEL).ok_or_else(|| error(NO_MEMORY))?;
+        let compressor = CDict::try_create(&self.content, LEVEL)
+            .ok_or_else(|| EncodeError::out_of_memory(FIELD))?;
         Ok(self.compressor.get_or_init(|| compressor))
     }
 }

@@ -81,16 +81,22 @@ pub struct EncodeError {
     pub path: Option<String>,
     /// The reason, and what to do about it.
     pub message: String,
+    /// Whether there was not enough memory, for a value that could be written with more.
+    pub out_of_memory: bool,
 }
 
 impl EncodeError {
     pub(super) fn new(field: &'static str, message: impl Into<String>) -> Self {
-        Self { field, path: None, message: message.into() }
+        Self { field, path: None, message: message.into(), out_of_memory: false }
     }
 
-    /// An error with the message [`NO_MEMORY`], unless there is memory for `bytes` more.
+    pub(super) fn out_of_memory(field: &'static str) -> Self {
+        Self { out_of_memory: true, ..Self::new(field, NO_MEMORY) }
+    }
+
+    /// An error unless there is memory for `bytes` more.
     pub(super) fn ensure_memory(field: &'static str, bytes: usize) -> Result<(), Self> {
-        memory::ensure(bytes).map_err(|_| Self::new(field, NO_MEMORY))
+        memory::ensure(bytes).map_err(|_| Self::out_of_memory(field))
     }
 }
 
@@ -113,7 +119,10 @@ impl DecodeError {
 
 impl From<compression::Error> for EncodeError {
     fn from(error: compression::Error) -> Self {
-        Self::new("result", error.to_string())
+        match error {
+            compression::Error::OutOfMemory(_) => Self::out_of_memory("result"),
+            error => Self::new("result", error.to_string()),
+        }
     }
 }
 

@@ -174,7 +174,7 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
                 let digits = excerpt(digits);
                 let message =
                     format!("MessagePack cannot represent an integer above 64 bits: {digits}");
-                EncodeError { field: FIELD, path: Some(String::new()), message }
+                EncodeError { path: Some(String::new()), ..EncodeError::new(FIELD, message) }
             })?;
             let Ok(_) = write_uint(out, int);
         }

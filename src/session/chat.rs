@@ -15,8 +15,7 @@ use crate::value::Value;
 /// The message is not an object.
 pub fn push_message(message: &Value<'_>, context: &mut String) -> Result<(), EncodeError> {
     if !matches!(message, Value::Object(_)) {
-        let message = "each message must be a JSON object".to_owned();
-        return Err(EncodeError { field: "messages", message });
+        return Err(EncodeError::new("messages", "each message must be a JSON object"));
     }
     json::write(message, Escape::Needed, context);
     context.push('\n');

@@ -354,5 +354,5 @@ fn replay(
 }
 
 fn invalid(field: &'static str, message: impl std::fmt::Display) -> EncodeError {
-    EncodeError { field, message: message.to_string() }
+    EncodeError::new(field, message.to_string())
 }

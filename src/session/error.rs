@@ -3,6 +3,7 @@
 use crate::compact;
 use crate::excerpt::excerpt;
 use crate::json;
+use crate::memory::NO_MEMORY;
 
 /// An error in the frames of a request. The session is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,12 +54,24 @@ pub struct EncodeError {
     pub field: &'static str,
     /// The reason, and what to do about it.
     pub message: String,
+    /// Whether there was not enough memory, for a request that could be encoded with more.
+    pub out_of_memory: bool,
 }
 
 /// An error in the saved state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid session state: {0}")]
 pub struct StateError(pub(super) String);
+
+impl EncodeError {
+    pub(super) fn new(field: &'static str, message: impl Into<String>) -> Self {
+        Self { field, message: message.into(), out_of_memory: false }
+    }
+
+    pub(super) fn out_of_memory(field: &'static str) -> Self {
+        Self { out_of_memory: true, ..Self::new(field, NO_MEMORY) }
+    }
+}
 
 impl DecodeError {
     pub(super) fn invalid(frame: usize, message: impl Into<String>) -> Self {

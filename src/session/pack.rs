@@ -239,13 +239,16 @@ fn check_size(message: &[u8], max_size: usize) -> Result<(), EncodeError> {
     let message = format!(
         "{size} bytes of frames are more than max_size, {max_size}: send them without pack"
     );
-    Err(EncodeError { field: "pack", message })
+    Err(EncodeError::new("pack", message))
 }
 
 fn failed(error: &compression::Error) -> EncodeError {
-    invalid(&error.to_string())
+    match error {
+        compression::Error::OutOfMemory(_) => EncodeError::out_of_memory("context"),
+        error => invalid(&error.to_string()),
+    }
 }
 
 fn invalid(message: &str) -> EncodeError {
-    EncodeError { field: "context", message: message.into() }
+    EncodeError::new("context", message)
 }

@@ -87,11 +87,6 @@ impl Decimal {
         Self { negative: unsigned.len() < text.len(), digits, start, end, point }
     }
 
-    /// Whether the double has a sign, as -0 does.
-    pub fn is_negative(&self) -> bool {
-        self.negative
-    }
-
     /// Whether the double is a zero.
     pub fn is_zero(&self) -> bool {
         self.start == self.end
@@ -280,7 +275,7 @@ mod tests {
             (f64::MAX, false, "17976931348623157", 309),
         ] {
             for decimal in [Decimal::of(value), Decimal::rounding_up(value)] {
-                assert_eq!(decimal.is_negative(), negative, "{value}");
+                assert_eq!(decimal.negative, negative, "{value}");
                 assert_eq!(decimal.is_zero(), digits.is_empty(), "{value}");
                 assert_eq!(decimal.is_integer(), value.fract() == 0.0, "{value}");
                 assert_eq!(decimal.digits(), digits, "{value}");

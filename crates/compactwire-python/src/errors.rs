@@ -186,7 +186,7 @@ fn base85_error_with(py: Python<'_>, error: &base85::Error, text: &str) -> PyErr
 /// An [`EncodeError`] as its exception.
 #[cold]
 fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
-    if error.message == NO_MEMORY {
+    if error.out_of_memory {
         return memory_error(NO_MEMORY);
     }
     if let Some(path) = &error.path {
@@ -216,7 +216,7 @@ fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
 /// A session's [`session::EncodeError`] as its exception.
 #[cold]
 fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
-    if error.message == NO_MEMORY {
+    if error.out_of_memory {
         return memory_error(NO_MEMORY);
     }
     exception!(py, EncodeError, error.to_string(), field = error.field)
@@ -307,7 +307,7 @@ fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
 /// The exception of an error in a binary CAD document.
 #[cold]
 fn binary_error(py: Python<'_>, error: &cad::BinaryError) -> PyErr {
-    if error.message == NO_MEMORY {
+    if error.out_of_memory {
         return memory_error(NO_MEMORY);
     }
     let text = error.to_string();

@@ -19,12 +19,18 @@ use std::collections::BTreeMap;
 type Result<T> = std::result::Result<T, BinaryError>;
 
 /// Reads a document.
+///
+/// # Errors
+/// As [`read_binary_within`].
 pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
     read_binary_within(data, super::MAX_EXPANSION)
 }
 
 /// Reads a document whose strings, each counted as often as it is used, have at most
 /// `max_expansion` bytes.
+///
+/// # Errors
+/// [`BinaryError`](crate::cad::BinaryError) for data that is invalid, truncated or larger than `max_expansion`.
 pub fn read_binary_within(data: &[u8], max_expansion: usize) -> Result<Document<'_>> {
     let mut reader = Reader {
         data,
@@ -491,7 +497,7 @@ fn insert_unique<T>(map: &mut BTreeMap<String, T>, key: String, value: T, at: us
 
 #[cold]
 fn error_at(offset: usize, message: impl Into<String>) -> BinaryError {
-    BinaryError { offset, message: message.into() }
+    BinaryError { offset, message: message.into(), out_of_memory: false }
 }
 
 fn unzigzag(z: u64) -> i64 {

@@ -13,6 +13,9 @@ use crate::text::leb128;
 use std::collections::HashMap;
 
 /// Writes a document.
+///
+/// # Errors
+/// [`DocumentError`] for values outside the model, cycles, and counts beyond those of the format.
 pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     document.refuse_extra("binary")?;
     let order = order(&document.nodes, |_| false, None)?;

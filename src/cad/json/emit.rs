@@ -37,6 +37,9 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
 }
 
 /// Emits the document without its nodes.
+///
+/// # Errors
+/// The error of the sink.
 pub fn emit_without_nodes<S: Sink>(
     sections: &Sections,
     id: impl Fn(usize) -> u64,
@@ -61,6 +64,9 @@ fn write_id(out: &mut String, id: u64) {
 }
 
 /// Emits a node. `id` maps the index of a node to its id.
+///
+/// # Errors
+/// The error of the sink.
 pub fn emit_node<S: Sink>(
     node: &Node<'_>,
     id: impl Fn(usize) -> u64,

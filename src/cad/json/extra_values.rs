@@ -25,6 +25,9 @@ pub(crate) fn depth_left(pointer: &str) -> Limits {
 }
 
 /// Emits a document with its values outside the model.
+///
+/// # Errors
+/// The error of the sink.
 pub fn emit_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(), S::Error> {
     if document.extra.is_empty() {
         emit_model(document, sink)

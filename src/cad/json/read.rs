@@ -23,6 +23,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 /// Reads a document. The flag is true if unknown content was dropped.
+///
+/// # Errors
+/// [`DocumentError`](crate::cad::DocumentError) for values that are invalid or, unless `lossy`, outside the model.
 pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
     let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
     if !source.is_object() {
@@ -33,6 +36,9 @@ pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<
 }
 
 /// Reads any JSON object. Values outside the model become [`Document::extra`].
+///
+/// # Errors
+/// [`DocumentError`](crate::cad::DocumentError) for a value that is no object, or invalid in it.
 pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     let mut reader = Reader::new(Unknown::Keep);
     let mut document = Document::default();

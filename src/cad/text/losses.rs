@@ -10,6 +10,9 @@ use crate::interrupt::polled;
 
 /// Returns the sorted codes of what writing the document in this dialect and reading it again would
 /// change. `dropped` says whether reading the document dropped unknown content.
+///
+/// # Errors
+/// [`DocumentError`] for nodes that refer to each other in a cycle.
 pub fn losses(
     document: &Document<'_>,
     dialect: Dialect,

@@ -33,11 +33,17 @@ pub enum Dialect {
 }
 
 /// Reads a whole text.
+///
+/// # Errors
+/// As [`read_bytes`].
 pub fn read_text(text: &str, dialect: Dialect) -> Result<Document<'_>, ParseError> {
     read_bytes(text.as_bytes(), dialect)
 }
 
 /// Reads a whole text from bytes. Invalid UTF-8 is an error of the line that contains it.
+///
+/// # Errors
+/// [`ParseError`] at the first line that is invalid.
 pub fn read_bytes(bytes: &[u8], dialect: Dialect) -> Result<Document<'_>, ParseError> {
     let (nodes, reader) = read_lines(bytes, dialect)?;
     reader.finish(nodes, true)

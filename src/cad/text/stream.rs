@@ -51,6 +51,9 @@ impl Stream {
     }
 
     /// Returns the next complete node. `None` means that another chunk is needed, or the end.
+    ///
+    /// # Errors
+    /// [`ParseError`] at the first line that is invalid.
     pub fn node(&mut self) -> Result<Option<Node<'static>>, ParseError> {
         while let Some((start, end)) = self.line()? {
             let line = &self.buffer[start..end];
@@ -98,6 +101,9 @@ impl Stream {
 
     /// Returns the next value outside the model, after all nodes. The caller sets it at its
     /// pointer, which is not checked against the document.
+    ///
+    /// # Errors
+    /// [`ParseError`] if the text is incomplete or a reference has no target.
     pub fn extra(&mut self) -> Result<Option<Extra>, ParseError> {
         self.reader.check_end()?;
         Ok(self.reader.extra.pop_front().map(|(_, extra)| extra))
@@ -105,6 +111,9 @@ impl Stream {
 
     /// Returns everything but the nodes, and the mapping from indexes to ids, at the end of the
     /// text.
+    ///
+    /// # Errors
+    /// [`ParseError`] if the text is incomplete or a reference has no target.
     pub fn finish(self) -> Result<(Sections, impl Fn(usize) -> u64), ParseError> {
         let mut reader = self.reader;
         reader.check_end()?;

@@ -90,6 +90,9 @@ impl Losses {
 
 /// Writes text that vcad reads as the same document, without a final newline. Losses that are not
 /// `allowed` are errors; new ids never are. `names` says whether nodes keep their names.
+///
+/// # Errors
+/// [`DocumentError`](crate::cad::DocumentError) for the first loss that is not allowed.
 pub fn write_for_vcad(mut document: Document<'_>, names: bool, allowed: Losses) -> Result<String> {
     if !names {
         document.nodes.iter_mut().for_each(|node| node.name = None);
@@ -100,6 +103,9 @@ pub fn write_for_vcad(mut document: Document<'_>, names: bool, allowed: Losses) 
 
 /// Returns the losses of [`write_for_vcad`]. `dropped` says whether reading the document dropped
 /// unknown content.
+///
+/// # Errors
+/// [`DocumentError`] for a document that no list of losses makes writable.
 pub fn losses_for_vcad(document: Document<'_>, dropped: bool) -> Result<Losses> {
     let mut reducer = Reducer { allowed: Losses::ALL, lost: Losses::default() };
     if dropped {

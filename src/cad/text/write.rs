@@ -25,6 +25,10 @@ pub struct Options {
 }
 
 /// Writes dialect 0.1, without a final newline.
+///
+/// # Errors
+/// [`DocumentError`] for nodes that refer to each other in a cycle and, unless `lossy`, for the first
+/// value that this dialect cannot hold.
 pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, DocumentError> {
     let nodes = &document.nodes;
     let root = document.sections.roots.last().map(|root| root.node);
@@ -44,6 +48,9 @@ pub fn write_v0_1(document: &Document<'_>, options: Options) -> Result<String, D
 }
 
 /// Writes dialect 0.2, without a final newline. It can hold every document.
+///
+/// # Errors
+/// [`DocumentError`] for nodes that refer to each other in a cycle.
 pub fn write_v0_2(document: &Document<'_>) -> Result<String, DocumentError> {
     let order = order(&document.nodes, |_| false, None)?;
     Ok(Writer::new(document.nodes.len(), &order).document(document, &order))
