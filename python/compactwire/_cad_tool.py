@@ -13,7 +13,7 @@ from .errors import CompactParseError, DocumentError, OptionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, Literal
 
 TOOL: dict[str, Any] = {
@@ -107,15 +107,8 @@ def create_cad_compact(
     try:
         document = _core.cad.from_compact(compact, dialect)
     except CompactParseError as error:
-        problems = _core.cad.check(compact, dialect=dialect) if all_errors else []
-        lines = _lines(compact, {error.line, *(problem.line for problem in problems)})
-        answer: dict[str, Any] = {"ok": False, "error": _explain(error, lines)}
-        if all_errors:
-            answer["errors"] = [
-                {**_explain(problem, lines), "suggestion": problem.suggestion}
-                for problem in problems
-            ]
-        return answer
+        problems = _core.cad.check(compact, dialect=dialect) if all_errors else None
+        return _invalid(compact, error, problems)
     if format == "json":
         return {"ok": True, "document": document}
     if format == "vcad":
@@ -126,13 +119,7 @@ def create_cad_compact(
     try:
         hybrid = _core.cad.to_hybrid(document)
     except DocumentError as error:
-        # The text has `XF` lines, which set values outside the model.
-        numbered = enumerate(_split(compact), 1)
-        xf = (place for place in numbered if place[1].split(None, 1)[:1] == ["XF"])
-        line, source = next(xf, (1, ""))
-        message = f"{error.path}: {error.message}"
-        place = {"line": line, "column": 1, "message": message, "source": source}
-        return {"ok": False, "error": place}
+        return _outside_model(compact, error)
     if format == "hybrid":
         return {"ok": True, "document": hybrid}
     return {"ok": True, "summary": _summary(document)}
@@ -150,6 +137,30 @@ def _split(compact: str) -> Iterator[str]:
 def _lines(compact: str, numbers: set[int]) -> dict[int, str]:
     found = itertools.islice(enumerate(_split(compact), 1), max(numbers))
     return {number: line for number, line in found if number in numbers}
+
+
+def _invalid(
+    compact: str, error: CompactParseError, problems: Iterable[CompactParseError] | None
+) -> dict[str, Any]:
+    """The answer for an invalid text, with the list of all problems if there is one."""
+    listed = None if problems is None else list(problems)
+    lines = _lines(compact, {error.line, *(problem.line for problem in listed or ())})
+    answer: dict[str, Any] = {"ok": False, "error": _explain(error, lines)}
+    if listed is not None:
+        answer["errors"] = [
+            {**_explain(problem, lines), "suggestion": problem.suggestion} for problem in listed
+        ]
+    return answer
+
+
+def _outside_model(compact: str, error: DocumentError) -> dict[str, Any]:
+    """The answer for a text whose `XF` lines set values outside the model."""
+    numbered = enumerate(_split(compact), 1)
+    xf = (place for place in numbered if place[1].split(None, 1)[:1] == ["XF"])
+    line, source = next(xf, (1, ""))
+    message = f"{error.path}: {error.message}"
+    place = {"line": line, "column": 1, "message": message, "source": source}
+    return {"ok": False, "error": place}
 
 
 def _explain(error: CompactParseError, lines: dict[int, str]) -> dict[str, Any]:

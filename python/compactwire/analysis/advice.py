@@ -141,18 +141,7 @@ def recommend(
         raise OptionError(message, option="seconds")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
     figures, missing = _figures(frame)
-    if purpose == "tokens":
-        figures = [row for row in figures if row.tokens is not None]
-        figures.sort(key=lambda row: (row.reader != "model", row.tokens or 0, row.bytes))
-        fit = [row for row in figures if row.reader == "model"]
-    elif purpose == "bytes":
-        figures.sort(key=lambda row: row.bytes)
-        fit = figures
-    else:
-        figures.sort(key=lambda row: row.seconds)
-        most = min(figures[0].seconds_high, figures[0].seconds * _CLOSE)
-        close = [row for row in figures if row.seconds <= most]
-        fit = sorted(close, key=lambda row: row.bytes)
+    figures, fit = _ranked(purpose, figures)
     if not fit:
         one = "no format for models" if purpose == "tokens" else "no format"
         message = f"{one} returns this input unchanged; compare() shows the reason for each"
@@ -162,6 +151,23 @@ def recommend(
     if missing:
         why += f" Left out, because they do not return all inputs: {', '.join(missing)}."
     return Recommendation(purpose, best.format, why, tuple(figures), counted)
+
+
+def _ranked(purpose: Purpose, figures: list[Figures]) -> tuple[list[Figures], list[Figures]]:
+    """The formats in the order of the table, and those that may be recommended, best first."""
+    if purpose == "tokens":
+        figures = [row for row in figures if row.tokens is not None]
+        figures.sort(key=lambda row: (row.reader != "model", row.tokens or 0, row.bytes))
+        return figures, [row for row in figures if row.reader == "model"]
+    if purpose == "bytes":
+        figures = sorted(figures, key=lambda row: row.bytes)
+        return figures, figures
+    figures = sorted(figures, key=lambda row: row.seconds)
+    if not figures:
+        return figures, []
+    most = min(figures[0].seconds_high, figures[0].seconds * _CLOSE)
+    close = [row for row in figures if row.seconds <= most]
+    return figures, sorted(close, key=lambda row: row.bytes)
 
 
 def _figures(frame: pd.DataFrame) -> tuple[list[Figures], list[str]]:

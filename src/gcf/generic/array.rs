@@ -94,7 +94,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         at: usize,
         end: usize,
     ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
-        let (mut fields, after) = read_fields(self.text, at, end, self.extensions)?;
+        let (fields, after) = read_fields(self.text, at, end, self.extensions)?;
         let rest = skip_blanks(&self.text.as_bytes()[..end], after);
         if rest < end {
             if self.text[rest..end].starts_with(CLAUSE) {
@@ -126,6 +126,15 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             }
             return Ok(ArrayHead::Table { count, table: self.columns(fields)? });
         }
+        self.keyed_head(count, fields, at)
+    }
+
+    fn keyed_head(
+        &mut self,
+        count: Count,
+        mut fields: Vec<Field<'t>>,
+        at: usize,
+    ) -> DecodeResult<S, ArrayHead<S::Prepared>> {
         if fields.iter().any(|field| field.constant.is_some()) {
             let message = "a keyed table cannot have constant columns";
             return Err(Fault::new(Code::InvalidFieldDeclaration, at, message).into());

@@ -323,15 +323,7 @@ impl<N> RowReader<N> {
                         return Ok(Step::Value { event: Event::row(is_target), name: None });
                     }
                 };
-                let mut name = None;
-                let mut is_new = |key: Cow<'_, str>| {
-                    let is_new = names.find(&key).is_none();
-                    name = Some(key.into_owned());
-                    Ok(is_new)
-                };
-                emit!(decoder.sink.begin_object());
-                decoder.row(line, table, state, items.found, Some(&mut is_new))?;
-                emit!(decoder.sink.end_object());
+                let name = keyed_row(decoder, line, table, state, items.found, names)?;
                 let event = match *matched {
                     Some(_) if is_target => Event::Member,
                     Some(matched) if next == name.as_ref() => Event::Enclosing { matched },
@@ -521,6 +513,27 @@ fn read_root<S: Columns>(
 
 const NO_ROWS: &str = "expected an array or object to read rows from, found a scalar";
 const NO_MEMBERS: &str = "expected an object on the path to the rows, found an array";
+
+/// Emits a row of a keyed table as an object with one member, and returns its key.
+fn keyed_row<S: Columns>(
+    decoder: &mut Decoder<'_, '_, S>,
+    line: Line,
+    table: &SharedColumns<S::Prepared>,
+    state: &mut TableState<S::Prepared>,
+    index: u64,
+    names: &NameIndex<'_>,
+) -> DecodeResult<S, Option<String>> {
+    let mut name = None;
+    let mut is_new = |key: Cow<'_, str>| {
+        let is_new = names.find(&key).is_none();
+        name = Some(key.into_owned());
+        Ok(is_new)
+    };
+    emit!(decoder.sink.begin_object());
+    decoder.row(line, table, state, index, Some(&mut is_new))?;
+    emit!(decoder.sink.end_object());
+    Ok(name)
+}
 
 /// Ends an object; an error if the path continues with a member that it does not have.
 fn close_object<S: Columns>(
