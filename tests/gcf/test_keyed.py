@@ -15,8 +15,8 @@ import compactwire
 import gcf as peer
 from compactwire import gcf
 from tests.strategies.gcf import result_or_error
+from tests.strategies.keyed import FIELDS, keyed_sets
 
-FIELDS = ["id", "a b", "Ω"]
 ROWS = [{"id": 7, "total": 9.5, "open": True}, {"id": 8, "total": None, "open": False}]
 
 
@@ -24,28 +24,7 @@ def keyed(rows: list[dict[str, Any]], **options: Any) -> gcf.KeyedSet:
     return gcf.KeyedSet(rows, key="id", **options)
 
 
-texts = st.text(
-    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from('-~^@#|,".0a ')), max_size=6
-)
-cells = st.one_of(
-    st.none(),
-    st.booleans(),
-    # Beyond 2^53 gcf-python rounds integers.
-    st.integers(-(2**53) + 1, 2**53 - 1),
-    st.floats(allow_nan=False, allow_infinity=False),
-    texts,
-)
-identities = st.one_of(st.integers(0, 9), st.integers(0, 9).map(str), texts)
-
-
-@st.composite
-def sets(draw: st.DrawFn) -> gcf.KeyedSet:
-    ids = draw(st.lists(identities, max_size=8, unique_by=lambda one: (type(one), one)))
-    rows = [{"id": one, "a b": draw(cells), "Ω": draw(cells)} for one in ids]
-    return keyed(rows, fields=FIELDS)
-
-
-@given(sets(), sets())
+@given(keyed_sets(), keyed_sets())
 def test_a_delta_leads_to_the_new_set(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
     delta = base.delta(new)
     assert delta is not None
@@ -54,7 +33,7 @@ def test_a_delta_leads_to_the_new_set(base: gcf.KeyedSet, new: gcf.KeyedSet) -> 
     assert {repr(row) for row in made.rows} == {repr(row) for row in new.rows}
 
 
-@given(sets(), sets(), st.data())
+@given(keyed_sets(), keyed_sets(), st.data())
 def test_a_flipped_byte_of_a_delta_is_an_error_or_changes_nothing(
     base: gcf.KeyedSet, new: gcf.KeyedSet, data: st.DataObject
 ) -> None:
@@ -77,7 +56,7 @@ def peer_keeps(each: gcf.KeyedSet) -> bool:
     return all("e-" not in repr(cell) or float(f"{cell:.20f}") == cell for cell in cells)
 
 
-@given(sets(), sets())
+@given(keyed_sets(), keyed_sets())
 def test_keyed_texts_equal_gcf_python(base: gcf.KeyedSet, new: gcf.KeyedSet) -> None:
     assume(peer_keeps(base) and peer_keeps(new))
     theirs = [

@@ -10,16 +10,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from compactwire import gcf
 from tests.reference import gcf as reference
-from tests.strategies.gcf import scalars
-
-names = st.text(
-    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from('-~^@#|,"a ')), max_size=5
-)
-fields = names.filter(lambda name: ">" not in name)
+from tests.strategies.gcf import streamed_documents
 
 
 def written(*calls: tuple[Any, ...]) -> str:
@@ -74,29 +68,7 @@ def test_published_streams_are_written_exactly() -> None:
     assert written(("kv", "a", 1)) == "GCF profile=generic\na=1\n"
 
 
-@st.composite
-def documents(draw: st.DrawFn) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    members = iter(draw(st.lists(names, max_size=6, unique=True)))
-    kinds = draw(st.lists(st.sampled_from(["kv", "list"]), max_size=3))
-    kinds += draw(st.lists(st.sampled_from(["array", "map"]), max_size=3))
-    for kind, name in zip(kinds, members, strict=False):
-        columns = draw(st.lists(fields, min_size=1, max_size=4, unique=True))
-        row = st.fixed_dictionaries({}, optional=dict.fromkeys(columns, scalars))
-        made: Any
-        if kind == "kv":
-            made = draw(scalars)
-        elif kind == "list":
-            made = draw(st.lists(scalars, max_size=4))
-        elif kind == "array":
-            made = (columns, draw(st.lists(row, max_size=4)))
-        else:
-            made = (columns, draw(st.dictionaries(names, row, max_size=4)))
-        value[name] = made
-    return value
-
-
-@given(documents())
+@given(streamed_documents())
 def test_written_text_is_read_back(document: dict[str, Any]) -> None:
     out = io.BytesIO()
     expected: dict[str, Any] = {}

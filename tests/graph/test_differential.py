@@ -20,50 +20,7 @@ from hypothesis import strategies as st
 import gcf as peer
 from compactwire import gcf, wire
 from tests.reference import graph as reference
-
-WORDS = st.text(string.ascii_letters + string.digits + "._<>@-", min_size=1, max_size=12)
-KINDS = st.sampled_from(["function", "type", "interface", "route_handler", "external", "widget"])
-SCORES = st.one_of(
-    st.integers(-200, 200).map(lambda hundredths: hundredths / 100),
-    st.floats(-1e6, 1e6),
-    st.sampled_from([0.125, 0.375, -0.004, 0.005, 1e15]),
-)
-NUMBERS = st.integers(1, 2**31)
-FILES = st.sampled_from(["a.py", "a b.py", "é.py", '"x"', "", "a\\\t\n\x01\u2028.py", "😀"])
-ENDS = st.none() | st.tuples(NUMBERS, NUMBERS)
-
-
-@st.composite
-def payloads(draw: st.DrawFn, *, located: bool = True, exact: bool = False) -> gcf.Payload:
-    names = draw(st.lists(WORDS, max_size=8, unique=True))
-    hundredths = st.integers(-200, 200).map(lambda number: number / 100)
-    symbols = []
-    for name in names:
-        location = None
-        if located and draw(st.booleans()):
-            end = draw(ENDS) or ()
-            location = gcf.Location(draw(FILES), draw(NUMBERS), draw(NUMBERS), *end)
-        symbols.append(
-            gcf.Symbol(
-                name,
-                draw(KINDS),
-                draw(hundredths if exact else SCORES),
-                draw(st.sampled_from(["lsp_resolved", "x"])),
-                draw(st.integers(0, 4)),
-                location=location,
-            )
-        )
-    ends = st.tuples(
-        st.sampled_from(names or [""]),
-        st.sampled_from(names or [""]),
-        st.sampled_from(["calls", "a", "z"]),
-    )
-    found = draw(st.lists(ends, max_size=8, unique=True)) if names else []
-    statuses = st.sampled_from(["", "added", "removed", "unchanged"])
-    edges = [gcf.Edge(*edge, draw(statuses)) for edge in found]
-    root = draw(st.sampled_from(["", "sha256:x"]))
-    counts = st.integers(0, 2**63 - 1)
-    return gcf.Payload("tool", draw(counts), draw(counts), root, symbols, edges)
+from tests.strategies.graph import carried, payloads
 
 
 def as_reference(payload: gcf.Payload) -> dict[str, Any]:
@@ -218,35 +175,6 @@ def test_an_invalid_line_has_the_same_error_as_in_the_reference(
     text: str, expected: tuple[str, int]
 ) -> None:
     assert ours(text) == theirs(text) == expected
-
-
-@st.composite
-def carried(draw: st.DrawFn) -> gcf.Payload:
-    """A payload that GCB can carry."""
-    names = draw(st.lists(st.text(st.characters(exclude_categories=["Cs"])), unique=True))
-    short = st.integers(-99999, 99999).map(lambda number: number / 1000)
-    symbols = [
-        gcf.Symbol(
-            name,
-            draw(st.sampled_from(["", *reference.GCB_KINDS])),
-            draw(short),
-            draw(st.sampled_from(["", *reference.GCB_PROVENANCES])),
-            draw(st.integers(0, 255)),
-            draw(st.text(st.characters(exclude_categories=["Cs"]))),
-            gcf.Components(*(draw(short) for _ in range(4))),
-        )
-        for name in names
-    ]
-    edge = st.builds(
-        gcf.Edge,
-        st.sampled_from(names or [""]),
-        st.sampled_from(names or [""]),
-        st.sampled_from(["", *reference.GCB_EDGES]),
-        st.sampled_from(["", *reference.GCB_STATUSES]),
-    )
-    edges = draw(st.lists(edge, max_size=5)) if names else []
-    counts = st.integers(0, 2**63 - 1)
-    return gcf.Payload(draw(WORDS), draw(counts), draw(counts), "", symbols, edges)
 
 
 def with_signatures(payload: gcf.Payload) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import copy
 import math
 import pickle
 import random
-import string
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -19,29 +18,7 @@ from hypothesis import strategies as st
 
 import compactwire as cw
 from compactwire import gcf, wire
-
-KINDS = ["function", "type", "method", "interface", "route_handler", "widget"]
-WORDS = st.text(string.ascii_letters + string.digits + "._<>#@$-", min_size=1, max_size=12)
-SCORES = st.integers(-200, 200).map(lambda hundredths: hundredths / 100)
-
-
-@st.composite
-def payloads(draw: st.DrawFn, *, names: st.SearchStrategy[str] = WORDS) -> gcf.Payload:
-    chosen = draw(st.lists(names, max_size=8, unique=True))
-    symbols = [
-        gcf.Symbol(
-            name,
-            draw(st.sampled_from(KINDS)),
-            draw(SCORES),
-            draw(st.sampled_from(["lsp_resolved", "ast_inferred"])),
-            draw(st.integers(0, 4)),
-        )
-        for name in chosen
-    ]
-    ends = st.tuples(st.sampled_from(chosen), st.sampled_from(chosen)) if chosen else st.nothing()
-    pairs = draw(st.lists(ends, max_size=8, unique=True)) if chosen else []
-    edges = [gcf.Edge(source, target, "calls") for source, target in pairs]
-    return gcf.Payload("t", draw(st.integers(0, 99)), 0, "", symbols, edges)
+from tests.strategies.graph import plain_payloads
 
 
 def as_sets(payload: gcf.Payload) -> tuple[set[gcf.Symbol], set[gcf.Edge]]:
@@ -203,7 +180,7 @@ def test_a_dict_is_read_like_the_class(
     assert repr(made) == repr(outcome(lambda: class_(**fields)))
 
 
-@given(payloads())
+@given(plain_payloads())
 def test_a_text_round_trips_and_is_canonical(payload: gcf.Payload) -> None:
     text = gcf.encode(payload)
     decoded = gcf.decode(text)
@@ -217,7 +194,7 @@ def test_a_text_round_trips_and_is_canonical(payload: gcf.Payload) -> None:
             assert isinstance(gcf.decode(text[:end]), gcf.Payload)
 
 
-@given(payloads(), payloads())
+@given(plain_payloads(), plain_payloads())
 def test_a_delta_leads_from_any_snapshot_to_any_other(old: gcf.Payload, new: gcf.Payload) -> None:
     base, goal = gcf.snapshot(old), gcf.snapshot(new)
     try:
@@ -231,13 +208,13 @@ def test_a_delta_leads_from_any_snapshot_to_any_other(old: gcf.Payload, new: gcf
     assert base == gcf.snapshot(old)
 
 
-@given(payloads())
+@given(plain_payloads())
 def test_roots_do_not_depend_on_order(payload: gcf.Payload) -> None:
     turned = payload.__replace__(symbols=payload.symbols[::-1], edges=payload.edges[::-1])
     assert gcf.pack_root(turned) == gcf.pack_root(payload)
 
 
-@given(payloads(), payloads())
+@given(plain_payloads(), plain_payloads())
 def test_respond_sends_the_shortest_usable_text(old: gcf.Payload, new: gcf.Payload) -> None:
     outcome, text, first = gcf.respond(old)
     assert outcome == ("unchanged" if first.pack_root == "" else "full")
@@ -256,7 +233,11 @@ def test_respond_sends_the_shortest_usable_text(old: gcf.Payload, new: gcf.Paylo
         assert received == gcf.Unchanged("t", held.pack_root, len(held.symbols))
 
 
-@given(st.lists(st.tuples(payloads(names=st.sampled_from("abcdefgh")), st.booleans()), max_size=8))
+@given(
+    st.lists(
+        st.tuples(plain_payloads(names=st.sampled_from("abcdefgh")), st.booleans()), max_size=8
+    )
+)
 def test_two_sessions_agree_or_raise(
     turns: list[tuple[gcf.Payload, bool]],
 ) -> None:

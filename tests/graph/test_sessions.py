@@ -17,30 +17,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 import compactwire as cw
 from compactwire import gcf
+from tests.strategies.graph import graphs
 from tests.strategies.profiles import PROFILE
 
 OUT_OF_STEP = {"unknown_session_reference", "session_conflict"}
 Identity = tuple[str, str]
 Meaning = tuple[list[tuple[Identity, int]], set[gcf.Edge]]
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> gcf.Payload:
-    """Few names and kinds, so that they repeat."""
-    names = draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=5, unique=True))
-    symbols = [
-        gcf.Symbol(
-            name,
-            draw(st.sampled_from(["function", "type"])),
-            draw(st.sampled_from([0.25, 0.5, 1.0])),
-            "lsp",
-            draw(st.integers(0, 2)),
-        )
-        for name in names
-    ]
-    ends = st.sampled_from(names)
-    pairs = draw(st.lists(st.tuples(ends, ends), max_size=3, unique=True))
-    return gcf.Payload("t", symbols=symbols, edges=[gcf.Edge(a, b, "calls") for a, b in pairs])
 
 
 def meaning(payload: gcf.Payload) -> Meaning:

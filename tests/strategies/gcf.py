@@ -147,3 +147,32 @@ def same(left: Any, right: Any, *, order: bool = True) -> bool:
             same(a, b, order=order) for a, b in zip(left, right, strict=True)
         )
     return type(left) is type(right) and bool(left == right)
+
+
+stream_names = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from('-~^@#|,"a ')), max_size=5
+)
+stream_fields = stream_names.filter(lambda name: ">" not in name)
+
+
+@st.composite
+def streamed_documents(draw: st.DrawFn) -> dict[str, Any]:
+    """What a `StreamEncoder` can write: a tuple is the columns and rows of a table."""
+    value: dict[str, Any] = {}
+    members = iter(draw(st.lists(stream_names, max_size=6, unique=True)))
+    kinds = draw(st.lists(st.sampled_from(["kv", "list"]), max_size=3))
+    kinds += draw(st.lists(st.sampled_from(["array", "map"]), max_size=3))
+    for kind, name in zip(kinds, members, strict=False):
+        columns = draw(st.lists(stream_fields, min_size=1, max_size=4, unique=True))
+        row = st.fixed_dictionaries({}, optional=dict.fromkeys(columns, scalars))
+        made: Any
+        if kind == "kv":
+            made = draw(scalars)
+        elif kind == "list":
+            made = draw(st.lists(scalars, max_size=4))
+        elif kind == "array":
+            made = (columns, draw(st.lists(row, max_size=4)))
+        else:
+            made = (columns, draw(st.dictionaries(stream_names, row, max_size=4)))
+        value[name] = made
+    return value
