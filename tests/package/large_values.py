@@ -6,6 +6,7 @@ most of the memory is taken in one step.
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import pickle
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import compactwire as cw
-from compactwire import cad, gcf, wire
+from compactwire import cad, claims, gcf, wire
 from tests.scaling.harness import Case
 
 Make = Callable[[int], Any]
@@ -417,6 +418,157 @@ SESSIONS: list[Case] = [
         200_000,
     ),
 ]
+
+# Value objects with long texts, all that Python can do with one, and their constructors
+
+
+def value_objects(text: str) -> list[Any]:
+    """One object of each class that can hold a long text."""
+    symbol = gcf.Symbol(text, text, provenance=text, signature=text)
+    edge = gcf.Edge(text, text, text, text)
+    roots = {"base_root": text, "new_root": text}
+    row = {"id": text, "a": text}
+    return [
+        symbol,
+        edge,
+        gcf.Payload(text, 0, 0, text, [symbol], [edge]),
+        gcf.DeltaPayload(text, text, text, [symbol], [symbol], [edge], [edge]),
+        gcf.Location(text, 1, 1),
+        gcf.KeyedSet([row], key="id", name=text),
+        gcf.KeyedDelta(key="id", fields=["id", "a"], added=[row], removed=[text], **roots),
+        cw.Response(text, model=text, model_name=text),
+        cw.ToolCall(text, {"a": text}, text),
+        cw.Request(
+            tool={"a": text}, system=text, args=text, context=json.dumps({"content": text}) + "\n"
+        ),
+        cw.Shrunk(text, format="text", tokens_before=1, tokens_after=1),
+        claims.Check(text, text, text),
+        claims.Problem(text, text, text, text, text),
+    ]
+
+
+def attributes(value: Any) -> list[Any]:
+    return [
+        getattr(value, name)
+        for name in dir(type(value))
+        if not name.startswith("_") and not callable(getattr(type(value), name))
+    ]
+
+
+def replaced(value: Any) -> list[Any]:
+    if not hasattr(value, "_fields"):
+        return [value]
+    return [value.__replace__(**{name: getattr(value, name)}) for name in value._fields]
+
+
+USES: dict[str, Callable[[Any], object]] = {
+    "attributes": attributes,
+    "repr": repr,
+    "str and format": lambda value: (str(value), f"{value}"),
+    "hash": hash,
+    "==": lambda value: value == copy.copy(value),
+    "copies": lambda value: (copy.copy(value), copy.deepcopy(value)),
+    "replaced": replaced,
+    "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+}
+
+
+def of_objects() -> list[Case]:
+    made = [case("constructors", value_objects, long_text, 300_000)]
+    for at, example in enumerate(value_objects("x")):
+
+        def one(size: int, at: int = at) -> Any:
+            return value_objects(long_text(size))[at]
+
+        made += [
+            case(f"{name} of {type(example).__name__}", use, one, 1_000_000)
+            for name, use in USES.items()
+        ]
+    return made
+
+
+# Long texts in places where a short one is usual
+
+
+def labels(text: str) -> None:
+    encoder = gcf.StreamEncoder(io.StringIO())
+    encoder.begin_array(text, [text, "b"])
+    encoder.row([text, 1])
+    encoder.end()
+    encoder.begin_keyed_map(text + "x", [text])
+    encoder.row([text, text])
+    encoder.close()
+
+
+def graph_stream(text: str) -> None:
+    encoder = gcf.GraphStreamEncoder(io.StringIO().write, text, pack_root=text)
+    encoder.write_symbol(gcf.Symbol(text, "type"))
+    encoder.write_edge(gcf.Edge(text, text, "calls"))
+    encoder.close()
+
+
+def xf_list(count: int) -> str:
+    return f"# vcad 0.2 x1\nC 1 2 3\nXF /meta {json.dumps(list(range(count)))}\n"
+
+
+def xf_text(count: int) -> str:
+    return f"# vcad 0.2 x1\nC 1 2 3\nXF /meta {json.dumps('x' * count)}\n"
+
+
+def xf_lines(count: int) -> str:
+    return "# vcad 0.2 x1\nC 1 2 3\n" + "".join(f"XF /m{n} 1\n" for n in range(count))
+
+
+def definitions(count: int) -> dict[str, Any]:
+    text = "é" + "lorem ipsum " * (count // 12)
+    return {"tool": [{"name": "a", "description": text}, {"name": "b"}], "system": text}
+
+
+def many_definitions(count: int) -> dict[str, Any]:
+    return {"tool": [{"name": f"tool{n}"} for n in range(count)]}
+
+
+def defined(fields: dict[str, Any]) -> object:
+    return [
+        decode_request(cw.Session().encode_request(pack=pack, **fields)) for pack in (False, True)
+    ]
+
+
+def repeated(pack: bool | str) -> Make:
+    """A packed request of a few kilobytes whose definitions are long."""
+    return lambda count: request(pack, **definitions(count))
+
+
+TEXTS: list[Case] = [
+    case("begin_array, begin_keyed_map", labels, long_text, 1_000_000),
+    case("GraphStreamEncoder", graph_stream, lambda count: "x" * count, 1_000_000),
+    *(
+        case(f"{call.__name__} of {make.__name__}", call, make, large)
+        for make, large in ((xf_list, 200_000), (xf_text, 1_000_000), (xf_lines, 30_000))
+        for call in (cad.from_compact, cad.check)
+    ),
+    *(
+        case(
+            f"iter_compact of {make.__name__}",
+            lambda text: sum(1 for _ in cad.iter_compact([text])),
+            make,
+            large,
+        )
+        for make, large in ((xf_list, 200_000), (xf_text, 1_000_000), (xf_lines, 30_000))
+    ),
+    case("definitions", defined, definitions, 2_000_000),
+    case("many definitions", defined, many_definitions, 10_000),
+    case("decode_request of definitions", decode_request, repeated(True), 20_000_000),
+    case("decode_request of definitions in bytes", decode_request, repeated("bytes"), 20_000_000),
+    case(
+        "Dictionary.train",
+        lambda samples: cw.Dictionary.train(samples, size=4096),
+        lambda count: [f"lorem {n} ipsum {n * 7} " * 20 for n in range(count)],
+        10_000,
+    ),
+    case("loads, long names", gcf.loads, lambda count: gcf.dumps(long_keys(count)), 2_000_000),
+]
+
 FORMATS = ["dsl", "verbose", "binary", "base85", "zlib", "zstd", "dictionary", "auto"]
 
 
@@ -457,5 +609,7 @@ CASES = {
     "graphs": GRAPHS,
     "documents": DOCUMENTS,
     "sessions": SESSIONS,
+    "objects": of_objects(),
+    "texts": TEXTS,
     "messages": [case for format in FORMATS for case in of_format(format)],
 }

@@ -321,6 +321,12 @@ pub(super) fn utf8_or<'a, E: From<PyErr>>(
     })
 }
 
+/// The text itself, if there is memory for a copy of it.
+pub(super) fn enough_for(text: &str) -> PyResult<&str> {
+    ensure_memory(text.len())?;
+    Ok(text)
+}
+
 /// The UTF-8 of a `str`; `None` if it has a lone surrogate.
 #[inline]
 pub(super) fn utf8_if_whole<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<&'a str>> {
@@ -371,14 +377,14 @@ pub(super) fn word_if_any<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<&'
 /// Arguments of free text by their names, for `#[pyo3(from_py_with = args::written::tool)]`, because
 /// PyO3 does not tell a conversion the name. `UnsupportedValue` for a lone surrogate.
 pub(super) mod written {
-    use super::{PyAnyMethods, utf8};
+    use super::{PyAnyMethods, enough_for, utf8};
     use pyo3::types::PyString;
     use pyo3::{Bound, PyAny, PyResult};
 
     macro_rules! arguments {
         ($($name:ident),*) => { $(
             pub(crate) fn $name<'a, T: From<&'a str>>(value: &'a Bound<'_, PyAny>) -> PyResult<T> {
-                Ok(utf8(value.cast::<PyString>()?, stringify!($name))?.into())
+                Ok(enough_for(utf8(value.cast::<PyString>()?, stringify!($name))?)?.into())
             }
         )* };
     }
@@ -392,7 +398,7 @@ pub(super) mod written {
                 if value.is_none() {
                     return Ok(None);
                 }
-                Ok(Some(utf8(value.cast::<PyString>()?, stringify!($name))?.into()))
+                Ok(Some(enough_for(utf8(value.cast::<PyString>()?, stringify!($name))?)?.into()))
             }
         )* };
     }
@@ -403,7 +409,7 @@ pub(super) mod written {
 
     /// `name=` of a dictionary.
     pub(crate) mod optional {
-        use super::{Bound, PyAny, PyAnyMethods, PyResult, PyString, utf8};
+        use super::{Bound, PyAny, PyAnyMethods, PyResult, PyString, enough_for, utf8};
         optional_arguments!(name);
     }
 }

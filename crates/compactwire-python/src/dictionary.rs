@@ -5,7 +5,7 @@ use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use crate::interrupt::attached;
-use crate::make::make_bytes;
+use crate::make::{Str, make_bytes};
 use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -164,20 +164,20 @@ impl Dictionary {
 
     /// The name that old containers use; by default the content type.
     #[getter]
-    fn name(&self) -> &str {
-        &self.name
+    fn name(&self) -> Str<&str> {
+        Str(&self.name)
     }
 
     /// The kind of content of the samples.
     #[getter]
-    fn content_type(&self) -> &str {
-        &self.core.description().content_type
+    fn content_type(&self) -> Str<&str> {
+        Str(&self.core.description().content_type)
     }
 
     /// The model that wrote the samples; empty for any.
     #[getter]
-    fn model(&self) -> &str {
-        &self.core.description().model
+    fn model(&self) -> Str<&str> {
+        Str(&self.core.description().model)
     }
 
     /// The number of samples.
@@ -188,8 +188,8 @@ impl Dictionary {
 
     /// The time of the training, as in the file; this package writes seconds since 1970.
     #[getter]
-    fn time(&self) -> &str {
-        &self.core.description().time
+    fn time(&self) -> Str<&str> {
+        Str(&self.core.description().time)
     }
 
     /// The size in bytes, without the first line of the file.

@@ -8,6 +8,7 @@ use compactwire::walk::Text;
 use pyo3::PyErrArguments;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
@@ -55,6 +56,31 @@ pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, 
         };
     }
     make_ascii(py, text)
+}
+
+/// A text that becomes a str by [`make_str`]; PyO3 converts a `&str` or `String` by a constructor that panics
+/// if there is not enough memory.
+pub(crate) struct Str<T>(pub(crate) T);
+
+impl<'py, T: AsRef<str>> IntoPyObject<'py> for Str<T> {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        make_str(py, self.0.as_ref())
+    }
+}
+
+/// The texts of a list as one str. They may be long: an attribute of an object has any size.
+pub(crate) fn join<'py>(
+    py: Python<'py>,
+    separator: &str,
+    texts: Vec<Bound<'py, PyString>>,
+) -> PyResult<Bound<'py, PyString>> {
+    let texts = make_list(py, texts.into_iter().map(|text| Ok(text.into_any())))?;
+    let joined = make_str(py, separator)?.call_method1(intern!(py, "join"), (texts,))?;
+    Ok(joined.cast_into()?)
 }
 
 /// [`make_str`] for a text that may be known to be ASCII.

@@ -4,11 +4,11 @@
 //! of them is also an attribute of its objects; all methods here use these names. A subclass of [`Frozen`]
 //! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
-use crate::args::Unused;
-use crate::make::{make_dict, make_str, make_tuple};
+use crate::args::{Unused, utf8};
+use crate::make::{join, make_dict, make_str, make_tuple};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An immutable object: a copy of it is the object itself.
@@ -57,7 +57,7 @@ impl Record {
         Ok((new, (slf.get_type(), PyTuple::empty(py), fields(slf)?)))
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         repr(slf.as_any(), |_, value| value.is_truthy())
     }
 }
@@ -98,19 +98,38 @@ fn names<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
 }
 
 /// `Class(field=value, …)` with the fields that `is_shown` chooses by name and value.
-pub(crate) fn repr(
-    object: &Bound<'_, PyAny>,
-    is_shown: impl Fn(&str, &Bound<'_, PyAny>) -> PyResult<bool>,
-) -> PyResult<String> {
+pub(crate) fn repr<'py>(
+    object: &Bound<'py, PyAny>,
+    is_shown: impl Fn(&str, &Bound<'py, PyAny>) -> PyResult<bool>,
+) -> PyResult<Bound<'py, PyString>> {
     let mut parts = Vec::new();
     for name in names(object)? {
-        let value = object.getattr(name.cast()?)?;
-        let name = name.extract::<String>()?;
-        if is_shown(&name, &value)? {
-            parts.push(format!("{name}={}", value.repr()?));
+        let name = name.cast_into::<PyString>()?;
+        let value = object.getattr(&name)?;
+        if is_shown(utf8(&name, "_fields")?, &value)? {
+            parts.push(named(&name, &value)?);
         }
     }
-    Ok(format!("{}({})", object.get_type().name()?, parts.join(", ")))
+    called(object, parts)
+}
+
+/// `name=value`, an argument of a [`called`] class.
+pub(crate) fn named<'py>(
+    name: &Bound<'py, PyString>,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyString>> {
+    join(name.py(), "=", vec![name.clone(), value.repr()?])
+}
+
+/// `Class(…)` with these arguments.
+pub(crate) fn called<'py>(
+    object: &Bound<'py, PyAny>,
+    arguments: Vec<Bound<'py, PyString>>,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = object.py();
+    let arguments = join(py, ", ", arguments)?;
+    let (open, close) = (make_str(py, "(")?, make_str(py, ")")?);
+    join(py, "", vec![object.get_type().name()?, open, arguments, close])
 }
 
 /// The result of `__hash__` for an object that is equal to the objects with an equal key.

@@ -126,7 +126,7 @@ impl Request {
         Ok(Some(make_list(py, objects)?))
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         record::repr(slf.as_any(), |_, value| Ok(!value.is_none()))
     }
 

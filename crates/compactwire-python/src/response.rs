@@ -2,7 +2,7 @@
 
 use super::args::{Passed, boolean, int64, natural, text, utf8};
 use super::errors::invalid_field;
-use super::record::{Names, Record, hash_of, returned_by_value};
+use super::record::{self, Names, Record, hash_of, returned_by_value};
 use crate::make::{keys_of, make_dict, make_str, make_tuple};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
@@ -215,7 +215,7 @@ impl Response {
         self.layout.map(|layout| layout_version(py, layout)).transpose()
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         let this = slf.get();
         let set = [
             true,
@@ -225,15 +225,16 @@ impl Response {
         ];
         let mut parts = Vec::new();
         for (i, name) in FIELDS.into_iter().enumerate() {
-            let value = slf.getattr(name)?;
+            let name = make_str(slf.py(), name)?;
+            let value = slf.getattr(&name)?;
             match set.get(i) {
-                Some(true) if i == 0 => parts.push(value.repr()?.to_string()),
-                Some(true) => parts.push(format!("{name}={}", value.repr()?)),
-                None if !value.is_none() => parts.push(format!("{name}={}", value.repr()?)),
+                Some(true) if i == 0 => parts.push(value.repr()?),
+                Some(true) => parts.push(record::named(&name, &value)?),
+                None if !value.is_none() => parts.push(record::named(&name, &value)?),
                 Some(false) | None => {}
             }
         }
-        Ok(format!("Response({})", parts.join(", ")))
+        record::called(slf, parts)
     }
 
     fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {

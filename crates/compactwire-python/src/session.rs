@@ -535,7 +535,7 @@ impl SessionStats {
         session::Stats { messages, bytes_out, bytes_in, plain_bytes }.savings()
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         record::repr(slf.as_any(), |_, _| Ok(true))
     }
 }

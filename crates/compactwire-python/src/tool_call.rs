@@ -5,7 +5,7 @@ use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
 use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
-use super::record::{Names, Record, hash_of, returned_by_value};
+use super::record::{self, Names, Record, hash_of, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
 use crate::make::{make_bytes, make_str, make_tuple};
@@ -13,6 +13,7 @@ use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, EncodeOptions, Format};
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString, PyTuple};
 use std::borrow::Cow;
@@ -95,16 +96,13 @@ impl ToolCall {
         self.format.map(|format| format_member(py, format.name())).transpose()
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let this = slf.get();
-        let (name, arguments) = (this.name.bind(slf.py()).repr()?, slf.getattr("arguments")?);
-        let arguments = arguments.repr()?;
-        Ok(match &this.context {
-            None => format!("ToolCall({name}, {arguments})"),
-            Some(text) => {
-                format!("ToolCall({name}, {arguments}, context={})", text.bind(slf.py()).repr()?)
-            }
-        })
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
+        let (py, this) = (slf.py(), slf.get());
+        let mut parts = vec![this.name.bind(py).repr()?, slf.getattr("arguments")?.repr()?];
+        if let Some(text) = &this.context {
+            parts.push(record::named(intern!(py, "context"), text.bind(py))?);
+        }
+        record::called(slf, parts)
     }
 
     fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
@@ -135,10 +133,10 @@ impl ToolCall {
 
 impl ToolCall {
     /// The parts that decide whether two calls are equal.
-    fn key(&self, py: Python<'_>) -> PyResult<(String, String, Option<String>)> {
-        let context = self.context.as_ref().map(|text| text.extract(py)).transpose()?;
+    fn key<'a>(&'a self, py: Python<'a>) -> PyResult<(&'a str, String, Option<&'a str>)> {
+        let context = self.context.as_ref().map(|text| utf8(text.bind(py), "context"));
         let arguments = canonical(Some(self.arguments.bind(py)), "arguments", read::value)?;
-        Ok((self.name.extract(py)?, arguments, context))
+        Ok((utf8(self.name.bind(py), "name")?, arguments, context.transpose()?))
     }
 
     fn fields<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

@@ -3,11 +3,11 @@
 use crate::args;
 use crate::errors::Result;
 use crate::errors::{claim_rejected, invalid_format};
-use crate::make::{make_bytes, make_tuple};
+use crate::make::{Str, join, make_bytes, make_str, make_tuple};
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBytes, PyTuple, PyType};
+use pyo3::types::{PyAny, PyBytes, PyString, PyTuple, PyType};
 use pythonize::pythonize;
 
 /// The result of verifying a compression claim.
@@ -35,8 +35,8 @@ impl ClaimReport {
     /// The version of the structure of `to_dict` and `to_json`.
     #[getter]
     #[expect(clippy::unused_self, reason = "a property of every report")]
-    fn report_version(&self) -> &str {
-        REPORT_VERSION
+    fn report_version(&self) -> Str<&str> {
+        Str(REPORT_VERSION)
     }
 
     /// Whether every applicable check passed.
@@ -73,20 +73,20 @@ impl ClaimReport {
 
     /// The id of the bundle; None if it was not recomputed.
     #[getter]
-    fn bundle_id(&self) -> Option<&str> {
-        self.core.bundle_id.as_deref()
+    fn bundle_id(&self) -> Option<Str<&str>> {
+        self.core.bundle_id.as_deref().map(Str)
     }
 
     /// The run of the bundle; None if the id of the bundle was not recomputed.
     #[getter]
-    fn run_id(&self) -> Option<&str> {
-        self.core.run_id.as_deref()
+    fn run_id(&self) -> Option<Str<&str>> {
+        self.core.run_id.as_deref().map(Str)
     }
 
     /// The hash of the claim; None if it was not recomputed.
     #[getter]
-    fn claim_hash(&self) -> Option<&str> {
-        self.core.claim_hash.as_deref()
+    fn claim_hash(&self) -> Option<Str<&str>> {
+        self.core.claim_hash.as_deref().map(Str)
     }
 
     /// The number of receipts of the run; None if they were not checked.
@@ -97,8 +97,8 @@ impl ClaimReport {
 
     /// The Merkle root over the receipts; None if their chain was not verified.
     #[getter]
-    fn merkle_root(&self) -> Option<&str> {
-        self.core.merkle_root.as_deref()
+    fn merkle_root(&self) -> Option<Str<&str>> {
+        self.core.merkle_root.as_deref().map(Str)
     }
 
     /// The scope of each signature of each receipt; None if signatures were not checked.
@@ -200,14 +200,11 @@ impl ClaimReport {
 }
 
 /// One check of a report.
-#[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire.claims")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Check {
-    /// The section and line of the specification's checklist, such as "5.3.1".
     id: String,
-    /// The result: "passed", "failed" or "skipped".
     status: String,
-    /// The condition that the check requires, in words.
     text: String,
 }
 
@@ -231,24 +228,38 @@ impl Check {
         Self { id, status, text }
     }
 
-    fn __repr__(&self) -> String {
-        format!("<Check {} {}: {}>", self.id, self.status, self.text)
+    /// The section and line of the specification's checklist, such as "5.3.1".
+    #[getter]
+    fn id(&self) -> Str<&str> {
+        Str(&self.id)
+    }
+
+    /// The result: "passed", "failed" or "skipped".
+    #[getter]
+    fn status(&self) -> Str<&str> {
+        Str(&self.status)
+    }
+
+    /// The condition that the check requires, in words.
+    #[getter]
+    fn text(&self) -> Str<&str> {
+        Str(&self.text)
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let parts = ["<Check ", &self.id, " ", &self.status, ": ", &self.text, ">"];
+        join(py, "", parts.into_iter().map(|part| make_str(py, part)).collect::<PyResult<_>>()?)
     }
 }
 
 /// The reason why a claim was rejected.
-#[pyclass(frozen, extends = Record, eq, hash, get_all, module = "compactwire.claims")]
+#[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Problem {
-    /// The specification's error code, such as "METRIC_MISMATCH".
     code: String,
-    /// The error message, one line.
     message: String,
-    /// The specification's phase, such as "Metric".
     phase: String,
-    /// The input by its role: "claim.json", "receipts/...", an artifact; or None.
     path: Option<String>,
-    /// The id of the check that failed.
     check: String,
 }
 
@@ -268,7 +279,38 @@ impl Problem {
         Self { code, message, phase, path, check }
     }
 
-    fn __repr__(&self) -> String {
-        format!("<Problem {} at {}: {}>", self.code, self.check, self.message)
+    /// The specification's error code, such as "METRIC_MISMATCH".
+    #[getter]
+    fn code(&self) -> Str<&str> {
+        Str(&self.code)
+    }
+
+    /// The error message, one line.
+    #[getter]
+    fn message(&self) -> Str<&str> {
+        Str(&self.message)
+    }
+
+    /// The specification's phase, such as "Metric".
+    #[getter]
+    fn phase(&self) -> Str<&str> {
+        Str(&self.phase)
+    }
+
+    /// The input by its role: "claim.json", "receipts/...", an artifact; or None.
+    #[getter]
+    fn path(&self) -> Option<Str<&str>> {
+        self.path.as_deref().map(Str)
+    }
+
+    /// The id of the check that failed.
+    #[getter]
+    fn check(&self) -> Str<&str> {
+        Str(&self.check)
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let parts = ["<Problem ", &self.code, " at ", &self.check, ": ", &self.message, ">"];
+        join(py, "", parts.into_iter().map(|part| make_str(py, part)).collect::<PyResult<_>>()?)
     }
 }

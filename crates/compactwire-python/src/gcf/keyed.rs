@@ -4,7 +4,8 @@ use crate::args::{self, Input, size, utf8_or};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::make::{
-    ensure_memory, keys_of, make_dict, make_float, make_int, make_list, make_str, make_tuple, push,
+    Str, ensure_memory, join, keys_of, make_dict, make_float, make_int, make_list, make_str,
+    make_tuple, push,
 };
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, class_name, kind};
@@ -79,14 +80,14 @@ impl KeyedSet {
 
     /// The name of the set.
     #[getter]
-    fn name(&self) -> &str {
-        self.0.name()
+    fn name(&self) -> Str<&str> {
+        Str(self.0.name())
     }
 
     /// The key field.
     #[getter]
-    fn key(&self) -> &str {
-        self.0.key()
+    fn key(&self) -> Str<&str> {
+        Str(self.0.key())
     }
 
     /// The fields, in order.
@@ -103,8 +104,8 @@ impl KeyedSet {
 
     /// The pack root, `sha256:` and 64 hexadecimal digits, independent of the order of rows.
     #[getter]
-    fn root(&self) -> &str {
-        self.0.root()
+    fn root(&self) -> Str<&str> {
+        Str(self.0.root())
     }
 
     /// Encode the full set.
@@ -192,11 +193,12 @@ impl KeyedSet {
         hash_of(&self.0.root())
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let repr = |text: &str| make_str(py, text)?.repr().map(|repr| repr.to_string());
-        let (name, key) = (repr(self.0.name())?, repr(self.0.key())?);
-        let (count, root) = (self.0.rows().len(), self.0.root());
-        Ok(format!("<KeyedSet {name} of {count} rows by {key}, {root}>"))
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let text = |text: &str| make_str(py, text);
+        let (name, key) = (text(self.0.name())?.repr()?, text(self.0.key())?.repr()?);
+        let count = text(&format!(" of {} rows by ", self.0.rows().len()))?;
+        let root = text(&format!(", {}>", self.0.root()))?;
+        join(py, "", vec![text("<KeyedSet ")?, name, count, key, root])
     }
 }
 
@@ -263,8 +265,8 @@ impl KeyedDelta {
 
     /// The key field.
     #[getter]
-    fn key(&self) -> &str {
-        self.0.key()
+    fn key(&self) -> Str<&str> {
+        Str(self.0.key())
     }
 
     /// The fields; empty if no row is added or changed.
@@ -275,26 +277,26 @@ impl KeyedDelta {
 
     /// The root of the base set.
     #[getter]
-    fn base_root(&self) -> &str {
-        self.0.base_root()
+    fn base_root(&self) -> Str<&str> {
+        Str(self.0.base_root())
     }
 
     /// The root of the resulting set.
     #[getter]
-    fn new_root(&self) -> &str {
-        self.0.new_root()
+    fn new_root(&self) -> Str<&str> {
+        Str(self.0.new_root())
     }
 
     /// The added rows, as new dicts.
     #[getter]
     fn added<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        write_rows(py, self.0.fields(), self.0.added())
+        attached(|| write_rows(py, self.0.fields(), self.0.added()))?
     }
 
     /// The rows that replace rows of the base, as new dicts.
     #[getter]
     fn changed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        write_rows(py, self.0.fields(), self.0.changed())
+        attached(|| write_rows(py, self.0.fields(), self.0.changed()))?
     }
 
     /// The identities of the removed rows, as a new list.

@@ -12,13 +12,13 @@ use pyo3::types::{PyBool, PyInt, PyString};
 /// The string of a field; empty if it was not passed.
 pub(super) fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
     let Some(value) = value else { return Ok(graph::SharedStr::default()) };
-    Ok(args::utf8(args::text(value, field)?, field)?.into())
+    Ok(args::enough_for(args::utf8(args::text(value, field)?, field)?)?.into())
 }
 
 /// The string of a field that usually holds a word of the vocabulary; such a word is not allocated.
 pub(super) fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
     let Some(value) = value else { return Ok(graph::SharedStr::default()) };
-    let word = args::utf8(args::text(value, field)?, field)?;
+    let word = args::enough_for(args::utf8(args::text(value, field)?, field)?)?;
     Ok(graph::SharedStr::interned(word))
 }
 

@@ -6,12 +6,12 @@ use super::symbol::{Symbol, hash_symbol, symbols_of};
 use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
-use crate::make::{ensure_memory, make_bytes, make_str};
+use crate::make::{Str, ensure_memory, join, make_bytes, make_str};
 use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use std::hash::{Hash, Hasher};
 
 /// The changes from one payload to another.
@@ -102,20 +102,20 @@ impl DeltaPayload {
 
     /// The tool that produced the payload.
     #[getter]
-    fn tool(&self) -> &str {
-        &self.0.tool
+    fn tool(&self) -> Str<&str> {
+        Str(&self.0.tool)
     }
 
     /// The root of the payload before the delta.
     #[getter]
-    fn base_root(&self) -> &str {
-        &self.0.base_root
+    fn base_root(&self) -> Str<&str> {
+        Str(&self.0.base_root)
     }
 
     /// The root of the payload after the delta.
     #[getter]
-    fn new_root(&self) -> &str {
-        &self.0.new_root
+    fn new_root(&self) -> Str<&str> {
+        Str(&self.0.new_root)
     }
 
     /// The removed symbols.
@@ -154,16 +154,17 @@ impl DeltaPayload {
         self.0.full_tokens
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let delta = &self.0;
         let tool = make_str(py, &delta.tool)?.repr()?;
-        Ok(format!(
-            "<DeltaPayload {tool}: -{} +{} symbols, -{} +{} edges>",
+        let rest = format!(
+            ": -{} +{} symbols, -{} +{} edges>",
             delta.removed.len(),
             delta.added.len(),
             delta.removed_edges.len(),
             delta.added_edges.len()
-        ))
+        );
+        join(py, "", vec![make_str(py, "<DeltaPayload ")?, tool, make_str(py, &rest)?])
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

@@ -7,13 +7,13 @@ use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
-use crate::make::{ensure_memory, make_bytes, make_str};
+use crate::make::{Str, ensure_memory, join, make_bytes, make_str};
 use crate::record::{Names, Record};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -121,8 +121,8 @@ impl Payload {
 
     /// The tool that produced the payload.
     #[getter]
-    fn tool(&self) -> &str {
-        &self.core.tool
+    fn tool(&self) -> Str<&str> {
+        Str(&self.core.tool)
     }
 
     /// The number of tokens that the context uses.
@@ -139,8 +139,8 @@ impl Payload {
 
     /// The identity of the content; may be empty.
     #[getter]
-    fn pack_root(&self) -> &str {
-        &self.core.pack_root
+    fn pack_root(&self) -> Str<&str> {
+        Str(&self.core.pack_root)
     }
 
     /// The symbols.
@@ -172,7 +172,7 @@ impl Payload {
         })
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let core = &**self.core;
         let tool = make_str(py, &core.tool)?.repr()?;
         let of = |name: &str, count: i64| match count {
@@ -182,13 +182,14 @@ impl Payload {
         let many = |count: usize, noun: &str| {
             format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
         };
-        Ok(format!(
-            "<Payload {tool}{}{}: {}, {}>",
+        let rest = format!(
+            "{}{}: {}, {}>",
             of("tokens_used", core.tokens_used),
             of("token_budget", core.token_budget),
             many(core.symbols.len(), "symbol"),
             many(core.edges.len(), "edge")
-        ))
+        );
+        join(py, "", vec![make_str(py, "<Payload ")?, tool, make_str(py, &rest)?])
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

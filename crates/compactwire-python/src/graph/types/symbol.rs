@@ -175,7 +175,7 @@ impl Symbol {
         self.0.location.as_deref().map(Into::into)
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         let plain = slf.get().0.components == graph::Components::default();
         record::repr(slf.as_any(), |name, value| {
             Ok(value.is_truthy()? && !(plain && name == "components"))
