@@ -502,7 +502,7 @@ def labels(text: str) -> None:
 
 def graph_stream(text: str) -> None:
     encoder = gcf.GraphStreamEncoder(io.StringIO().write, text, pack_root=text)
-    encoder.write_symbol(gcf.Symbol(text, "type"))
+    encoder.write_symbol(gcf.Symbol(text, "type", provenance="x"))
     encoder.write_edge(gcf.Edge(text, text, "calls"))
     encoder.close()
 

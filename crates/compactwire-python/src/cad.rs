@@ -7,9 +7,11 @@ use super::detached;
 use super::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_bytes, make_list, make_str};
-use crate::value::build::{CollectorPause, ObjectBuilder, Vocabulary};
+use crate::value::collector::CollectorPause;
+use crate::value::objects::Objects;
 use crate::value::read;
 use crate::value::read::DocumentReading;
+use crate::value::vocabulary::Vocabulary;
 use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losses, Options};
 use compactwire::excerpt::excerpt;
 use compactwire::json;
@@ -120,16 +122,16 @@ const LINE_SIZE: usize = 640;
 /// The bytes of memory for a word of a line in a list that grows.
 const WORD_SIZE: usize = 96;
 
-/// A builder for the dicts of documents.
-fn builder(py: Python<'_>) -> ObjectBuilder<'_> {
-    ObjectBuilder::with_vocabulary(py, vocabulary(py))
-}
+/// The bytes of a node as JSON, about, and those of all else in most documents.
+const NODE_SIZE: usize = 64;
+const REST_SIZE: usize = 1024;
 
 /// A document as a dict.
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {
-    let mut builder = builder(py);
+    let count = document.nodes.len();
+    let mut builder = Objects::new(py, REST_SIZE + count.saturating_mul(NODE_SIZE));
     // A node is two or three dicts. No Python code runs while they are built.
-    let pause = CollectorPause::new(py, document.nodes.len().saturating_mul(2));
+    let pause = CollectorPause::new(py, count.saturating_mul(2));
     let built = attached(|| core::emit_document(document, &mut builder));
     drop(pause);
     built??;
@@ -481,7 +483,7 @@ fn check<'py>(
 fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
-    let mut objects = builder(py);
+    let mut objects = Objects::new(py, REST_SIZE);
     attached(|| core::emit_hybrid(&document, &mut objects))???;
     Ok(objects.finish())
 }
@@ -719,7 +721,7 @@ fn rest<'py>(
     sections: &core::Sections,
     id: impl Fn(usize) -> u64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut objects = builder(py);
+    let mut objects = Objects::new(py, REST_SIZE);
     core::emit_without_nodes(sections, id, &mut objects)?;
     Ok(objects.finish().cast_into::<PyDict>()?)
 }

@@ -12,7 +12,7 @@
 //! Too little memory ends each of them with a `MemoryError`.
 
 use crate::make::memory_error;
-use crate::value::build::with_collector;
+use crate::value::collector::with_collector;
 use compactwire::interrupt::{Stopped, run};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;

@@ -1,11 +1,12 @@
 //! `iter_compact`.
 
-use super::{builder, dialect, rest};
+use super::{NODE_SIZE, dialect, rest};
 use crate::args::{self, Input, PathFile, size, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{ensure_memory, make_dict, make_size, make_str, make_tuple};
 use crate::value;
+use crate::value::objects::Objects;
 use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -232,7 +233,7 @@ impl CompactIterator {
 fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<Next<'py>>> {
     let Some(reader) = stream else { return Ok(None) };
     if let Some(node) = reader.node()? {
-        let mut objects = builder(py);
+        let mut objects = Objects::new(py, NODE_SIZE);
         cad::emit_node(&node, |node| reader.id(node), &mut objects)?;
         return Ok(Some(Next::Item(pair(py, "node", objects.finish())?)));
     }

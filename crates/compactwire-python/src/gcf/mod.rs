@@ -11,7 +11,7 @@ use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
 use crate::make::{make_bytes, make_str, memory_error};
-use crate::value::build::CollectorPause;
+use crate::value::collector::CollectorPause;
 use crate::value::converter;
 use crate::value::objects::Objects;
 use crate::value::owned::OwnedWalk;

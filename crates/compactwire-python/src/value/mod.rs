@@ -8,16 +8,18 @@
 //!   borrows references and strings; all `unsafe` reading is in this file.
 //! - [`owned`]: the walk of [`read_fast`] with owned references, for the objects that it cannot read.
 //! - [`objects`]: the sink that builds Python objects.
-//! - [`build`]: a sink for formats that have their own names, and the pause of the collector.
+//! - [`collector`]: the pause of the garbage collector while objects are built.
+//! - [`vocabulary`]: the names of a format as Python strings.
 //!
 //! The three readers return the same value or the same error for the same object;
 //! `tests/package/test_bridge.py` compares them.
 
-pub(super) mod build;
+pub(super) mod collector;
 pub(super) mod objects;
 pub(super) mod owned;
 pub(super) mod read;
 pub(super) mod read_fast;
+pub(super) mod vocabulary;
 
 use crate::args::one_of;
 use crate::errors::{Result, invalid_format};

@@ -5,7 +5,7 @@
 //! or `default=` may change them in the meantime. The content of a subclass is read without calling its
 //! methods: only `default=` runs Python code.
 
-use super::build::Vocabulary;
+use super::vocabulary::Vocabulary;
 use crate::args::{utf8_if_whole, utf8_or};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
