@@ -81,6 +81,7 @@ impl Dictionary {
         description.check()?;
         // zstd allocates `size` at once, and no dictionary is larger than its samples.
         let total = samples.iter().map(Vec::len).fold(0, usize::saturating_add);
+        EncodeError::ensure_memory("samples", total + size_of_val(samples))?;
         let sizes: Vec<_> = samples.iter().map(Vec::len).collect();
         let trained =
             run_apart((samples.concat(), sizes, size.min(total)), |(data, sizes, size)| {

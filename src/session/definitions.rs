@@ -4,6 +4,7 @@
 //! content already has these 8 digits, the later content gets 16, then 24, and so on. Both sides
 //! define and use contents in the order of the frames, so both evict the same ones.
 
+use crate::memory;
 use crate::text::hex;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -104,6 +105,7 @@ impl Definitions {
         json_len: usize,
         named: impl IntoIterator<Item = &'n str>,
     ) -> Arc<Definition> {
+        memory::require(memory::ensure(content.len()));
         let hash: [u8; 32] = Sha256::digest(content).into();
         let ids =
             || (1..=hash.len() * 2 / ID_STEP).map(|n| digits(self.letter, &hash, n * ID_STEP));

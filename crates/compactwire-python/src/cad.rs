@@ -124,7 +124,7 @@ const WORD_SIZE: usize = 96;
 
 /// The bytes of a node as JSON, about, and those of all else in most documents.
 const NODE_SIZE: usize = 64;
-const REST_SIZE: usize = 1024;
+const REST_SIZE: usize = 256;
 
 /// A document as a dict.
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {

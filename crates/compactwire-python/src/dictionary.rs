@@ -5,7 +5,7 @@ use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use crate::interrupt::attached;
-use crate::make::{Str, make_bytes};
+use crate::make::{Str, ensure_memory, make_bytes, push};
 use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -67,19 +67,22 @@ impl Dictionary {
                 PyTypeError::new_err("samples must be an iterable of texts, not one text").into()
             );
         }
-        let samples = samples.try_iter()?.map(|item| sample(&item?)).collect::<Result<Vec<_>>>()?;
+        let mut taken = Vec::new();
+        for item in samples.try_iter()? {
+            push(&mut taken, sample(&item?)?)?;
+        }
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let description = Description {
             content_type: content_type.into(),
             model: model.into(),
-            samples: samples.len() as u64,
+            samples: taken.len() as u64,
             time: match time {
                 Some(time) => args::natural(time, "time")?,
                 None => now(),
             }
             .to_string(),
         };
-        let train = || compact::Dictionary::train(&samples, size, description);
+        let train = || compact::Dictionary::train(&taken, size, description);
         let core = py.detach(|| attached(train))??;
         Ok(Self::new(Arc::new(core), None))
     }
@@ -256,6 +259,7 @@ const _: () = assert!(DEFAULT_SIZE == 112_640);
 fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     let py = item.py();
     if let Ok(bytes) = item.cast::<PyBytes>() {
+        ensure_memory(bytes.as_bytes().len())?;
         return Ok(bytes.as_bytes().to_vec());
     }
     let sample = match item.cast::<PyString>() {

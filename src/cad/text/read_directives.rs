@@ -12,7 +12,8 @@ use crate::cad::error::Truncated;
 use crate::cad::json::extra_values::depth_left;
 use crate::cad::model::ir::{Extra, Instance, Joint, Material, Part, Post, Root, Scene, V3};
 use crate::cad::model::kinds::JOINTS;
-use crate::json::pointer;
+use crate::json::{self, pointer};
+use crate::memory;
 
 /// The arguments of a line, taken from left to right, and its attributes.
 pub(crate) struct Args<'l, 't> {
@@ -353,15 +354,20 @@ impl Reader {
 
     /// `XF pointer json`: the value is set after the whole text is read.
     fn extra(&mut self, mut args: Args<'_, '_>) -> Result<(), LineError> {
-        let (token, json) = (args.next(), args.next());
+        let (token, token_of_json) = (args.next(), args.next());
         let pointer = args.line.content(token);
         if !pointer::is_valid(&pointer) {
             return Err(args.unexpected(token, |word| format!("invalid pointer \"{word}\"")));
         }
-        let Ok(value) = crate::json::parse(args.line.raw(json), depth_left(&pointer)) else {
-            return Err(LineError::new(json.start, "invalid JSON after the pointer"));
+        let text = args.line.raw(token_of_json);
+        memory::require(memory::ensure(json::memory_of(text.as_bytes())));
+        let Ok(value) = json::parse(text, depth_left(&pointer)) else {
+            return Err(LineError::new(token_of_json.start, "invalid JSON after the pointer"));
         };
         let place = (self.line_number, column(args.line.text, token.start));
+        if self.extra.len() == self.extra.capacity() {
+            memory::require(self.extra.try_reserve(1));
+        }
         self.extra.push_back((place, Extra { pointer: pointer.into_owned(), value }));
         Ok(())
     }

@@ -4,14 +4,14 @@ use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
 use crate::args::{self, Unused};
 use crate::errors::Result;
-use crate::make::make_str;
+use crate::make::{ensure_memory, make_str};
 use crate::session::{Session, now};
 use compactwire::gcf;
-use compactwire::gcf::graph::{SentSymbols, StreamEncoder, StreamOptions};
+use compactwire::gcf::graph::{self, SentSymbols, StreamEncoder, StreamOptions};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes a graph symbol by symbol, with the counts at the end.
@@ -51,7 +51,12 @@ pub(super) struct GraphStreamEncoder {
     session: Option<Py<Session>>,
     /// Whether `write` has raised.
     failed: AtomicBool,
+    /// The bytes of the names of files, which `close` writes.
+    locations: AtomicUsize,
 }
+
+/// The bytes of memory for each byte of a text that is written: quoted, in a line, and as a str.
+const TEXT_FACTOR: usize = 16;
 
 #[pymethods]
 impl GraphStreamEncoder {
@@ -84,6 +89,7 @@ impl GraphStreamEncoder {
             pack_root: text_of(pack_root, "pack_root")?,
             ..gcf::graph::Payload::default()
         };
+        ensure_memory(TEXT_FACTOR.saturating_mul(header.tool.len() + header.pack_root.len()))?;
         let encode = options(dangling, allow_unicode, locations)?;
         let options = StreamOptions { encode, labeled_counts };
         let mut out = String::new();
@@ -95,8 +101,8 @@ impl GraphStreamEncoder {
         };
         let encoder = Mutex::new(encoder?);
         write.call1((make_str(py, &out)?,))?;
-        let (write, failed) = (write.clone().unbind(), AtomicBool::new(false));
-        Ok(Self { write, encoder, session, failed })
+        let (failed, locations) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Ok(Self { write: write.clone().unbind(), encoder, session, failed, locations })
     }
 
     /// Write a symbol.
@@ -113,7 +119,12 @@ impl GraphStreamEncoder {
     ///     reset in the meantime.
     #[pyo3(signature = (symbol, /))]
     fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> Result<()> {
-        self.append(py, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
+        let graph::Symbol { qualified_name, kind, provenance, signature, location, .. } =
+            &*symbol.0;
+        let file = location.as_deref().map_or(0, |location| location.file.len());
+        let size = qualified_name.len() + kind.len() + provenance.len() + signature.len() + file;
+        self.locations.fetch_add(file, Ordering::AcqRel);
+        self.append(py, size, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
     }
 
     /// Write an edge between symbols already written.
@@ -129,7 +140,8 @@ impl GraphStreamEncoder {
     ///     As `encode`; `invalid_line` after the end, or if the session was reset in the meantime.
     #[pyo3(signature = (edge, /))]
     fn write_edge(&self, py: Python<'_>, edge: &Edge) -> Result<()> {
-        self.append(py, |encoder, sent, out| encoder.edge(&edge.0, sent.as_deref(), out))
+        let names = edge.0.source.len() + edge.0.target.len();
+        self.append(py, names, |encoder, sent, out| encoder.edge(&edge.0, sent.as_deref(), out))
     }
 
     /// Write the locations and the last line; a second call does nothing.
@@ -141,7 +153,8 @@ impl GraphStreamEncoder {
     ///     incomplete.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let mut is_last = false;
-        self.append(py, |encoder, sent, out| {
+        let locations = self.locations.load(Ordering::Acquire);
+        self.append(py, locations, |encoder, sent, out| {
             encoder.close(sent.as_deref(), out)?;
             is_last = !out.is_empty();
             Ok(())
@@ -176,9 +189,11 @@ impl GraphStreamEncoder {
         self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Writes the lines of a change, whose texts have `size` bytes.
     fn append(
         &self,
         py: Python<'_>,
+        size: usize,
         change: impl Send
         + FnOnce(
             &mut StreamEncoder,
@@ -191,6 +206,7 @@ impl GraphStreamEncoder {
                            so start a new stream";
             return Err(gcf::Error::without_place(gcf::Code::InvalidLine, message).into());
         }
+        ensure_memory(TEXT_FACTOR.saturating_mul(size))?;
         let mut out = String::new();
         let changed = {
             let encoder = &mut *self.lock(py);
