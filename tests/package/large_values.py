@@ -521,6 +521,11 @@ def xf_lines(count: int) -> str:
     return "# vcad 0.2 x1\nC 1 2 3\n" + "".join(f"XF /m{n} 1\n" for n in range(count))
 
 
+def sketch(count: int) -> str:
+    lines = "".join(f"L {n} 0 {n + 1} 0\n" for n in range(count))
+    return f"# vcad 0.2\nSK 0 0 0  1 0 0  0 1 0\n{lines}END\nE 0 0 0 10\n"
+
+
 def definitions(count: int) -> dict[str, Any]:
     text = "é" + "lorem ipsum " * (count // 12)
     return {"tool": [{"name": "a", "description": text}, {"name": "b"}], "system": text}
@@ -568,6 +573,19 @@ TEXTS: list[Case] = [
         lambda count: [f"lorem {n} ipsum {n * 7} " * 20 for n in range(count)],
         10_000,
     ),
+    *(
+        case(f"{name} of a sketch", call, sketch, 30_000)
+        for name, call in (
+            ("from_compact", cad.from_compact),
+            ("check", cad.check),
+            ("iter_compact", lambda text: sum(1 for _ in cad.iter_compact([text]))),
+        )
+    ),
+    case("merkle_root", claims.merkle_root, lambda count: ["ab" * 32] * count, 100_000),
+    case("canonical_json", claims.canonical_json, long_texts, 1_000_000),
+    case("canonical_json of records", claims.canonical_json, records, 30_000),
+    case("parse_json", claims.parse_json, lambda count: json.dumps(long_texts(count)), 1_000_000),
+    case("parse_json of records", claims.parse_json, lambda n: json.dumps(records(n)), 30_000),
     case("loads, long names", gcf.loads, lambda count: gcf.dumps(long_keys(count)), 2_000_000),
 ]
 

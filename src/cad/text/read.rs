@@ -228,7 +228,7 @@ impl Reader {
             _ => None,
         };
         if let Some(sketch) = &mut self.sketch {
-            sketch.op.details_mut().segments.push(Segment { start, end, arc });
+            memory::push(&mut sketch.op.details_mut().segments, Segment { start, end, arc });
         }
         Ok(None)
     }

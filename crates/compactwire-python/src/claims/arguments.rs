@@ -1,6 +1,6 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use crate::args::{utf8, utf8_or};
+use crate::args::{enough_for, utf8, utf8_or};
 use crate::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -31,7 +31,7 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
 /// A string without lone surrogates.
 pub(super) fn text(value: &Bound<'_, PyAny>, field: &str) -> PyResult<String> {
     let text = value.cast::<PyString>().map_err(|_| wrong(value, field, "a str"))?;
-    Ok(utf8(text, field)?.to_owned())
+    Ok(enough_for(utf8(text, field)?)?.to_owned())
 }
 
 /// A string, or `None` if it was not passed.

@@ -4,12 +4,16 @@ use super::arguments::{iterate, path, text};
 use crate::args::{Input, natural};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
-use crate::make::make_bytes;
+use crate::make::{ensure_memory, make_bytes, push};
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
+use compactwire::json;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+
+/// The bytes of memory for each hash of the two lowest levels of a Merkle tree.
+const MERKLE_FACTOR: usize = 128;
 
 /// Compute the Merkle root over receipt hashes.
 ///
@@ -37,9 +41,12 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = hashes.py();
     let of = "str, each 64 lower-case hexadecimal digits";
     let hashes = iterate(hashes, "hashes", of)?.zip(0..);
-    let hashes = hashes.map(|(hash, at)| text(&hash?, &format!("hashes[{at}]")));
-    let hashes = hashes.collect::<PyResult<Vec<_>>>()?;
-    claims::merkle_root(&hashes).ok_or_else(|| {
+    let mut taken = Vec::new();
+    for (hash, at) in hashes {
+        push(&mut taken, text(&hash?, &format!("hashes[{at}]"))?)?;
+    }
+    ensure_memory(MERKLE_FACTOR * taken.len())?;
+    claims::merkle_root(&taken).ok_or_else(|| {
         let message = "expected at least one hash of 64 lower-case hexadecimal digits";
         invalid_path(py, "hashes", message)
     })
@@ -121,10 +128,12 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
     let py = data.py();
     let value = if data.is_instance_of::<PyString>() {
         let text = text(data, "data")?;
+        ensure_memory(json::memory_of(text.as_bytes()))?;
         attached(|| claims::parse_json(text.as_bytes()))?
     } else {
         let data = Input::new(data)?;
         let bytes = data.bytes()?;
+        ensure_memory(json::memory_of(bytes))?;
         attached(|| claims::parse_json(bytes))?
     };
     Ok(value::object(py, &value?)?)
