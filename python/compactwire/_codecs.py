@@ -211,9 +211,13 @@ def get(name: str) -> Codec:
     ------
     UnknownCodec
         No codec has the name; `available` lists all names.
+    TypeError
+        `name` is not a str.
 
     Source: wire codecs, "Codec Registry".
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str, not {type(name).__name__}")
     with _lock:
         codec = _codecs.get(name)
         available = tuple(_codecs)

@@ -7,6 +7,7 @@ use super::frames::{Frame, RequestFrame, json_len, plain_len};
 use super::memory::{Memory, meaning, reported_name};
 use super::{Request, Session, pack};
 use crate::compact::{self, Wire, delta::ApplyOptions, delta::Replace};
+use crate::interrupt::polled;
 use crate::memory;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ impl Session {
         let mut prompts = self.received.prompts.clone();
         let mut unknown = Unknown::default();
         let mut undone = Vec::new();
-        for (i, frame) in before.iter().enumerate() {
+        for (i, frame) in polled(before).enumerate() {
             let defined = match Frame::parse(frame.as_ref(), i)? {
                 Frame::ToolReference(id) => {
                     unknown.resolve(&mut tools, id);

@@ -115,6 +115,8 @@ def test_codecs_are_found_by_name() -> None:
             assert wire.decode_with(codec.name, written.encode()) == payload
     with pytest.raises(wire.UnknownCodec, match="gcb, gcf, json"):
         wire.get("yaml")
+    with pytest.raises(TypeError, match="name must be a str, not int"):
+        wire.get(10**5000)  # type: ignore[arg-type]
     with pytest.raises(gcf.GcfError, match="malformed_delta"):
         wire.decode_with("gcf", "GCF profile=graph unchanged=true pack_root=x symbols=1\n")
     with pytest.raises(TypeError, match="expected a codec with"):

@@ -114,6 +114,11 @@ def packed_request() -> Call:
     return partial(cw.Session().encode_request, context=TEXT, pack=True)
 
 
+def request_of_many_frames() -> Call:
+    *definition, last = cw.Session().encode_request(tool={"name": "a"})
+    return partial(cw.Session().decode_request, definition * MANY + [last])
+
+
 LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
     cw: {
         "Dictionary": [lambda: partial(cw.Dictionary.train, SAMPLES)],
@@ -123,6 +128,7 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
         ],
         "Session": [
             packed_request,
+            request_of_many_frames,
             lambda: partial(cw.Session().encode_graph, PAYLOAD),
             lambda: partial(cw.Session().decode_graph, SYMBOLS),
             lambda: partial(cw.Session().encode_keyed, SET),

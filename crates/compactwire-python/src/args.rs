@@ -12,7 +12,9 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString};
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString, PyType,
+};
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
@@ -43,7 +45,7 @@ impl<'py> Input<'py> {
             ensure_memory(buffer.len_bytes())?;
             Ok(Self::Copy(buffer.to_vec(object.py())?))
         } else {
-            let found = object.get_type().name()?;
+            let found = class_name(&object.get_type());
             let message = format!("expected str, bytes, bytearray or memoryview, not {found}");
             Err(PyTypeError::new_err(message))
         }
@@ -244,13 +246,13 @@ pub(super) fn read_file<'py>(
 
 /// Converts the argument `name` to a path; `OptionError` for a lone surrogate, which no path has.
 pub(super) fn path_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
-    object.extract().or_else(|error| {
+    object.extract().map_err(|error| {
         if let Some(error) = surrogate_in(object, name, &error) {
-            return Err(error);
+            return error;
         }
-        let found = object.get_type().name()?;
+        let found = class_name(&object.get_type());
         let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
-        Err(PyTypeError::new_err(message))
+        PyTypeError::new_err(message)
     })
 }
 
@@ -335,6 +337,14 @@ pub(super) fn utf8_if_whole<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Optio
         Err(None) => Ok(None),
         Err(Some(error)) => Err(error),
     }
+}
+
+/// The name of a class, for messages. PyO3's `Display` would run the handlers of pending signals, and drop the
+/// exceptions that they raise.
+pub(super) fn class_name(class: &Bound<'_, PyType>) -> String {
+    let name = class.name().ok();
+    let name = name.as_ref().and_then(|name| utf8_if_whole(name).ok().flatten());
+    name.unwrap_or("this").to_owned()
 }
 
 /// The `GcfError` for a text with a lone surrogate.
@@ -443,7 +453,7 @@ pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
 /// What a function that counts tokens returned, which was passed as `option`.
 pub(super) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() {
-        let found = value.get_type().name()?;
+        let found = class_name(&value.get_type());
         let message = format!("{option} must return an int, not {found}");
         return Err(PyTypeError::new_err(message));
     }
@@ -484,8 +494,7 @@ pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 
 #[cold]
 fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
-    let found = value.get_type();
-    let found = found.name().map_or_else(|_| "this".into(), |name| name.to_string());
+    let found = class_name(&value.get_type());
     PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
 }
 
@@ -570,7 +579,7 @@ pub(super) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
     let found = match (value.cast::<PyString>(), value.extract::<i64>()) {
         (Ok(text), _) => excerpt(&text.to_string_lossy()),
         (Err(_), Ok(number)) if !value.is_instance_of::<PyBool>() => number.to_string(),
-        _ => value.get_type().name()?.to_string(),
+        _ => class_name(&value.get_type()),
     };
     let message = format!("msgpack_version must be 1, 2, 3 or 'map', not {found}");
     Err(invalid_option("msgpack_version", &message))

@@ -1,6 +1,6 @@
 //! `compactwire.Request`: a request with all references resolved.
 
-use super::args::{self, utf8};
+use super::args::{self, class_name, utf8};
 use super::errors::Result;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::interrupt::attached;
@@ -8,6 +8,7 @@ use crate::make::{ensure_memory, make_list, make_str, make_tuple, tuple_of};
 use crate::value;
 use crate::value::read;
 use compactwire::json::{self, Escape};
+use compactwire::memory::Meter;
 use compactwire::session;
 use compactwire::value::Value;
 use pyo3::exceptions::PyTypeError;
@@ -207,21 +208,25 @@ pub(super) fn chat<'py>(
     read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
 ) -> Result<String> {
     let mut context = String::new();
+    // Not a check for each message: of a long context, the system takes as long as for the message.
+    let mut meter = Meter::new(1);
     for (at, message) in messages.try_iter()?.enumerate() {
         let (message, field) = (message?, format!("messages[{at}]"));
         let value = read(&message, &field)?;
         if !matches!(value, Value::Object(_)) {
-            let found = message.get_type().name()?;
+            let found = class_name(&message.get_type());
             let message = format!("{field} must be a dict, a chat message, not {found}");
             return Err(PyTypeError::new_err(message).into());
         }
-        ensure_memory(context.len() + value.text_size().saturating_mul(CHAT_FACTOR))?;
+        let line = value.text_size().saturating_mul(CHAT_FACTOR);
+        ensure_memory(line)?;
+        meter.reach(context.len() + line)?;
         session::chat::push_message(&value, &mut context)?;
     }
     Ok(context)
 }
 
-/// The bytes of memory for each byte of a message: its line with escapes, while the context grows.
+/// The bytes of memory for each byte of a message: its line with escapes, and a context that grows.
 const CHAT_FACTOR: usize = 18;
 
 /// `tool=`: a dict, or a list or tuple of them, as canonical JSON.
@@ -233,7 +238,7 @@ pub(super) fn tools<'py>(
         if object.is_instance_of::<PyDict>() {
             return canonical(Some(object), field, &read);
         }
-        let found = object.get_type().name()?;
+        let found = class_name(&object.get_type());
         let message = format!("{field} must be a dict or a list of dict, not {found}");
         Err(PyTypeError::new_err(message).into())
     };

@@ -1,6 +1,6 @@
 //! `compactwire.Response`: the core's type with Python strings in it.
 
-use super::args::{Passed, boolean, int64, natural, text, utf8};
+use super::args::{Passed, boolean, class_name, int64, natural, text, utf8};
 use super::errors::invalid_field;
 use super::record::{self, Names, Record, hash_of, returned_by_value};
 use crate::make::{keys_of, make_dict, make_str, make_tuple};
@@ -317,7 +317,7 @@ impl Response {
             return Ok(py.get_type::<Self>().call1((object,))?.cast_into()?);
         }
         let Ok(mapping) = object.cast::<PyMapping>() else {
-            let found = object.get_type().name()?;
+            let found = class_name(&object.get_type());
             let message = format!("expected a Response, str or mapping, not {found}; {FOR_VALUES}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         };

@@ -1,7 +1,7 @@
 //! `iter_compact`.
 
 use super::{NODE_SIZE, dialect, rest};
-use crate::args::{self, Input, PathFile, size, utf8_with_surrogates};
+use crate::args::{self, Input, PathFile, class_name, size, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{ensure_memory, make_dict, make_size, make_str, make_tuple};
@@ -137,7 +137,7 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         Ok(Input::Copy(bytes)) => Ok(bytes),
         Err(error) if Input::is_bytes(chunk) => Err(error),
         _ => {
-            let found = chunk.get_type().name()?;
+            let found = class_name(&chunk.get_type());
             let message =
                 format!("a chunk must be bytes or str, or a buffer of bytes, not {found}");
             Err(PyTypeError::new_err(message))

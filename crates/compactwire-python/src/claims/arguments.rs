@@ -1,6 +1,6 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use crate::args::{enough_for, utf8, utf8_or};
+use crate::args::{class_name, enough_for, utf8, utf8_or};
 use crate::errors::invalid_path;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -73,7 +73,7 @@ pub(super) fn entries<'py>(
 /// A `TypeError` with the expected and the actual type of an argument.
 #[cold]
 pub(super) fn wrong(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
-    let found = value.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+    let found = class_name(&value.get_type());
     let found = compactwire::claims::one_line(&found);
     PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
 }

@@ -2,6 +2,7 @@
 
 use super::arguments;
 use super::report::ClaimReport;
+use crate::args::class_name;
 use crate::errors::invalid_option;
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
@@ -222,7 +223,7 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
 fn whole(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     let negative = || invalid_option(name, &format!("{name} must not be negative"));
     if value.is_instance_of::<PyBool>() || !value.is_instance_of::<PyInt>() {
-        let found = value.get_type().name()?;
+        let found = class_name(&value.get_type());
         return Err(PyTypeError::new_err(format!("{name} must be an int, not {found}")));
     }
     match value.extract::<i64>() {

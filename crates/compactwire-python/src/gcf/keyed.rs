@@ -1,6 +1,6 @@
 //! Keyed sets, deltas between them, and the classes that choose which to send.
 
-use crate::args::{self, Input, size, utf8_or};
+use crate::args::{self, Input, class_name, size, utf8_or};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::make::{
@@ -8,7 +8,7 @@ use crate::make::{
     make_tuple, push,
 };
 use crate::record::{Names, Record, hash_of, returned_by_value};
-use crate::value::read::{Kind, class_name, kind};
+use crate::value::read::{Kind, kind};
 use crate::{locked, locked_long};
 use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};

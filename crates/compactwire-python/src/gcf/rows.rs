@@ -1,7 +1,7 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::limits;
-use crate::args::{self, PathFile, depth, path_of, size, utf8_with_surrogates};
+use crate::args::{self, PathFile, class_name, depth, path_of, size, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{items_of, make_size};
@@ -79,7 +79,7 @@ pub(crate) fn iter_rows(
         if let Ok(key) = key.cast::<PyString>() {
             return args::option_text(key, "path").map(str::to_owned);
         }
-        let found = key.get_type().name()?;
+        let found = class_name(&key.get_type());
         Err(PyTypeError::new_err(format!("a path must contain str keys only, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
@@ -226,7 +226,7 @@ impl Reader {
                 } else if let Ok(bytes) = piece.cast::<PyByteArray>() {
                     add(&bytes.to_vec());
                 } else {
-                    let found = piece.get_type().name()?;
+                    let found = class_name(&piece.get_type());
                     let message = format!("read() must return str or bytes, not {found}");
                     return Err(PyTypeError::new_err(message));
                 }

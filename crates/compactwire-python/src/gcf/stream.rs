@@ -1,7 +1,7 @@
 //! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
-use crate::args::{self, Unused, names};
+use crate::args::{self, Unused, class_name, names};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{make_str, push};
@@ -55,7 +55,7 @@ impl StreamEncoder {
         let py = target.py();
         let is_file = target.hasattr("write")?;
         if !is_file && !target.is_callable() {
-            let found = target.get_type().name()?;
+            let found = class_name(&target.get_type());
             let message = format!("expected a file open for writing or a callable, not {found}");
             return Err(PyTypeError::new_err(message));
         }

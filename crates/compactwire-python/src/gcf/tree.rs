@@ -1,7 +1,8 @@
 //! The tree that the GCF encoder writes, as a target of the checked reader.
 
+use crate::args::class_name;
 use crate::errors::{Error, Result};
-use crate::value::read::{ENDLESS_DEFAULT, Invalid, Target, class_message, class_name};
+use crate::value::read::{ENDLESS_DEFAULT, Invalid, Target, class_message};
 use compactwire::gcf::{Builder, Code, out_of_range_message};
 use compactwire::walk::Sink;
 

@@ -1,6 +1,7 @@
 //! The arguments of graph functions and classes.
 
 use crate::args;
+use crate::args::class_name;
 use crate::errors::unsupported;
 use compactwire::gcf::Code;
 use compactwire::gcf::graph::{self, Dangling, EncodeOptions};
@@ -46,7 +47,7 @@ fn dangling(name: &str) -> PyResult<Dangling> {
 pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<f64> {
     let Some(value) = value else { return Ok(0.0) };
     if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
-        let found = value.get_type().name()?;
+        let found = class_name(&value.get_type());
         return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
     }
     if let Ok(int) = value.cast::<PyInt>() {

@@ -6,7 +6,7 @@
 //! methods: only `default=` runs Python code.
 
 use super::vocabulary::Vocabulary;
-use crate::args::{utf8_if_whole, utf8_or};
+use crate::args::{class_name, utf8_if_whole, utf8_or};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::{push, tuple_of};
@@ -472,11 +472,6 @@ pub(crate) fn class_message(object: &Bound<'_, PyAny>, options: &str) -> String 
         "" => format!("{class} is not a JSON type"),
         _ => format!("{class} is not a JSON type; convert it with {options}"),
     }
-}
-
-/// The name of a class, for an error.
-pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
-    class.name().map_or_else(|_| "this".into(), |name| name.to_string())
 }
 
 /// Checks memory for a document that is read from Python objects, and for the text that is written from it.

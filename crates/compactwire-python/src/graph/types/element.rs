@@ -4,6 +4,7 @@
 //! Invariant: a dict has the same meaning as calling the class with it. If that is an error, the
 //! class raises it.
 
+use crate::args::class_name;
 use crate::make::push;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -42,10 +43,10 @@ pub(super) fn element<'py, T: PyClass>(object: &Bound<'py, PyAny>) -> PyResult<B
     }
     let class = object.py().get_type::<T>();
     let Ok(fields) = object.cast::<PyDict>() else {
-        let found = object.get_type().name()?;
+        let found = class_name(&object.get_type());
         return Err(PyTypeError::new_err(format!(
             "expected {} or dict, not {found}",
-            class.name()?
+            class_name(&class)
         )));
     };
     Ok(class.call((), Some(fields))?.cast_into()?)
