@@ -91,7 +91,7 @@ def _message(message: Any, shorten: Callable[[str], str]) -> Any:
     if role in ("tool", "function"):
         return _result(message, "content", shorten)
     if role == "user":
-        return _with(message, "content", _each(message.get("content"), "tool_result", shorten))
+        return _with(message, "content", each_part(message.get("content"), "tool_result", shorten))
     if kind in ("function_call_output", "custom_tool_call_output"):
         return _result(message, "output", shorten)
     return message
@@ -105,11 +105,11 @@ def _result(result: dict[Any, Any], member: str, shorten: Callable[[str], str]) 
         return result
     if isinstance(content, str):
         return _with(result, member, shorten(content))
-    return _with(result, member, _each(content, _TEXT_PARTS[member], shorten))
+    return _with(result, member, each_part(content, _TEXT_PARTS[member], shorten))
 
 
-def _each(parts: Any, kind: str, shorten: Callable[[str], str]) -> Any:
-    """The parts; those of this type with their texts shortened."""
+def each_part(parts: Any, kind: str, shorten: Callable[[str], str]) -> Any:
+    """The parts of a message; those of this type with their texts shortened."""
     if not isinstance(parts, list):
         return parts
     done = [_part(part, kind, shorten) for part in parts]

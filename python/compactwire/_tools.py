@@ -15,9 +15,24 @@ from .savings import Saving
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Literal
+    from typing import Any, Literal, TypedDict
 
     from ._core import Shrunk
+
+    class ToolOptions(TypedDict, total=False):
+        """The options of all adapters: which tools, and those of `shrink`."""
+
+        include: Iterable[str]
+        exclude: Iterable[str]
+        on_saving: Callable[[Saving], object] | None
+        formats: Iterable[Literal["json", "gcf"]]
+        tokenizer: str | Callable[[str], int]
+        extensions: bool
+        min_saving: float
+        min_tokens: int
+        max_size: int
+        max_depth: int
+
 
 # Names of tools whose texts are files: a model that edits by exact match must see them as they are.
 VERBATIM = (
@@ -75,7 +90,10 @@ class ToolShrinker:
 
     def text(self, tool: str, arguments: object, text: str) -> str:
         """The text of a result of this call, shortened; the same object if nothing is gained."""
-        reason = self.kept(tool, arguments)
+        return self.text_unless(self.kept(tool, arguments), tool, text)
+
+    def text_unless(self, reason: str, tool: str, text: str) -> str:
+        """The text, shortened unless there is a reason to keep it."""
         if reason:
             # Counting takes as long as shrinking, so only where somebody asks.
             if self._on_saving is not None:

@@ -77,6 +77,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_texts": {"errors"},
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},
+    "adapters": {"_tools"},
+    "adapters.langchain": {"_chat", "_tools"},
+    "adapters.openai_agents": {"_chat", "_tools"},
+    "adapters.pydantic_ai": {"_tools", "errors"},
     "_bridge": {"_core.graph", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {

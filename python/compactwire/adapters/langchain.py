@@ -1,0 +1,71 @@
+"""Shrinks the results of tools in LangChain agents and LangGraph tool nodes, when they are made."""
+
+from __future__ import annotations
+
+from .._chat import each_part
+from .._tools import ToolShrinker
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.messages import ToolMessage
+except ImportError as error:
+    message = "compactwire.adapters.langchain needs LangChain: pip install 'langchain>=1.4'"
+    raise ImportError(message, name=error.name, path=error.path) from error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any, Unpack
+
+    from .._tools import ToolOptions
+
+__all__ = ["CompactToolResults"]
+
+
+class CompactToolResults(AgentMiddleware):
+    """Middleware that shrinks the text of each `ToolMessage` before it enters the conversation.
+
+    Texts and text blocks are shrunk; errors, `Command` results, artifacts, images and ids stay as
+    they are. In a bare `ToolNode`, pass the methods: ``ToolNode(tools,
+    wrap_tool_call=compact.wrap_tool_call, awrap_tool_call=compact.awrap_tool_call)``.
+
+    Parameters
+    ----------
+    **options
+        The options of `compactwire.adapters`.
+
+    Raises
+    ------
+    TypeError, OptionError
+        An option has another type, or a value that is not allowed.
+
+    Examples
+    --------
+    >>> from langchain.agents import create_agent  # doctest: +SKIP
+    >>> agent = create_agent(model, tools, middleware=[CompactToolResults()])  # doctest: +SKIP
+
+    Source: an extension of this package.
+    """
+
+    def __init__(self, **options: Unpack[ToolOptions]) -> None:
+        super().__init__()
+        self._tools = ToolShrinker("langchain", **options)
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Call the tool and shrink its result."""
+        return self._shrunk(request.tool_call, handler(request))
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Call the tool and shrink its result."""
+        return self._shrunk(request.tool_call, await handler(request))
+
+    def _shrunk(self, call: Any, result: Any) -> Any:
+        if not isinstance(result, ToolMessage) or result.status == "error":
+            return result
+
+        def shorten(text: str) -> str:
+            return self._tools.text(call["name"], call["args"], text)
+
+        content = result.content
+        new = shorten(content) if isinstance(content, str) else each_part(content, "text", shorten)
+        return result if new is content else result.model_copy(update={"content": new})

@@ -1,0 +1,111 @@
+"""Shrinks the results of tools in the input of models of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+
+from .._chat import each_part
+from .._tools import ToolShrinker
+
+try:
+    from agents.run import ModelInputData
+except ImportError as error:
+    message = (
+        "compactwire.adapters.openai_agents needs the OpenAI Agents SDK: "
+        "pip install 'openai-agents>=0.24'"
+    )
+    raise ImportError(message, name=error.name, path=error.path) from error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any, Unpack
+
+    from .._tools import ToolOptions
+
+__all__ = ["compact_input"]
+
+# The filter sees the whole conversation at each turn: texts of earlier turns are not read again.
+_REMEMBERED = 256
+
+
+def compact_input(
+    inner: Callable[[Any], Any] | None = None, /, **options: Unpack[ToolOptions]
+) -> Callable[[Any], Awaitable[Any]]:
+    """Return a filter for the input of models that shrinks the results of tools.
+
+    The stored session keeps the originals. The same conversation always becomes the same input, and
+    one that grew at its end keeps its beginning, as prompt caches need.
+
+    Parameters
+    ----------
+    inner : callable, optional
+        Another filter, which is called first.
+    **options
+        The options of `compactwire.adapters`. `on_saving` is called when a text is read for the
+        first time, not for each turn that repeats it.
+
+    Returns
+    -------
+    callable
+        The filter, for ``RunConfig(call_model_input_filter=...)``.
+
+    Raises
+    ------
+    TypeError, OptionError
+        An option has another type, or a value that is not allowed.
+
+    Examples
+    --------
+    >>> from agents import RunConfig, Runner  # doctest: +SKIP
+    >>> config = RunConfig(call_model_input_filter=compact_input())  # doctest: +SKIP
+    >>> result = await Runner.run(agent, "...", run_config=config)  # doctest: +SKIP
+
+    Source: an extension of this package.
+    """
+    if inner is not None and not callable(inner):
+        raise TypeError(f"inner must be callable, not {type(inner).__name__}")
+    tools = ToolShrinker("openai-agents", **options)
+    shorten = functools.lru_cache(_REMEMBERED)(tools.text_unless)
+
+    async def compact(data: Any) -> Any:
+        model_data = data.model_data if inner is None else inner(data)
+        if inspect.isawaitable(model_data):
+            model_data = await model_data
+        items = _items(model_data.input, tools, shorten)
+        return ModelInputData(input=items, instructions=model_data.instructions)
+
+    return compact
+
+
+def _items(
+    items: list[Any], tools: ToolShrinker, shorten: Callable[[str, str, str], str]
+) -> list[Any]:
+    calls: dict[object, tuple[str, str]] = {}
+    done = []
+    for item in items:
+        kind = item.get("type") if isinstance(item, dict) else None
+        if kind == "function_call":
+            name = item.get("name", "")
+            calls[item.get("call_id")] = (tools.kept(name, _arguments(item)), name)
+        elif kind == "function_call_output":
+            # The call is missing if the service keeps the earlier turns.
+            reason, name = calls.get(item.get("call_id")) or (tools.kept("", None), "")
+            item = _output(item, functools.partial(shorten, reason, name))
+        done.append(item)
+    return done
+
+
+def _arguments(item: dict[str, Any]) -> object:
+    try:
+        return json.loads(item.get("arguments", ""))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _output(item: dict[str, Any], shorten: Callable[[str], str]) -> dict[str, Any]:
+    old = item.get("output")
+    new = shorten(old) if isinstance(old, str) else each_part(old, "input_text", shorten)
+    return item if new is old else {**item, "output": new}
