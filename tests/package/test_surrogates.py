@@ -223,6 +223,8 @@ def parameters() -> Iterator[str]:
     """The parameters of public functions that take a text, a path, or several."""
     for path in [*SOURCES, PACKAGE / "_codecs.py"]:
         public = set(analysis.__all__) if path.parent.name == "analysis" else None
+        if path.name == "_chat.py":  # The adapters use other functions of this module.
+            public = set(cw.__all__)
         for owner in ast.parse(path.read_text(encoding="utf-8")).body:
             inside = owner.body if isinstance(owner, ast.ClassDef) and public is None else [owner]
             prefix = f"{owner.name}." if isinstance(owner, ast.ClassDef) else ""
