@@ -208,7 +208,8 @@ pub(super) fn chat<'py>(
     read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
 ) -> Result<String> {
     let mut context = String::new();
-    // Not a check for each message: of a long context, the system takes as long as for the message.
+    // Asked as the context grows, not for each message: reserving a long context takes the system longer than
+    // writing a message.
     let mut meter = Meter::new(1);
     for (at, message) in messages.try_iter()?.enumerate() {
         let (message, field) = (message?, format!("messages[{at}]"));
