@@ -104,9 +104,13 @@ class ToolShrinker:
     def value(self, tool: str, value: object) -> Shrunk:
         """A str or value, shortened whatever the tool is, and its record."""
         start = time.perf_counter_ns()
-        shrunk = shrink(value, **self._options)
+        shrunk = self.shorten(value)
         self._report(tool, shrunk, reason=shrunk.reason, nanoseconds=time.perf_counter_ns() - start)
         return shrunk
+
+    def shorten(self, value: object, **changed: Any) -> Shrunk:
+        """A str or value, shortened by these options and those that are changed; no record."""
+        return shrink(value, **{**self._options, **changed})
 
     def kept(self, tool: str, arguments: object) -> str:
         """Why a result of this call is left as it is: `"excluded"`, `"document"` or `""`."""
@@ -116,7 +120,7 @@ class ToolShrinker:
 
     def count(self, text: str) -> Shrunk:
         """The text as it is, with its number of tokens."""
-        return shrink(text, **{**self._options, "formats": ()})
+        return self.shorten(text, formats=())
 
     def _report(self, tool: str, shrunk: Shrunk, *, reason: str, nanoseconds: int = 0) -> None:
         if self._on_saving is None:

@@ -45,7 +45,8 @@ class Saving:
         True if `before` and `after` were counted, False if they are estimates.
     reason : str
         Why nothing was saved, or an empty string. The words are those of `compactwire.Shrunk`;
-        adapters add `"excluded"` and `"document"`, MCP `"error"` and `"differs"`.
+        adapters add `"excluded"` and `"document"`, MCP `"error"`, `"differs"` (the structured
+        content says something else than the text), `"no-text"` and `"time"`.
     structured : int or None
         The size of the structured content as compact JSON, None if the result had none.
     dropped : bool

@@ -81,6 +81,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "adapters.langchain": {"_chat", "_tools"},
     "adapters.openai_agents": {"_chat", "_tools"},
     "adapters.pydantic_ai": {"_tools", "errors"},
+    "mcp": set(),
+    "mcp._ledger": {"_texts", "savings"},
+    "mcp._project": {"_core", "_tools", "errors", "mcp._same", "savings"},
+    "mcp._relay": {"mcp._project", "mcp._schemas", "mcp._spans"},
+    "mcp._same": set(),
+    "mcp._schemas": set(),
+    "mcp._spans": set(),
+    "mcp._stdio": {"mcp._relay"},
     "_bridge": {"_core.graph", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {
@@ -115,7 +123,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli": {""}
     | {
         f"cli.{name}"
-        for name in ("_output", "_rows", "_shell", "cad", "claims", "gcf", "messages", "verify")
+        for name in (
+            *("_output", "_rows", "_shell"),
+            *("cad", "claims", "gcf", "mcp", "messages", "verify"),
+        )
     },
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli._rows", "cli._shell"},
@@ -123,6 +134,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli._rows": {"", "cli._shell"},
     "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},
     "cli.claims": {"", "claims", "cli._shell"},
+    "cli.mcp": {"_tools", "cli._shell", "mcp"}
+    | {f"mcp.{name}" for name in ("_ledger", "_project", "_relay", "_stdio")},
     "cli.messages": {"", "_demo", "cli._shell"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},

@@ -1,0 +1,193 @@
+"""The command ``compactwire mcp``: a relay that shrinks results of MCP tools, and its ledger."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from .._tools import VERBATIM
+from ..mcp import _ledger
+from ..mcp._project import Projector
+from ..mcp._relay import Passthrough, Relay
+from ..mcp._stdio import relay_stdio
+from ._shell import DEFAULT, OK, add_command, add_group, json_line, natural, tell, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._shell import Commands
+
+_WRONG_USAGE = 2
+_SPANS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+# A server may send any number of lines that are no messages.
+_WARNINGS, _WARNING_SECONDS = 10, 60.0
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    about = "shrink the results of MCP tools between a server and its host"
+    example = "compactwire mcp proxy -- npx -y @modelcontextprotocol/server-memory"
+    group = add_group(commands, "mcp", about, example)
+    _add_proxy(group)
+    _add_stats(group)
+
+
+def _add_proxy(group: Commands) -> None:
+    about = "run an MCP server, and shrink the results of its tools"
+    example = "compactwire mcp proxy -- npx -y @modelcontextprotocol/server-memory"
+    proxy = add_command(group, "proxy", _run_proxy, about, example)
+    proxy.usage = "compactwire mcp proxy [options] -- COMMAND [ARG ...]"
+    proxy.add_argument(
+        "command",
+        metavar="COMMAND",
+        nargs=argparse.REMAINDER,
+        help="the command that starts the server, with its arguments",
+    )
+    proxy.add_argument(
+        "--name", help="the server's name in the ledger (default: the file name of the command)"
+    )
+    proxy.add_argument(
+        "--structured",
+        choices=("drop", "keep"),
+        default="drop",
+        help="leave structuredContent out where the text says the same (default: %(default)s)",
+    )
+    proxy.add_argument(
+        "--include",
+        action="append",
+        metavar="GLOB",
+        help='shrink only texts of tools with such a name (repeatable; default: "*")',
+    )
+    proxy.add_argument(
+        "--exclude",
+        action="append",
+        metavar="GLOB",
+        help="leave texts of tools with such a name as they are; repeatable, in place of "
+        f"the default: {' '.join(VERBATIM)}",
+    )
+    proxy.add_argument(
+        "--slim",
+        action="store_true",
+        help="leave $schema, and titles that repeat a name, out of the definitions of tools",
+    )
+    proxy.add_argument(
+        "--formats", default="json,gcf", metavar="LIST", help=f"json, gcf or both; {DEFAULT}"
+    )
+    proxy.add_argument(
+        "--tokenizer",
+        default="estimate",
+        metavar="NAME",
+        help=f"an encoding of bpe-openai, such as o200k_base; {DEFAULT}",
+    )
+    proxy.add_argument(
+        "--max-size",
+        type=natural,
+        default=4 << 20,
+        metavar="BYTES",
+        help=f"leave longer texts as they are; {DEFAULT}",
+    )
+    proxy.add_argument(
+        "--max-message",
+        type=natural,
+        default=64 << 20,
+        metavar="BYTES",
+        help=f"end a server that sends a longer message; {DEFAULT}",
+    )
+    proxy.add_argument("--no-ledger", action="store_true", help="do not record what was saved")
+    proxy.add_argument(
+        "--off", action="store_true", help="change nothing: to see what the server itself does"
+    )
+
+
+def _run_proxy(args: argparse.Namespace) -> int:
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not command:
+        tell("compactwire mcp proxy: error: the command that starts the server is missing")
+        return _WRONG_USAGE
+    warn = _Warnings()
+    relay: Relay | Passthrough = Passthrough()
+    if not args.off:
+        relay = Relay(_projector(args, command, warn), warn)
+    return relay_stdio(command, relay, max_message=args.max_message, warn=warn)
+
+
+def _projector(
+    args: argparse.Namespace, command: list[str], warn: Callable[[str], object]
+) -> Projector:
+    options: dict[str, Any] = {}
+    if args.include:
+        options["include"] = args.include
+    if args.exclude is not None:
+        options["exclude"] = [pattern for pattern in args.exclude if pattern]
+    if not args.no_ledger:
+        options["on_saving"] = _ledger.Ledger(args.name or _ledger.server_name(command), warn)
+    return Projector(
+        "mcp",
+        structured=args.structured,
+        definitions="slim" if args.slim else "as-is",
+        formats=tuple(filter(None, args.formats.split(","))),
+        tokenizer=args.tokenizer,
+        max_size=args.max_size,
+        **options,
+    )
+
+
+class _Warnings:
+    """Writes warnings to standard error, at most ten a minute."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=_WARNINGS)
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic()
+        if len(self._times) == _WARNINGS and now - self._times[0] < _WARNING_SECONDS:
+            return
+        self._times.append(now)
+        tell(f"compactwire: {text}")
+
+
+def _add_stats(group: Commands) -> None:
+    about = "show what the relay saved, by server and tool"
+    stats = add_command(group, "stats", _run_stats, about, "compactwire mcp stats --since 7d")
+    stats.add_argument("name", nargs="?", metavar="NAME", help="one server (default: all)")
+    stats.add_argument(
+        "--since",
+        type=_age,
+        metavar="AGE",
+        help="only so far back: 90m, 12h, 7d, 4w (default: all)",
+    )
+    stats.add_argument("--json", action="store_true", help="print JSON, a line for each server")
+
+
+def _age(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6})([mhdw])", text, re.ASCII)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"expected an age such as 90m, 12h, 7d or 4w, not {text!r}"
+        )
+    return int(found[1]) * _SPANS[found[2]]
+
+
+def _run_stats(args: argparse.Namespace) -> int:
+    since = 0.0 if args.since is None else time.time() - args.since
+    known = _ledger.names()
+    if args.name is not None and args.name not in known:
+        names = ", ".join(known) or "none"
+        raise ValueError(
+            f"no ledger of a server {args.name!r} in {_ledger.folder()}; there is: {names}"
+        )
+    if not known:
+        tell(f"compactwire: no ledger in {_ledger.folder()}: no server ran behind the relay yet")
+    for name in known if args.name is None else [args.name]:
+        found = list(_ledger.records(name, since))
+        sums = _ledger.summed(found)
+        if args.json:
+            write(json_line(_ledger.report(name, sums)), "-")
+        elif found:
+            exact = all(record.get("exact") is True for record in found)
+            write(_ledger.table(name, sums, exact=exact) + "\n", "-")
+    return OK

@@ -1,0 +1,234 @@
+"""Passes JSON-RPC messages between a host and an MCP server, and shrinks the results of tools.
+
+The relay is not an MCP server: it answers nothing itself and knows no version of the protocol. It
+remembers the ids of the host's requests to know which answer is the result of a tool, and replaces
+parts of these answers.
+
+Invariant: every other byte of every message passes unchanged, also those of methods and members
+that are not known yet.
+
+Source: an extension of this package; messages are those of JSON-RPC 2.0, and the members of results
+those of the Model Context Protocol, versions 2025-11-25 and 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+
+from ._schemas import slim
+from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from ._project import Projector
+
+__all__ = ["Passthrough", "Relay"]
+
+# A host that cancels its requests may never get an answer to them.
+_MAX_PENDING = 10_000
+
+_SERVER_ENDED = -32000
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request of the host: its method, and for `tools/call` the tool and why its text is kept."""
+
+    method: object
+    tool: str = ""
+    kept: str = ""
+
+
+class Relay:
+    """One connection. Each direction may have a thread of its own.
+
+    `warn` is called with a line about a message that was not passed on.
+    """
+
+    def __init__(self, projector: Projector, warn: Callable[[str], object]) -> None:
+        self._projector = projector
+        self._warn = warn
+        self._pending: dict[tuple[type, object], _Call] = {}
+        self._lock = threading.Lock()
+
+    def from_host(self, line: bytes) -> bytes:
+        """Note the requests of a line of the host, and return what the server is sent."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return line  # The server reports it.
+        for one in message if isinstance(message, list) else (message,):
+            if isinstance(one, dict) and "method" in one and _is_id(one.get("id")):
+                self._note(one)
+        return line
+
+    def _note(self, request: dict[str, Any]) -> None:
+        method, params = request["method"], request.get("params")
+        call = _Call(method)
+        if method == "tools/call" and isinstance(params, dict):
+            tool = params.get("name")
+            if isinstance(tool, str):
+                call = _Call(method, tool, self._projector.kept(tool, params.get("arguments")))
+        with self._lock:
+            self._pending[_key(request["id"])] = call
+            if len(self._pending) > _MAX_PENDING:
+                del self._pending[next(iter(self._pending))]
+
+    def from_server(self, line: bytes) -> bytes | None:
+        """What the host is sent for a line of the server; None if it is no message."""
+        try:
+            text = line.decode()
+            message = json.loads(text)
+        except (UnicodeDecodeError, json.JSONDecodeError):
+            if line.strip():
+                self._warn("the server sent a line that is not JSON; it was dropped")
+            return None
+        except (ValueError, RecursionError):
+            # Python reads no int of 4,300 digits, and nothing that is nested too deeply.
+            return line
+        if not isinstance(message, dict | list):
+            self._warn("the server sent a line that is not a JSON-RPC message; it was dropped")
+            return None
+        answered = list(self._answered(message))
+        if not any(answered):
+            return line
+        try:
+            starts = _starts(text)
+            edits = [
+                edit
+                for call, at in zip(answered, starts, strict=True)
+                if call is not None
+                for edit in self._edits(text, members(text, at), call)
+            ]
+            return apply(text, edits).encode() if edits else line
+        except (ValueError, RecursionError, MemoryError):
+            # A key occurs twice, or a schema has a number or str that cannot be written again.
+            return line
+
+    def _answered(self, message: Any) -> Iterator[_Call | None]:
+        """For each message of the line, the request that it answers with a result of tools."""
+        for one in message if isinstance(message, list) else (message,):
+            call = None
+            if isinstance(one, dict) and "method" not in one and _is_id(one.get("id")):
+                with self._lock:
+                    call = self._pending.pop(_key(one["id"]), None)
+                if "result" not in one:
+                    call = None
+            yield call if call and call.method in ("tools/call", "tools/list") else None
+
+    def _edits(self, text: str, message: dict[str, Span], call: _Call) -> Iterable[Edit]:
+        at = message["result"].value
+        if text[at] != "{":
+            return ()
+        result = members(text, at)
+        if call.method == "tools/list":
+            return self._edits_of_tools(text, result)
+        return self._edits_of_result(text, result, call)
+
+    def _edits_of_tools(self, text: str, result: dict[str, Span]) -> Iterator[Edit]:
+        for tool in _objects(text, result.get("tools")):
+            if tool is None:
+                continue
+            if self._projector.drop and "outputSchema" in tool:
+                # A client must refuse a result without structured content if there is a schema.
+                yield removal(tool, "outputSchema")
+            if self._projector.slim and "inputSchema" in tool:
+                span = tool["inputSchema"]
+                old = value_at(text, span.value)
+                new = slim(old)
+                if new != old:
+                    yield Edit(span.value, span.end, _compact(new))
+
+    def _edits_of_result(self, text: str, result: dict[str, Span], call: _Call) -> Iterator[Edit]:
+        content = result.get("content")
+        if content is None or text[content.value] != "[":
+            return
+        if "resultType" in result and value_at(text, result["resultType"].value) != "complete":
+            return
+        blocks = [_text_of(text, block) for block in _objects(text, content)]
+        texts = [value_at(text, block.value) if block else None for block in blocks]
+        if "isError" in result and value_at(text, result["isError"].value) is not False:
+            self._projector.error(call.tool, texts)
+            return
+        structured = None
+        if "structuredContent" in result:
+            span = result["structuredContent"]
+            if text[span.value] in "{[":
+                structured = text[span.value : span.end]
+        change = self._projector.result(call.tool, call.kept, texts, structured)
+        for index, new in change.texts.items():
+            block = blocks[index]
+            if block is not None:
+                yield Edit(block.value, block.end, _compact(new))
+        if change.added is not None:
+            added = [{"type": "text", "text": change.added}]
+            yield Edit(content.value, content.end, _compact(added))
+        if change.drop:
+            yield removal(result, "structuredContent")
+
+    def unanswered(self, message: str, data: object) -> Iterator[bytes]:
+        """An error for each request that has no answer, when the server has ended."""
+        with self._lock:
+            pending, self._pending = self._pending, {}
+        for _, identity in pending:
+            error = {"code": _SERVER_ENDED, "message": message, "data": data}
+            answer = {"jsonrpc": "2.0", "id": identity, "error": error}
+            yield _compact(answer).encode() + b"\n"
+
+
+class Passthrough:
+    """A relay that changes nothing, and answers nothing."""
+
+    def from_host(self, line: bytes) -> bytes:
+        """The line."""
+        return line
+
+    def from_server(self, line: bytes) -> bytes | None:
+        """The line."""
+        return line
+
+    def unanswered(self, _message: str, _data: object) -> Iterator[bytes]:
+        """Nothing."""
+        return iter(())
+
+
+def _is_id(value: object) -> bool:
+    """Whether the protocol allows this id; True is an int in Python."""
+    return type(value) in (int, str)
+
+
+def _key(identity: object) -> tuple[type, object]:
+    """1 and "1" are two ids."""
+    return type(identity), identity
+
+
+def _starts(text: str) -> list[int]:
+    """Where the messages of a line begin: a line is one message or an array of them."""
+    at = skip_space(text, 0)
+    return [span.value for span in elements(text, at)] if text[at] == "[" else [at]
+
+
+def _objects(text: str, array: Span | None) -> list[dict[str, Span] | None]:
+    """The elements of an array, None for each that is no object."""
+    if array is None or text[array.value] != "[":
+        return []
+    found = elements(text, array.value)
+    return [members(text, one.value) if text[one.value] == "{" else None for one in found]
+
+
+def _text_of(text: str, block: dict[str, Span] | None) -> Span | None:
+    """The text of a block of text."""
+    if block is None or "type" not in block or "text" not in block:
+        return None
+    if value_at(text, block["type"].value) != "text" or text[block["text"].value] != '"':
+        return None
+    return block["text"]
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,0 +1,1 @@
+"""The relay of MCP messages; the tests that need the `mcp` SDK are in `agents`."""

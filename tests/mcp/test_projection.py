@@ -1,0 +1,191 @@
+"""What becomes of a result, rule by rule: the text, the structured content, the record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire.mcp._project import Change, Projector
+from compactwire.mcp._same import carries
+from compactwire.mcp._schemas import slim
+from compactwire.savings import Saving
+
+ROWS: list[dict[str, Any]] = [{"id": n, "state": "open", "kind": "task"} for n in range(40)]
+TEXT = json.dumps(ROWS, indent=2)
+SHORT = cw.shrink(TEXT).text
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+def project(
+    texts: list[str | None], content: Any = None, kept: str = "", **options: Any
+) -> tuple[Change, Saving]:
+    records: list[Saving] = []
+    projector = Projector("mcp", on_saving=records.append, **options)
+    given = None if content is None else json.dumps(content)
+    change = projector.result("rows", kept, texts, given)
+    (record,) = records
+    return change, record
+
+
+def test_a_text_that_is_json_is_shrunk() -> None:
+    change, record = project([TEXT])
+    assert change == Change({0: SHORT})
+    assert (record.tool, record.format, record.reason) == ("rows", "gcf", "")
+    assert record.before > record.after == cw.estimate_tokens(SHORT)
+
+
+def test_blocks_that_are_no_text_and_prose_stay() -> None:
+    change, record = project([None, "a sentence", TEXT])
+    assert change == Change({2: SHORT})
+    change, record = project(["a sentence"])
+    assert (change, record.format, record.reason) == (Change(), "text", "not-json")
+    change, record = project([None])
+    assert (change, record.reason, record.before) == (Change(), "no-text", 0)
+
+
+@pytest.mark.parametrize("structured", [{"result": ROWS}, {"rows": ROWS}, ROWS])
+def test_structured_content_goes_where_the_text_says_the_same(structured: Any) -> None:
+    change, record = project([TEXT], structured)
+    assert change == Change({0: SHORT}, drop=True)
+    assert record.dropped
+    assert record.structured == cw.estimate_tokens(json.dumps(structured, separators=(",", ":")))
+    change, record = project([TEXT], structured, structured="keep")
+    assert change == Change({0: SHORT})
+    assert not record.dropped
+
+
+def test_structured_content_that_wraps_the_text_itself_goes() -> None:
+    text = "def f(x):\n    return x + 1\n\n" * 20
+    assert project([text], {"content": text})[0] == Change(drop=True)
+    assert project([text], {"content": text + "!"})[1].reason == "differs"
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured"),
+    [
+        (["40 rows"], {"result": ROWS}),
+        ([TEXT], {"result": ROWS, "total": 40}),
+        ([TEXT, TEXT], {"result": ROWS}),
+        (["[true]"], {"result": [1]}),
+        (["{}"], {"a": 1}),
+        (['{"a":1,"a":2}'], {"a": 2}),
+        (["[" * 5_000 + "]" * 5_000], {"a": 2}),
+        ([None], {"a": 1}),
+    ],
+)
+def test_structured_content_that_says_more_stays(texts: Any, structured: Any) -> None:
+    change, _ = project(texts, structured)
+    assert not change.drop
+    assert change.added is None
+
+
+def test_a_document_stays_to_the_byte_but_its_copy_goes() -> None:
+    compact = json.dumps(ROWS, separators=(",", ":"))
+    change, record = project([compact], {"content": compact}, kept="document")
+    assert change == Change(drop=True)
+    assert record.format == "text"
+    # As structured content it costs less than the indented text: both stay.
+    change, record = project([TEXT], {"result": ROWS}, kept="document")
+    assert (change, record.reason) == (Change(), "document")
+
+
+def test_a_result_without_blocks_gets_its_structured_content_as_text() -> None:
+    change, record = project([], {"result": ROWS})
+    assert change.drop
+    assert change.added == cw.shrink(json.dumps({"result": ROWS})).text
+    assert record.after < (record.structured or 0)
+    assert project([], {"result": ROWS}, structured="keep")[0] == Change()
+
+
+@given(VALUES, st.sampled_from([None, 1, 4]), st.booleans(), st.sampled_from(["", "excluded"]))
+def test_no_host_pays_more(value: Any, indent: Any, wrapped: bool, kept: str) -> None:
+    text = json.dumps(value, indent=indent)
+    structured = {"result": value} if wrapped else value
+    if not isinstance(structured, dict):
+        structured = None
+    change, record = project([text], structured, kept)
+    left = change.texts.get(0, text)
+    assert cw.estimate_tokens(left) <= cw.estimate_tokens(text)
+    if change.drop:
+        minified = json.dumps(structured, separators=(",", ":"), ensure_ascii=False)
+        assert cw.estimate_tokens(left) <= cw.estimate_tokens(minified)
+        assert carries(text, json.dumps(structured))
+    if kept:
+        assert left == text
+    if left != text:
+        assert cw.expand(left) == value
+    assert record.after == cw.estimate_tokens(left)
+
+
+def test_large_texts_and_large_structured_content_stay() -> None:
+    assert project([TEXT], {"result": ROWS}, max_size=100)[0] == Change()
+    assert project([TEXT], max_size=100)[1].reason == "size"
+
+
+def test_an_invalid_option_is_refused_when_the_projector_is_made() -> None:
+    with pytest.raises(cw.OptionError, match="structured must be 'keep' or 'drop', not 'x'"):
+        Projector("mcp", structured="x")
+    with pytest.raises(cw.OptionError, match="definitions"):
+        Projector("mcp", definitions="")
+    with pytest.raises(cw.OptionError):
+        Projector("mcp", min_saving=2.0)
+    with pytest.raises(TypeError, match="structured must be a str, not int"):
+        Projector("mcp", structured=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "structured", "same"),
+    [
+        ("1.0", '{"result": 1}', True),
+        ("1e400", '{"result": 1e400}', True),
+        ("1e99999999999999999999", '{"result": 1e99999999999999999999}', False),
+        ("0.1000000000000000055", '{"result": 0.1}', False),
+        ("true", '{"result": 1}', False),
+        ("null", '{"result": null}', True),
+        ("NaN", '{"result": NaN}', False),
+        ('{"b":[1,{}],"a":"x"}', '{"a":"x","b":[1,{}]}', True),
+        ("5", '{"result": "5"}', True),
+        ("[5]", '{"result": {"x": 5}}', False),
+        ("[]", '{"result": {}}', False),
+        (TEXT[:-1], json.dumps({"result": ROWS}), False),
+    ],
+)
+def test_a_text_carries_what_is_the_same_value(text: str, structured: str, same: bool) -> None:
+    assert carries(text, structured) is same
+
+
+def test_slim_definitions_lose_only_what_repeats_a_name() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "read_graphArguments",
+        "properties": {
+            "max_size": {"title": "Max Size", "type": "integer", "default": {"title": "Max Size"}},
+            "title": {"title": "The title of the book", "type": "string"},
+            "tags": {"items": {"properties": {"name": {"title": "Name", "enum": ["title"]}}}},
+        },
+        "$defs": {"Item": {"title": "Item", "anyOf": [{"title": "Item"}, True]}},
+        "examples": [{"$schema": "x"}],
+    }
+    assert slim(schema) == {
+        "title": "read_graphArguments",
+        "properties": {
+            "max_size": {"type": "integer", "default": {"title": "Max Size"}},
+            "title": {"title": "The title of the book", "type": "string"},
+            "tags": {"items": {"properties": {"name": {"enum": ["title"]}}}},
+        },
+        "$defs": {"Item": {"anyOf": [{"title": "Item"}, True]}},
+        "examples": [{"$schema": "x"}],
+    }
+    assert slim(True) is True

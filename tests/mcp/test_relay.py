@@ -1,0 +1,264 @@
+"""Messages between a host and a server: which bytes change, and for which answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire.mcp._project import Projector
+from compactwire.mcp._relay import Relay
+from tests.mcp.test_projection import ROWS, SHORT, TEXT
+
+
+class Connection:
+    """A relay with what it warned of."""
+
+    def __init__(self, **options: Any) -> None:
+        self.warnings: list[str] = []
+        self.records: list[Any] = []
+        projector = Projector("mcp", on_saving=self.records.append, **options)
+        self.relay = Relay(projector, self.warnings.append)
+
+    def ask(self, method: str, identity: Any = 1, **params: Any) -> None:
+        request = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+        line = json.dumps(request).encode() + b"\n"
+        assert self.relay.from_host(line) == line
+
+    def answered(self, result: Any, identity: Any = 1, **style: Any) -> Any:
+        """What the host is sent for this result."""
+        line = json.dumps({"id": identity, "result": result, "jsonrpc": "2.0"}, **style) + "\n"
+        sent = self.relay.from_server(line.encode())
+        assert sent is not None
+        return json.loads(sent)["result"]
+
+
+def text(said: str = TEXT, **members: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": said}], **members}
+
+
+@pytest.mark.parametrize("style", [{}, {"indent": 1}, {"separators": (",", ":")}])
+def test_only_the_text_and_its_copy_change(style: dict[str, Any]) -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    block = {"annotations": {"x": 1}, "type": "text", "text": TEXT, "_meta": {"y": "é"}}
+    image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
+    result = {
+        "_meta": {"a": 1},
+        "content": [image, block],
+        "structuredContent": {"r": ROWS},
+        "z": 2,
+    }
+    assert one.answered(result, **style) == {
+        "_meta": {"a": 1},
+        "content": [image, {**block, "text": SHORT}],
+        "z": 2,
+    }
+    assert not one.warnings
+
+
+def test_all_other_bytes_pass_as_they_came() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    said = json.dumps(TEXT).encode()
+    numbers = b'"n":1.10,"e":1E2,"u":"\\u00e9\\/"'
+    line = b' { "id":1 ,\t"result":{' + numbers + b',"content":[ {"text":%b,"type":"text"}] } }\r\n'
+    sent = one.relay.from_server(line % said)
+    assert sent == line % json.dumps(SHORT, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        text(isError=True, structuredContent={"r": ROWS}),
+        text(isError="yes"),
+        text(resultType="input_required"),
+        text(resultType=None),
+        {"content": TEXT},
+        {"content": None},
+        {"contents": []},
+        [TEXT],
+        TEXT,
+        None,
+        {"content": [TEXT, None, 1, {"type": "text"}, {"type": "text", "text": 5}, {"text": TEXT}]},
+        {"content": [{"type": "resource", "resource": {"text": TEXT}}]},
+        {"content": [{"type": ["text"], "text": TEXT}]},
+        {"content": [], "structuredContent": None},
+        {"content": [], "structuredContent": 5},
+    ],
+)
+def test_errors_and_unknown_shapes_pass(result: Any) -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    assert one.answered(result) == result
+
+
+def test_a_complete_result_type_is_a_result() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    assert one.answered(text(resultType="complete", isError=False))["content"][0]["text"] == SHORT
+
+
+def test_answers_of_other_methods_and_unknown_ids_pass() -> None:
+    one = Connection()
+    one.ask("resources/read", name="rows")
+    assert one.answered(text()) == text()
+    one.ask("tools/call", "1", name="rows")
+    assert one.answered(text(), 1) == text()
+    assert one.answered(text(), "1") != text()
+    # The second answer to a request, and ids that the protocol does not have.
+    assert one.answered(text(), "1") == text()
+    for identity in (True, None, 1.0, [1]):
+        one.ask("tools/call", identity, name="rows")
+        assert one.answered(text(), identity) == text()
+
+
+def test_a_request_of_the_server_is_not_an_answer() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    request = b'{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","result":{}}\n'
+    assert one.relay.from_server(request) == request
+    assert one.answered(text())["content"][0]["text"] == SHORT
+
+
+def test_an_error_ends_the_request() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}\n'
+    assert one.relay.from_server(error) == error
+    assert one.answered(text()) == text()
+
+
+def test_files_and_excluded_tools_pass() -> None:
+    one = Connection(exclude=("secret*",))
+    for name, arguments in (("secret_rows", {}), ("show", {"p": ["x/A.JSON"]})):
+        one.ask("tools/call", name=name, arguments=arguments)
+        assert one.answered(text()) == text()
+    assert [record.reason for record in one.records] == ["excluded", "document"]
+
+
+def test_output_schemas_leave_the_list_of_tools() -> None:
+    tool = {"name": "rows", "inputSchema": {"$schema": "x", "type": "object"}, "outputSchema": {}}
+    tools = {"tools": [tool, 5, {"outputSchema": {}, "name": "b"}], "nextCursor": "c"}
+    one = Connection()
+    one.ask("tools/list")
+    left = {"name": "rows", "inputSchema": tool["inputSchema"]}
+    assert one.answered(tools) == {"tools": [left, 5, {"name": "b"}], "nextCursor": "c"}
+    one = Connection(structured="keep", definitions="slim")
+    one.ask("tools/list")
+    assert one.answered(tools)["tools"][0] == {**tool, "inputSchema": {"type": "object"}}
+    one.ask("tools/list")
+    assert one.answered({"tools": {"a": 1}}) == {"tools": {"a": 1}}
+
+
+def test_batches_of_requests_and_answers() -> None:
+    one = Connection()
+    calls = [
+        {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": "rows"}}
+        for n in (1, 2)
+    ]
+    one.relay.from_host(json.dumps([*calls, 5]).encode())
+    answers: list[Any] = [{"id": 2, "result": text()}, {"id": 9, "result": text()}, 7]
+    sent = one.relay.from_server(json.dumps(answers).encode())
+    assert sent is not None
+    made = json.loads(sent)
+    assert made[0]["result"]["content"][0]["text"] == SHORT
+    assert made[1:] == answers[1:]
+
+
+@pytest.mark.parametrize("line", [b"Listening on 3000\n", b"{\n", b"\xff\n", b"17\n", b'"x"\n'])
+def test_a_line_that_is_no_message_is_dropped_with_a_warning(line: bytes) -> None:
+    one = Connection()
+    assert one.relay.from_server(line) is None
+    assert len(one.warnings) == 1
+
+
+def test_an_empty_line_is_dropped_without_a_warning() -> None:
+    one = Connection()
+    assert one.relay.from_server(b" \r\n") is None
+    assert not one.warnings
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"content":[{"type":"text","text":"[1, 2]","text":"[1, 2]"}]}',
+        b'{"content":[],"content":[{"type":"text","text":"[1, 2]"}]}',
+        b'{"n":' + b"1" * 5_000 + b',"content":[{"type":"text","text":"[1, 2]"}]}',
+        b'{"content":[{"type":"text","text":"[\\"\\ud800\\", 1,  2]"}]}',
+    ],
+)
+def test_a_result_that_readers_disagree_on_passes(result: bytes) -> None:
+    one = Connection(min_saving=0.0, min_tokens=0)
+    one.ask("tools/call", name="rows")
+    line = b'{"jsonrpc":"2.0","id":1,"result":' + result + b"}\n"
+    assert one.relay.from_server(line) == line
+
+
+def test_a_text_nested_deeply_passes_and_the_next_one_is_shrunk() -> None:
+    one = Connection()
+    for said in ("[" * 200_000 + "]" * 200_000, TEXT):
+        one.ask("tools/call", name="rows")
+        assert one.answered(text(said)) == text(cw.shrink(said).text)
+
+
+def test_forgotten_requests_bound_the_memory() -> None:
+    one = Connection()
+    for identity in range(10_001):
+        one.ask("tools/call", identity, name="rows")
+    assert one.answered(text(), 0) == text()
+    assert one.answered(text(), 1) != text()
+
+
+def test_unanswered_requests_get_an_error() -> None:
+    one = Connection()
+    one.ask("initialize", "a")
+    one.ask("tools/call", 7, name="rows")
+    one.answered({}, "a")
+    (line,) = one.relay.unanswered("the MCP server has ended", {"exit_status": 3})
+    error = {"code": -32000, "message": "the MCP server has ended", "data": {"exit_status": 3}}
+    assert json.loads(line) == {"jsonrpc": "2.0", "id": 7, "error": error}
+    assert not list(one.relay.unanswered("", None))
+
+
+@given(st.binary(max_size=60))
+def test_bytes_never_raise(line: bytes) -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    assert one.relay.from_host(line) == line
+    one.relay.from_server(line)
+    one.relay.from_server(b'{"id":1,"result":' + line + b"}")
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda inner: (
+    st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["content", "type", "text", "structuredContent", "isError", "x"]),
+        inner | st.just("text") | st.just(TEXT), max_size=4
+    )
+), max_leaves=12))  # fmt: skip
+def test_results_of_any_shape_keep_all_but_texts_and_copies(result: Any) -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    assert without(one.answered(result), result) == without(result, result)
+
+
+def without(result: Any, original: Any) -> Any:
+    """The result without what may change."""
+    if not isinstance(original, dict) or not isinstance(original.get("content"), list):
+        return result
+    left = {key: value for key, value in result.items() if key != "structuredContent"}
+    if not original["content"]:
+        return {**left, "content": None}
+    blocks = [
+        {**block, "text": None}
+        if isinstance(block, dict) and block.get("type") == "text"
+        else block
+        for block in result["content"]
+    ]
+    return {**left, "content": blocks}

@@ -1,0 +1,268 @@
+"""`compactwire mcp proxy` in front of a real process: how either side ends, and what is left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.mcp.test_projection import ROWS, SHORT, TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVER = [sys.executable, str(Path(__file__).with_name("server.py"))]
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="NOT RUN: the tests use signals and process groups of POSIX"
+)
+
+
+class Host:
+    """A host that runs the server behind the relay, or alone."""
+
+    def __init__(self, folder: Path, *options: str, relayed: bool = True) -> None:
+        relay = [sys.executable, "-m", "compactwire", "mcp", "proxy", *options, "--"]
+        self.process = subprocess.Popen(
+            [*(relay if relayed else []), *SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "XDG_STATE_HOME": str(folder)},
+        )
+        self.sent = 0
+
+    def send(self, method: str, **members: Any) -> None:
+        assert self.process.stdin is not None
+        message = {"jsonrpc": "2.0", "method": method, **members}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def call(self, tool: str, **arguments: Any) -> None:
+        self.sent += 1
+        self.send("tools/call", id=self.sent, params={"name": tool, "arguments": arguments})
+
+    def line(self) -> bytes:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def answer(self) -> Any:
+        return json.loads(self.line())
+
+    def text(self, tool: str, **arguments: Any) -> str:
+        self.call(tool, **arguments)
+        text = self.answer()["result"]["content"][0]["text"]
+        assert isinstance(text, str)
+        return text
+
+    def end(self) -> tuple[int, bytes, str]:
+        """The exit code, the rest of the output and the errors."""
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err.decode()
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    one = Host(tmp_path)
+    yield one
+    one.process.kill()
+    one.process.wait()
+    for pipe in (one.process.stdin, one.process.stdout, one.process.stderr):
+        assert pipe is not None
+        with contextlib.suppress(OSError):
+            pipe.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with contextlib.suppress(OSError):
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    return True
+
+
+def gone(*pids: int) -> bool:
+    deadline = time.monotonic() + 10
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(map(alive, pids))
+
+
+def test_results_are_shrunk_and_other_messages_pass(host: Host, tmp_path: Path) -> None:
+    host.send("initialize", id="a", params={"x": 1})
+    assert host.answer()["result"] == {"x": 1}
+    host.send("notifications/initialized")
+    assert host.answer()["params"]["method"] == "notifications/initialized"
+    host.send("tools/list", id="b")
+    assert "outputSchema" not in host.answer()["result"]["tools"][0]
+    host.call("rows")
+    assert host.answer()["result"] == {"content": [{"type": "text", "text": SHORT}]}
+    assert host.end() == (0, b"", "")
+    (line,) = (tmp_path / "compactwire" / "mcp" / "server.jsonl").read_text().splitlines()
+    assert json.loads(line)["tool"] == "rows"
+
+
+def test_switched_off_every_byte_is_that_of_the_server(tmp_path: Path) -> None:
+    outputs = []
+    for relayed in (True, False):
+        host = Host(tmp_path, "--off", relayed=relayed)
+        host.send("tools/list", id=1)
+        host.call("rows")
+        host.call("noise")
+        outputs.append(host.end())
+    assert outputs[0] == outputs[1]
+    assert b"Listening" in outputs[0][1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_server_has_the_environment_of_the_relay(host: Host, tmp_path: Path) -> None:
+    assert host.text("environment", name="XDG_STATE_HOME") == str(tmp_path)
+
+
+def test_lines_that_are_no_messages_are_reported(host: Host) -> None:
+    assert host.text("noise") == "after the noise"
+    _, _, err = host.end()
+    assert len(err.splitlines()) == 4
+    assert all(line.startswith("compactwire: the server sent a line") for line in err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status"),
+    [("exit", {"status": 0}, 0), ("exit", {"status": 7}, 7), ("kill", {}, 137), ("close", {}, 143)],
+)
+def test_a_server_that_ends_leaves_no_request_open(
+    host: Host, tool: str, arguments: dict[str, Any], status: int
+) -> None:
+    host.call(tool, **arguments)
+    error = host.answer()["error"]
+    assert error == {
+        "code": -32000,
+        "message": "the MCP server has ended",
+        "data": {"exit_status": status},
+    }
+    assert host.end() == (status, b"", "")
+
+
+def test_an_endless_message_ends_the_server(tmp_path: Path) -> None:
+    host = Host(tmp_path, "--max-message", "1000000")
+    host.call("long")
+    error = host.answer()["error"]
+    said = "the MCP server sent a message of more than 1,000,000 bytes; it was ended"
+    assert error["message"] == said
+    status, _, err = host.end()
+    assert status != 0
+    assert err.splitlines()[0] == f"compactwire: {said}"
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, None])
+def test_no_process_is_left_of_a_stubborn_server(host: Host, ending: signal.Signals | None) -> None:
+    pids = list(map(int, host.text("stubborn").split()))
+    assert all(map(alive, pids))
+    if ending is None:
+        assert host.process.stdin is not None
+        host.process.stdin.close()
+    else:
+        host.process.send_signal(ending)
+    assert host.process.wait(timeout=30) == (0 if ending is None else 128 + ending)
+    assert gone(*pids)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_the_relay_in_order(host: Host, ending: signal.Signals) -> None:
+    pid = int(host.text("pid"))
+    host.process.send_signal(ending)
+    host.process.wait(timeout=30)  # Before `end` closes the input, which would end the relay, too.
+    assert host.end() == (128 + ending, b"", "")
+    assert gone(pid)
+
+
+def test_a_host_that_no_longer_reads_ends_the_server(host: Host) -> None:
+    pid = int(host.text("pid"))
+    assert host.process.stdout is not None
+    host.process.stdout.close()
+    host.call("rows")
+    assert host.process.wait(timeout=30) == 0
+    assert gone(pid)
+
+
+def test_answers_after_the_end_of_the_requests_still_arrive(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    for _ in range(20):
+        host.call("rows")
+    status, out, err = host.end()
+    assert (status, err) == (0, "")
+    assert [json.loads(line)["id"] for line in out.splitlines()] == list(range(1, 21))
+
+
+def test_a_thousand_calls_at_once_keep_their_ids(tmp_path: Path) -> None:
+    host = Host(tmp_path, "--no-ledger")
+    texts = {n: TEXT if n % 2 else str(n) for n in range(1, 1_001)}
+    requests = b"".join(
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": n,
+                "method": "tools/call",
+                "params": {"name": "echo", "arguments": {"text": text}},
+            }
+        ).encode()
+        + b"\n"
+        for n, text in texts.items()
+    )
+    out, _ = host.process.communicate(requests, timeout=60)
+    found = {}
+    for line in out.splitlines():
+        message = json.loads(line)
+        found[message["id"]] = message["result"]["content"][0]["text"]
+    assert found == {n: SHORT if n % 2 else str(n) for n in texts}
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "compactwire", "mcp", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "XDG_STATE_HOME": str(folder)},
+        check=False,
+    )
+
+
+def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
+    made = run("proxy", folder=tmp_path)
+    assert made.returncode == 2
+    assert "the command that starts the server is missing" in made.stderr
+    made = run("proxy", "--", "no-such-program-here", folder=tmp_path)
+    assert made.returncode == 1
+    assert "no-such-program-here" in made.stderr
+    made = run("proxy", "--tokenizer", "x", "--", *SERVER, folder=tmp_path)
+    assert made.returncode == 1
+    assert "tokenizer" in made.stderr
+    made = run("proxy", "--formats", "xml", "--", *SERVER, folder=tmp_path)
+    assert (made.returncode, "formats" in made.stderr) == (1, True)
+
+
+def test_options_may_stand_before_a_command_without_dashes(tmp_path: Path) -> None:
+    made = run("proxy", "--no-ledger", *SERVER, folder=tmp_path)
+    assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
+
+
+def test_structured_content_can_be_kept(tmp_path: Path) -> None:
+    host = Host(tmp_path, "--structured", "keep", "--name", "../x y")
+    host.call("rows")
+    result = host.answer()["result"]
+    assert result["structuredContent"] == {"result": ROWS}
+    assert result["content"][0]["text"] == SHORT
+    host.end()
+    assert [path.name for path in (tmp_path / "compactwire" / "mcp").iterdir()] == ["_x_y.jsonl"]
