@@ -1,9 +1,8 @@
 //! zlib, gzip and zstd, with bounded output and reused contexts.
 //!
-//! Invariant: no function allocates more for its output than the caller's limit, nor more than the
-//! compressed bytes can expand to. A stream that ends early is an error, and so are bytes after a
-//! stream. Contexts are kept per thread, because creating one costs more than compressing a short
-//! message.
+//! Invariant: memory for decompressed bytes is bounded by the caller's limit plus one byte, for zstd also by
+//! what the frame can expand to. A stream that ends early is an error, and so are bytes after a stream.
+//! Contexts are kept per thread, because creating one costs more than compressing a short message.
 
 use crate::interrupt::poll;
 use crate::memory::{self, NO_MEMORY};
@@ -18,11 +17,11 @@ pub use zstd_safe::{CDict, DDict};
 /// Level of zlib and gzip (Compact Protocol v2, section 5).
 const DEFLATE_LEVEL: u32 = 4;
 
-/// Level of zstd, its default: the next level takes 50% more time for 1% less
+/// Level of zstd, its default: the output of the next level is 1% smaller and takes 50% more time
 /// (`benches/RESULTS.md`, "Compression levels").
 const ZSTD_LEVEL: i32 = 3;
 
-/// Longer data is passed to a compressor in parts of this size; between two parts the call can be stopped.
+/// Longer data is passed to a compressor in parts of this size, so that the call can be stopped between them.
 const PART: usize = 1 << 20;
 
 const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
@@ -36,7 +35,8 @@ const ZSTD_OUTPUT_FULL: usize =
 const ZSTD_NO_MEMORY: usize =
     (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize).wrapping_neg();
 
-/// The maximum content of a zstd block (RFC 8878, section 3.1.1.2.4) and its minimum compressed size.
+/// The maximum content of a zstd block (RFC 8878, section 3.1.1.2.4) and its minimum compressed size, in
+/// bytes.
 const ZSTD_BLOCK: (u64, u64) = (128 << 10, 3);
 
 /// Why bytes could not be compressed or decompressed.
@@ -48,7 +48,7 @@ pub enum Error {
     /// The output is larger than the caller allows.
     #[error("the decompressed size is above the limit of {0} bytes")]
     TooLarge(usize),
-    /// There is not enough memory: so many bytes were requested.
+    /// There is not enough memory for this many bytes.
     #[error("{NO_MEMORY}")]
     OutOfMemory(usize),
 }
@@ -57,7 +57,7 @@ fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
     Err(Error::Failed(message.into()))
 }
 
-/// More than any context takes when it is created.
+/// An upper bound on the size of a new context, in bytes.
 const CONTEXT_SIZE: usize = 1 << 20;
 
 type Context<T> = LocalKey<RefCell<Option<T>>>;
@@ -70,7 +70,8 @@ thread_local! {
     static UNZSTD: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` with the context of this thread. The libraries panic if there is no memory for a new one.
+/// Runs `work` with the context of this thread. Checks for memory before it creates one, because the
+/// libraries panic without it.
 fn with_context<C, T>(
     context: &'static Context<C>,
     create: impl FnOnce() -> C,
@@ -95,7 +96,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Detects gzip by its first two bytes; everything else is taken for zlib.
+    /// Detects gzip by its first two bytes. All other data is taken for zlib.
     pub fn of(data: &[u8]) -> Self {
         if data.starts_with(&GZIP_MAGIC) { Self::Gzip } else { Self::Zlib }
     }
@@ -136,7 +137,7 @@ fn deflate(
     with_context(context, create, |context| {
         context.reset();
         loop {
-            // The library counts in 32 bits, so that much longer data must be passed in parts.
+            // The library counts in 32 bits, so data of 4 GiB or more must be passed in parts.
             let left = &data[in_memory(context.total_in())..];
             let (part, flush) = match left.split_at_checked(PART) {
                 Some((part, rest)) if !rest.is_empty() => (part, FlushCompress::None),
@@ -160,7 +161,8 @@ fn deflate(
 /// Decompresses one zlib stream or gzip member to at most `limit` bytes.
 ///
 /// # Errors
-/// [`Error::TooLarge`] as soon as the output exceeds the limit, otherwise [`Error::Failed`].
+/// [`Error::TooLarge`] as soon as the output exceeds the limit, [`Error::OutOfMemory`], otherwise
+/// [`Error::Failed`].
 pub fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     match Stream::of(data) {
         Stream::Zlib => {
@@ -255,8 +257,8 @@ fn gzip_header_len(data: &[u8]) -> Result<usize, Error> {
     if end > data.len() { Err(early()) } else { Ok(end) }
 }
 
-/// Compresses into a zstd frame with its content size and without a checksum; with a dictionary,
-/// at the dictionary's level and with its id.
+/// Compresses into a zstd frame that states its content size and has no checksum. With a dictionary, the
+/// level is that of the dictionary, and the frame states its id.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -272,8 +274,8 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
     }
 }
 
-/// Compresses data that follows `prefix`, at another level. The header of the frame does not state the content
-/// size.
+/// Compresses data that follows `prefix`, at the given level. The header of the frame does not state the
+/// content size.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -286,7 +288,7 @@ pub fn zstd_after(data: &[u8], prefix: &[u8], level: i32) -> Result<Vec<u8>, Err
     })
 }
 
-/// Compresses like [`zstd`] without a dictionary, at another level.
+/// Compresses like [`zstd`] without a dictionary, at the given level.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -309,7 +311,7 @@ fn zstd_with(
     Ok(out)
 }
 
-/// Compresses long data. The frame is as long as that of one call, up to a few bytes per part.
+/// Compresses long data in parts. The frame is only a few bytes per part longer than that of a single call.
 fn zstd_in_parts<'d>(
     data: &[u8],
     prepare: impl FnOnce(&mut CCtx<'d>) -> SafeResult,
@@ -329,7 +331,7 @@ fn zstd_in_parts<'d>(
             Some(_) => ZSTD_EndDirective::ZSTD_e_continue,
             None => ZSTD_EndDirective::ZSTD_e_end,
         };
-        // The output has space for all, so that one call takes the whole part.
+        // The output has space for the whole frame, so that one call takes the whole part.
         let left = context.compress_stream2(&mut target, &mut source, end).map_err(zstd_error)?;
         if source.pos < part.len() || (parts.peek().is_none() && left > 0) {
             return Err(zstd_error(ZSTD_OUTPUT_FULL));
@@ -341,8 +343,8 @@ fn zstd_in_parts<'d>(
 /// Decompresses one zstd frame to at most `limit` bytes.
 ///
 /// # Errors
-/// [`Error::TooLarge`], before memory is allocated if the frame states its size; otherwise
-/// [`Error::Failed`].
+/// [`Error::TooLarge`], before memory is allocated if the frame states its content size;
+/// [`Error::OutOfMemory`]; otherwise [`Error::Failed`].
 pub fn unzstd(data: &[u8], dictionary: Option<&DDict<'_>>, limit: usize) -> Result<Vec<u8>, Error> {
     let claimed = zstd_content_size(data)?;
     if claimed.is_some_and(|size| size > limit as u64) {

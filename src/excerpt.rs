@@ -26,7 +26,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// The step of a path to the member `key` of an object: `.key`, or `["a key"]`.
+/// The step to the member `key` in the path of an error: `.key` for a short name, otherwise `["a key"]`.
 pub fn path_step(key: &str) -> String {
     let is_name = (1..=EXCERPT_CHARS).contains(&key.len())
         && key.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());

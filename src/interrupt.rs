@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Why a call ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// Its check returned true.
+    /// The check returned true.
     Asked,
     /// There was not enough memory.
     NoMemory,
@@ -48,7 +48,7 @@ pub fn run<T>(check: Check, work: impl FnOnce() -> T) -> Result<T, Stopped> {
     })
 }
 
-/// Runs `work`, code of the caller such as a callback, which the check of [`run`] does not stop.
+/// Runs code of the caller, such as a callback, which the check of [`run`] does not stop.
 pub fn unchecked<T>(work: impl FnOnce() -> T) -> T {
     with_check(None, work)
 }
@@ -76,8 +76,8 @@ pub fn poll() {
     }
 }
 
-/// Ends the innermost [`run`], because there is not enough memory. Outside of `run`, and within [`unchecked`],
-/// it does nothing.
+/// Ends the innermost [`run`], because there is not enough memory. Outside of `run`, and within
+/// [`unchecked`], it does nothing.
 #[cold]
 pub(crate) fn out_of_memory() {
     if CHECK.get().is_some() && can_stop() {
@@ -90,8 +90,9 @@ fn can_stop() -> bool {
     cfg!(panic = "unwind") && !thread::panicking()
 }
 
-/// Runs `work`, which cannot poll. If the call has a check, `work` runs on another thread and this function
-/// polls; a call that is stopped does not wait for the thread, which ends by itself.
+/// Runs `work` that cannot poll, such as a function of another library. If the call has a check, `work` runs
+/// on another thread while this function polls. A call that is stopped does not wait for the thread, which
+/// ends by itself.
 #[cfg(feature = "compact")]
 pub(crate) fn run_apart<A, T>(input: A, work: fn(&A) -> T) -> T
 where
@@ -129,7 +130,7 @@ where
 pub struct Steps(u32);
 
 impl Steps {
-    /// Of steps that take 20 to 1000 ns each, a poll takes less than a thousandth of the time.
+    /// A poll takes less than a thousandth of the time of this many steps, if a step takes 20 to 1000 ns.
     const PER_POLL: u32 = 1 << 12;
 
     /// Counts a step.

@@ -1,8 +1,8 @@
 //! Makes the messages of agents and language models small without losing data, and verifies claims about
 //! the savings.
 //!
-//! This is the core of the Python package `compactwire`. It does not depend on Python: the binding is the crate
-//! `crates/compactwire-python`.
+//! This is the core of the Python package `compactwire`. It does not depend on Python: the binding is the
+//! crate `crates/compactwire-python`.
 //!
 //! | system | module |
 //! |---|---|
@@ -16,8 +16,9 @@
 //!
 //! Each of these modules is a Cargo feature of the same name; all are enabled by default.
 //!
-//! They share the modules below. Each uses only those before it: [`limits`], [`interrupt`], [`memory`],
-//! [`excerpt`] and [`text`]; [`base85`], `msgpack`, `compression` and [`walk`]; [`value`]; [`json`].
+//! They share the modules of the following list, each of which uses only modules before it: [`limits`],
+//! [`interrupt`], [`memory`], [`excerpt`], [`text`], [`base85`], `msgpack`, `compression`, [`walk`],
+//! [`value`], [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! The bounds on what input may cost, their defaults, and the reason for each.
+//! Limits on the memory and depth that an input may require, with the reason for each.
 //!
 //! A length, count, depth or size in a message is compared with the input that is left and with one of
 //! these bounds before memory is allocated for it.
@@ -7,18 +7,18 @@
 /// model writes. A Python `str` built from that much text can take up to four bytes per character on top.
 pub const DEFAULT_MAX_SIZE: usize = 64 << 20;
 
-/// Default limit on content that is not in an input but in its value, in bytes (256 MiB): constants and
-/// names of each row in GCF, names of the edges of a graph, strings of a binary CAD document.
+/// Default limit on content that an input states once and its value repeats, in bytes (256 MiB): constants
+/// and column names in each row of GCF, node names in the edges of a graph, strings of a binary CAD document.
 pub const DEFAULT_MAX_EXPANSION: usize = 256 << 20;
 
-/// Maximum depth of a value that is skipped. A response is one level deep; the margin is for fields of
-/// later versions.
+/// Maximum depth of an unknown `MessagePack` value that is skipped. A response is one level deep; the margin
+/// is for fields of later versions.
 pub const MAX_SKIPPED_DEPTH: usize = 128;
 
 /// Maximum length of the first line of a dictionary file, in bytes.
 pub const MAX_DICTIONARY_HEADER: usize = 4096;
 
-/// Maximum number of keys in a response. We define a few; the margin is for later versions.
+/// Maximum number of keys in a response. This version has a few; the margin is for later versions.
 pub const MAX_MAP_KEYS: u32 = 1024;
 
 /// Maximum token count of a response, 2^63 - 1: every peer can hold it in a signed 64-bit integer.

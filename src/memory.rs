@@ -10,13 +10,13 @@
 use crate::interrupt;
 use std::collections::TryReserveError;
 
-/// Sizes below this are not checked: for them the process may abort.
+/// Sizes below this are not checked: if memory for them is missing, the process may abort.
 const SMALL: usize = 64 << 10;
 
 /// How much work a [`Meter`] allows at most between two checks.
 const STRIDE: usize = 64 << 10;
 
-/// The message where a system has no error code for too little memory.
+/// The error message of systems that have no error code for too little memory.
 pub const NO_MEMORY: &str = "there is not enough memory";
 
 /// Checks that `bytes` of memory can be allocated, and a few small blocks beside them.
@@ -47,8 +47,8 @@ pub fn exhausted() -> TryReserveError {
 }
 
 /// For code that cannot return an error: if memory was not available, ends the call by unwinding the stack
-/// up to [`interrupt::run`]. Outside of `run`, and within
-/// [`interrupt::unchecked`], it returns, and the allocation that follows aborts the process.
+/// up to [`interrupt::run`]. Outside of `run`, and within [`interrupt::unchecked`], it returns, and the
+/// allocation that follows aborts the process.
 ///
 /// As with [`interrupt::poll`], no object that outlives the call may be half changed.
 #[inline]

@@ -30,9 +30,9 @@ pub enum Head<'a> {
     Nil,
     /// A boolean.
     Bool(bool),
-    /// An integer.
+    /// An integer of a signed type.
     Int(i64),
-    /// An integer of 0 or more.
+    /// An integer of an unsigned type.
     Uint(u64),
     /// A double, which may be infinite or NaN.
     Float(f64),
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     /// Reads an integer of 0 or more, written in any width.
     pub fn uint(&mut self) -> Result<u64, Error> {
         let offset = self.offset;
-        // Two layers: the outer error is about the value, the inner about its sign.
+        // `None` stands for a negative integer, which needs an error of its own.
         let value = self.read("an integer", |bytes| match rmp::decode::read_int(bytes) {
             Ok(value) => Ok(Some(value)),
             Err(NumValueReadError::OutOfRange) => Ok(None),
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
 
     /// Skips one value of any type that is nested at most [`MAX_SKIPPED_DEPTH`] deep.
     pub fn skip(&mut self) -> Result<(), Error> {
-        // The number of values that are left at each level: an explicit stack instead of recursion.
+        // The number of values left at each level: an explicit stack instead of recursion.
         let mut levels = vec![1u64];
         while let Some(left) = levels.last_mut() {
             let Some(less) = left.checked_sub(1) else {

@@ -1,8 +1,8 @@
 //! The JSON-like data model that all systems share for free-form data.
 //!
-//! Objects keep the order of their members. Integers have any length, because a silent conversion
-//! to a double would lose digits. Doubles are finite. The producer of a value, such
-//! as the JSON reader or the Python binding, bounds its depth.
+//! Objects keep the order of their members. Integers have any length, because a silent conversion to a double
+//! would lose digits. Doubles are finite. The producer of a value, such as the JSON reader or the Python
+//! binding, bounds its depth.
 
 use crate::interrupt::{Steps, polled};
 use crate::walk::{Columns, Found, Look, Scalar, Shape, Sink, Source, Stop, Type, Walk};
@@ -75,7 +75,7 @@ impl<'a> Value<'a> {
         self.as_object()?.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The bytes of the value as JSON without escapes, at most.
+    /// An upper bound on the size of the value as compact JSON without escapes, in bytes.
     pub fn text_size(&self) -> usize {
         const NUMBER: usize = 25;
         NUMBER
@@ -267,7 +267,7 @@ impl<'v, 'a> Entries<'v, 'a> {
     }
 }
 
-/// Elements have no name.
+/// Yields names and values. The name of an element is `None`.
 impl<'v, 'a> Iterator for Entries<'v, 'a> {
     type Item = (Option<&'v str>, &'v Value<'a>);
 
@@ -326,7 +326,7 @@ enum Open<'a> {
     Array {
         start: usize,
     },
-    /// The value of the next member goes to `place`, if there is one.
+    /// The value of the next member goes to `place` if that is set, otherwise to the end.
     Object {
         start: usize,
         key: Cow<'a, str>,
@@ -334,7 +334,7 @@ enum Open<'a> {
     },
 }
 
-/// A container with at least this many entries takes over the whole stack, if no other uses it.
+/// A container with at least this many entries takes over the stack, if no other container has entries on it.
 const MANY: usize = 4096;
 
 /// Removes and returns the entries of a stack from `start` on.
@@ -454,7 +454,7 @@ impl Sink for Builder<'_> {
     }
 }
 
-/// A prepared key is a string.
+/// A prepared key is a [`Value::String`].
 impl<'a> Columns for Builder<'a> {
     type Prepared = Value<'a>;
     type Mark = [usize; 3];

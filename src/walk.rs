@@ -1,7 +1,7 @@
 //! Three interfaces to a JSON-like value: a parser emits events to a [`Sink`], a reader asks a [`Source`],
 //! and a writer takes a [`Walk`].
 //!
-//! A parser emits what it reads to a [`Sink`]. [`crate::value::Builder`] is a sink that builds a tree,
+//! A [`Sink`] receives what a parser reads. [`crate::value::Builder`] is a sink that builds a tree,
 //! [`crate::json::Writer`] one that writes JSON; the binding has one that builds Python objects. A parser
 //! works with any of them.
 //!
@@ -11,9 +11,9 @@
 //! A [`Walk`] visits a tree from front to back and hands out references to its containers, so that a
 //! writer needs no copy of the tree. The writer decides what to visit next.
 //!
-//! Invariant, kept by the emitter: the events describe one well-formed value. Containers are closed in
-//! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by
-//! a value, and no object has a key twice.
+//! Invariant, kept by the emitter of events: they describe one well-formed value. Containers are closed in
+//! the reverse order in which they were opened, each member of an object is a [`Sink::key`] followed by a
+//! value, and no object has a key twice.
 
 use crate::text::scan;
 use std::borrow::Cow;
@@ -81,25 +81,25 @@ impl Scalar<'_> {
     }
 }
 
-/// A string, with what a parser that found its end knows about it.
+/// A string, with properties that a parser knows when it has found the end.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
     /// The string.
     pub text: &'a str,
     /// Whether it is known to be ASCII.
     pub is_ascii: bool,
-    /// The bytes of a string of at most 16, the first one lowest, filled up with zeros; 0 for others.
+    /// The bytes of a string of at most 16 bytes as a little-endian number; 0 for a longer string.
     pub word: u128,
 }
 
 impl<'a> Text<'a> {
-    /// A string about which nothing is known yet.
+    /// Determines the properties of a string.
     #[inline]
     pub fn new(text: &'a str) -> Self {
         Self::with(text, text.is_ascii())
     }
 
-    /// A string that is ASCII or not.
+    /// A string of which the caller knows whether it is ASCII.
     #[inline]
     pub(crate) fn with(text: &'a str, is_ascii: bool) -> Self {
         Self { text, is_ascii, word: scan::short(text.as_bytes()) }
@@ -149,14 +149,15 @@ pub trait Columns: Sink {
     }
 
     /// Receives a prepared key whose value comes later, after other members of the object. Returns the place
-    /// of the member; `None` if the sink needs values in order, and then has received nothing.
+    /// of the member. A sink that needs values in order ignores the key and returns `None`.
     #[inline]
     fn reserve(&mut self, name: &Self::Prepared) -> Result<Option<usize>, Self::Error> {
         let _ = name;
         Ok(None)
     }
 
-    /// [`Sink::key`] for a member that has its `place` in the innermost object: its value follows.
+    /// [`Sink::key`] for a member of the innermost object that [`Self::reserve`] has placed: its value
+    /// follows.
     #[inline]
     fn reserved_key(&mut self, name: &Self::Prepared, place: usize) -> Result<(), Self::Error> {
         let _ = place;
@@ -378,7 +379,7 @@ pub trait Walk {
         Self: Sized;
     /// Returns the type of a value.
     fn type_of(&self, value: &Self::Value) -> Type;
-    /// Returns the value that replaces a foreign value, and is not foreign itself.
+    /// Returns the replacement of a foreign value. It is not foreign itself.
     ///
     /// # Errors
     /// [`Stop::Unusual`] if there is none, [`Stop::Failed`] if the conversion fails.
@@ -403,7 +404,8 @@ pub trait Walk {
     /// # Errors
     /// [`Stop::Unusual`] if it has none.
     fn key<'k>(&self, key: &'k Self::Key) -> Result<&'k str, Stop<Self::Error>>;
-    /// Whether the keys of an object are distinct. Most implementations know this without comparing keys.
+    /// Whether the keys of an object are distinct. The default is for objects that cannot have duplicate
+    /// keys.
     fn has_distinct_keys(&self, _: &Self::Object) -> bool {
         true
     }

@@ -1,6 +1,6 @@
 //! Eight groups at a time with AVX2.
 //!
-//! A 32-bit lane holds one group; its value is split by exact multiplications:
+//! A 32-bit element of a register holds one group; its value is split by exact multiplications:
 //!
 //! ```text
 //! value = high * 7225 + (d3 d4)       high = d0 * 7225 + (d1 d2)
@@ -35,8 +35,8 @@ pub(super) fn encode_blocks(data: &[u8], text: &mut [u8]) -> usize {
         // SAFETY: a block is 32 readable bytes; unaligned access is allowed.
         let words = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
         let (first, rest) = split(_mm256_shuffle_epi8(words, per_lane(BYTE_SWAP)));
-        // A lane's four groups are 20 characters: 16 are interleaved from both vectors; the other
-        // four, of the last group, already are the lane's last dword.
+        // A 128-bit lane has four groups, which are 20 characters: 16 are interleaved from both vectors; the
+        // last four already are the last element of the lane in `rest`.
         let head = to_ascii(_mm256_or_si256(
             _mm256_shuffle_epi8(first, per_lane(FIRST_TO_TEXT)),
             _mm256_shuffle_epi8(rest, per_lane(REST_TO_TEXT)),
@@ -71,7 +71,8 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
         if _mm256_movemask_epi8(_mm256_and_si256(head, tail)) != -1 {
             return i * BLOCK_CHARS;
         }
-        // Bytes 0..16 hold three whole groups and the first digit of the fourth, bytes 4..20 its rest.
+        // Bytes 0..16 of a half hold three groups and the first digit of the fourth, bytes 4..20 its other
+        // digits.
         let first = _mm256_shuffle_epi8(head, per_lane(TEXT_TO_FIRST));
         let rest = _mm256_blend_epi32::<0b1000_1000>(
             _mm256_shuffle_epi8(head, per_lane(TEXT_TO_REST)),
@@ -87,7 +88,7 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
     text.len() / BLOCK_CHARS * BLOCK_CHARS
 }
 
-/// The digits of eight numbers: the first as 32-bit lanes, the other four as the bytes of each lane.
+/// The digits of eight numbers: the first as 32-bit elements, the other four as the bytes of each element.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn split(value: __m256i) -> (__m256i, __m256i) {
@@ -161,7 +162,7 @@ fn to_digits(text: __m256i) -> __m256i {
     digits
 }
 
-/// The same sixteen bytes in both lanes.
+/// The same sixteen bytes in both 128-bit lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn per_lane(bytes: [u8; 16]) -> __m256i {

@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 const BLOCK_BYTES: usize = 64;
 const BLOCK_CHARS: usize = 80;
 
-/// The bytes of `first` that hold a digit.
+/// The bytes of the first digits' vector that hold a digit: the lowest one of each 32-bit element.
 const FIRST_BYTES: u64 = 0x1111_1111_1111_1111;
 
 /// Encodes whole blocks from the front of `data`. Returns the number of bytes encoded.
@@ -72,8 +72,7 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
     text.len() / BLOCK_CHARS * BLOCK_CHARS
 }
 
-/// The digits of sixteen numbers: the first as 32-bit lanes, the other four as the bytes of each
-/// lane.
+/// The digits of sixteen numbers: the first as 32-bit elements, the other four as the bytes of each element.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn split(value: __m512i) -> (__m512i, __m512i) {
@@ -151,8 +150,8 @@ const fn part(bytes: &[u8], start: usize) -> [u8; 64] {
     part
 }
 
-/// Which characters go to the lanes of `first` (four times each, so that all bytes are checked
-/// alike) and of `rest`.
+/// The characters that go to the elements of `first` (four times each, so that one check covers all bytes)
+/// and of `rest`.
 const TO_FIRST: [u8; 64] = from_text(false);
 const TO_REST: [u8; 64] = from_text(true);
 

@@ -1,15 +1,14 @@
 //! Base85: four bytes as five printable ASCII characters, big-endian.
 //!
-//! Compact Protocol v2, section 4. The alphabet is the protocol's own (Z85's with the
-//! cases swapped, and a partial last group that Z85 does not have):
+//! Compact Protocol v2, section 4. The alphabet is that of Z85 with upper and lower case swapped:
 //!
 //! ```text
 //! 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-:+=^!/*?&<>()[]{}@%$#
 //! ```
 //!
-//! A last group of one to three bytes becomes two to four characters. [`encode`] accepts all bytes and is
-//! canonical. [`decode`] accepts a text if each group is a number below 2^32; it ignores the spare bits of
-//! a partial group.
+//! A last group of one to three bytes, which Z85 does not have, becomes two to four characters. [`encode`]
+//! accepts all bytes and is canonical. [`decode`] accepts a text if each group is a number below 2^32; it
+//! ignores the spare bits of a partial group.
 //!
 //! ```
 //! use compactwire::base85;
@@ -24,10 +23,10 @@
 //! character; both are errors here.
 //!
 //! # Engines
-//! Four engines return the same results: `avx512` and `avx2` (blocks, where the processor has them;
-//! `cargo bench --bench base85` measures them), the scalar code below (the rest, and
-//! every other processor) and `naive` (tests only). An engine that meets an invalid group stops
-//! there; only `first_error` makes the error, so that it is the same for all engines.
+//! Four engines return the same results. `avx512` and `avx2` process whole blocks on processors that have the
+//! instructions (`cargo bench --bench base85` measures them). The scalar code below processes the rest, and
+//! everything on other processors. `naive` is for tests only. An engine stops at an invalid group; only
+//! `first_error` makes the error, so that it is the same for all engines.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -40,7 +39,7 @@ mod naive;
 pub const ALPHABET: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-:+=^!/*?&<>()[]{}@%$#";
 
-/// 85^2: two digits at once.
+/// 85^2, the number of values of two digits.
 const PAIR: u32 = 85 * 85;
 
 /// The digit that completes a partial group on decoding (v2, "Decoding Algorithm").
@@ -117,7 +116,7 @@ pub fn encode_into(data: &[u8], text: &mut [u8]) {
     encode_slice(Engine::best(), data, text);
 }
 
-/// Decodes into `data`, whose length is [`decoded_len`] of that of `text`; errors as [`decode`].
+/// Decodes into `data`, whose length is [`decoded_len`] of that of `text`.
 ///
 /// # Errors
 /// As [`decode`].
@@ -318,8 +317,8 @@ static PAIRS: [[u8; 2]; PAIR as usize] = {
     pairs
 };
 
-/// `PLACES[i][c]`: the value of character `c` at place `i` of a group; for a character outside the
-/// alphabet, it is larger than the value of any valid group.
+/// `PLACES[i][c]`: the value of character `c` at place `i` of a group. The value of a character outside the
+/// alphabet is larger than that of any valid group.
 static PLACES: [[u64; 256]; 5] = {
     let mut places = [[1 << 40; 256]; 5];
     let (mut place, mut worth) = (5, 1);
@@ -372,10 +371,10 @@ mod tests {
         let next = largest[..4].to_owned() + "1";
         assert_eq!(largest, "%NsC0");
         for groups in [0, 1, 7, 8, 15, 16, 40] {
-            let (before, behind) = ("00000".repeat(groups), "00000".repeat(20));
-            check_decode(&(before.clone() + &largest + &behind));
+            let (before, after) = ("00000".repeat(groups), "00000".repeat(20));
+            check_decode(&(before.clone() + &largest + &after));
             for bad in [&*next, "#####", "$0000"] {
-                let text = before.clone() + bad + &behind;
+                let text = before.clone() + bad + &after;
                 check_decode(&text);
                 assert_eq!(decode(&text), Err(Error::Value { position: groups * 5 }));
             }
@@ -399,7 +398,8 @@ mod tests {
 
     #[test]
     fn every_quotient_is_exact() {
-        // All values of `high` at both ends of their range: where a wrong reciprocal would show.
+        // The smallest and the largest word for each value of `high`: a wrong reciprocal fails at one of
+        // them.
         let ends = |high: u32| [high * PAIR, (high * PAIR).saturating_add(PAIR - 1)];
         let words: Vec<u8> =
             (0..=u32::MAX / PAIR).flat_map(ends).flat_map(u32::to_be_bytes).collect();

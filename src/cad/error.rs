@@ -30,8 +30,8 @@ pub struct DocumentError {
     pub path: String,
     /// What is wrong with that part.
     pub message: String,
-    /// Whether the document is outside the model. A reader that keeps such content accepts it:
-    /// [`read_json_kept`](crate::cad::read_json_kept), [`load_with`](crate::cad::load_with).
+    /// Whether the error is about content outside the model. The readers that can keep such content,
+    /// [`read_json_kept`](crate::cad::read_json_kept) and [`load_with`](crate::cad::load_with), accept it.
     pub outside_model: bool,
 }
 
@@ -41,7 +41,7 @@ impl DocumentError {
         Self { path: path.into(), message: message.into(), outside_model: false }
     }
 
-    /// Marks the error as one about a document outside the model.
+    /// Marks the error as one about content outside the model.
     pub(super) fn outside_model(self) -> Self {
         Self { outside_model: true, ..self }
     }

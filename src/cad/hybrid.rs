@@ -16,7 +16,7 @@ use crate::walk::{Shape, Source};
 /// Reads a hybrid document.
 ///
 /// # Errors
-/// [`Error`] for an object that is no hybrid, or text or members that are invalid.
+/// [`Error`] for a value that is not a hybrid document, and for invalid text or members.
 pub fn read_hybrid<'a, S: Source<'a>>(source: S) -> Result<Document<'static>, Error> {
     read_hybrid_keeping(source, false).map(|(document, _)| document)
 }
@@ -51,7 +51,8 @@ fn read_hybrid_keeping<'a, S: Source<'a>>(
 /// Emits a document as a hybrid: its nodes as compact text, all the rest as JSON.
 ///
 /// # Errors
-/// [`DocumentError`] for a document that compact text cannot hold; within, the error of the sink.
+/// The outer error is a [`DocumentError`], for a document that a hybrid cannot hold. The inner error is
+/// that of the sink.
 pub fn emit_hybrid<S: Sink>(
     document: &Document<'_>,
     sink: &mut S,
@@ -71,8 +72,8 @@ pub fn emit_hybrid<S: Sink>(
 /// Reads a document from JSON text. The flag is true if unknown content was dropped.
 ///
 /// # Errors
-/// [`DocumentError`] for text that is no JSON, and for values that are invalid or, unless `lossy`,
-/// outside the model.
+/// [`DocumentError`] for invalid JSON, and for values that are invalid or, unless `lossy`, outside the
+/// model.
 pub fn read_json_lossy(
     text: &str,
     lossy: bool,
@@ -85,7 +86,7 @@ pub fn read_json_lossy(
 /// Reads any JSON object; content outside the model is kept as [`Document::extra`].
 ///
 /// # Errors
-/// [`DocumentError`] for text that is no JSON object, and for invalid values.
+/// [`DocumentError`] for invalid JSON, and for a value that is not an object.
 pub fn read_json_text_kept(text: &str) -> Result<Document<'static>, DocumentError> {
     read_json_kept(parse(text)?)
 }
@@ -93,7 +94,7 @@ pub fn read_json_text_kept(text: &str) -> Result<Document<'static>, DocumentErro
 /// Reads a hybrid from JSON text.
 ///
 /// # Errors
-/// [`Error`] for text that is no JSON, and as [`read_hybrid`].
+/// [`Error`] for invalid JSON, and as [`read_hybrid`].
 pub fn read_hybrid_text(text: &str) -> Result<Document<'static>, Error> {
     read_hybrid(&parse(text)?)
 }
@@ -101,7 +102,7 @@ pub fn read_hybrid_text(text: &str) -> Result<Document<'static>, Error> {
 /// Reads a document or a hybrid from JSON text.
 ///
 /// # Errors
-/// [`Error`] for text that is no JSON, and for a document that is invalid or outside the model.
+/// [`Error`] for invalid JSON, and for a document that is invalid or outside the model.
 pub fn read_json_text(text: &str) -> Result<Document<'static>, Error> {
     read_json_value(parse(text)?, false)
 }

@@ -23,9 +23,9 @@
 //! ```
 //!
 //! # Dialects
-//! Dialect 0.1 is that of the specification, written by language models: it holds the geometry
-//! only. Dialect 0.2 is that of the public program's files and is selected by a header line. With
-//! its extension x1 it holds every document without loss.
+//! Dialect 0.1 is the one of the specification, for language models to write. It holds only the
+//! geometry. Dialect 0.2 is the one that the public program vcad reads and writes. A header line
+//! selects it. With its extension x1 it holds every document without loss.
 //!
 //! # Modules
 //! Each module imports only those before it in this list; a test of the architecture checks that.
@@ -39,7 +39,7 @@
 //!
 //! # Where we differ
 //! The specification contradicts itself in places; `docs/cad.md` lists each decision with its
-//! reason. Among them: only lines that define a node are counted, ids in any order are renumbered,
+//! reason. Among them: only lines that define a node are numbered, ids in any order are renumbered,
 //! and every error has a column.
 
 pub mod binary;

@@ -1,11 +1,11 @@
-//! What carries a message: a text, or bytes.
+//! The carrier of a message: a text, or bytes.
 //!
-//! Base64 and Base85 add a quarter or more, which a transport that carries bytes does not need. The bytes of
-//! a message are those that its text has in Base64 or Base85. For a text format, they are the text in UTF-8.
+//! A channel that carries bytes does not need Base64 and Base85, which add a quarter or more. The bytes of a
+//! message are the content that its text encodes in Base64 or Base85 (a binary form). For a text format, they
+//! are the text in UTF-8.
 //!
-//! Invariant: no text that has a known prefix begins as one of the binary forms, so that a decoder tells
-//! them apart. This is our extension: for a peer without it, encode the bytes in
-//! Base64 or Base85 again.
+//! Invariant: a text with a known prefix does not begin like a binary form, so that a decoder can tell them
+//! apart. The binary forms are our extension: for a peer without it, encode the bytes in Base64 or Base85.
 
 use super::format::Transport;
 use crate::base85;
@@ -89,7 +89,7 @@ impl Carrier for String {
 }
 
 impl Carrier for Vec<u8> {
-    // Without a coding, most texts of this size are shorter compressed than in the DSL.
+    // Without Base85, most texts of this size are shorter compressed than in the DSL.
     const AUTO: Sizes = Sizes { message: 150, zlib: 150, zstd: 150 };
 
     fn text(text: String) -> Self {
@@ -105,8 +105,8 @@ impl Carrier for Vec<u8> {
     }
 }
 
-/// How bytes that are one of the binary forms were made; `None` for others, which must be a text.
-/// The two transports without compression have the same bytes.
+/// The transport of bytes in a binary form; `None` for other bytes, which must be a text. The two transports
+/// without compression have the same bytes, for which this is [`Transport::Base64`].
 pub(super) fn binary_transport(bytes: &[u8]) -> Option<Transport> {
     let transport = match bytes {
         // An array or map of MessagePack.

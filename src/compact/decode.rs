@@ -137,13 +137,14 @@ pub(super) struct Message {
     /// The size before decompression.
     binary_len: usize,
     compression: Option<Compression>,
-    /// The caller's limit of the decompressed size.
+    /// The caller's limit on the decompressed size.
     pub(super) max_size: usize,
 }
 
 impl Message {
-    /// The most values that the arguments of a call may have. A value takes a byte in the message, but up to
-    /// 450 in memory, so those that the compressed message does not spell out count as `VALUE_SIZE` bytes.
+    /// The maximum number of values in the arguments of a call. A value can take one byte in the message but
+    /// up to 450 in memory. A compressed message may therefore have one value for every two compressed bytes,
+    /// and one more for every [`VALUE_SIZE`] bytes of `max_size`.
     pub(super) fn max_values(&self) -> usize {
         match self.compression {
             None => usize::MAX,

@@ -112,7 +112,7 @@ pub(crate) struct ListDelta {
 
 /// A delta from `old` to `new` for the list of deltas in a request.
 ///
-/// If the caller knows that `new` is `old` and `added`, the delta is an addition and costs time in
+/// With `added`, `new` must be `old` followed by `added`: the delta is an addition and costs time in
 /// proportion to `added`. If `old` is empty, the delta is `D|F|`, which applies to any content of
 /// the peer. Only a delta that contains `|D|` is compressed: models read requests, and a packed
 /// request is compressed as a whole.
@@ -151,7 +151,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The more readable first.
+    /// The candidates, the most readable first.
     fn iter(&self) -> impl Iterator<Item = &Plain<'a>> {
         [&self.full].into_iter().chain(&self.addition).chain(&self.replacement)
     }
@@ -263,7 +263,7 @@ impl DeltaStream {
         if self.content.len() - range.len() + edit.text.len() > limit {
             return Err(DecodeError::OutputTooLarge { limit });
         }
-        // The content while it grows, and a copy of it for the caller.
+        // For the content while it grows, and for a copy of it that the caller makes.
         DecodeError::ensure_memory(3 * (self.content.len() + edit.text.len()))?;
         self.content.replace_range(range, &edit.text);
         Ok(&self.content)
@@ -335,7 +335,7 @@ impl<'a> Edit<'a> {
         Ok(Edit { at: self.at, text: Cow::Owned(self.text.into_owned()) })
     }
 
-    /// The bytes of `content` that the text replaces.
+    /// The range of bytes in `content` that the text replaces.
     fn range(&self, content: &str, replace: Replace) -> Result<Range<usize>, DecodeError> {
         let position = match self.at {
             At::All => return Ok(0..content.len()),

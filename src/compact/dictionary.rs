@@ -166,6 +166,8 @@ impl Dictionary {
         &self.decompressor
     }
 
+    /// The dictionary, prepared to compress.
+    ///
     /// # Errors
     /// [`EncodeError`] for a dictionary without an id: a decoder could not find it.
     pub(super) fn compressor(&self) -> Result<&CDict<'static>, EncodeError> {

@@ -10,9 +10,9 @@ use super::response::Response;
 use super::{dsl, layout, verbose};
 use crate::compression;
 
-/// The bytes that encoding takes for each byte of the texts: a message that grows, and its Base85.
+/// The bytes of memory that encoding takes per byte of the texts, for a message that grows and its Base85.
 const FACTOR: usize = 8;
-/// The same for JSON, which writes a control character in six bytes.
+/// Like [`FACTOR`], for JSON, which writes a control character in six bytes.
 const JSON_FACTOR: usize = 24;
 
 /// The format to write, or how to choose it.
@@ -49,8 +49,8 @@ pub fn encode(response: &Response<'_>, options: &EncodeOptions<'_>) -> Result<St
     encode_as(response, options)
 }
 
-/// Encodes a response as bytes: what its text has in Base64 or Base85, or the UTF-8 of a text format. This
-/// is our extension; [`decode`](super::decode) reads it.
+/// Encodes a response as bytes: the content that its text encodes in Base64 or Base85, or a text format in
+/// UTF-8. This is our extension; [`decode`](super::decode) reads it.
 ///
 /// # Errors
 /// As [`encode`].
@@ -132,7 +132,7 @@ fn auto<C: Carrier>(
 ) -> Result<C, EncodeError> {
     let write = |transport| write_message(response, transport, options);
     let len = response.result.len();
-    // A dictionary pays from the size on at which a text is sent as a message.
+    // With a dictionary, compression pays from the lower size for texts on, for bytes too.
     let short = match options.dictionary {
         Some(_) => String::AUTO.message,
         None => C::AUTO.message,

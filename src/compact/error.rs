@@ -47,15 +47,15 @@ pub enum DecodeError {
          with a max_size of {limit} bytes"
     )]
     TooManyValues {
-        /// The most values.
+        /// The maximum number of values.
         values: usize,
-        /// The limit in bytes that it follows from.
+        /// The `max_size` in bytes from which the maximum follows.
         limit: usize,
     },
     /// There is not enough memory for the result.
     #[error("cannot allocate {bytes} bytes")]
     OutOfMemory {
-        /// The size of the refused request.
+        /// The size of the failed allocation.
         bytes: usize,
     },
     /// The `MessagePack` value is neither a response nor a tool call.
@@ -94,7 +94,7 @@ impl EncodeError {
         Self { out_of_memory: true, ..Self::new(field, NO_MEMORY) }
     }
 
-    /// An error unless there is memory for `bytes` more.
+    /// Checks that there is memory for `bytes` more.
     pub(super) fn ensure_memory(field: &'static str, bytes: usize) -> Result<(), Self> {
         memory::ensure(bytes).map_err(|_| Self::out_of_memory(field))
     }
@@ -111,7 +111,7 @@ impl From<compression::Error> for DecodeError {
 }
 
 impl DecodeError {
-    /// An error unless there is memory for `bytes` more.
+    /// Checks that there is memory for `bytes` more.
     pub(super) fn ensure_memory(bytes: usize) -> Result<(), Self> {
         memory::ensure(bytes).map_err(|_| Self::OutOfMemory { bytes })
     }

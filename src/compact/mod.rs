@@ -21,7 +21,8 @@
 //! assert_eq!(decode(&wire, &DecodeOptions::default()).unwrap().response, response);
 //! ```
 //!
-//! Where a transport carries bytes, [`encode_bytes`] leaves out Base64 and Base85, and [`decode`] reads both.
+//! For a channel that carries bytes, [`encode_bytes`] leaves out Base64 and Base85. [`decode`] reads text and
+//! bytes.
 //!
 //! # Modules
 //! | module | content |
@@ -38,8 +39,8 @@
 //! | `error` | [`DecodeError`] and [`EncodeError`] |
 //!
 //! # Where we differ
-//! The specifications contradict each other in places. `Z` is read as zlib and as gzip. The
-//! documentation of each module lists its deviations.
+//! The specifications contradict each other in places: `Z` is zlib in v2 and gzip in v4, and both are read.
+//! The documentation of each module lists its deviations.
 
 mod carrier;
 mod decode;

@@ -101,7 +101,7 @@ impl<'a> Response<'a> {
         self.model_name.is_some() || model_code(&self.model) == self.model
     }
 
-    /// The bytes of the texts.
+    /// The total size of the texts in bytes.
     pub(super) fn size(&self) -> usize {
         let optional = [&self.model_name, &self.reasoning_effort];
         let texts = [&self.result, &self.model].into_iter().chain(optional.into_iter().flatten());

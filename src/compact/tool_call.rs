@@ -5,7 +5,7 @@
 //! | verbose | `{"name": "search", "arguments": {...}, "context": "..."}` |
 //! | binary formats | the same as a `MessagePack` map with the keys `v` (1), `n`, `a`, `c` |
 //!
-//! A call without a context has no `c`; a reader accepts nil and `null` as well. The DSL cannot hold
+//! A call without a context has no `c`; a reader accepts nil and `null` as well. The DSL has no tool
 //! calls. Unknown keys are ignored. The members of the arguments keep their order.
 
 use super::carrier::Carrier;
@@ -65,8 +65,8 @@ pub fn encode_tool_call_bytes(
     call.encode(options)
 }
 
-/// The bytes that encoding takes for each byte of the text: JSON with escapes while it grows, and the
-/// other formats.
+/// The bytes of memory that encoding takes per byte of the text: for JSON with escapes in a buffer that
+/// grows, and for the other formats.
 const FACTOR: usize = 24;
 
 impl ToolCall<'_> {
@@ -99,7 +99,7 @@ impl ToolCall<'_> {
         }
     }
 
-    /// The bytes of the call as text without escapes, at most.
+    /// An upper bound on the size of the call as text without escapes, in bytes.
     fn size(&self) -> usize {
         let context = self.context.as_ref().map_or(0, |text| text.len());
         self.name.len() + context + self.arguments.text_size()
@@ -148,7 +148,7 @@ fn text(field: &'static str, text: &str, out: &mut Writer) -> Result<(), EncodeE
     Ok(())
 }
 
-/// The error in a part of a value as one in the value: with the step to the part in its path.
+/// Turns the error of an element or member into one of its container: prepends `step` to the path.
 #[cold]
 fn within(step: &str, mut error: EncodeError) -> EncodeError {
     if let Some(path) = &mut error.path {
@@ -327,15 +327,15 @@ fn read_map(message: &[u8], max_values: usize) -> Result<ToolCall<'_>, Unread> {
     })
 }
 
-/// Counts the values of a call, and asks for memory before they take it.
+/// Counts the values of a call, and checks for memory before they are allocated.
 struct Values {
     most: usize,
     seen: usize,
-    /// The values for which there was memory when it was last checked.
+    /// The number of values for which memory has been checked.
     checked: usize,
 }
 
-/// The bytes that a value takes at most, beside the list that it is in: an object of one member.
+/// The maximum memory that a value takes besides its place in a list, in bytes: an object of one member.
 const VALUE_SIZE: usize = 256;
 
 /// The number of values between two checks of the memory.

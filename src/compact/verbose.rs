@@ -4,9 +4,9 @@
 //! {"model":"gemini","returncode":0,"response":"Hello","reasoning_effort":"medium","ultrathink":false}
 //! ```
 //!
-//! `status` and `tokens` are our extension. They are written only if `returncode` does not imply them, so
-//! a reader that ignores them still gets all that the specification defines. Unknown members are
-//! ignored. A duplicate member is an error.
+//! `status` and `tokens` are our extension. `status` is written only if `returncode` does not imply it, and
+//! `tokens` only if it is not 0. A reader that ignores them still gets all that the specification defines.
+//! Unknown members are ignored. A duplicate member is an error.
 
 use super::error::{DecodeError, EncodeError};
 use super::format::{Protocol, Status, is_model_code, model_code};

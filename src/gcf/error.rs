@@ -55,7 +55,7 @@ codes! {
     OrphanInlineAttachment = "orphan_inline_attachment",
     /// A `^` cell whose attachment is missing.
     MissingAttachment = "missing_attachment",
-    /// Two attachments with one name.
+    /// Two attachments with the same name.
     DuplicateAttachment = "duplicate_attachment",
     /// The number of values of an inline object differs from the number of keys in its schema.
     InlineWidthMismatch = "inline_width_mismatch",
@@ -95,11 +95,11 @@ codes! {
     NoBareColumn = "no_bare_column",
     /// A grouped table whose declaration, group line or row is invalid.
     InvalidGroupHeader = "invalid_group_header",
-    /// Two groups of a table with one value.
+    /// Two groups of a table with the same value.
     DuplicateGroup = "duplicate_group",
     /// Rows that cannot be grouped without loss or in their order.
     InvalidGrouping = "invalid_grouping",
-    /// A list column or matrix, forms that no published writer emits.
+    /// A list column or matrix, which is decoded only on request.
     UnsupportedExtension = "unsupported_extension",
     /// NaN or an infinity.
     NotFinite = "not_finite",

@@ -8,9 +8,9 @@ pub struct Limits {
     /// The maximum nesting depth of containers; the root is at depth 1. At most [`Limits::DEEPEST`].
     pub max_depth: usize,
     /// The maximum *expansion* of a text to decode: the size in bytes of content that is in the value
-    /// but not in the text. In every row, a constant column counts 16 bytes and the length of its text, a
-    /// column name its length, and each object that path columns form 144 bytes and the length of its
-    /// name. 16 bytes for each byte of the text are free.
+    /// but not in the text. In every row, a constant column counts 16 bytes plus the length of its text, a
+    /// column name counts its length, and each object that path columns form counts 144 bytes plus the
+    /// length of its name. Each byte of the text allows 16 bytes more.
     pub max_expansion: usize,
 }
 
@@ -21,7 +21,7 @@ impl Limits {
     pub const EXPANSION: usize = DEFAULT_MAX_EXPANSION;
 }
 
-/// How many bytes of expansion are free for each byte of the text.
+/// How many more bytes of expansion each byte of the text allows.
 pub(crate) const FREE_EXPANSION: u64 = 16;
 
 /// Whether a reader with the default [`Limits::max_expansion`] accepts a text of `size` bytes with this

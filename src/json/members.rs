@@ -47,10 +47,10 @@ impl<'a> Members<'a> {
         Ok(Some(key))
     }
 
-    /// The value, a string. It is borrowed from the text if it has no escapes.
+    /// Reads the value as a string. It is borrowed from the text if it has no escapes.
     ///
     /// # Errors
-    /// [`Error`]: the value is not a string, or an invalid one.
+    /// [`Error`]: the value is not a valid string.
     pub fn string(&mut self) -> Result<Cow<'a, str>, Error> {
         self.reader.skip_blank();
         if self.reader.peek() == Some(b'"') {
@@ -59,7 +59,7 @@ impl<'a> Members<'a> {
         self.typed("a string", |_| None)
     }
 
-    /// The value, a string or null.
+    /// Reads the value as a string or null.
     ///
     /// # Errors
     /// As [`Members::string`].
@@ -71,10 +71,10 @@ impl<'a> Members<'a> {
         self.typed("a string or null", |value| (value == "null").then_some(None))
     }
 
-    /// The value, true, false or null.
+    /// Reads the value as true, false or null.
     ///
     /// # Errors
-    /// [`Error`]: the value is another one.
+    /// [`Error`]: the value is none of these.
     pub fn bool_or_null(&mut self) -> Result<Option<bool>, Error> {
         self.typed("true, false or null", |value| match value {
             "null" => Some(None),
@@ -84,18 +84,18 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// The value, an integer of 64 bits without fraction or exponent.
+    /// Reads the value as an integer of 64 bits without fraction or exponent.
     ///
     /// # Errors
-    /// [`Error`]: the value is another one.
+    /// [`Error`]: the value is not such an integer.
     pub fn integer(&mut self) -> Result<i64, Error> {
         self.typed("an integer of 64 bits", |value| value.parse().ok())
     }
 
-    /// The value, an integer from 0 to 2^63 - 1.
+    /// Reads the value as an integer from 0 to 2^63 - 1.
     ///
     /// # Errors
-    /// [`Error`]: the value is another one.
+    /// [`Error`]: the value is not such an integer.
     pub fn count(&mut self) -> Result<u64, Error> {
         self.typed("a count", |value| value.parse::<i64>().ok()?.try_into().ok())
     }
@@ -112,11 +112,11 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// The text of the value, of which only the grammar and the depth are checked: it may have duplicate
-    /// keys, lone surrogates, and numbers of any size.
+    /// Returns the text of the value. Only its grammar and depth are checked: it may have duplicate keys,
+    /// lone surrogates, and numbers of any size.
     ///
     /// # Errors
-    /// [`Error`]: the value is not JSON, or too deep.
+    /// [`Error`]: the value is not JSON, or is nested too deep.
     pub fn raw(&mut self) -> Result<&'a str, Error> {
         self.reader.skip_blank();
         self.reader.raw()

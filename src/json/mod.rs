@@ -1,4 +1,5 @@
-//! Strict JSON (RFC 8259): it rejects what would lose data and what different readers read differently.
+//! Strict JSON (RFC 8259): the reader rejects text that loses data or that other readers interpret
+//! differently.
 //!
 //! [`read`] emits a text's events to a [`Sink`](crate::walk::Sink), [`parse`] returns a
 //! [`Value`](crate::value::Value), and [`Members`] reads an object's members one by one. [`write`] is
@@ -29,8 +30,8 @@ pub use read::{
 pub use write::{write, write_float, write_in_order};
 pub use writer::Writer;
 
-/// The bytes of memory that the [`Value`] of a text and the result made from it take at most. The number of
-/// values is estimated from the commas and brackets of the text.
+/// An upper bound on the memory for the [`Value`] of a text and the result made from it, in bytes. The number
+/// of values is estimated from the commas and brackets of the text.
 ///
 /// [`Value`]: crate::value::Value
 pub fn memory_of(text: &[u8]) -> usize {

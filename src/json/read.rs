@@ -51,7 +51,7 @@ pub enum Problem {
     /// An escape that JSON does not define.
     #[error("invalid escape {0}")]
     Escape(String),
-    /// A surrogate without its other half.
+    /// A lone surrogate.
     #[error("the escape is a lone surrogate")]
     Surrogate,
     /// A control character in a string.
@@ -96,7 +96,7 @@ pub fn parse(text: &str, limits: Limits) -> Result<Value<'static>, Error> {
     Ok(value)
 }
 
-/// [`parse`] without copies: strings without escapes are borrowed from `text`.
+/// Like [`parse`], but strings without escapes are borrowed from `text`.
 ///
 /// # Errors
 /// As [`parse`].
@@ -195,7 +195,7 @@ impl<'a> Keys<'a> {
         Self { few: Vec::with_capacity(keys.min(FEW_MEMBERS + 1)), many: HashSet::new() }
     }
 
-    /// Adds a key. Returns it if the object has it already.
+    /// Adds a key. Returns it if it is a duplicate.
     fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
         if !self.many.is_empty() {
             memory::require(self.many.try_reserve(1));
@@ -216,8 +216,8 @@ pub(super) struct Reader<'a> {
     text: &'a str,
     pub(super) at: usize,
     limits: Limits,
-    /// Duplicate keys, lone surrogates and numbers of any size are accepted, and scalars and keys are not
-    /// emitted.
+    /// Duplicate keys, lone surrogates and numbers of any size are accepted. Strings, numbers and keys are
+    /// not emitted.
     grammar_only: bool,
     pub(super) steps: Steps,
 }

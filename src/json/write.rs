@@ -15,7 +15,7 @@ pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, false, out);
 }
 
-/// Uses an explicit stack, because nothing bounds the depth of a value.
+/// Uses an explicit stack, because the type [`Value`] does not bound the depth.
 fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
     let mut open = Vec::new();
     let mut steps = Steps::default();

@@ -1,8 +1,8 @@
 //! A chat as the context of a request: one line of canonical JSON for each message.
 //!
 //! A message is any JSON object, as in the usual chat APIs. Its line ends with a line feed, so an appended
-//! message is an appended line, which [`delta`](crate::compact::delta) sends alone. JSON escapes line feeds,
-//! so no message has one in its line.
+//! message is an appended line, which [`delta`](crate::compact::delta) sends alone. JSON escapes line feeds
+//! in strings, so the line of a message contains no other.
 
 use super::error::{DecodeError, EncodeError};
 use crate::excerpt::excerpt;

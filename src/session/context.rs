@@ -30,7 +30,7 @@ enum Change {
     Replace(String),
 }
 
-/// What a committed change replaced, to undo it.
+/// The state before a committed change, to undo it.
 #[derive(Debug, Clone)]
 pub(super) struct Previous {
     text: PreviousText,
@@ -40,7 +40,7 @@ pub(super) struct Previous {
 
 #[derive(Debug, Clone)]
 enum PreviousText {
-    /// The text was so many bytes of the present one.
+    /// The text was a prefix of the present one, of this length.
     Prefix(usize),
     Replaced(String),
 }
@@ -59,7 +59,7 @@ impl Context {
         &self.text
     }
 
-    /// Plans the change to `text`. For an addition, this compares the old text and hashes the new
+    /// Plans the change to `text`. For an addition, this compares the old text and hashes only the new
     /// part.
     pub(super) fn plan_text(&self, text: &str) -> Next {
         match text.strip_prefix(&*self.text) {
@@ -83,7 +83,7 @@ impl Context {
         Next { change: Change::Append(added), hasher, json_len }
     }
 
-    /// Applies a change that was planned on this context. Returns what it replaced.
+    /// Applies a change that was planned on this context. Returns the state before it.
     pub(super) fn commit(&mut self, next: Option<Next>) -> Previous {
         let mut previous = Previous {
             text: PreviousText::Prefix(self.text.len()),

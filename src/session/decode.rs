@@ -17,8 +17,8 @@ const NEW_CONTEXT: &str = "c_00000000";
 
 /// How often a request can be rejected with [`DecodeError::UnknownReference`], if its sender forgets the
 /// reported ids each time and no further message is lost. The first report names the ids that this side
-/// does not have. The second one is for an id that stands for another content here, or that was evicted
-/// because of the ids missing before; it names everything that the request uses.
+/// does not have. The second report names everything that the request uses; it is for an id that stands for
+/// another content here, or that was evicted because ids were missing before.
 pub const MAX_REJECTIONS: usize = 2;
 
 /// Options of decoding a request.
@@ -51,8 +51,8 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::decode_request`], and errors of Base85, compression and `MessagePack`. A packed
-    /// request may be rejected once more, because this side lacks the conversation that it is compressed
-    /// against.
+    /// request may be rejected once more than [`MAX_REJECTIONS`], because this side lacks the conversation
+    /// that it is compressed against.
     pub fn decode_packed<'a>(
         &mut self,
         packed: impl Into<Wire<'a>>,
@@ -245,7 +245,7 @@ impl Session {
     }
 }
 
-/// What a request refers to, and the memory after it.
+/// The definitions and the context that a request refers to, and the tables after it.
 struct Resolved {
     tools: Definitions,
     prompts: Definitions,
@@ -258,7 +258,7 @@ struct Resolved {
 /// How the check of a request compares with what the request means here.
 enum Comparison {
     Equal,
-    /// The sender replaces a conversation of which it knows nothing by another one.
+    /// The sender replaces the conversation of this side, of which it knows nothing.
     StartsOver,
     Different,
 }

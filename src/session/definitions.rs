@@ -9,10 +9,10 @@ use crate::text::hex;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// The most tools that a session remembers in each direction.
+/// The maximum number of tools that a session remembers in each direction.
 pub const MAX_TOOLS: usize = 256;
 
-/// The most prompts that a session remembers in each direction.
+/// The maximum number of prompts that a session remembers in each direction.
 pub const MAX_PROMPTS: usize = 64;
 
 /// The number of digits in the shortest id, and of the digits added while an id is taken.

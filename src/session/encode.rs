@@ -76,8 +76,8 @@ impl Session {
         self.pack(request, style)
     }
 
-    /// Encodes a request as the bytes that the text of [`Session::encode_packed`] has in Base85, for
-    /// transports that carry bytes. This is our extension.
+    /// Encodes a request as bytes: the content that the text of [`Session::encode_packed`] encodes in Base85.
+    /// For channels that carry bytes. This is our extension.
     ///
     /// # Errors
     /// As [`Session::encode_request`].
@@ -104,7 +104,8 @@ impl Session {
         Ok(packed)
     }
 
-    /// Plans a request. Its frame has no check unless `shows_check`.
+    /// Plans a request. `shows_check` says whether its frame contains the check; the header of a packed
+    /// request can contain it instead.
     fn plan(
         &self,
         request: &Outgoing<'_>,
@@ -184,8 +185,9 @@ impl Session {
         plan.frames
     }
 
-    /// Undoes the last request that was encoded, because it was not delivered. Returns whether there was one
-    /// after the session was created or restored, and after the last [`forget`](Session::forget).
+    /// Undoes the last request that was encoded, because it was not delivered. Returns false if there was
+    /// none since the session was created, restored, reset or rolled back, or since the last
+    /// [`forget`](Session::forget).
     ///
     /// If the request was delivered after all, the peer reports [`DecodeError::UnknownReference`] for the
     /// next one.
@@ -236,7 +238,7 @@ struct Plan {
     plain: usize,
 }
 
-/// A kind of contents.
+/// The kind of a content.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Tool,

@@ -54,8 +54,8 @@ impl Session {
         self.decode_graph_if(text, |_| true)
     }
 
-    /// [`Session::decode_graph`] that leaves the session unchanged unless the caller accepts the warnings,
-    /// which it may treat as errors.
+    /// Like [`Session::decode_graph`], but leaves the session unchanged if `accepts` returns false for the
+    /// warnings, because the caller treats them as errors.
     ///
     /// # Errors
     /// As [`Session::decode_graph`].

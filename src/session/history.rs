@@ -14,8 +14,8 @@ const LEN: usize = 64 << 10;
 /// The largest part of the conversation that an edit is compressed against.
 const CONTEXT_LEN: usize = 1 << 20;
 
-/// The id of a history. It is short because it is sent with every request, and the check of the request
-/// finds what it does not.
+/// The id of a history. It is short because it is sent with every request; the check of the request detects
+/// a collision.
 pub(super) type HistoryId = [u8; 3];
 
 /// The packed requests of one direction.
@@ -23,7 +23,7 @@ pub(super) type HistoryId = [u8; 3];
 pub(super) struct History {
     /// The last [`LEN`] bytes of the requests.
     recent: Vec<u8>,
-    /// The SHA-256 of the digest before the last request and of the last request.
+    /// The SHA-256 of the previous digest followed by the last request; zeros if there is no request.
     digest: [u8; 32],
 }
 

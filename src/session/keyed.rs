@@ -1,7 +1,7 @@
 //! Keyed sets in a session: sent in full once, then as deltas (GCF 3.6 section 10a).
 //!
-//! A root covers neither the name of a set nor the order of its fields. After a lost text, a
-//! receiver could mistake another set with the same rows for the base. In a session, deltas and
+//! The root of a set is a hash that covers neither its name nor the order of its fields. After a lost
+//! text, a receiver could mistake another set with the same rows for the base. In a session, deltas and
 //! "unchanged" therefore have a pair `shape=…` in the header, which other readers ignore.
 
 use super::Session;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most sets that a session keeps in each direction.
+/// The maximum number of sets that a session keeps in each direction.
 const MAX_SETS: usize = 16;
 
 /// The last set of each name in one direction.

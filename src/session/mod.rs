@@ -7,7 +7,7 @@
 //! | frame | meaning |
 //! |---|---|
 //! | `TOOL\|def\|{"name":…}` | defines a tool as canonical JSON; its id is `t_` and the first 8 digits of its SHA-256 |
-//! | `SYS\|full\|text` | defines a system prompt; its id is `s_` and the first 8 digits |
+//! | `SYS\|full\|text` | defines a system prompt; its id is `s_` and the first 8 digits of its SHA-256 |
 //! | `TOOL\|ref\|t_…`, `SYS\|ref\|s_…` | refers to one that the peer has |
 //! | `REQ\|1\|tools\|system\|args\|deltas` | the request, the last frame: ids, JSON, and deltas of the context |
 //!
@@ -30,8 +30,8 @@
 //! ```
 //!
 //! # Invariants
-//! - Both sides update their memory by the same rules in the same order ([`Definitions`]), so that
-//!   ids and evictions are the same on both.
+//! - Both sides update their memory in the same way and in the same order ([`Definitions`]), so that ids and
+//!   evictions are equal.
 //! - Decoding a list of frames either succeeds or leaves the session unchanged.
 //! - A decoded request is the one that was encoded, or decoding fails, even after frames were lost,
 //!   repeated or reordered: a request has a check (`D|=|c_…`, a hash of its tools, prompt and context).
@@ -55,8 +55,8 @@
 //! The check `D|=|c_…` is our extension. Without it, a lost frame would look like a shorter
 //! conversation, and after a lost definition one of two tools with the same short id could replace the
 //! other. Compression of a packed request against the ones before it and the conversation is our extension,
-//! too: without it, an edit in the middle costs the whole text. Requests without them are decoded as well, and
-//! [`Style::checked`] omits both for peers that do not support them.
+//! too: without it, an edit in the middle costs the whole text. Requests without these extensions are decoded
+//! as well. [`Style::checked`] can turn both off, for peers that do not support them.
 
 pub mod chat;
 mod context;
@@ -132,8 +132,8 @@ impl Session {
     /// Forgets that the peer has a tool (`t_…`), a prompt (`s_…`) or the context (`c_…` and any
     /// digits), so that the next request sends it again. Returns whether there was one.
     ///
-    /// `b_…` is the context that the peer has instead, and comes after the others: the next request then
-    /// replaces it.
+    /// An id `b_…` names the context that the peer has instead. It must be passed after the other ids: the
+    /// next request then replaces that context.
     ///
     /// Callers use this when the peer reports [`DecodeError::UnknownReference`].
     pub fn forget(&mut self, id: &str) -> bool {
@@ -269,7 +269,7 @@ mod tests {
         ] {
             let (mut ours, mut theirs) = (Session::default(), Session::default());
             read(&mut theirs, &sent(&mut ours, &turn(known, "a"))).unwrap();
-            // The peer misses which tools were used last, and would evict those that follow.
+            // The peer does not learn which tools were used last, and would evict some that are used next.
             sent(&mut ours, &turn(&known[..20], "ab"));
             if restarted {
                 theirs = Session::default();

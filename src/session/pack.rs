@@ -9,10 +9,12 @@
 //! kind, 1 byte | id of the history, 3 bytes | check, 4 bytes | zstd frame without its first 6 bytes
 //! ```
 //!
-//! Kind 1 means the last requests, kind 2 also the conversation; see [`History::content`]. The first 6 bytes
-//! of the zstd frame are [`FRAME_START`], whose window is as large as that of any frame at this level. Its content is the frames, separated by 0xFF, which no UTF-8
-//! has. The check is the number in the `D|=|c_…` that the request frame then lacks; it is 0 if there is none.
-//! If the receiver has another history, it reports the id as an unknown reference.
+//! The frames are compressed against the last requests (kind 1), or against these and the conversation (kind
+//! 2); see [`History::content`]. The omitted 6 bytes of the zstd frame are [`FRAME_START`], whose window is
+//! as large as that of any frame at this level. The content of the zstd frame is the frames of the request,
+//! separated by 0xFF, which UTF-8 never contains. The check is the number in `D|=|c_…`, which the request
+//! frame omits; it is 0 if there is none. If the receiver has another history, it reports the id as an
+//! unknown reference.
 
 use super::context::Context;
 use super::error::{DecodeError, EncodeError};
@@ -30,22 +32,24 @@ use std::borrow::Cow;
 /// takes eight times as long for 1% less.
 const LEVEL: i32 = 10;
 
-/// The zstd level of a short request without a history. It often holds most of a conversation's bytes.
+/// The zstd level of a short request without a history. This request often has most of a conversation's
+/// bytes.
 const FIRST_LEVEL: i32 = 19;
 
-/// Up to this size in bytes a request without a history is short.
+/// The maximum size of a short request in bytes.
 const SHORT: usize = 64 << 10;
 
 const KIND_RECENT: u8 = 1;
 const KIND_EDIT: u8 = 2;
 
-/// The magic number of zstd; a descriptor without content size, checksum and dictionary id; a window of 4 MiB.
+/// The magic number of zstd; a descriptor without content size, checksum and dictionary id; a window of 4
+/// MiB.
 const FRAME_START: [u8; 6] = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x60];
 
-/// No byte of UTF-8.
+/// A byte that UTF-8 never contains.
 const SEPARATOR: u8 = 0xff;
 
-/// What a request is compressed against.
+/// The data that a request is compressed against.
 pub(super) struct Base<'a> {
     pub(super) history: &'a History,
     pub(super) context: &'a Context,
@@ -230,7 +234,7 @@ fn read_frames(message: &[u8]) -> Result<Vec<&str>, DecodeError> {
     Ok(frames)
 }
 
-/// The peer would reject a larger message.
+/// Rejects a message that is too large for the peer.
 fn check_size(message: &[u8], max_size: usize) -> Result<(), EncodeError> {
     let size = message.len();
     if size <= max_size {

@@ -1,8 +1,8 @@
 //! A session as bytes, so that another process can continue it.
 //!
 //! The bytes are `MessagePack` with a version. They are for this package only, not a format for peers.
-//! Invalid bytes are still rejected, and so are fields that contradict each other: no sequence of calls
-//! leads to such a session.
+//! Invalid bytes are still rejected, and so are fields that contradict each other, which no sequence of calls
+//! leads to.
 
 use super::context::{Context, ContextId};
 use super::definitions::{Definitions, ID_STEP};
@@ -133,7 +133,7 @@ impl Part {
         }
     }
 
-    /// Checks the fields that are restored as they are.
+    /// Checks the fields that are restored unchanged.
     fn check(&self, name: &str, max_size: usize) -> Result<(), StateError> {
         let at = |field: &str| format!("{name}.{field}");
         ensure(self.context.len() <= max_size, &at("context"), "larger than max_size")?;

@@ -1,6 +1,6 @@
 //! The GCF candidates: one with every column form that saves, and one with groups of rows.
 //!
-//! Constant columns, list columns and matrices never make a text longer, so no candidate goes without.
+//! Constant columns, list columns and matrices never make a text longer, so all candidates use them.
 
 use super::Options;
 use super::same::same;
@@ -69,8 +69,8 @@ pub(super) fn best<E: From<TryReserveError>>(
     Ok(found)
 }
 
-/// The result; `None` for an error that only excludes a candidate. Without memory, no candidate can be
-/// judged.
+/// Returns the value; `None` for an error that only excludes a candidate. Too little memory is an error of
+/// the whole call.
 fn unless_out_of_memory<T>(result: Result<T, gcf::Error>) -> Result<Option<T>, TryReserveError> {
     match result {
         Err(error) if error.code == gcf::Code::OutOfMemory => Err(memory::exhausted()),

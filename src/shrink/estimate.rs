@@ -4,7 +4,7 @@
 //! digits, punctuation, white space) and turn each piece into tokens by itself. The estimate cuts the
 //! same pieces, and adds up the mean cost of pieces of the same class and length.
 //!
-//! Invariant: the estimate depends only on the text, so that every machine makes the same choices. The
+//! Invariant: the estimate depends only on the text, so that the choices are the same on every platform. The
 //! independent reference is `data/tokens.py`, which also writes the prices.
 
 use super::prices::{
@@ -85,7 +85,7 @@ fn piece(bytes: &[u8], at: usize) -> (usize, u64) {
     match CLASSES[usize::from(bytes[at])] {
         Class::Lower | Class::Upper => word(bytes, at, at, &WORD),
         Class::Digit => {
-            // Not beyond the piece: a long number is as many pieces as it has digits.
+            // Stops after three digits: otherwise each piece of a long number would scan all the digits left.
             let three = &bytes[..bytes.len().min(at + 3)];
             (run(three, at, |class| class == Class::Digit), UNIT)
         }

@@ -1,6 +1,6 @@
-//! Removes the white space between the tokens of a JSON text, and looks at how its numbers are spelled.
+//! Removes the white space between the tokens of a JSON text, and checks how its numbers are written.
 //!
-//! Precondition: the text is valid JSON. Strings and numbers keep their spelling.
+//! Precondition: the text is valid JSON. Strings and numbers are copied unchanged.
 
 use crate::text::decimal::Decimal;
 use crate::text::quoted;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 pub(super) struct Minified<'a> {
     /// The text; borrowed if there was no white space.
     pub text: Cow<'a, str>,
-    /// Whether each number has the decimal value that GCF would write.
+    /// Whether GCF would write every number with the same decimal value.
     pub exact: bool,
 }
 

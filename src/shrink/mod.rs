@@ -1,7 +1,7 @@
 //! Rewrites a JSON text in the form that costs a language model the fewest tokens.
 //!
 //! The candidates are the text without white space, and GCF with some of its options. A candidate is
-//! taken if it saves enough and reads back as the same value; any other text stays as it is.
+//! taken if it saves enough and reads back as the same value; otherwise the text stays as it is.
 //!
 //! Invariant: the result has at most as many tokens as the text, by the counter that the caller passes,
 //! and depends only on the text, the options and the counter.
@@ -77,7 +77,7 @@ pub enum Format {
 pub enum Reason {
     /// It is longer than `max_size`.
     Size,
-    /// It is not a JSON array or object, or has a key twice in one object.
+    /// It is not a valid JSON array or object. Duplicate keys and lone surrogates are invalid as well.
     NotJson,
     /// It is nested deeper than `max_depth`.
     Depth,
@@ -108,7 +108,7 @@ pub struct Shrunk<'a> {
 /// tokenizer.
 ///
 /// # Errors
-/// Those of `count`, and that there is not enough memory.
+/// The errors of `count`, and that there is not enough memory.
 pub fn shrink<'a, E: From<TryReserveError>>(
     text: &'a str,
     options: &Options,
@@ -176,13 +176,13 @@ pub fn shrink_value<E: From<TryReserveError>>(
     Ok(Shrunk { text: Cow::Owned(shrunk.text.into_owned()), format, ..shrunk })
 }
 
-/// A text with escapes, each of which takes six bytes, while it grows.
+/// The bytes of memory per byte of a value's text: for a buffer that grows, with escapes of six bytes.
 const TEXT_FACTOR: usize = 18;
 
-/// The value, the same as a tree, and the candidates that are read back.
+/// How often [`json::memory_of`] counts: for the value, the tree made from it, and the candidates read back.
 const FACTOR: usize = 2;
 
-/// Reads a text that is to be shrunk, or says why it stays as it is.
+/// Parses a text that is to be shrunk, or returns why it stays as it is.
 fn parse<'a>(text: &'a str, options: &Options) -> Result<Value<'a>, Reason> {
     if text.len() > options.max_size {
         return Err(Reason::Size);

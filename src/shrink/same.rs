@@ -23,7 +23,7 @@ pub(super) fn same(left: &Value<'_>, right: &Value<'_>) -> bool {
 
 type Member<'a> = (std::borrow::Cow<'a, str>, Value<'a>);
 
-/// Compares objects with as many members each.
+/// Compares two objects with the same number of members.
 fn same_members(left: &[Member<'_>], right: &[Member<'_>]) -> bool {
     let ordered = left.iter().zip(right).all(|((left, _), (right, _))| left == right);
     if ordered {

@@ -1,4 +1,5 @@
-//! The errors of a system: its codes, from one list of variants and names, and the error that has them.
+//! The macro that defines the errors of a system: the codes, from one list of variants and names, and the
+//! error type.
 
 /// Defines `enum Code` with its variants, `Code::ALL`, `Code::name` and `Display`, and `struct Error`. The
 /// system's `Place` is displayed after a message: empty, or a space and the place in parentheses.
@@ -12,7 +13,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The name of the code in the specification, or our own.
+            /// The name of the code in the specification, or our own if the specification has none.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }

@@ -7,7 +7,7 @@
 //! Invariant: a decimal parses to the double that it was made from, and no decimal with fewer
 //! digits does.
 
-/// The longest text of a double: a sign, 17 digits, the point, `e-` and an exponent of three digits.
+/// The maximum length of a double's text: a sign, 17 digits, the point, `e-` and an exponent of three digits.
 const MAX_TEXT: usize = 24;
 
 /// 2^53. From this value on not every integer is a double.
@@ -33,7 +33,7 @@ pub(crate) fn positional(value: f64, buffer: &mut zmij::Buffer) -> Option<&str> 
     Some(buffer.format_finite(value)).filter(|text| !text.contains('e'))
 }
 
-/// `0.digits * 10^point`, negative or not. Zero has no digits and point 0.
+/// A number of the form `±0.digits * 10^point`. Zero has no digits and point 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
@@ -102,7 +102,7 @@ impl Decimal {
         std::str::from_utf8(&self.digits[self.start..self.end]).unwrap_or_default()
     }
 
-    /// How many digits stand before the decimal point: the value is `0.digits * 10^point`.
+    /// The position of the decimal point: the value is `0.digits * 10^point`.
     pub fn point(&self) -> i32 {
         self.point
     }
@@ -194,7 +194,7 @@ fn write_zeros(mut count: usize, out: &mut String) {
     }
 }
 
-/// What the tests of the layouts share.
+/// Doubles with their texts, for the tests of the layouts.
 #[cfg(test)]
 pub(crate) mod layouts {
     /// The layouts of Python's `repr` and of GCF.

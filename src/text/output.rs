@@ -1,8 +1,8 @@
-//! Text that is written from front to back.
+//! A text buffer for many short pieces, in memory that can fail to grow.
 //!
-//! Pieces of up to 32 bytes are copied in two blocks of fixed size and classified while they are copied, so
-//! that most cells of a table cost one comparison of length, one of capacity and one of content. The memory
-//! always has space for one more such piece.
+//! A piece of up to 32 bytes is copied in two blocks of fixed size and classified while it is copied, so that
+//! most cells of a table cost one comparison of length, one of capacity and one of content. The comparison of
+//! capacity is with [`PIECE`], whatever the length.
 //!
 //! Invariant: the bytes before `len` are initialized and UTF-8.
 
@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 /// the content that was written before. They stay valid, and are not accessed, until the next call or until
 /// the memory is dropped.
 pub unsafe trait Memory {
-    /// Moves the content to at least `capacity` bytes; `None` if there are not as many.
+    /// Provides at least `capacity` bytes with the same content; `None` if there is not enough memory.
     fn grow(&mut self, used: usize, capacity: usize) -> Option<NonNull<u8>>;
 }
 
@@ -31,7 +31,7 @@ unsafe impl Memory for Vec<u8> {
     }
 }
 
-/// An earlier end of a text. The text can be truncated to it.
+/// A position in a text, to which it can be truncated.
 #[derive(Clone, Copy)]
 pub struct Mark(usize);
 
@@ -46,13 +46,13 @@ pub struct Output<M> {
     failed: bool,
 }
 
-/// Up to this size, memory grows in large steps.
+/// Below this capacity, the memory grows to four times its size; from it on, to twice its size.
 const SMALL: usize = 1 << 16;
 
-/// From this size on, memory grows by small steps.
+/// From this capacity on, the memory grows by an eighth of its size.
 const LARGE: usize = 1 << 20;
 
-/// The space that a piece of fixed size needs at most.
+/// The space that is reserved for a short piece.
 const PIECE: usize = 64;
 
 impl<M: Memory> Output<M> {
@@ -80,7 +80,7 @@ impl<M: Memory> Output<M> {
         (!self.failed).then_some((self.memory, self.len))
     }
 
-    /// The current end.
+    /// The current end of the text.
     #[inline]
     pub fn mark(&self) -> Mark {
         Mark(self.len)
@@ -201,7 +201,7 @@ impl<M: Memory> Output<M> {
         self.byte(b' ');
     }
 
-    /// Moves the text after `end`, of at most 32 bytes, to a mark before `end`.
+    /// Moves the text after `end`, which has at most 32 bytes, to `to`, which is before `end`.
     pub(crate) fn move_end(&mut self, end: Mark, to: Mark) {
         let moved = self.len.saturating_sub(end.0);
         if moved <= 32 && to.0 <= end.0 && end.0 <= self.len && self.reserve(PIECE) {
@@ -279,7 +279,7 @@ impl Output<Vec<u8>> {
     }
 }
 
-/// The position of the first character of which a byte from `from` on is of the class.
+/// The position of the first character that has a byte of the class, of those from `from` on.
 #[cold]
 fn first_char<C: Class>(text: &str, from: usize) -> usize {
     let mut at = from + scan::first_near::<C>(&text.as_bytes()[from..]);
@@ -289,8 +289,9 @@ fn first_char<C: Class>(text: &str, from: usize) -> usize {
     at
 }
 
-/// Copies at most 32 bytes. Returns blocks that hold exactly these bytes, some of them twice; of up to 16
-/// bytes, only in the first block.
+/// Copies at most 32 bytes. Returns two blocks to classify them by: they contain no other bytes, but some of
+/// these more than once. Only the first block matters for up to 16 bytes; for none, it contains letters,
+/// which no class has.
 ///
 /// # Safety
 /// There is space for 32 bytes at `to`.

@@ -1,7 +1,7 @@
-//! Quoted strings with the escapes of JSON: `"` and `\` escape themselves, control characters are escaped.
+//! Quoted strings as in JSON: `"`, `\` and control characters are escaped.
 //!
-//! JSON and GCF share these rules. [`read`] returns an [`Error`] with a position; each format has its own
-//! codes and words for it.
+//! JSON and GCF share these rules. [`read`] returns an [`Error`] with a position, from which each format
+//! makes its own code and message.
 //!
 //! Invariant: [`read`] returns the string that [`write`] wrote.
 
@@ -42,7 +42,7 @@ pub enum Problem {
     Escape,
     /// `\u` without four hexadecimal digits.
     UnicodeEscape,
-    /// A surrogate without its other half.
+    /// A lone surrogate.
     Surrogate,
 }
 
@@ -128,7 +128,7 @@ fn unit(bytes: &[u8], at: usize) -> Result<u16, Error> {
     }
 }
 
-/// The offset after the quoted string whose opening quote is at `start`. Surrogates need no other half.
+/// The offset after the quoted string whose opening quote is at `start`. Accepts lone surrogates.
 ///
 /// # Errors
 /// As [`read`], except for [`Problem::Surrogate`].
@@ -168,7 +168,7 @@ pub fn write_content(text: &str, escape: Escape, out: &mut String) {
     }
 }
 
-/// The most bytes of the escape of a character: two of six bytes, for a surrogate pair.
+/// The maximum size of a character's escape, in bytes: a surrogate pair is two escapes of six bytes.
 const ESCAPE_SIZE: usize = 12;
 
 /// Appends a string with the characters of a class escaped.

@@ -7,13 +7,13 @@
 
 use std::ops::BitOr;
 
-/// A set of bytes, without letters.
+/// A set of bytes that contains no letter: a scan fills up a short word with letters.
 pub trait Class {
     /// Whether the byte is of the class.
     fn contains(byte: u8) -> bool;
 
-    /// Marks bytes of a little-endian word by their highest bits: none if no byte is of the class;
-    /// otherwise the lowest mark is the first such byte. Marks above it may be wrong.
+    /// Marks the bytes of a little-endian word that are of the class, in their highest bits. The result is 0
+    /// if no byte is of the class. Otherwise the lowest mark is correct, and marks above it may be wrong.
     fn mark(word: u64) -> u64;
 
     /// Whether any byte of a block is of the class.
@@ -29,7 +29,8 @@ pub fn count(text: &[u8], counts: impl Fn(u8) -> bool) -> usize {
     text.chunks(usize::from(u8::MAX)).map(|part| usize::from(count(part))).sum()
 }
 
-/// 16 bytes in a vector register. A comparison results in bytes that are zero or not.
+/// 16 bytes in a vector register. A comparison returns a block that has the highest bit set in bytes that
+/// match.
 #[derive(Clone, Copy)]
 pub struct Block(vector::Block);
 
@@ -177,7 +178,7 @@ mod loops {
 #[cfg(not(target_arch = "x86_64"))]
 use loops as vector;
 
-/// What a quoted string escapes: control characters below U+0020, `"` and `\`.
+/// The bytes that a quoted string escapes: control characters below U+0020, `"` and `\`.
 pub struct Escaped;
 
 /// [`Escaped`], U+007F and bytes beyond ASCII.
@@ -193,13 +194,14 @@ const LETTERS: u64 = ONES * b'a' as u64;
 /// The highest bit of each byte of a word.
 pub const HIGH: u64 = ONES << 7;
 
-/// Marks bytes below `bound`, which is at most 0x80; the marks are those of [`Class::mark`].
+/// Marks the bytes below `bound`, which is at most 0x80. As in [`Class::mark`], marks above the lowest may be
+/// wrong; the other bits of the result have no meaning.
 #[inline]
 pub fn below(word: u64, bound: u8) -> u64 {
     word.wrapping_sub(u64::from(bound) * ONES) & !word
 }
 
-/// Marks bytes equal to `byte`; the marks are those of [`Class::mark`].
+/// Marks the bytes equal to `byte`, like [`below`].
 #[inline]
 pub fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (u64::from(byte) * ONES), 1)
@@ -252,7 +254,8 @@ impl Class for NotGraphic {
 /// How many bytes [`first_near`] tests in words.
 const NEAR: usize = 32;
 
-/// [`first`], faster if the byte is among the first [`NEAR`]: a string with one escape often has many.
+/// Like [`first`], but faster if the byte is among the first [`NEAR`]. A string with one escape often has
+/// many.
 #[inline]
 pub fn first_near<C: Class>(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -288,7 +291,8 @@ pub fn first<C: Class>(bytes: &[u8]) -> usize {
         at += 8;
     }
     if let Some(word) = bytes.last_chunk::<8>() {
-        // The last word overlaps bytes already tested. Without a mark, the sum is the length.
+        // The last word overlaps bytes already tested. Without a mark, there are 64 trailing zeros, and the
+        // sum is the length.
         let marks = C::mark(u64::from_le_bytes(*word));
         return bytes.len() - 8 + marks.trailing_zeros() as usize / 8;
     }
@@ -297,7 +301,7 @@ pub fn first<C: Class>(bytes: &[u8]) -> usize {
     bytes.len().min(C::mark(word).trailing_zeros() as usize / 8)
 }
 
-/// At most 16 bytes, the first one lowest, filled up with zeros; 0 for more bytes.
+/// At most 16 bytes as a little-endian number; 0 for more bytes.
 #[inline]
 pub fn short(bytes: &[u8]) -> u128 {
     let length = bytes.len();

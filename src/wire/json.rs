@@ -1,7 +1,8 @@
 //! A payload as JSON with one member per line.
 //!
-//! Members have the order of the specification. `pack_root`, `signature`, `edges`, `status` and `location` are
-//! omitted if empty. Integral numbers have no `.0`. Numbers below 10^-6 and from 10^21 on have an exponent.
+//! Members have the order of the specification. `pack_root`, `signature`, `edges`, `status` and `location`
+//! are omitted if empty. Integral numbers have no `.0`. Numbers below 10^-6 and from 10^21 on have an
+//! exponent.
 //!
 //! # Where we differ
 //! The reader keeps `pack_root` and `status`, which the original's reader drops.
@@ -359,10 +360,10 @@ impl<'v> Member<'v> {
 
     /// The member as an object. A missing object has no members; the root and elements must be present.
     fn object(self) -> Result<Self, Error> {
-        let root = matches!(self.path, Path::Root | Path::Element(..));
+        let is_required = matches!(self.path, Path::Root | Path::Element(..));
         match self.value {
             Some(Value::Object(_)) => Ok(self),
-            None | Some(Value::Null) if !root => Ok(Self { value: None, ..self }),
+            None | Some(Value::Null) if !is_required => Ok(Self { value: None, ..self }),
             _ => Err(self.expected("an object")),
         }
     }
@@ -378,7 +379,7 @@ impl<'v> Member<'v> {
         Member { value: self.value.and_then(|value| value.get(name)), path }
     }
 
-    /// Reads a member. One that is missing or null has the default.
+    /// Reads a member. A member that is missing or null has the default value.
     fn read<T: Default>(
         &self,
         name: &'static str,
@@ -408,7 +409,7 @@ impl<'v> Member<'v> {
         match member.value {
             None | Some(Value::Null) => Ok(0.0),
             Some(Value::Float(value)) => Ok(*value),
-            #[expect(clippy::cast_precision_loss, reason = "a double is what it is")]
+            #[expect(clippy::cast_precision_loss, reason = "numbers are read as doubles")]
             Some(Value::Int(value)) => Ok(*value as f64),
             Some(Value::BigInt(digits)) => match digits.parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),

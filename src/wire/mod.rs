@@ -22,8 +22,8 @@
 //! ```
 //!
 //! # Invariants
-//! - A payload is read back as it was written. What the format cannot carry is an error when writing, unless
-//!   the caller allows its loss ([`gcb::Lossy`]).
+//! - A payload is read back as it was written. A field that the format cannot carry is an error when writing,
+//!   unless the caller allows its loss ([`gcb::Lossy`]).
 //! - A length or count is compared with the bytes that are left before memory is allocated for it.
 //!
 //! Source: wire codecs, "Binary Wire Layout".

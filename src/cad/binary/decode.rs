@@ -27,10 +27,11 @@ pub fn read_binary(data: &[u8]) -> Result<Document<'_>> {
 }
 
 /// Reads a document whose strings, each counted as often as it is used, have at most
-/// `max_expansion` bytes.
+/// `max_expansion` bytes in total.
 ///
 /// # Errors
-/// [`BinaryError`](crate::cad::BinaryError) for data that is invalid, truncated or larger than `max_expansion`.
+/// [`BinaryError`](crate::cad::BinaryError) for data that is invalid or truncated, and for strings
+/// larger than `max_expansion`.
 pub fn read_binary_within(data: &[u8], max_expansion: usize) -> Result<Document<'_>> {
     let mut reader = Reader {
         data,
@@ -75,8 +76,8 @@ struct Reader<'a> {
     max_expansion: usize,
 }
 
-/// The bytes of memory for an item of a list; the largest item is a node. The factor allows for a list
-/// that grows.
+/// The memory estimated for an item of a list, in bytes. The largest item is a node. The factor of 4
+/// covers the growth of the list.
 const ITEM_SIZE: usize = 4 * size_of::<Node<'_>>();
 
 impl<'a> Reader<'a> {
@@ -107,8 +108,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    #[inline]
     /// Reads an unsigned integer.
+    #[inline]
     fn u(&mut self) -> Result<u64> {
         match leb128::read(self.data, self.at) {
             Ok((value, after)) => {

@@ -15,7 +15,8 @@ use std::collections::HashMap;
 /// Writes a document.
 ///
 /// # Errors
-/// [`DocumentError`] for values outside the model, cycles, and counts beyond those of the format.
+/// [`DocumentError`] for values outside the model, for cycles, and for strings larger in total than
+/// [`MAX_EXPANSION`].
 pub fn write_binary(document: &Document<'_>) -> Result<Vec<u8>, DocumentError> {
     document.refuse_extra("binary")?;
     let order = order(&document.nodes, |_| false, None)?;

@@ -6,6 +6,8 @@
 //! nodes, roots, materials, part materials, the rest
 //! ```
 //!
+//! `u` is an unsigned integer in LEB128.
+//!
 //! The writer has exactly one encoding for each document. The reader accepts every valid encoding,
 //! and compares each count with the number of remaining bytes before it allocates memory.
 

@@ -22,7 +22,7 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
     sink.key("nodes")?;
     sink.begin_object()?;
     let mut order: Vec<_> = (0..document.nodes.len()).collect();
-    // Ids ascend already unless the document comes from a text with IDS or from bytes.
+    // Ids ascend already, unless the document comes from text with `IDS` or from the binary form.
     order.sort_by_key(|&node| id(node));
     let mut digits = String::new();
     for node in polled(order) {

@@ -86,7 +86,7 @@ pub(crate) fn take_values(value: Value<'static>, pointers: Vec<String>) -> Vec<E
     taken.collect()
 }
 
-/// A JSON value whose containers are expanded on the path of a pointer.
+/// A JSON value. Only the containers on the paths of pointers are expanded to trees.
 enum Tree {
     Value(Value<'static>),
     Array(Vec<Tree>),

@@ -22,14 +22,14 @@ fn write_float(value: f64, out: &mut String) {
     }
 }
 
-/// Parses JSON text, with errors about the document. A byte order mark and Unicode white space are
-/// allowed before the text.
+/// Parses the JSON text of a document. A byte order mark and Unicode white space are allowed before the
+/// text.
 pub(crate) fn parse(text: &str) -> Result<crate::value::Value<'static>, DocumentError> {
     use crate::json::{Limits, Problem, parse};
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     parse(text, Limits::default()).map_err(|error| {
         let message = match &error.problem {
-            // The problem quotes the key and truncates a long one.
+            // `key` is already in quotes, and truncated if it is long.
             Problem::Duplicate(key) => format!("duplicate key {key}"),
             _ => format!("invalid JSON: {error}"),
         };

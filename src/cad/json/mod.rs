@@ -1,7 +1,7 @@
 //! Documents as JSON: reading, writing, and repairing nearly valid ones.
 //!
 //! `object` reads typed members of a [`Source`](crate::walk::Source) with a path for errors. `read`
-//! and `read_sections` build a document, `emit` emits its events, `json_text` reads and writes JSON
+//! and `read_sections` build a document, `emit` emits its events, `json_text` parses and writes JSON
 //! text, and `repair` repairs JSON values. `extra_values` sets and takes values outside the model,
 //! and `names` lists the names of the JSON form.
 

@@ -190,7 +190,7 @@ pub(crate) fn number<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<f
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
         Shape::Int(n) if n.unsigned_abs() <= EXACT => n as f64,
         Shape::Int(n) => double(&n.to_string()).ok_or_else(|| inexact(path))?,
-        // The source does not convert integers of so many digits; they are beyond the range of doubles.
+        // The source gives no digits for an integer this long, which is beyond the range of doubles.
         Shape::BigInt(None) => f64::INFINITY,
         Shape::BigInt(Some(digits)) => double(&digits).ok_or_else(|| inexact(path))?,
         _ => return Err(path.expected("a number")),

@@ -2,7 +2,7 @@
 //!
 //! Unknown fields and operations are errors by default. With `lossy`, unknown fields are dropped
 //! and unknown operations become `Empty`; the result says whether that happened. [`read_json_kept`]
-//! does the same, and keeps the unknown values with their pointers.
+//! keeps all values that do not fit the model, with their pointers.
 
 use super::extra_values;
 use super::object::{Object, Path, Result, boolean, count, node_id, text};
@@ -25,7 +25,8 @@ use std::collections::{BTreeMap, HashSet};
 /// Reads a document. The flag is true if unknown content was dropped.
 ///
 /// # Errors
-/// [`DocumentError`](crate::cad::DocumentError) for values that are invalid or, unless `lossy`, outside the model.
+/// [`DocumentError`](crate::cad::DocumentError) for values that are invalid or, unless `lossy`, outside
+/// the model.
 pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<'a>, bool)> {
     let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
     if !source.is_object() {
@@ -38,12 +39,12 @@ pub fn read_json<'a, S: Source<'a>>(source: S, lossy: bool) -> Result<(Document<
 /// Reads any JSON object. Values outside the model become [`Document::extra`].
 ///
 /// # Errors
-/// [`DocumentError`](crate::cad::DocumentError) for a value that is no object, or invalid in it.
+/// [`DocumentError`](crate::cad::DocumentError) for a value that is not an object.
 pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     let mut reader = Reader::new(Unknown::Keep);
     let mut document = Document::default();
     if value.as_object().is_some() && value.get("nodes").is_none() {
-        // A document read from text always has `nodes`, so the whole object is one extra value.
+        // The model always has `nodes`. An object without it is therefore kept whole, as one value.
         reader.kept.push(String::new());
     } else {
         document = reader.document(&value)?.into_owned();
@@ -52,7 +53,8 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     Ok(document)
 }
 
-/// Takes the values at these pointers. One pointer may be inside another.
+/// Takes the values at these pointers. A pointer inside another one is ignored, because the outer value
+/// contains the inner one.
 pub(crate) fn keep_values(value: Value<'static>, kept: &[String]) -> Vec<Extra> {
     let all: HashSet<_> = kept.iter().map(String::as_str).collect();
     let within =
@@ -61,9 +63,9 @@ pub(crate) fn keep_values(value: Value<'static>, kept: &[String]) -> Vec<Extra> 
     extra_values::take_values(value, pointers)
 }
 
-/// Reads the sections of a hybrid document into `sections`, replacing those of its text. `nodes`
-/// are the nodes of its member `compact`, which is read before. Returns the pointers of the values
-/// outside the model, if these are kept.
+/// Reads the sections of a hybrid document into `sections`, replacing those of its text. `nodes` are
+/// the nodes of its member `compact`, which the caller has read. With `keep`, returns the pointers to
+/// the values outside the model.
 pub(crate) fn read_sections<'a, S: Source<'a>>(
     source: S,
     nodes: &[Node<'_>],
@@ -165,7 +167,7 @@ enum Unknown {
 pub(crate) struct Reader {
     unknown: Unknown,
     dropped: bool,
-    /// Pointers to kept values; one may be inside another, in any order.
+    /// Pointers to kept values, in any order. A pointer may be inside another one.
     kept: Vec<String>,
 }
 
@@ -216,14 +218,15 @@ impl Reader {
         node.op = Op::new(OpCode::Empty);
     }
 
-    /// Checks that references to sketches and solids name nodes of that kind.
+    /// Checks that each reference names a node of the kind that its field requires, a sketch or a solid.
+    /// If unknown content is kept, keeps the operation of a node with a wrong reference whole.
     fn check_node_kinds(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
         if self.unknown != Unknown::Keep {
             return check_kinds(nodes);
         }
         for i in polled(0..nodes.len()) {
-            // The node becomes `Empty`, which is a solid. The node was one, too, because it uses other
-            // nodes: so nodes that use it stay valid.
+            // Only solids use other nodes, so the node was a solid. It becomes `Empty`, a solid, too:
+            // nodes that use it stay valid.
             if kind_error(nodes, &nodes[i]).is_some() {
                 self.keep_op_whole(&mut nodes[i]);
             }
@@ -231,7 +234,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Checks that references form no cycle; if unknown content is kept, removes cycles.
+    /// Checks that references form no cycle. If unknown content is kept, keeps the operations of the
+    /// nodes on a cycle, and of those that depend on one, whole.
     fn break_cycles(&mut self, nodes: &mut [Node<'_>]) -> Result<()> {
         if self.unknown != Unknown::Keep {
             return writing_order::check_acyclic(nodes);
@@ -278,7 +282,8 @@ impl Reader {
         if self.unknown == Unknown::Keep
             && unknown.saturating_mul(object.path.pointer().len()) > MOST_POINTERS
         {
-            // A pointer to each member would repeat long keys; the caller keeps the whole object instead.
+            // The pointer to each member would repeat the object's. The caller keeps the object whole
+            // instead.
             return Err(object.path.error("too many unknown fields"));
         }
         object.source.members(|name, _| match name {
@@ -559,7 +564,7 @@ pub(crate) fn missing_node(path: &Path<'_>, field: &str, id: u64) -> DocumentErr
     path.error(format!("{field} references node {id}, which does not exist"))
 }
 
-/// Checks that references to sketches and solids name nodes of that kind.
+/// Checks that each reference names a node of the kind that its field requires, a sketch or a solid.
 pub(crate) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
     nodes.iter().find_map(|node| kind_error(nodes, node)).map_or(Ok(()), Err)
 }

@@ -16,7 +16,8 @@ type Object = Vec<(Cow<'static, str>, Value<'static>)>;
 /// Fields that name a node.
 const REFS: [&str; 4] = ["child", "left", "right", "sketch"];
 
-/// The keys in camel case, by section. Sections are renamed before their members.
+/// The keys in camel case that may be written in snake case, by section. Sections are renamed before
+/// their members.
 const NAMES: [(&str, &[&str]); 4] = [
     ("", &["partDefs", "groundInstanceId"]),
     ("partDefs", &["defaultMaterial"]),
@@ -87,7 +88,7 @@ impl Repairer {
         }
     }
 
-    /// Turns keys and ids into equal numbers.
+    /// Makes the key and the id of each node the same number.
     fn ids(&mut self, document: &mut Object) {
         let numbered = highest_reference(document).is_some();
         let Some(Value::Object(nodes)) = get(document, "nodes") else { return };
@@ -225,7 +226,7 @@ impl Repairer {
     }
 }
 
-/// `snakeCase` as `snake_case`.
+/// Converts camel case to snake case.
 fn snake_case(camel_case: &str) -> String {
     let mut snake = String::new();
     for char in camel_case.chars() {
@@ -245,8 +246,8 @@ struct NewNodes {
 }
 
 /// Returns an id for a new node, above all ids and references of the document, so dangling
-/// references stay dangling. A hybrid returns `None`: its nodes are text, to which none can be
-/// added.
+/// references stay dangling. Returns `None` if no node can be added, as to a hybrid, whose nodes are
+/// text.
 fn next_free(document: &mut Object) -> Option<u64> {
     if get(document, "compact").is_some_and(|compact| *compact != Value::Null) {
         return None;

@@ -16,7 +16,7 @@ pub type V3 = [f64; 3];
 /// A point or vector of the plane: x, y.
 pub type V2 = [f64; 2];
 
-/// The largest count of numbers that an operation has.
+/// The largest number of slots in [`Op::numbers`] that an operation uses.
 pub(crate) const NUMBERS: usize = 10;
 
 /// A document.
@@ -24,11 +24,11 @@ pub(crate) const NUMBERS: usize = 10;
 pub struct Document<'a> {
     /// The nodes of the geometry.
     pub nodes: Vec<Node<'a>>,
-    /// Everything else that the model has.
+    /// All other parts of the document that belong to the model.
     pub sections: Sections,
     /// Values outside the model, applied to the JSON document in this order. Only `XF` lines of
-    /// dialect 0.2 and [`read_json_kept`](crate::cad::read_json_kept) produce them; other formats
-    /// refuse them.
+    /// dialect 0.2 and readers that keep such values, as [`read_json_kept`](crate::cad::read_json_kept),
+    /// produce them. Writing them in dialect 0.1, as a hybrid or in binary is an error.
     pub extra: Vec<Extra>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Op<'a> {
         &self.refs[..count]
     }
 
-    /// The rare fields, created if absent.
+    /// The details, created if absent.
     pub(crate) fn details_mut(&mut self) -> &mut OpDetails<'a> {
         self.details.get_or_insert_with(Box::default)
     }
@@ -132,7 +132,7 @@ impl<'a> Op<'a> {
 }
 
 impl Document<'_> {
-    /// Returns an error if the document has values outside the model: only dialect 0.2 can hold
+    /// Returns an error if the document has values outside the model, for a `form` that cannot hold
     /// them.
     pub(crate) fn refuse_extra(&self, form: &str) -> Result<(), DocumentError> {
         let Some(extra) = self.extra.first() else { return Ok(()) };
@@ -202,7 +202,7 @@ pub enum Align {
     Right,
 }
 
-/// Everything in a document but its nodes; nodes are referenced by index.
+/// All parts of a document other than its nodes, which they reference by index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sections {
     /// The version of the document; `None` means "0.1".
@@ -291,7 +291,7 @@ pub struct Instance {
     pub name: Option<String>,
     /// Translation, rotation in degrees, scale.
     pub transform: Option<[V3; 3]>,
-    /// The key of a material, in place of that of the part.
+    /// The key of a material, which replaces the material of the part.
     pub material: Option<String>,
 }
 

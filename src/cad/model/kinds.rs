@@ -70,7 +70,7 @@ pub(crate) static TONES: [&str; 6] = ["none", "reinhard", "cineon", "acesFilmic"
 /// The names of alignments, in the order of [`Align`](super::ir::Align).
 pub(crate) static ALIGNMENTS: [&str; 3] = ["left", "center", "right"];
 
-/// Returns the equal name in the table, which is static.
+/// Returns the static name from the table that equals `name`, if any.
 pub(crate) fn known(names: &'static [&'static str], name: &str) -> Option<&'static str> {
     names.iter().copied().find(|&known| known == name)
 }

@@ -10,7 +10,7 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// 10^15: two decimals of at most 15 digits are never the same double.
+/// 10^15. Two different decimals of at most 15 digits never round to the same double.
 const FIFTEEN_DIGITS: f64 = 1e15;
 
 /// The reason why a token is not a number.
@@ -104,7 +104,7 @@ pub(crate) fn write(out: &mut String, x: f64) {
     }
 }
 
-/// Returns `m` and `decimals` with `|x| = m / 10^decimals`, if three decimals and 15 digits
+/// Returns `m` and `decimals` with `|x| = m / 10^decimals`, if at most three decimals and 15 digits
 /// suffice.
 #[inline]
 fn short_decimal(x: f64) -> Option<(u64, usize)> {
@@ -197,7 +197,7 @@ pub(crate) fn unscaled(m: i64, scale: u32) -> Option<f64> {
     (m.unsigned_abs() >> 53 == 0).then(|| m as f64 / power)
 }
 
-/// Returns `x` as an integer if it is one below 2^53 in magnitude; `None` for `-0`.
+/// Returns `x` as an integer, if it is an integer below 2^53 in magnitude and not `-0`.
 #[inline]
 pub(crate) fn integer(x: f64) -> Option<i64> {
     decimal::integer(x).filter(|&n| n != 0 || x.is_sign_positive())

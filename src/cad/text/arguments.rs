@@ -33,7 +33,8 @@ const ALIGN: usize = 2;
 
 impl<'l> NodeAnnotations<'l> {
     /// Separates the name and attributes of a line from its arguments. They come after the minimum
-    /// number of arguments: attributes that the operation has, and a string as the last token.
+    /// number of arguments. A `key=value` is an attribute if the operation has that key; a string after
+    /// all other arguments is the name.
     pub(crate) fn parse(
         line: Line<'l, '_>,
         spec: &'static OpSpec,

@@ -145,8 +145,8 @@ impl<'l> WrongLine<'l> {
 }
 
 impl Reader {
-    /// Continues after an error as if the line were valid, as far as its meaning is known. Returns
-    /// whether the line is a node inside a sketch, which may or may not count as a node.
+    /// Updates the reader after an error as if the line were valid, as far as its meaning is known.
+    /// Returns whether the line is a node inside a sketch, which may or may not count as a node.
     fn recover(
         &mut self,
         text: &str,
@@ -154,6 +154,7 @@ impl Reader {
         errors: &mut Vec<ParseError>,
     ) -> bool {
         let mut tokens = std::mem::take(&mut self.tokens);
+        // If the first line is invalid, the dialect is not known yet. Dialect 0.2 has all opcodes.
         self.v0_2.get_or_insert(true);
         // On an error, `tokens` holds the tokens before it.
         let _ = self.tokenize(text, &mut tokens);

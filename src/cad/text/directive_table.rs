@@ -6,14 +6,14 @@
 pub(crate) struct Directive {
     pub opcode: &'static str,
     pub kind: DirectiveKind,
-    /// The valid argument counts, ascending. Attributes may begin after the first.
+    /// The valid argument counts, ascending. Attributes may begin after the smallest count.
     pub counts: &'static [usize],
     pub attributes: &'static [&'static str],
     /// Whether a text may have only one such line.
     pub at_most_once: bool,
 }
 
-/// The thing that a directive defines. Joints, lights and effects have their index in the tables of
+/// The kind of a directive. Joints, lights and effects have their index in the tables of
 /// [`kinds`](crate::cad::model::kinds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DirectiveKind {

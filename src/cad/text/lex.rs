@@ -1,7 +1,7 @@
 //! Splits a line into tokens.
 //!
 //! ```text
-//! line  = { space } { token space { space } } [ "#" comment ]
+//! line  = { space } [ token { space { space } token } { space } ] [ "#" comment ]
 //! token = word                                      0.1, and 0.2 without quotes
 //!       | '"' { char | "\" char } '"'               0.2: a string
 //!       | key "=" '"' { char | "\" char } '"'       0.2: an attribute
@@ -69,7 +69,7 @@ impl<'l> Line<'l, '_> {
         }
     }
 
-    /// Whether the token is this word without quotes.
+    /// Whether the token is this word, without quotes.
     pub(crate) fn is(&self, token: Token, word: &str) -> bool {
         token.form == Form::Word && self.raw(token) == word
     }
@@ -163,7 +163,7 @@ fn space(line: &str, at: usize) -> usize {
 
 #[cold]
 fn non_ascii_space(line: &str, at: usize) -> usize {
-    // Inside a character `get` returns `None`: part of a word.
+    // If `at` is inside a character, `get` returns `None`: the byte belongs to a word.
     let first = line.get(at..).and_then(|rest| rest.chars().next());
     first.filter(|c| c.is_whitespace()).map_or(0, char::len_utf8)
 }
@@ -192,8 +192,8 @@ fn token_start(line: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// Returns the end of the word that begins at `start`: white space, or a byte for which `stops` is
-/// true.
+/// Returns the end of the word that begins at `start`. White space, or a byte for which `stops` is
+/// true, ends it.
 #[inline]
 fn word_end(line: &str, start: usize, stops: impl Fn(Byte) -> bool) -> usize {
     let bytes = line.as_bytes();

@@ -1,5 +1,5 @@
-//! Finds what text of dialect 0.1 cannot represent: an error by default, or a list of codes on
-//! request.
+//! Finds the content that dialect 0.1 cannot represent. Writing refuses the first such content with an
+//! error; [`losses`] lists all of it as codes.
 
 use super::read::Dialect;
 use crate::cad::error::DocumentError;
@@ -8,8 +8,8 @@ use crate::cad::model::operations::OpCode;
 use crate::cad::model::writing_order::order;
 use crate::interrupt::polled;
 
-/// Returns the sorted codes of what writing the document in this dialect and reading it again would
-/// change. `dropped` says whether reading the document dropped unknown content.
+/// Returns the sorted codes of the content that would change if the document were written in this
+/// dialect and read again. `dropped` says whether reading the document dropped unknown content.
 ///
 /// # Errors
 /// [`DocumentError`] for nodes that refer to each other in a cycle.
@@ -38,7 +38,7 @@ pub fn losses(
         ("ids", order.iter().zip(0..).any(|(&node, place)| nodes[node].id != place)),
         ("materials", !sections.materials.is_empty()),
         ("names", nodes.iter().any(|node| node.name.is_some())),
-        ("ops", nodes.iter().any(|node| changes(node.op.code) || node.op.options() != [None; 2])),
+        ("ops", nodes.iter().any(|node| replaced(node.op.code) || node.op.options() != [None; 2])),
         ("part_materials", !sections.part_materials.is_empty()),
         ("root_material", root.is_some_and(|root| root.material != "default")),
         ("roots", !one_root),
@@ -52,14 +52,14 @@ pub fn losses(
 }
 
 /// Whether dialect 0.1 writes the operation as another one.
-fn changes(code: OpCode) -> bool {
+fn replaced(code: OpCode) -> bool {
     matches!(
         code,
         OpCode::Empty | OpCode::Fillet | OpCode::Chamfer | OpCode::Text2D | OpCode::StepImport
     )
 }
 
-/// Returns an error if dialect 0.1 would change the shape.
+/// Returns an error if writing in dialect 0.1 would change the shape.
 pub(crate) fn refuse_losses(document: &Document<'_>, order: &[usize]) -> Result<(), DocumentError> {
     let Document { nodes, sections, .. } = document;
     document.refuse_extra("dialect 0.1")?;

@@ -1,8 +1,7 @@
 //! Reads compact text line by line.
 //!
-//! A [`Reader`] takes lines and returns each node as its last line is read. It keeps everything
-//! else, but not the nodes: reading a whole text collects them, a stream passes them on, and both
-//! report the same errors.
+//! A [`Reader`] takes lines, and returns each node after its last line. It keeps everything but the
+//! nodes. `read_lines` collects them and `Stream` passes them on, so both report the same errors.
 
 use super::arguments::{NodeAnnotations, count, flag, integer, is_name, number, string};
 use super::directive_table::{Directive, DirectiveKind, EXTRA};
@@ -49,7 +48,7 @@ pub fn read_bytes(bytes: &[u8], dialect: Dialect) -> Result<Document<'_>, ParseE
     reader.finish(nodes, true)
 }
 
-/// Reads all lines of a text. Returns the nodes, and the reader to be finished by the caller.
+/// Reads all lines of a text. Returns the nodes, and the reader, whose `finish` the caller calls.
 pub(crate) fn read_lines(
     bytes: &[u8],
     dialect: Dialect,
@@ -61,8 +60,8 @@ pub(crate) fn read_lines(
     };
     let mut reader = Reader::new(dialect, memchr::memchr(b'$', bytes).is_some());
     let mut nodes = Vec::new();
-    // Few geometry lines are shorter than 24 bytes. If there is not enough memory for this estimate, the list
-    // grows as needed.
+    // An estimate: one node per 24 bytes. If the text has more nodes, or there is not enough memory for
+    // the estimate, the list grows as needed.
     let _ = nodes.try_reserve(text.len() / 24);
     let mut start = 0;
     for end in polled(memchr::memchr_iter(b'\n', text.as_bytes())) {
@@ -85,11 +84,11 @@ pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     Op(OpCode),
-    /// A node whose line has an error; only `check` continues after one.
+    /// A node whose line has an error. Only `check` continues after an error.
     Unknown,
 }
 
-/// The nodes that have a quoted name.
+/// The node that has a quoted name, or two nodes that have the same.
 #[derive(Debug, Clone, Copy)]
 enum NameTarget {
     Unique(usize),
@@ -355,7 +354,7 @@ impl Reader {
         Ok(self.ids.get(self.node_kinds.len() - 1).map(|id| Node { id, name, op }))
     }
 
-    /// Remembers the quoted name of the next node, if `$name` can refer to it.
+    /// Records the quoted name of the next node, if `$name` can refer to it.
     fn register(&mut self, name: Option<&str>) {
         let Some(name) = name.filter(|name| self.track_names && is_name(name)) else {
             return;

@@ -24,7 +24,7 @@ pub(crate) struct Args<'l, 't> {
 }
 
 impl Args<'_, '_> {
-    /// Takes the next argument. The count is checked before; after the last argument this returns
+    /// Takes the next argument. The caller has checked the count; if no argument is left, this returns
     /// the opcode.
     pub(crate) fn next(&mut self) -> Token {
         let (first, rest) = self.rest.split_first().unwrap_or((&self.opcode, &[]));
@@ -48,7 +48,7 @@ impl Args<'_, '_> {
     }
 
     /// Takes a name, and returns it with the key and the place of the key. The key is the attribute
-    /// `key=`; without it, it is the name.
+    /// `key=` or, without this attribute, the name.
     fn word_and_key(&mut self) -> (String, String, usize) {
         let at = self.rest.first().map_or(0, |token| token.start);
         let word = self.word();
@@ -58,7 +58,7 @@ impl Args<'_, '_> {
         }
     }
 
-    /// Takes the next argument if it is a bare `_`, and returns whether it was.
+    /// Takes the next argument if it is a bare `_`, and returns whether it took it.
     pub(crate) fn take_underscore(&mut self) -> bool {
         let is_underscore = self.rest.first().is_some_and(|&token| self.line.is(token, "_"));
         if is_underscore {

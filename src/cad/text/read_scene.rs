@@ -111,7 +111,7 @@ impl Reader {
     }
 }
 
-/// Whether a light ends with the word `shadow`.
+/// Whether the next argument of a light is the word `shadow`; an error if it is another word.
 fn shadow_word(args: &mut Args<'_, '_>) -> Result<bool, LineError> {
     let [token, ..] = args.rest else { return Ok(false) };
     if args.line.is(*token, "shadow") {

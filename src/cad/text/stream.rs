@@ -50,7 +50,7 @@ impl Stream {
         self.ended
     }
 
-    /// Returns the next complete node. `None` means that another chunk is needed, or the end.
+    /// Returns the next complete node. `None` means that another chunk is needed or the text has ended.
     ///
     /// # Errors
     /// [`ParseError`] at the first line that is invalid.
@@ -103,7 +103,7 @@ impl Stream {
     /// pointer, which is not checked against the document.
     ///
     /// # Errors
-    /// [`ParseError`] if the text is incomplete or a reference has no target.
+    /// [`ParseError`] if a sketch has no `END`, or `IDS` does not list all nodes.
     pub fn extra(&mut self) -> Result<Option<Extra>, ParseError> {
         self.reader.check_end()?;
         Ok(self.reader.extra.pop_front().map(|(_, extra)| extra))
@@ -113,7 +113,7 @@ impl Stream {
     /// text.
     ///
     /// # Errors
-    /// [`ParseError`] if the text is incomplete or a reference has no target.
+    /// [`ParseError`] if a sketch has no `END`, or `IDS` does not list all nodes.
     pub fn finish(self) -> Result<(Sections, impl Fn(usize) -> u64), ParseError> {
         let mut reader = self.reader;
         reader.check_end()?;

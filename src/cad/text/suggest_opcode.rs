@@ -3,7 +3,7 @@
 use super::directive_table::Directive;
 use crate::cad::model::operations::OpCode;
 
-/// The names that other languages have for opcodes.
+/// Other common names of opcodes.
 const ALIASES: &[(&str, &str)] = &[
     ("CUBE", "C"),
     ("BOX", "C"),
@@ -86,7 +86,7 @@ pub(crate) fn suggestion(word: &str) -> Option<&'static str> {
     };
     let alias = |word: &str| ALIASES.iter().find(|(alias, _)| *alias == word).map(|(_, op)| *op);
     exact(&upper).or_else(|| alias(&upper)).or_else(|| {
-        // `C50 30 5`, `C(50`, `cube(10,10,10)`
+        // A name without a space after it: `C50 30 5`, `C(50`, `cube(10,10,10)`
         let letters = upper.find(|c: char| !c.is_ascii_alphabetic()).filter(|&end| end > 0)?;
         exact(&upper[..letters]).or_else(|| alias(&upper[..letters]))
     })

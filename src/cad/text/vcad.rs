@@ -1,8 +1,9 @@
 //! Writes text for the public program vcad.
 //!
-//! The reader of vcad supports dialect 0.2 without extension x1, and misreads some of it silently. A
-//! [`Reducer`] changes a document to one that this reader reads correctly; the writer of dialect 0.2
-//! then writes it. Each change is a loss with a code: an error unless the caller allows the code.
+//! The reader of vcad supports dialect 0.2 without extension x1, and misreads some content without an
+//! error. A [`Reducer`] changes a document to one that this reader reads correctly; the writer of
+//! dialect 0.2 then writes it. Each change is a loss with a code, and an error unless the caller allows
+//! the code.
 //!
 //! Changes are made in the order of the lines, so that the reported error is the first in the text.
 
@@ -89,7 +90,8 @@ impl Losses {
 }
 
 /// Writes text that vcad reads as the same document, without a final newline. Losses that are not
-/// `allowed` are errors; new ids never are. `names` says whether nodes keep their names.
+/// `allowed` are errors, except new ids, which are always allowed. `names` says whether nodes keep
+/// their names.
 ///
 /// # Errors
 /// [`DocumentError`](crate::cad::DocumentError) for the first loss that is not allowed.
@@ -105,7 +107,7 @@ pub fn write_for_vcad(mut document: Document<'_>, names: bool, allowed: Losses) 
 /// unknown content.
 ///
 /// # Errors
-/// [`DocumentError`] for a document that no list of losses makes writable.
+/// [`DocumentError`] for a document that cannot be written even if all losses are allowed.
 pub fn losses_for_vcad(document: Document<'_>, dropped: bool) -> Result<Losses> {
     let mut reducer = Reducer { allowed: Losses::ALL, lost: Losses::default() };
     if dropped {
@@ -131,7 +133,7 @@ impl Place {
         Self { quoted: !is_bare(id), before_quote, last }
     }
 
-    /// Why vcad would not read the string here.
+    /// The reason why vcad would misread the string at this place, if any.
     fn fault(self, text: &str) -> Option<&'static str> {
         if text.contains(['\n', '\r']) {
             Some("line break")
@@ -278,7 +280,7 @@ impl Reducer {
         let readable = |c: char| c.is_ascii() && !matches!(c, '\n' | '\r');
         *name = name.chars().map(|c| if readable(c) { c } else { '?' }).collect();
         if place.fault(name).is_some() {
-            // Only the last backslash is left.
+            // The only fault left is a backslash at the end.
             name.pop();
             name.push('?');
         }
@@ -443,7 +445,7 @@ impl Reducer {
         self.default(intensity, 1.0, "intensity", path)
     }
 
-    /// Writes a number that vcad requires.
+    /// Sets a number that vcad requires, if it is absent.
     fn default(
         &mut self,
         number: &mut Option<f64>,

@@ -1,7 +1,7 @@
 //! Writes a document as compact text.
 //!
-//! Dialect 0.1 holds only the shape, and writing fails if the shape would change. Dialect 0.2 holds
-//! every document.
+//! Dialect 0.1 holds only the shape. Writing it fails if the shape would change, unless the caller
+//! allows that. Dialect 0.2 holds every document.
 
 use super::id_ranges;
 use super::losses::refuse_losses;
@@ -227,8 +227,8 @@ impl Writer {
         self.word(what);
     }
 
-    /// Writes the arguments of an operation in the order of its table. `segments` says whether
-    /// writing segments uses extension x1.
+    /// Writes the arguments of an operation in the order of the table. `segments` says whether a number
+    /// of segments belongs to extension x1.
     fn arguments(&mut self, op: &Op<'_>, segments: bool) {
         for field in op.code.spec().args {
             match field.kind {

@@ -160,7 +160,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(ArrayHead::Keyed { count, table: self.columns(fields)? })
     }
 
-    /// Parses the rest of the head of a matrix, whose number of columns has its bracket at `at`.
+    /// Parses the rest of the head of a matrix, from the bracket of its number of columns at `at` on.
     fn matrix_head(
         &self,
         count: Count,
@@ -351,7 +351,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    /// Reads a row that need not be ordinary.
+    /// Reads a row, ordinary or not, without the fast path.
     fn general_row(&mut self, line: Line, rows: &mut Rows<'_, 't, S::Prepared>) -> DecodeResult<S> {
         let has_name = std::mem::take(&mut rows.has_name);
         let mut add_key;

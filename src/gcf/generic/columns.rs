@@ -25,11 +25,11 @@ pub(crate) struct TableColumns<N> {
     pub members: Vec<Member<N>>,
     /// The nodes of all flattened members; [`Source::Path`] is the index of a member's root.
     pub paths: Vec<PathNode<N>>,
-    /// The leaves among them.
+    /// The leaves among `paths`.
     leaves: Vec<PathLeaf>,
     /// The number of cells of a row, without the key of a keyed table.
     pub width: usize,
-    /// Whether each cell holds a list, up to the last that does.
+    /// Whether each cell holds a list; the cells after the last list are left out.
     pub lists: Vec<bool>,
     /// Whether each member has one cell of its own.
     pub plain: bool,
@@ -308,7 +308,7 @@ where
     }
 }
 
-/// The size of a scalar's text; other scalars have none.
+/// The size of a string; 0 for other scalars.
 pub(crate) fn scalar_size(scalar: Scalar<'_>) -> u64 {
     match scalar {
         Scalar::String(text) => text.len() as u64,
@@ -354,7 +354,8 @@ pub(crate) enum Step {
 }
 
 impl Plan {
-    /// Plans the rows of a table; `None` if its members do not follow the order of the cells.
+    /// Plans the rows of a table; `None` if its members do not follow the order of the cells, or if it has
+    /// list columns.
     fn new<N>(columns: &TableColumns<N>) -> Option<Self> {
         let mut plan = Self { steps: Vec::new(), depth: 1 };
         let mut cells = 0..columns.width;

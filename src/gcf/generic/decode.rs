@@ -22,11 +22,11 @@ use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::sync::Arc;
 
-/// Options of the decoder. [`Limits`] alone stand for these limits, and otherwise the defaults.
+/// Options of the decoder. [`Limits`] convert to options with these limits and otherwise the defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DecodeOptions {
-    /// Whether list columns and matrices, which are extensions of GCF 3.6, are read. If not, they are
-    /// `unsupported_extension`.
+    /// Whether list columns and matrices, which are extensions of GCF 3.6, are read. Otherwise they are
+    /// the error `unsupported_extension`.
     pub extensions: bool,
     /// Limits for the text.
     pub limits: Limits,
@@ -129,7 +129,7 @@ impl<E> From<Box<Fault>> for Failure<E> {
 
 pub(crate) type DecodeResult<S, T = ()> = Result<T, Failure<<S as crate::walk::Sink>::Error>>;
 
-/// The columns of a table, shared by its rows. `N` is a key prepared by the sink.
+/// The columns of a table, shared by its rows. `N` is a key or constant prepared by the sink.
 pub(crate) type SharedColumns<N> = Arc<TableColumns<N>>;
 
 /// The state of decoding.
@@ -149,7 +149,7 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub max_expansion: u64,
     /// Checks memory for the content that `expansion` counts.
     expanded: Meter,
-    /// Whether [`Decoder::forecast`] is not needed any more.
+    /// Whether [`Decoder::forecast`] is not needed, or no longer needed.
     pub counted: bool,
     /// The offset of `text` in the whole text, when it is read in pieces.
     pub base: usize,
@@ -161,7 +161,7 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub marked: Vec<(usize, usize)>,
     /// Whether rows are first tried on the fast path, `ordinary`.
     pub fast: bool,
-    /// The offset before which an ordinary row ends.
+    /// The offset before which an ordinary row must end; up to there, memory has been checked.
     pub row_limit: usize,
     /// How many rows the fast path has read, and how many it has left to the general reader.
     #[cfg(test)]
@@ -394,9 +394,9 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         fault(Code::LimitExceeded, at, message)
     }
 
-    /// Before the rows of a table with which the text may exceed the limit of expansion, decodes the whole
-    /// text once without building a value, so that a text that exceeds the limit costs no memory. Each row
-    /// has `width` cells and at most the given expansion.
+    /// Called before the rows of a table. If they may exceed the limit of expansion, decodes the whole text
+    /// once without building a value, so that a text that exceeds the limit takes no memory for its value.
+    /// Each row has `width` cells and at most the given expansion.
     pub(crate) fn forecast(&mut self, count: Count, width: usize, expansion: u64) -> Read<()> {
         if self.counted {
             return Ok(());
@@ -559,7 +559,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Emits the list whose elements are the text from `start` to `end`, with delimiters between them;
-    /// returns their number. A blank text is no element if the list `may_be_empty`, otherwise one.
+    /// returns their number. Blank text is an empty list if the list `may_be_empty`, otherwise one element.
     pub(crate) fn list_elements(
         &mut self,
         start: usize,

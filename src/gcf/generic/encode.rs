@@ -73,7 +73,7 @@ pub fn encode(value: &Value<'_>, options: &EncodeOptions) -> Result<String, Erro
     encode_tree(value, options)
 }
 
-/// Encodes the value of a walk in one pass, into `memory`. Most values are written so.
+/// Encodes the value of a walk in one pass, into `memory`. This is the common case.
 ///
 /// # Errors
 /// [`Stop::Unusual`] if one pass is not enough: the caller then builds a [`Tree`] and calls [`write()`],
@@ -145,7 +145,7 @@ fn json_fault(text: &str, at: usize, code: Code, message: String) -> Error {
 
 /// Encodes a tree.
 ///
-/// A reader with the default [`Limits::max_expansion`] accepts the text: if it would not, nothing is
+/// A reader with the default [`Limits::max_expansion`] accepts the text: if it would not, no column is
 /// flattened or constant, and if that is not enough, objects are not written as rows of tables.
 ///
 /// # Errors
@@ -155,7 +155,8 @@ pub fn write(tree: &Tree<'_>, options: &EncodeOptions) -> Result<String, Error> 
     Ok(grouped.unwrap_or(text))
 }
 
-/// The text of a tree without groups of rows; and that with them, if the options ask for it and it is shorter.
+/// The text of a tree without groups of rows; and the text with groups, if the options ask for groups and
+/// that text is shorter.
 ///
 /// # Errors
 /// As [`write()`].
@@ -252,7 +253,7 @@ impl<'t, 'a> Writer<'t, 'a> {
         }
     }
 
-    /// Asks for the memory of the next cells, if the one at `index` is the first of them.
+    /// Checks memory before every [`FEW_CELLS`]th cell of a row or list; `index` is that of the next cell.
     #[inline]
     fn expect_cell(&mut self, index: usize) {
         if index.is_multiple_of(FEW_CELLS) {

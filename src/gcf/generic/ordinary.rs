@@ -411,7 +411,7 @@ fn find_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)
     Some((found, start + length as usize))
 }
 
-/// [`find_text`] for a text of 16 bytes or more, or within the last 16 bytes.
+/// [`find_text`] for a cell of 16 bytes or more, or one that begins in the last 15 bytes of `text`.
 fn find_long_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)> {
     let (blocks, last) = text.as_bytes().get(start..limit)?.as_chunks::<16>();
     let mut padded = [0; 16];

@@ -25,9 +25,9 @@ use std::sync::Arc;
 
 /// The schemas that earlier rows of a table have declared for later ones.
 pub(crate) struct TableState<N> {
-    /// Inline schemas `^{a,b}`: the keys of the inline objects of a member.
+    /// The inline schema `^{a,b}` of each member: the keys of its inline objects.
     inline_schemas: HashMap<usize, Arc<InlineSchema<N>>>,
-    /// Shared schemas: the columns of the attached tables of a name.
+    /// The shared schema of each attachment name: the columns of the attached tables.
     shared_schemas: HashMap<String, SharedColumns<N>>,
     /// The nodes of flattened members that the current row has.
     marks: PathMarks,
@@ -96,7 +96,7 @@ struct Attachment {
 
 impl<'t, S: Columns> Decoder<'t, '_, S> {
     /// Reads the row in `line` and its attachments. In a keyed table cell 0 is the member key; `add_key`
-    /// records it and returns `false` if it is a duplicate.
+    /// records it, unless the sink itself finds duplicate keys.
     pub(crate) fn row(
         &mut self,
         line: Line,
@@ -209,8 +209,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    /// Parses the cell of a list column; returns `-`, `~` or the place of the elements, which are valid, and
-    /// the offset after the cell.
+    /// Parses the cell of a list column and checks its elements. Returns `-`, `~` or the place of the
+    /// elements, and the offset after the cell.
     fn list_cell(&self, start: usize, end: usize) -> DecodeResult<S, (Token<'t>, usize)> {
         let is_end = |stop: usize| stop == end || self.text.as_bytes()[stop] == b'|';
         let mut steps = Steps::default();
@@ -280,7 +280,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.remaining_attachments(row, table, state)
     }
 
-    /// Emits a node of a flattened member, which the row has.
+    /// Emits a node of a flattened member. The row has this node.
     fn path_member(
         &mut self,
         table: &SharedColumns<S::Prepared>,

@@ -113,14 +113,16 @@ pub(crate) struct TableOptions {
     pub keyed: bool,
 }
 
-/// The columns of the simplest tables: all values are scalars and all rows have the same shape.
+/// The columns of a table in the simplest case: all values are scalars, all rows have the same shape, and no
+/// key contains `>`. `None` in all other cases.
 pub(crate) fn scalar_columns<'t>(tree: &'t Tree<'_>, nodes: &[Node<'_>]) -> Option<&'t [KeyId]> {
     let mut rows = rows(nodes);
     let first = rows.next().filter(|first| first.flat && tree.is_plain(first.shape))?;
     rows.all(|row| row.flat && row.shape == first.shape).then(|| tree.shape(first.shape))
 }
 
-/// A table whose columns are all plain, whatever their names are. The rows must hold scalars only.
+/// A table whose columns are all plain, even those with `>` in their names. This suits rows of scalars only;
+/// for other rows, [`plan`] changes the classes of the columns.
 pub(crate) fn of_scalars(tree: &Tree<'_>, nodes: &[Node<'_>]) -> Table {
     let (keys, positions) = union(tree, nodes);
     let plain = |key| Column { key, class: ColumnClass::Plain, shared_schema: false };
@@ -331,8 +333,8 @@ fn is_inline<'a>(tree: &Tree<'a>, cells: impl Iterator<Item = Option<Node<'a>>>)
     shape.is_some()
 }
 
-/// Whether a column that is not all scalars has only lists of scalars and nulls. The cell of a list with a
-/// single null would be that of null.
+/// Whether a column that is not all scalars has only lists of scalars, nulls and absent values. A list with a
+/// single null is excluded, because its cell would be the same as that of null.
 fn is_list<'a>(tree: &Tree<'a>, mut cells: impl Iterator<Item = Option<Node<'a>>>) -> bool {
     cells.all(|value| match value {
         None | Some(Node::Null) => true,

@@ -121,8 +121,8 @@ pub(crate) fn is_sparse(cells: u64, present: u64) -> bool {
 /// A table of at most this many cells is never sparse: the text stays within a small factor of the value.
 const SMALL_TABLE: u64 = 4096;
 
-/// How many cells a table may have for each cell that is not absent. A member's name, which a row does not
-/// repeat, takes about as much text as this many absent cells.
+/// How many cells a table may have for each cell that is not absent. Each cell saves a repetition of the
+/// member's name, which takes about as much text as this many absent cells.
 const SPARSENESS: u64 = 8;
 
 /// A key and how it can be written.
@@ -164,12 +164,12 @@ pub struct Tree<'a> {
     shape_keys: Vec<KeyId>,
     /// The value itself.
     pub root: Node<'a>,
-    /// The size of the strings that are [`LONG`].
+    /// The total size of the strings of at least [`LONG`] bytes.
     long: usize,
 }
 
-/// Strings of at least this length are counted one by one, because a few of them take more memory than a
-/// [`Meter`] checks at a time.
+/// Strings of at least this length are counted by [`Builder::count`], because a few of them take more memory
+/// than a [`Meter`] checks at a time.
 pub const LONG: usize = 16 << 10;
 
 impl<'a> Tree<'a> {
@@ -294,7 +294,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks that there is memory for a container of `count` nodes, with new keys if it is an object.
+    /// Checks that there is memory for a container of `count` nodes, and as many new keys if it is an object.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -400,7 +400,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Stop<W::Error>> {
         self.expect_container(true, walk.size(&object)).map_err(|_| Stop::Unusual)?;
         self.begin(true).map_err(|_| Stop::Unusual)?;
-        // Most objects have the keys of the object before, as the rows of a table do.
+        // Most objects have the same keys as the object before them, such as the rows of a table.
         let mut expected = self.expected();
         let mut found = 0;
         while let Some((key, value)) = walk.next(&mut object) {
@@ -575,7 +575,7 @@ impl<'a> Builder<'a> {
                 _ => None,
             })
         };
-        // Each column occurs in at least one row, so at least one cell in `rows.len()` is present.
+        // Each column occurs in at least one row, so at least one in `rows.len()` cells is present.
         if rows.len() as u64 <= SPARSENESS || shapes().all(|shape| Some(shape) == shapes().next()) {
             return false;
         }

@@ -19,7 +19,7 @@ pub(super) fn is_word(word: &str, allow_unicode: bool) -> bool {
             || (allow_unicode && !word.chars().any(|c| c.is_whitespace() || c.is_control())))
 }
 
-/// Checks the symbol or edge at a path, whose words are ASCII unless `allow_unicode`.
+/// Checks the symbol or edge at a path. Its words must be ASCII unless `allow_unicode`.
 pub(super) struct Check<P> {
     pub(super) allow_unicode: bool,
     pub(super) path: P,

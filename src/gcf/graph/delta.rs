@@ -231,12 +231,13 @@ fn check_distinct(edges: &[Edge]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Applies a delta: the result has the tool and root of the delta, and the token counts of the base.
+/// Applies a delta: the result has the tool and root of the delta, and the token counts of the base. If the
+/// delta has no tool, the result has that of the base.
 ///
 /// # Errors
 /// `base_mismatch` if the base is not the one of the delta, `delta_invalid` if a removed item is missing
 /// or an added item exists, `root_mismatch` if the result does not have the root of the delta,
-/// `limit_exceeded` if the names of the edges of one of the three take more than `max_expansion` bytes.
+/// `limit_exceeded` if the names of the edges of base, delta or result take more than `max_expansion` bytes.
 pub fn apply(base: &Payload, delta: &DeltaPayload, max_expansion: usize) -> Result<Payload, Error> {
     for edges in [&delta.removed_edges, &delta.added_edges] {
         check_expansion(edges, max_expansion)?;
@@ -284,9 +285,9 @@ fn invalid<T>(path: String, what: &str, why: &str) -> Result<T, Error> {
     Err(Error { code: Code::DeltaInvalid, message, place: Place::Value(path) })
 }
 
-/// The parts of a payload that a delta changes: its symbols or its edges.
+/// The changes of a delta to the symbols, or to the edges, of a payload. A *part* is a symbol or an edge.
 struct Change<'d, T> {
-    /// The name of the part in errors: `symbol`.
+    /// The name of a part in errors: `symbol`.
     kind: &'static str,
     /// The members of the delta in paths: `removed`, `added`.
     members: [&'static str; 2],
@@ -295,7 +296,7 @@ struct Change<'d, T> {
 }
 
 impl<'d, T: Clone> Change<'d, T> {
-    /// Returns the changed parts. `key` identifies a part, `name` shows it in errors.
+    /// Returns the parts after the changes. `key` identifies a part, `name` shows it in errors.
     fn apply<K: Eq + Hash>(
         &self,
         base: &'d [T],

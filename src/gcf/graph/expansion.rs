@@ -10,8 +10,8 @@ use hashbrown::HashMap;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-/// The length from which a name counts as long: a lookup of a shorter one costs no more than one of its
-/// address.
+/// Names of at least this length are looked up by address first. For shorter names that is no faster than
+/// a lookup by content.
 const LONG: usize = 64;
 
 /// The message about edges whose names take more than `max_expansion` bytes; `None` if they do not.
@@ -34,8 +34,8 @@ pub(super) fn check_expansion(edges: &[Edge], max_expansion: usize) -> Result<()
     }
 }
 
-/// Remembers what was found for a long name by its address, so that edges that share a name in memory
-/// compare it once. Without it, n edges between symbols with names of n bytes take quadratic time.
+/// Stores the result of looking up a long name by its address, so that a name that many edges share in memory
+/// is compared once. Without it, n edges between symbols with names of n bytes take quadratic time.
 #[derive(Debug)]
 pub(crate) struct NameMemo<'p, T> {
     found: RefCell<HashMap<(usize, usize), T>>,
@@ -50,7 +50,7 @@ impl<T> Default for NameMemo<'_, T> {
 }
 
 impl<'p, T: Clone> NameMemo<'p, T> {
-    /// Returns what `look_up` found for this name before, or finds now.
+    /// Returns the result of `look_up` for a name; calls it only once for a long name at the same address.
     #[inline]
     pub(crate) fn get(&self, name: &'p SharedStr, look_up: impl FnOnce(&'p str) -> T) -> T {
         if name.len() < LONG {

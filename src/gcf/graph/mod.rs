@@ -42,8 +42,8 @@
 //! # Invariants
 //! - Equal payloads have the same text. Decoding a text and encoding the result returns the same text.
 //! - A symbol is identified by its kind and name. All its other fields may change under the same id.
-//! - A missing source or target of an edge, a name that cannot be written on a line, and two symbols that
-//!   cannot be told apart are errors that name the symbol or edge; no line is left out silently.
+//! - A missing source or target of an edge, a name that cannot be written on a line, and two symbols with
+//!   the same kind and name are errors that name the symbol or edge; no line is left out silently.
 //!
 //! # Modules
 //! - `types` is the data model, on the strings of `shared_str`; `resolved` is a payload with resolved

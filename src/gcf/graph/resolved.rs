@@ -67,9 +67,9 @@ impl ResolvedPayload {
         self.resolved.get_or_init(|| ResolvedEdges::new(&self.payload))
     }
 
-    /// Each edge with the positions of its source and target, or their names if no symbol has them, and its
-    /// type and status. Equal for equal edges between equal symbols, and much cheaper to compare and to hash
-    /// than names that many edges share.
+    /// A key for each edge: the positions of its source and target, or their names if no symbol has them, and
+    /// its type and status. Equal edges between equal symbols have equal keys. These are much cheaper to
+    /// compare and to hash than names that many edges share.
     pub fn edge_keys(&self) -> impl Iterator<Item = ([Result<u32, &str>; 2], &str, &str)> {
         self.edges.iter().zip(&self.resolved().ends).map(|(edge, &[source, target])| {
             let end = |position, name| match position {

@@ -108,8 +108,8 @@ fn symbol_record(symbol: &Symbol, i: usize) -> Result<String, Error> {
 
 /// The edges with the positions of their sources and targets, in the order of their records.
 ///
-/// A record consists of words, and the tabs between them sort before all characters of a word. Records are
-/// therefore in the order of their fields, and those of an end in the order of the symbols.
+/// A record consists of words, and the tabs between them sort before all characters of a word. Records
+/// therefore sort by their fields: by the rank of the source, the rank of the target, and the type.
 fn sorted_edges(payload: &Payload) -> Result<Vec<([u32; 2], &Edge)>, Error> {
     let mut edges = Vec::with_capacity(payload.edges.len());
     if payload.edges.is_empty() {

@@ -178,8 +178,8 @@ impl SentSymbols {
 
 /// Streams: a symbol is assigned its id when it is written, and counts as delivered when the stream ends.
 impl SentSymbols {
-    /// Starts a stream. Returns `None` if the session has expired: it starts over, and the stream is
-    /// written without it.
+    /// Starts a stream. Returns `None` if the session has expired: the session starts over, and the stream
+    /// is written without a session.
     pub(crate) fn begin_stream(&mut self, now: Duration) -> Option<Epoch> {
         if self.is_expired(now) {
             self.start_over();
@@ -262,7 +262,7 @@ impl SentSymbols {
     /// Restores a table from its state; `None` if the state contradicts itself.
     pub fn restore(state: SentState) -> Option<Self> {
         let mut table = Self { next: state.next, times: state.times, ..Self::default() };
-        // No session counts this far; beyond, the next ids would overflow.
+        // No session assigns this many ids. From a larger number, the next ids could overflow.
         let counted = i64::try_from(state.next).is_ok();
         let ordered = state.times.is_none_or(|(first, last)| first <= last);
         let delivered = state.ids.iter().any(|(_, _, _, delivered)| *delivered);

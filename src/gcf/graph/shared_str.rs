@@ -5,7 +5,7 @@
 //! slices: decoding 500 symbols and 500 edges takes one allocation for 3,000 strings, and dropping the
 //! payload takes one subtraction from the count ([`DropBatch`]). With an `Arc<str>` for each string,
 //! decoding took 1.4 to 1.6 times as long, GCB 1.3 to 1.4 times and unpickling 1.4 to 1.5 times
-//! (`python -m benches.graph` has the rows to measure an alternative with).
+//! (to measure an alternative, run `python -m benches.graph`).
 //!
 //! A slice keeps the whole buffer in memory. Strings that outlive their payload, such as the names in the
 //! tables of a session, are copied with [`SharedStr::detached`].
@@ -244,7 +244,7 @@ impl<'t> SharedBuffer<'t> {
         let slice = &self.text[from..to];
         match self.start {
             Some(start) if !slice.is_empty() && self.take_reference() => {
-                #[expect(clippy::cast_possible_truncation, reason = "`new` bounds all offsets")]
+                #[expect(clippy::cast_possible_truncation, reason = "`try_new` bounds all offsets")]
                 // SAFETY: the copy has the bytes of `text`, so that `from` is within it and the slice is
                 // UTF-8. The slice owns the reference that was taken.
                 let string = unsafe {

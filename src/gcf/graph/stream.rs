@@ -74,6 +74,7 @@ impl StreamEncoder {
         now: Duration,
         out: &mut String,
     ) -> Result<Self, Error> {
+        // An error must leave the session unchanged, so the header is checked before the session starts over.
         let mut checked = String::new();
         Self::begin(payload, options, None, &mut checked)?;
         Self::begin(payload, options, sent.begin_stream(now), out)
@@ -255,8 +256,8 @@ impl StreamEncoder {
         Ok(())
     }
 
-    /// Counts the symbols of a closed stream as delivered, once its text has been written. `sent` is the
-    /// session that the text was started in. Of a stream that is not closed, nothing is delivered.
+    /// Counts the symbols of a closed stream as delivered; does nothing if the stream is not closed. The
+    /// caller has written the text. `sent` is the session that the text was started in.
     pub fn deliver(&self, sent: &mut SentSymbols, now: Duration) {
         if let Some(epoch) = self.session.filter(|_| self.closed) {
             sent.end_stream(self.identities.iter().map(|(kind, name)| (kind, name)), epoch, now);

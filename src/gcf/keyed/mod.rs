@@ -232,8 +232,9 @@ impl KeyedSet {
     }
 }
 
-/// The bytes of memory for each byte of rows: their text, where a character takes up to six bytes and which
-/// is copied when it grows, or the index and the records of the pack root.
+/// The bytes of memory that an operation takes for each byte of its rows: for their text, in which a
+/// character takes up to six bytes and which is copied when it grows, or for the index and the records of
+/// the pack root.
 const FACTOR: usize = 8;
 
 /// The approximate memory use of rows, in bytes.
@@ -302,8 +303,8 @@ fn write_section(name: &str, fields: &[String], key: usize, rows: &[Row], out: &
 
 /// Computes the pack root: the hash of one record per row, sorted. GCF 3.6 section 10a.3.
 ///
-/// The records of all rows have the same field names in the same places, so that they are sorted by the
-/// values alone: only those are kept in memory.
+/// The records of all rows have the same field names in the same places, so only the values decide their
+/// order, and only the values are kept in memory.
 fn pack_root(fields: &[String], rows: &[Row]) -> Result<String, Error> {
     let mut order: Vec<usize> = (0..fields.len()).collect();
     order.sort_by_key(|&field| fields[field].as_bytes());
@@ -315,7 +316,8 @@ fn pack_root(fields: &[String], rows: &[Row]) -> Result<String, Error> {
             row[field].write_canonical(&mut text);
             text.push('\t');
         }
-        // After the last value the record ends, which decides the order of a value and its beginning.
+        // In the record, a line feed follows the last value. It decides the order of two values of which one
+        // begins with the other.
         text.pop();
         text.push('\n');
         records.push(start..text.len());
@@ -329,7 +331,7 @@ fn pack_root(fields: &[String], rows: &[Row]) -> Result<String, Error> {
     let mut hash = Sha256::new();
     for record in polled(records) {
         hash.update(b"R");
-        // Values have no tabs and line feeds: they are escaped.
+        // Values contain no tabs and line feeds, because these are escaped.
         for (&field, value) in order.iter().zip(text[record].trim_end_matches('\n').split('\t')) {
             hash.update(b"\t");
             hash.update(&fields[field]);

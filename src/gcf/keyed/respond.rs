@@ -71,7 +71,7 @@ impl Snapshots {
         Self { limit, kept: VecDeque::new() }
     }
 
-    /// The set with a root.
+    /// The set with this root.
     pub fn find(&self, root: &str) -> Option<Arc<KeyedSet>> {
         self.kept.iter().find(|set| set.root() == root).cloned()
     }

@@ -17,13 +17,14 @@ pub(super) struct LineBuffer {
     tail: Vec<u8>,
     /// Whether the text is complete.
     pub finished: bool,
-    /// The error after the lines in `text`, if the bytes there are not UTF-8.
+    /// The error to report after the lines in `text`: the bytes after them are not UTF-8, or there was not
+    /// enough memory.
     pub broken: Option<Error>,
     /// The number of bytes dropped so far.
     pub bytes_before: usize,
     /// The length that `text` must reach before parsing it again can make progress.
     wanted: usize,
-    /// An offset in `text`.
+    /// The offset in `text` up to which lines have been counted.
     cursor: usize,
     /// The number of lines before `cursor`, dropped ones included.
     lines: usize,
@@ -34,7 +35,7 @@ impl LineBuffer {
         if self.broken.is_some() {
             return;
         }
-        // The buffer grows to twice its size at most, and the lines move to the text.
+        // With this memory, no later call in this function has to enlarge `tail`.
         if let Err(error) = self.tail.try_reserve(bytes.len()) {
             self.broken = Some(error.into());
             return;

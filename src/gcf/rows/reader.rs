@@ -58,7 +58,8 @@ pub type Handler<'e, S> = &'e mut dyn FnMut(&mut S, Event) -> Result<(), <S as S
 pub enum Status {
     /// More text is needed.
     NeedMore,
-    /// More rows can be read from the text so far, after those that the sink has received are used.
+    /// The text so far contains more rows. Before the next call, the caller uses those that the sink has
+    /// received.
     Paused,
     /// The text is complete and valid.
     Finished,
@@ -129,7 +130,7 @@ struct ItemCount {
     count: Count,
     /// The place of the declared count, whose text may have been dropped when it is checked.
     place: Place,
-    /// Its index among the deferred counts, if it is one.
+    /// The index of the count in [`Decoder::deferred`], if it is deferred.
     deferred: Option<usize>,
     found: u64,
 }
@@ -361,8 +362,8 @@ impl<N> RowReader<N> {
         }
     }
 
-    /// Applies a parsed step. The inner result is a wrong count, which already has its place because the
-    /// text of the declaration may have been dropped.
+    /// Applies a parsed step. The inner error is a wrong count; it already has its place because the text of
+    /// the declaration may have been dropped.
     fn apply<S>(
         &mut self,
         decoder: &mut Decoder<'_, '_, S>,
@@ -467,8 +468,8 @@ struct Progress {
     expansion: u64,
 }
 
-/// The reader pauses after rows that contain so many bytes, or as many as the buffered text, beyond the
-/// text.
+/// The reader pauses when the expansion of the rows that it has emitted exceeds this many bytes and the size
+/// of the buffered text.
 const PAUSE: u64 = 1 << 20;
 
 /// The path, seen from an open object.

@@ -198,8 +198,9 @@ impl StreamEncoder {
     /// Writes a row of the open table; `None` is a field that the row does not have.
     ///
     /// # Errors
-    /// `row_width_mismatch`; `not_finite`; `invalid_key` for a member key that is not a string,
-    /// `duplicate_member_key`; `invalid_line` if no table is open.
+    /// `row_width_mismatch`; `not_finite`; `invalid_key` for a member key that is not a string;
+    /// `duplicate_member_key`; `limit_exceeded` for long field names in many rows; `invalid_line` if no table
+    /// is open.
     pub fn row(&mut self, cells: &[Option<Scalar>]) -> Result<(), Error> {
         self.check_state()?;
         let (Some(open), Some(count)) = (&mut self.open, self.counts.last_mut()) else {

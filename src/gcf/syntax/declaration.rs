@@ -65,8 +65,8 @@ pub(crate) struct Field<'t> {
     pub at: usize,
 }
 
-/// Reads the fields whose opening brace is at `at`; returns them and the offset after `}`. With `extensions`
-/// they may be list columns.
+/// Reads the fields whose opening brace is at `at`; returns them and the offset after `}`. List columns are
+/// valid only with `extensions`.
 pub(crate) fn read_fields(
     text: &str,
     at: usize,
@@ -136,7 +136,7 @@ fn read_field(text: &str, at: usize, end: usize, extensions: bool) -> Read<(Fiel
     Ok((Field { name, quoted, identity, constant, list, at }, after))
 }
 
-/// The error for a form that is read on request only.
+/// The error for a form that is read only with `extensions`.
 #[cold]
 fn unsupported<T>(at: usize, form: &str) -> Read<T> {
     let message = format!(
@@ -158,7 +158,7 @@ fn read_constant_column(text: &str, at: usize, end: usize) -> Read<(Token<'_>, u
     Ok((read_constant(text, start, stop)?, stop))
 }
 
-/// Reads the scalar from `start` to `end`, which several rows share.
+/// Reads the scalar from `start` to `end`, the value of a constant column or of a group of rows.
 pub(crate) fn read_constant(text: &str, start: usize, end: usize) -> Read<Token<'_>> {
     let start = skip_blanks(&text.as_bytes()[..end], start);
     if start == end {

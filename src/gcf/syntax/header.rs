@@ -104,7 +104,7 @@ pub(crate) fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.split(' ').filter(|w| !w.is_empty()).map(move |w| (w.as_ptr() as usize - start, w))
 }
 
-/// Whether the text can be a value: printable ASCII without spaces, or empty.
+/// Whether a text can be a header value: printable ASCII without spaces, or empty.
 pub(crate) fn is_value(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
 }

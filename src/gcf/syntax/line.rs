@@ -43,7 +43,7 @@ pub(crate) struct Lines<'t> {
     meter: Meter,
 }
 
-/// The bytes of memory that readers may take for each byte of the text, without the objects of Python.
+/// The bytes of memory that readers may take for each byte of the text, without what a sink builds.
 const FACTOR: usize = 16;
 
 impl<'t> Lines<'t> {
@@ -96,8 +96,8 @@ impl<'t> Lines<'t> {
         self.lookahead = line;
     }
 
-    /// Counts the line from `start` on, which the caller reads by itself. Returns the offset up to which
-    /// there is memory for it.
+    /// Counts the line that begins at `start` as a step; the caller reads it without [`Lines::advance`].
+    /// Returns the offset up to which memory has been checked.
     #[inline]
     pub(crate) fn step(&mut self, start: usize) -> Read<usize> {
         self.steps.step();

@@ -93,7 +93,7 @@ fn shape(token: &[u8]) -> Shape {
 pub(crate) enum Scanned {
     /// A number, and the offset of the delimiter after it.
     Number(Number, usize),
-    /// A token that is no number, unless a blank or carriage return ends it.
+    /// Not a number. If the token ends with a blank or carriage return, it may be a number without it.
     Text,
     /// A number of an uncommon form, or text: [`parse`] decides.
     Unknown,
@@ -137,8 +137,9 @@ pub(crate) fn scan(text: &[u8], start: usize) -> Scanned {
     }
 }
 
-/// Any number of so many digits is within 64 bits, with a sign and without.
+/// Every integer of at most this many digits fits into an `i64`.
 const INT_DIGITS: usize = 18;
+/// Every integer of at most this many digits fits into a `u64`.
 const MANTISSA_DIGITS: usize = 19;
 
 /// Appends the digits from `at` on to `value`; returns it and the offset after them.
@@ -164,26 +165,26 @@ fn scan_digits(text: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
 const WHOLE_POWERS: [u64; 9] =
     [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The number that the digits at the beginning of eight bytes are, the first one lowest, and how many they
-/// are.
+/// Returns the value of the digits at the beginning of eight bytes, and how many they are. The first byte is
+/// the lowest of `word`.
 #[inline]
 fn leading_digits(word: u64) -> (u64, usize) {
     let digits = word ^ (HIGH / 128 * u64::from(b'0'));
-    // Only of a digit both this and the sum have no highest bit. A carry reaches bytes after the first
-    // that is none.
+    // The highest bit is clear in both operands of the `|` only for a digit. Only a byte that is not a digit
+    // carries into the next byte, so the bytes up to the first such byte are exact.
     let others = (digits | digits.wrapping_add(HIGH / 128 * 0x76)) & HIGH;
     let count = others.trailing_zeros() as usize / 8;
     if count == 0 {
         return (0, 0);
     }
-    // Zeros go in front, then neighbours are joined: two digits, four, eight.
+    // The shift puts zeros before the digits. Then neighbours are joined to two, four and eight digits.
     let digits = digits << (64 - 8 * count);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF, count)
 }
 
-/// The double nearest to `value / 10^places`; `None` if that cannot be decided with 128 bits.
+/// The double nearest to `value / 10^places`; `None` if 128 bits do not decide which one is nearest.
 #[inline]
 fn quotient(value: u64, places: usize) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
@@ -194,7 +195,7 @@ fn quotient(value: u64, places: usize) -> Option<f64> {
     }
 }
 
-/// The powers of ten that are doubles.
+/// The powers of ten that a double represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -226,8 +227,9 @@ const INVERSES: [(u128, u32); 28] = {
     inverses
 };
 
-/// [`quotient`] by multiplication: with 128 bits of 1 / 5^n the product is known but for its last bits, as in
-/// the algorithm of Eisel and Lemire. In the rare case that these decide how to round, `None`.
+/// [`quotient`] by multiplication with the first 128 bits of 1 / 5^n, as in the algorithm of Eisel and
+/// Lemire. Only the last bits of the product are inexact. In the rare case that they decide how to round,
+/// `None`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -34,7 +34,7 @@ pub(crate) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// The scalar that the token is, if it is one.
+    /// The token as a scalar; `None` if it is valid in a cell only.
     pub(crate) fn scalar(&self) -> Option<Scalar<'_>> {
         match self {
             Self::Null => Some(Scalar::Null),
@@ -93,7 +93,7 @@ fn read_up_to(
         }
         _ => {}
     }
-    // A line has no line feed.
+    // A line contains no line feed, so the token ends with the line.
     let stop = match delimiters {
         [b'\n', _] => end,
         _ => find(delimiters, &bytes[from..]).map_or(end, |found| from + found),

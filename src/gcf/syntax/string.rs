@@ -41,7 +41,8 @@ pub(crate) fn put_value<M: Memory>(text: &str, out: &mut Output<M>) {
     }
 }
 
-/// Appends what follows the first byte that may be a delimiter, or all of the string in quotes.
+/// Appends the rest of a string from the offset `plain` on. If the rest has a delimiter, first removes what
+/// was appended since `start`, and then appends the whole string in quotes.
 #[inline(never)]
 fn put_rest<M: Memory>(text: &str, plain: usize, start: Mark, out: &mut Output<M>) {
     if has_delimiter(&text[plain..]) {
@@ -116,7 +117,7 @@ fn looks_special(text: &[u8]) -> bool {
 }
 
 /// The bytes that make a call of [`has_delimiter`] necessary: those that are escaped, `|`, `,`,
-/// `[`, and the first bytes of characters beyond ASCII that delimit or are like them.
+/// `[`, and the first bytes of the delimiters beyond ASCII, which other characters share.
 struct MaybeDelimiter;
 
 #[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler uses vectors")]
@@ -156,7 +157,7 @@ impl Class for MaybeDelimiter {
             | block.equal(b'"')
             | block.equal(b',')
             | block.equal(b'[');
-        // First without a look at what is beyond ASCII.
+        // Blocks of ASCII need no comparison with the first bytes of longer characters.
         if !(special | block.at_most(0x1F) | block.beyond_ascii()).any() {
             return false;
         }
@@ -184,7 +185,7 @@ fn has_delimiter(text: &str) -> bool {
     text.contains(marks) || looks_like_list(text)
 }
 
-/// Whether a string contains what could be the head of a list, `[…]` and a colon: `ERR[404]: x`.
+/// Whether a string contains a possible head of a list, `[…]` and a colon: `ERR[404]: x`.
 fn looks_like_list(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut is_open = false;

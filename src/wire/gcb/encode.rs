@@ -1,4 +1,4 @@
-//! The writer. What the layout cannot carry is an error.
+//! The writer. A field that the layout cannot carry is an error.
 
 use super::{Dangling, Lossy, MAGIC, VERSION, shortest};
 use crate::excerpt::excerpt;
@@ -139,7 +139,7 @@ impl Writer {
         Ok(())
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the check below finds what is lost")]
+    #[expect(clippy::cast_possible_truncation, reason = "the check below detects a loss")]
     fn number(&mut self, value: f64, path: impl FnOnce() -> String) -> Result<(), Error> {
         let narrow = value as f32;
         if !narrow.is_finite() {

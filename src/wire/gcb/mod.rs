@@ -1,4 +1,5 @@
-//! GCB version 1: a payload as bytes. Edges refer to symbols by position, words are numeric ids.
+//! GCB version 1: a payload as bytes. Edges refer to symbols by position. Words (kinds, provenances, edge
+//! types and statuses) are numeric ids.
 //!
 //! ```text
 //! GCB1 01  tool tokens_used token_budget symbols edges
@@ -61,7 +62,7 @@ pub struct DecodeOptions {
     pub raw_float32: bool,
     /// Reads an unknown id as `unknown_N`.
     pub unknown_ids: bool,
-    /// Accepts an edge to a symbol whose name is not unique: the payload read does not tell which
+    /// Accepts an edge to a symbol whose name is not unique: the decoded payload does not show which
     /// of the symbols the edge refers to.
     pub duplicates: bool,
 }
@@ -71,9 +72,9 @@ fn shortest(narrow: f32) -> f64 {
     // Adding 1.5 * 2^52 rounds a small number to an integer: no bits are left for a fraction.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let rounded = (f64::from(narrow) * 100.0 + WHOLE - WHOLE) / 100.0;
-    // Most scores have two decimals. Numbers of up to six digits all round to different binary32,
+    // Most scores have two decimals. Decimals of up to six digits all round to different binary32,
     // so that no other decimal is shorter.
-    #[expect(clippy::cast_possible_truncation, reason = "that it rounds back is the question")]
+    #[expect(clippy::cast_possible_truncation, reason = "the comparison detects a loss")]
     if rounded.abs() < 1000.0 && (rounded as f32).to_bits() == narrow.to_bits() {
         return rounded;
     }

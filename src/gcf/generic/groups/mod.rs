@@ -1,4 +1,4 @@
-//! Value grouping: the rows of a table below the value of one of their columns, which is written once.
+//! Value grouping: rows with the same value in one column follow a line that contains this value once.
 //!
 //! ```text
 //! ## tasks [3]{@id,state,unit=kg,who} group=state
@@ -17,9 +17,9 @@
 //! group   = key "=" scalar " [" count "]"         ; count >= 1
 //! ```
 //!
-//! GCF 3.6 does not describe this form; the packages gcf-python 2.8 and gcf 3.1 read and write it. Differences
-//! from other tables: a name with `>` is never a path, rows have no attachments and no ids, no two rows have
-//! the same identity, and the count cannot be deferred.
+//! GCF 3.6 does not describe this form; the packages gcf-python 2.8 and gcf 3.1 read and write it.
+//! Differences from other tables: a name with `>` is never a path, rows have no attachments and no ids, no
+//! two rows have the same identity, and the count cannot be deferred.
 //!
 //! `read` parses the form for the decoder and the row reader, `write` produces it on request.
 

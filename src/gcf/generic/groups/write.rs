@@ -122,7 +122,7 @@ struct Rows<'t, 'a> {
     nodes: &'t [Node<'a>],
 }
 
-/// The rows of the root if all columns of it can be grouped without naming one.
+/// The rows of the root, if they are at least two objects of scalars without `>` in their keys.
 fn plain_rows<'t, 'a>(tree: &'t Tree<'a>) -> Option<Rows<'t, 'a>> {
     let Node::Array(array) = tree.root else { return None };
     let nodes = tree.elements(array);
@@ -163,7 +163,8 @@ fn rows_of_scalars<'t, 'a>(tree: &'t Tree<'a>) -> Result<Rows<'t, 'a>, Error> {
     Ok(Rows { nodes })
 }
 
-/// Whether most cells of the table would be absent, so that its text could grow like the square of the rows.
+/// Whether most cells of the table would be absent, so that its text could grow like the square of the
+/// number of rows.
 fn has_few_cells(tree: &Tree<'_>, nodes: &[Node<'_>]) -> bool {
     let (mut shapes, mut names) = (HashSet::new(), HashSet::new());
     let mut present = 0;
@@ -193,7 +194,7 @@ fn invalid(message: String, row: Option<usize>, field: Option<&str>) -> Error {
 /// The index of a row and the problem with it.
 type RowFault = (usize, &'static str);
 
-/// The columns that a grouped table does not write as ordinary cells.
+/// The roles of the columns of a grouped table.
 #[derive(Clone, Copy)]
 struct Columns<'c> {
     identity: usize,

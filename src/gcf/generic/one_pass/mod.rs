@@ -4,11 +4,12 @@
 //! row needs other columns, or the value is invalid or has an uncommon form, the writer stops with
 //! [`Stop::Unusual`], and the caller encodes the whole value again with a tree and [`super::encode`].
 //!
-//! Invariant: a text of this module is the one that [`super::encode`] writes. Only that path reports errors
-//! in a value.
+//! Invariant: this module writes the same text as [`super::encode`]. Only that path reports errors in a
+//! value.
 //!
 //! Without it, `gcf.dumps` takes 1.2 (500 flat rows) to 1.75 (keyed) times as long, 1.45 times for nested
-//! orders. To measure it again, let [`write`] return [`Stop::Unusual`] at once and run `python -m benches.gcf`.
+//! orders. To measure it again, let [`write`] return [`Stop::Unusual`] at once and run
+//! `python -m benches.gcf`.
 //!
 //! This module writes scalars, objects and arrays; `plan` plans and declares the columns of a table, and
 //! `rows` writes its rows.
@@ -111,7 +112,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(())
     }
 
-    /// The value, or its replacement if it is foreign.
+    /// The value, converted if it is foreign.
     fn converted(&mut self, value: &W::Value) -> Outcome<W, W::Value> {
         match self.walk.type_of(value) {
             Type::Foreign => self.walk.convert(value),

@@ -135,7 +135,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(self.walk.size(&object) > 0 && self.walk.all_members(&object, is_scalar))
     }
 
-    /// How a column is written whose first value is this object.
+    /// The kind of a column whose first value is this object.
     fn object_column(
         &mut self,
         name: &str,
@@ -218,8 +218,8 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(true)
     }
 
-    /// Stops if the types of a row's members contradict the plan, before rows are written that would then be
-    /// discarded.
+    /// Stops if the types of a row's members contradict the plan. It is called before any row is written,
+    /// because a later stop discards the rows.
     pub(super) fn probe(&mut self, plan: &Plan<W::Key>, row: &W::Value) -> Outcome<W> {
         if self.walk.type_of(row) == Type::Foreign {
             return Ok(());

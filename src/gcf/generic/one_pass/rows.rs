@@ -278,7 +278,8 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         Ok(())
     }
 
-    /// Writes a table of scalars, which declares its columns in the first row.
+    /// Writes a table of scalars that is attached to a row. The table of the first row declares the columns
+    /// for those of the later rows.
     fn shared(
         &mut self,
         plan: &mut Option<Box<Plan<W::Key>>>,

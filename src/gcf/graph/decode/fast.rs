@@ -77,7 +77,7 @@ impl Reader<'_, '_> {
             return None;
         }
         self.ids.add(id, self.symbols.len());
-        // In place: as an argument of `push`, each string would be copied before it is stored.
+        // The symbol is built in place. As an argument of `Reader::push`, it would be copied once more.
         self.symbols.push(Symbol {
             qualified_name: self.buffer.slice(name_at..score_at - 1),
             kind: self
@@ -182,7 +182,8 @@ impl WordCache {
     }
 }
 
-/// A word of up to 16 bytes as a number; unique because no byte is 0.
+/// A word of up to 16 bytes as a number, which is unique because no byte of a word is 0. `None` for a longer
+/// word, and for one that begins in the last 15 bytes of the text.
 #[inline]
 fn key(bytes: &[u8], word: &Range<usize>) -> Option<u128> {
     let unused = 16_usize.checked_sub(word.len())?;

@@ -32,7 +32,7 @@ use section::Section;
 pub struct Decoded {
     /// The content of the text.
     pub content: Content,
-    /// Skipped groups, which later versions of the format may define.
+    /// Messages about skipped groups, which later versions of the format may define.
     pub warnings: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ struct Reader<'t, 's> {
     section: Section,
     /// The count that the section declares, and the byte offset of the declaration.
     expected_count: Option<(u64, usize)>,
-    /// The number of items that were read of the section.
+    /// The number of items of the section so far.
     item_count: u64,
     warnings: Vec<String>,
 }

@@ -35,8 +35,8 @@ pub struct EncodeOptions {
     pub allow_unicode: bool,
     /// Whether locations are written. Decoders of GCF before 3.6 reject them.
     pub locations: bool,
-    /// The largest size in bytes of the names of edges that [`pack_root`](super::pack_root) reads and a
-    /// delta writes, once per edge.
+    /// The maximum total size in bytes of the names of edges, which [`pack_root`](super::pack_root) reads and
+    /// a delta writes once per edge.
     pub max_expansion: usize,
 }
 
