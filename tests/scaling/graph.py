@@ -219,6 +219,8 @@ CASES = [
         Case(f"{call.__name__}, edges", of_gcb(call), gcb_edges, 1000, 100_000)
         for call in (wire.encode_json, gcf.pack_root, changed, gcf.respond, streamed)
     ),
+    # A search of all groups for each symbol shows only in as many.
+    Case("streamed, groups", of_text(streamed), groups, 4_000, 20_000),
     Case("decode_json, symbols", wire.decode_json, json_symbols, 100, 5_000),
     Case("decode_json, edges", wire.decode_json, json_edges, 200, 9_000),
     Case("decode, delta", gcf.decode, delta, 200, 6_000),

@@ -40,6 +40,8 @@ pub struct StreamEncoder {
     distance: Option<i64>,
     /// The number of symbols of each distance, in the order of their first group.
     groups: Vec<(i64, u64)>,
+    /// The position in `groups` of each distance.
+    group_of: HashMap<i64, usize>,
     symbols: u64,
     edges: u64,
     in_edges: bool,
@@ -101,6 +103,7 @@ impl StreamEncoder {
             options,
             distance: None,
             groups: Vec::new(),
+            group_of: HashMap::new(),
             symbols: 0,
             edges: 0,
             in_edges: false,
@@ -116,7 +119,9 @@ impl StreamEncoder {
     fn reserve(&mut self) -> Result<(), Error> {
         self.groups.try_reserve(1)?;
         self.locations.try_reserve(1)?;
-        let reserved = self.names.try_reserve(1).and_then(|()| self.identities.try_reserve(1));
+        let reserved = (self.names.try_reserve(1))
+            .and_then(|()| self.identities.try_reserve(1))
+            .and_then(|()| self.group_of.try_reserve(1));
         Ok(reserved.map_err(|_| memory::exhausted())?)
     }
 
@@ -160,7 +165,8 @@ impl StreamEncoder {
             self.distance = Some(symbol.distance);
             write_group(symbol.distance, out);
         }
-        match self.groups.iter_mut().find(|(distance, _)| *distance == symbol.distance) {
+        let group = *self.group_of.entry(symbol.distance).or_insert(self.groups.len());
+        match self.groups.get_mut(group) {
             Some((_, count)) => *count += 1,
             None => self.groups.push((symbol.distance, 1)),
         }
