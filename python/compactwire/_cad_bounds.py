@@ -23,7 +23,7 @@ MAX_STEPS = 1_000_000
 
 _REFS = ("child", "left", "right", "sketch")
 
-# A solid that is not convex counts as one convex part for so many triangles.
+# A solid that is not convex counts as one convex part, and one more for each `_FOLD` triangles.
 _FOLD = 16
 
 
@@ -109,8 +109,8 @@ class Bounds:
             bound: Callable[[str, Any], Boxes] = getattr(self, "do_" + op["type"].lower())
             before = self.steps
             self.done[node] = self._check(place, bound(place, op))
-            # A node that is used twice is evaluated twice, although its own cost is computed once
-            # here.
+            # The total counts a node as often as it is used, because manifold3d evaluates it as
+            # often. Its own cost is computed only once.
             below = sum(self.costs[op[key]] for key in _REFS if key in op)
             copies = min(op.get("count", 1), MAX_COPIES)
             self.costs[node] = self.steps - before + below * copies

@@ -126,7 +126,7 @@ def create_cad_compact(
 
 
 def _split(compact: str) -> Iterator[str]:
-    """Yield the lines one by one: as a list, short ones take 25 times their size."""
+    """Yield the lines one by one: a list of short lines takes 25 times the size of the text."""
     start = int(compact.startswith("\ufeff"))
     while (end := compact.find("\n", start)) >= 0:
         yield compact[start:end].removesuffix("\r")

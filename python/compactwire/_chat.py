@@ -1,4 +1,4 @@
-"""Tool results in chat messages: finds their texts, and leaves the rest to `shrink`."""
+"""Tool results in chat messages: finds their texts and passes them to `shrink`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, Literal
 
-# By the member that holds the text of a result: a type of content part that is text.
+# The members that hold a tool result, each with the type of its content parts that are text.
 _TEXT_PARTS = {"content": "text", "output": "input_text"}
 
 
@@ -27,9 +27,9 @@ def shrink_messages(
 ) -> list[Any]:
     r"""Shrink the tool results of a chat, and leave everything else as it is.
 
-    What a message becomes depends on this message and the options alone, so that a chat that grew
-    at its end keeps its beginning, as prompt caches need. Messages that were shrunk before are
-    returned as they are.
+    The result for a message depends on this message and the options alone. The beginning of a chat
+    therefore stays the same when the chat grows, as prompt caches need. Messages that were shrunk
+    before are returned as they are.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def shrink_messages(
     """
     if isinstance(messages, str | bytes | bytearray | dict):
         raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
-    # An iterator would be empty after the first text. `shrink` refuses a str.
+    # A copy, because an iterator would be empty after the first text. `shrink` rejects a str.
     names: Iterable[Any] = formats if isinstance(formats, str) else tuple(formats)
 
     def shorten(text: str) -> str:
@@ -100,7 +100,7 @@ def _message(message: Any, shorten: Callable[[str], str]) -> Any:
 def _result(result: dict[Any, Any], member: str, shorten: Callable[[str], str]) -> dict[Any, Any]:
     """A tool result, whose member is a text or a list of parts."""
     content = result.get(member)
-    # A program may look for the words of an error, and they are short.
+    # Errors stay as they are: they are short, and a program may search their text.
     if result.get("is_error"):
         return result
     if isinstance(content, str):
@@ -126,5 +126,5 @@ def _part(part: Any, kind: str, shorten: Callable[[str], str]) -> Any:
 
 
 def _with(old: dict[Any, Any], member: str, value: Any) -> dict[Any, Any]:
-    """The dict itself, or a copy if the value of its member is another object."""
+    """The dict itself if its member is this very object, or else a copy with the new value."""
     return old if value is old.get(member) else {**old, member: value}

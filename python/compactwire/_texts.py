@@ -6,7 +6,7 @@ from .errors import UnsupportedValue
 
 
 def check_texts(**fields: object) -> None:
-    """Refuse a lone surrogate, which no format can write."""
+    """Raise `UnsupportedValue` for a lone surrogate, which no format can write."""
     for name, text in fields.items():
         try:
             if isinstance(text, str):
@@ -23,7 +23,7 @@ def check_texts(**fields: object) -> None:
 
 
 def surrogate(error: UnicodeEncodeError) -> str:
-    """The part of the message that says where it is."""
+    """A description of the lone surrogate, with its position."""
     return f"lone surrogate at position {error.start} cannot be encoded as UTF-8"
 
 

@@ -86,7 +86,7 @@ def _decimal(obj: Any, decimal: Any) -> Any:
 
 
 def _zeros(number: Any) -> int:
-    """How many zeros a Decimal gets in place of its exponent."""
+    """How many zeros are written in place of the exponent of a Decimal."""
     zeros: int = max(number.as_tuple().exponent, -number.adjusted())
     return zeros
 
@@ -122,8 +122,8 @@ def _numpy_times(text: Any) -> Any:
     return head + point + fraction if fraction else head
 
 
-# A few bytes can have an exponent that would be gigabytes of zeros. The largest of the formats of
-# IEEE 754 is 6144.
+# A number of a few bytes can have an exponent that would become gigabytes of zeros. The largest
+# exponent of the formats of IEEE 754 is 6144.
 _MAX_ZEROS = 10_000
 
 _CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {

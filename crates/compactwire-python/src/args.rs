@@ -139,8 +139,8 @@ impl<'py> Input<'py> {
     }
 }
 
-/// The error for a memoryview. One that is released raises its own error, but that of PyO3 for items
-/// that are not bytes does not say what they are.
+/// The error for a memoryview that is not of bytes: unlike PyO3's, it describes the items. A released
+/// view cannot be asked for them, and keeps its own error.
 #[cold]
 fn not_of_bytes(view: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let fact = |name| view.getattr(name).and_then(|fact| fact.str());
@@ -153,7 +153,8 @@ fn not_of_bytes(view: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     }
 }
 
-/// A file at a path, read by Python: unlike ours, its waits for the other end of a FIFO end with Ctrl-C.
+/// A file at a path, read by Python's `FileIO`: Ctrl-C ends its wait for the other end of a FIFO, but would
+/// not end that of `std::fs`.
 pub(super) struct PathFile(Py<PyAny>);
 
 impl PathFile {
@@ -177,7 +178,8 @@ impl PathFile {
     pub(super) fn read_all<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyBytes>> {
         let file = Self::open(py, path)?;
         let read = file.0.bind(py).call_method0("readall").map_err(|error| {
-            // As for a folder on Windows, or a file of `/proc`: the error of a read names no file.
+            // The error of a read does not name the file. It occurs for some files of `/proc`, and for a
+            // folder on Windows.
             match error.value(py).getattr("errno").and_then(|code| code.extract()) {
                 Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
                 Err(_) => error,
@@ -189,9 +191,10 @@ impl PathFile {
 
 impl Drop for PathFile {
     fn drop(&mut self) {
-        // Otherwise Python warns of a file that was not closed. A file that was read loses nothing.
+        // Otherwise Python warns of a file that was not closed. An error of `close` is ignored, because
+        // nothing was written.
         Python::attach(|py| {
-            // An exception may be on its way to the caller.
+            // `close` must not run with an exception set, and must not replace it.
             let raised = PyErr::take(py);
             let _closed = self.0.bind(py).call_method0("close");
             if let Some(raised) = raised {
@@ -284,7 +287,7 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
 
 /// The names of fields, for `#[pyo3(from_py_with = names)]`; `GcfError` for a lone surrogate.
 ///
-/// Not a `Vec` argument of PyO3, which reserves memory for the length that a sequence states.
+/// Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory for it.
 pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
         return Err(wrong_type(value, "fields", "a sequence of str"));
@@ -339,8 +342,8 @@ pub(super) fn utf8_if_whole<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Optio
     }
 }
 
-/// The name of a class, for messages. PyO3's `Display` would run the handlers of pending signals, and drop the
-/// exceptions that they raise.
+/// The name of a class, for messages. PyO3's `Display` would run the handlers of pending signals, and drop
+/// the exceptions that they raise.
 pub(super) fn class_name(class: &Bound<'_, PyType>) -> String {
     let name = class.name().ok();
     let name = name.as_ref().and_then(|name| utf8_if_whole(name).ok().flatten());
@@ -353,7 +356,7 @@ fn surrogate_in_gcf(message: &str) -> Error {
     gcf::Error::without_place(gcf::Code::InvalidSurrogate, message).into()
 }
 
-/// Where the lone surrogate is, from Python's `UnicodeEncodeError`.
+/// A description of the lone surrogate with its position, from Python's `UnicodeEncodeError`.
 fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
     let start = error.value(py).getattr("start").and_then(|start| start.extract::<usize>());
     start.map_or_else(
@@ -364,8 +367,8 @@ fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
 
 const NOT_UTF8: &str = "the text cannot be encoded as UTF-8";
 
-/// A number, for `#[pyo3(from_py_with = args::real)]`. An int beyond the range of doubles is infinite, so that
-/// the error is the one that names the range of the option.
+/// A number, for `#[pyo3(from_py_with = args::real)]`. An int beyond the range of doubles becomes infinity,
+/// so that the caller's range check rejects it with an error that names the option and its range.
 pub(super) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     value.extract().or_else(|error: PyErr| {
         let is_large = error.is_instance_of::<PyOverflowError>(value.py());
@@ -373,8 +376,8 @@ pub(super) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-/// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. One with a lone surrogate becomes
-/// a name that no choice has, so that the error is the one that lists the choices.
+/// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. A text with a lone surrogate becomes
+/// a name that no choice has, so that the caller rejects it with an error that lists the choices.
 pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     Ok(utf8_if_whole(value.cast()?)?.unwrap_or("\u{fffd}"))
 }
@@ -384,8 +387,9 @@ pub(super) fn word_if_any<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<&'
     if value.is_none() { Ok(None) } else { word(value).map(Some) }
 }
 
-/// Arguments of free text by their names, for `#[pyo3(from_py_with = args::written::tool)]`, because
-/// PyO3 does not tell a conversion the name. `UnsupportedValue` for a lone surrogate.
+/// A conversion for each argument of free text, with the argument's name, for
+/// `#[pyo3(from_py_with = args::written::tool)]`: PyO3 does not pass the name to a conversion, and the
+/// `UnsupportedValue` for a lone surrogate contains it.
 pub(super) mod written {
     use super::{PyAnyMethods, enough_for, utf8};
     use pyo3::types::PyString;
@@ -450,7 +454,7 @@ pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
         .map_err(|_| invalid_field(value.py(), field, "the number must not be negative"))
 }
 
-/// What a function that counts tokens returned, which was passed as `option`.
+/// The result of the function that counts tokens and was passed as `option`.
 pub(super) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() {
         let found = class_name(&value.get_type());
@@ -509,7 +513,7 @@ impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
     }
 }
 
-/// An argument of a method that Python defines, for which there is no use.
+/// An argument that Python passes to a special method, and that the method ignores.
 pub(super) struct Unused;
 
 impl FromPyObject<'_, '_> for Unused {

@@ -62,7 +62,7 @@ fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
     }
 }
 
-/// A document from a dict or JSON text, and whether something unknown was dropped.
+/// A document from a dict or JSON text, and whether content that the model does not define was dropped.
 fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'static>, bool)> {
     let py = doc.py();
     let read = if let Some(text) = Input::if_text(doc)? {
@@ -122,7 +122,7 @@ const LINE_SIZE: usize = 640;
 /// The bytes of memory for a word of a line in a list that grows.
 const WORD_SIZE: usize = 96;
 
-/// The bytes of a node as JSON, about, and those of all else in most documents.
+/// The approximate size in bytes of a node as JSON, and of everything but nodes in most documents.
 const NODE_SIZE: usize = 64;
 const REST_SIZE: usize = 256;
 
@@ -174,7 +174,7 @@ fn from_compact<'py>(
     dict(py, &document)
 }
 
-/// The form in which a document is written: a dialect, or text for the public program.
+/// The form in which a document is written: a dialect, or text for the public program vcad.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Dialect(Dialect),
@@ -216,7 +216,8 @@ impl FromPyObject<'_, '_> for Lossy {
             let message = "lossy must be a bool, or a list of loss codes such as [\"segments\"]";
             PyTypeError::new_err(message)
         };
-        // Not a `Vec` of PyO3, which reserves memory for the length that a sequence states.
+        // Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory
+        // for it.
         if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
             return Err(wrong());
         }
@@ -256,10 +257,10 @@ impl Lossy {
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
 /// dialect : {"0.1", "0.2"}, optional
-///     0.1 contains only the shape; 0.2 contains everything. By default 0.1, with a target 0.2.
+///     0.1 contains only the shape; 0.2 contains everything. By default 0.1, or 0.2 with a target.
 /// target : {"vcad"}, optional
 ///     Write text that the public program vcad reads as the same document: dialect 0.2 without
-///     extension. What vcad cannot read, or would misread, raises.
+///     extension. Content that vcad cannot read, or would misread, raises an error.
 /// names : bool
 ///     Whether 0.1 contains the names of nodes as comments. In 0.2 names are data and always
 ///     written; with a target, False leaves out the names of nodes.
@@ -358,23 +359,23 @@ fn weight(document: &Document<'_>) -> usize {
 /// doc : dict, str or bytes
 ///     The document, parsed or as JSON text.
 /// dialect : {"0.1", "0.2"}, optional
-///     The dialect; by default 0.1, with a target 0.2.
+///     The dialect; by default 0.1, or 0.2 with a target.
 /// target : {"vcad"}, optional
-///     What the text is written for, as in `to_compact`.
+///     The program for which the text is written, as in `to_compact`.
 ///
 /// Returns
 /// -------
 /// list of str
 ///     A sorted subset of "assembly", "ids", "materials", "names", "ops", "part_materials",
 ///     "root_material", "roots", "scene", "segments", "unknown", "version", "visibility". Only
-///     dialect 0.1 loses "root_material", only a target "segments". With a target, "ids" says that
-///     nodes get new ids, which is never refused.
+///     dialect 0.1 loses "root_material", only a target "segments". With a target, "ids" means that
+///     nodes get new ids, which is never an error.
 ///
 /// Raises
 /// ------
 /// DocumentError
-///     The document has a type, reference, cycle, or with a target an identifier, that no text can
-///     represent.
+///     The document has a type, reference or cycle that no text can represent; with a target, also
+///     such an identifier.
 #[pyfunction]
 #[pyo3(signature = (doc, /, dialect = None, *, target = None))]
 fn losses(
@@ -556,8 +557,8 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 /// data : bytes, bytearray or memoryview
 ///     The output of `to_binary`, or any other valid encoding.
 /// max_expansion : int
-///     The maximum size in bytes of all strings, each counted as often as it is used, because bytes
-///     hold each string once; 256 MiB by default.
+///     The maximum size in bytes of all strings, each counted as often as it is used, because
+///     `data` contains each string once; 256 MiB by default.
 ///
 /// Returns
 /// -------

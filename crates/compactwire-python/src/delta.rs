@@ -178,8 +178,8 @@ impl DeltaStream {
     }
 }
 
-/// The bytes of memory that a call takes at most per byte of the text and of its input: it holds the old and
-/// the new text as code points.
+/// The largest number of bytes of memory that a call takes per byte of the text and of its input: it holds
+/// the old and the new text as code points.
 const FACTOR: usize = 8;
 
 impl DeltaStream {

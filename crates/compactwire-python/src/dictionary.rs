@@ -252,7 +252,7 @@ impl Dictionary {
     }
 }
 
-// A signature shows literals only.
+// The signature repeats the number, because it shows literals only.
 const _: () = assert!(DEFAULT_SIZE == 112_640);
 
 /// The bytes of a sample: a string becomes the response with that result, bytes stay as they are.

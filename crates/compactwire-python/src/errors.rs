@@ -115,7 +115,8 @@ fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>
     }
 }
 
-/// More memory than the facts of an exception take. PyO3 panics if there is none for a name or number.
+/// More bytes of memory than the attributes of an exception take. PyO3 panics if there is not enough for a
+/// name or number.
 const ERROR_SIZE: usize = 64 << 10;
 
 macro_rules! exception {
@@ -371,7 +372,7 @@ pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&s
     )
 }
 
-/// The number of `FileExistsError` on all systems that Python runs on.
+/// The `errno` of `FileExistsError`, on all systems that Python runs on.
 const EEXIST: i32 = 17;
 
 /// A [`ProduceError`] as its exception.

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// another thread runs Python code.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often a call starts again at most. Afterwards it runs without checks, so that it ends even if signals
+/// How often a call is stopped at most. Afterwards it runs without checks, so that it ends even if signals
 /// arrive faster than it can finish.
 const RESTARTS: usize = 3;
 
@@ -97,7 +97,7 @@ fn notice_ctrl_c() -> bool {
     is_due() && Python::try_attach(noticed) == Some(true)
 }
 
-/// Whether the last check of this thread was long ago.
+/// Whether [`INTERVAL`] has passed since the last check of this thread. If so, a new interval begins.
 fn is_due() -> bool {
     let now = Instant::now();
     let due = CHECKED.get().is_none_or(|last| now - last >= INTERVAL);

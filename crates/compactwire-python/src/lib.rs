@@ -4,11 +4,12 @@
 //! This crate mirrors the core, one file per subject. `args` converts arguments, `value` converts
 //! values, `errors` converts errors; `make` creates Python objects, `interrupt` runs long calls, and
 //! `record` has the base classes of value objects. Objects are frozen. A lock protects mutable state,
-//! such as the content of a `DeltaStream`. No Python code runs under a lock for which another call
-//! waits; the module is therefore declared safe without the interpreter's lock.
+//! such as the content of a `DeltaStream`. No Python code runs while a thread holds a lock for which
+//! another call waits; the module therefore declares that it does not need the interpreter's lock.
 //!
-//! PyO3 derives the signatures that Python shows. A `text_signature` is written only where a default
-//! is not a literal in Rust: mostly `None`, for an argument whose conversion names it in errors.
+//! PyO3 derives the signatures that Python shows. A `text_signature` is written only where Python's
+//! default is not a literal in Rust. The Rust default is then mostly `None`, and the function itself
+//! converts the argument, so that errors name it.
 
 #![expect(clippy::doc_markdown, reason = "these are Python's docstrings")]
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes what it converts by value")]
@@ -96,8 +97,8 @@ fn locked<L, T>(py: Python<'_>, lock: &Mutex<L>, work: impl FnOnce(&mut L) -> T)
     work(&mut lock.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Like [`locked`], without the interpreter lock if there are many bytes to process. Ctrl-C stops it:
-/// until the last poll, `work` must change nothing.
+/// Like [`locked`], without the interpreter lock if there are many bytes to process. Ctrl-C then stops
+/// `work`, which may be called again afterwards: until its last poll, it must change nothing.
 fn locked_long<L: Send, T: Send>(
     py: Python<'_>,
     lock: &Mutex<L>,

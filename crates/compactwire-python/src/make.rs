@@ -72,7 +72,8 @@ impl<'py, T: AsRef<str>> IntoPyObject<'py> for Str<T> {
     }
 }
 
-/// The texts of a list as one str. They may be long: an attribute of an object has any size.
+/// Joins texts. Python does it, because they may be too long for the memory: a repr contains attributes of
+/// any size.
 pub(crate) fn join<'py>(
     py: Python<'py>,
     separator: &str,
@@ -211,24 +212,24 @@ pub(crate) fn make_dict(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 #[cfg(not(Py_3_14))]
 unsafe extern "C" {
-    /// Returns a dict with the capacity for so many entries: not documented, but exported by 3.11 to 3.13.
+    /// Returns a dict with the capacity for `entries`. Python 3.11 to 3.13 export this undocumented function.
     fn _PyDict_NewPresized(entries: ffi::Py_ssize_t) -> *mut ffi::PyObject;
 }
 
-/// Later versions are not known to export the function: their dicts grow.
+/// Later versions may not export the function; an empty dict grows instead.
 #[cfg(Py_3_14)]
 unsafe fn _PyDict_NewPresized(_: ffi::Py_ssize_t) -> *mut ffi::PyObject {
     // SAFETY: the caller is attached to the interpreter.
     unsafe { ffi::PyDict_New() }
 }
 
-/// The largest capacity: the number of columns that a text declares is not trusted.
-const MOST: usize = 1 << 10;
+/// The largest initial capacity: the number of columns that a text declares is not trusted.
+const MAX_CAPACITY: usize = 1 << 10;
 
 /// An empty dict with the capacity for `entries`.
 #[inline]
 pub(crate) fn make_dict_for(py: Python<'_>, entries: usize) -> PyResult<Bound<'_, PyDict>> {
-    let entries = ffi::Py_ssize_t::try_from(entries.min(MOST)).unwrap_or(0);
+    let entries = ffi::Py_ssize_t::try_from(entries.min(MAX_CAPACITY)).unwrap_or(0);
     // SAFETY: the thread is attached to the interpreter. The function returns a new dict or an error.
     unsafe {
         let dict = Bound::from_owned_ptr_or_err(py, _PyDict_NewPresized(entries))?;

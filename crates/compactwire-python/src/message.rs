@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyInt, PyString};
 /// Default of `max_size`.
 pub(super) const DEFAULT_MAX_SIZE: usize = limits::DEFAULT_MAX_SIZE;
 
-// A signature shows literals only.
+// The signatures repeat the number, because they show literals only.
 const _: () = assert!(DEFAULT_MAX_SIZE == 67_108_864);
 
 /// Base85 is about this many times as fast as compression, for which `DETACH_FROM` is chosen.
@@ -34,9 +34,9 @@ const ALL_FORMATS_EFFORT: usize = 10;
 /// Parameters
 /// ----------
 /// response : Response, str or Mapping
-///     The response; a str is the result of one; a mapping has only the fields of a response
-///     ("result", "model", ...) or only the members of a verbose message ("response", "model",
-///     "returncode", ...).
+///     The response. A str is used as its result. A mapping has either the fields of a response
+///     ("result", "model", ...) or the members of a verbose message ("response", "model",
+///     "returncode", ...), and no others.
 /// format : str
 ///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
 ///     size of the result, "smallest" tries all formats and returns the shortest message.
@@ -104,8 +104,8 @@ pub(super) fn encode<'py>(
 /// EncodeError
 ///     As `encode`.
 ///
-/// Source: an extension of this package. A peer without it reads the bytes of the formats from
-/// "base85" on once they are Base85 after "A", "Z", "S" or "D".
+/// Source: an extension of this package. A peer without it can read the bytes of "base85", "zlib",
+/// "zstd" and "dictionary" if they are encoded as Base85 and prefixed with "A", "Z", "S" or "D".
 #[pyfunction]
 #[pyo3(text_signature = "(response, /, *, format='auto', protocol=4, msgpack_version=None, \
                          dictionary=None)")]
@@ -262,12 +262,12 @@ pub(super) fn decode<'py>(
 /// Raises
 /// ------
 /// EmptyResponse, InvalidPrefix, InvalidFormat
-///     The message is empty, begins with no known prefix, or is neither UTF-8 nor one of
+///     The message is empty, begins with no known prefix, or is neither UTF-8 nor an output of
 ///     `encode_bytes`.
 ///
 /// Notes
 /// -----
-/// The bytes of "binary" and "base85" are the same, and are "binary".
+/// The bytes of "binary" and "base85" are the same; the result is "binary".
 ///
 /// Source: Compact Protocol v2 "Format Detection", v4 section 1.
 #[pyfunction]

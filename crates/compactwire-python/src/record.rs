@@ -132,14 +132,15 @@ pub(crate) fn called<'py>(
     join(py, "", vec![object.get_type().name()?, open, arguments, close])
 }
 
-/// The result of `__hash__` for an object that is equal to the objects with an equal key.
+/// The result of `__hash__` for an object. `key` is equal for equal objects.
 pub(crate) fn hash_of(key: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Lets Rust functions return classes with a base class, which PyO3 derives only without one.
+/// Implements `IntoPyObject`, so that Rust functions can return the classes: PyO3 derives it only for
+/// classes without a base class.
 macro_rules! returned_by_value {
     ($base:ty: $($class:ty),+) => { $(
         impl<'py> pyo3::IntoPyObject<'py> for $class {

@@ -116,7 +116,7 @@ impl Request {
 
     /// The chat messages that the sender passed; None if the request has no context.
     ///
-    /// New objects each time. `InvalidFormat` if the sender passed another text as the context.
+    /// New objects each time. `InvalidFormat` if the context is not one of chat messages.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyList>>> {
         let Some(context) = &self.context else { return Ok(None) };
@@ -172,34 +172,34 @@ impl Request {
         let (tools, args, system, context) = self.texts(py)?;
         let size = |text: &str| json::memory_of(text.as_bytes());
         ensure_memory(tools.iter().copied().chain([args]).map(size).sum())?;
-        Ok((tools.into_iter().map(respelled).collect(), respelled(args), system, context))
+        Ok((tools.into_iter().map(normalized).collect(), normalized(args), system, context))
     }
 }
 
 /// Tools, arguments, prompt and context.
 type Texts<'a, T> = (Vec<T>, T, Option<&'a str>, Option<&'a str>);
 
-fn respelled(text: &str) -> String {
+fn normalized(text: &str) -> String {
     // Parsing fails only for an integer with more digits than the default limit allows.
     json::parse(text, json::Limits::default())
-        .map_or_else(|_| text.to_owned(), |value| spelled(&value))
+        .map_or_else(|_| text.to_owned(), |value| write_canonical(&value))
 }
 
-fn spelled(value: &Value<'_>) -> String {
+fn write_canonical(value: &Value<'_>) -> String {
     let mut text = String::new();
     json::write(value, Escape::Needed, &mut text);
     text
 }
 
-/// The canonical JSON of a Python object, or `null` if there is no object. `read` makes the value of the
-/// object that has a name in errors.
+/// The canonical JSON of a Python object, or `null` if there is no object. `read` converts the object; its
+/// second argument names the object in errors.
 pub(super) fn canonical<'py>(
     object: Option<&Bound<'py, PyAny>>,
     field: &str,
     read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
 ) -> Result<String> {
     let value = object.map_or(Ok(Value::Null), |object| read(object, field))?;
-    Ok(spelled(&value))
+    Ok(write_canonical(&value))
 }
 
 /// `messages=`: dicts, as the text of a context.
@@ -208,7 +208,7 @@ pub(super) fn chat<'py>(
     read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
 ) -> Result<String> {
     let mut context = String::new();
-    // Asked as the context grows, not for each message: reserving a long context takes the system longer than
+    // Checked as the context grows, not for each message: a check for a long context takes longer than
     // writing a message.
     let mut meter = Meter::new(1);
     for (at, message) in messages.try_iter()?.enumerate() {
@@ -227,7 +227,8 @@ pub(super) fn chat<'py>(
     Ok(context)
 }
 
-/// The bytes of memory for each byte of a message: its line with escapes, and a context that grows.
+/// The bytes of memory for each byte of a message: its line with escapes, and its share of the context, whose
+/// buffer grows.
 const CHAT_FACTOR: usize = 18;
 
 /// `tool=`: a dict, or a list or tuple of them, as canonical JSON.

@@ -1,4 +1,4 @@
-//! `compactwire.Response`: the core's type with Python strings in it.
+//! `compactwire.Response`: the core's type, with Python strings.
 
 use super::args::{Passed, boolean, class_name, int64, natural, text, utf8};
 use super::errors::invalid_field;
@@ -285,7 +285,7 @@ pub(super) fn restore_response(
 }
 
 impl Response {
-    /// The Python object for what the core decoded.
+    /// The Python object of a response that the core decoded.
     pub(super) fn from_core(py: Python<'_>, decoded: &compact::Decoded<'_>) -> PyResult<Self> {
         let response = &decoded.response;
         let text = |text: &Cow<'_, str>| make_str(py, text).map(Bound::unbind);
@@ -306,8 +306,8 @@ impl Response {
         })
     }
 
-    /// A response from what `encode` takes: a `Response`, its result, or a mapping with the fields of
-    /// a response or of a verbose message.
+    /// The response that is passed to `encode`: a `Response`, a str with its result, or a mapping with
+    /// the fields of a response or the members of a verbose message.
     pub(super) fn from_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         if let Ok(response) = object.cast::<Self>() {
             return Ok(response.clone());

@@ -1,4 +1,4 @@
-//! `compactwire.Session`: the core's session behind a lock.
+//! `compactwire.Session`: the core's session, protected by a lock.
 
 use super::args::{self, Input, natural, one_of, size, utf8};
 use super::errors::Result;
@@ -66,11 +66,11 @@ impl Session {
     ///     unchanged.
     /// messages : iterable of dict, optional
     ///     The whole conversation so far as chat messages, in place of `context`: any dicts, such
-    ///     as those of the APIs of OpenAI and Anthropic. `Request.messages` returns them. Of a
-    ///     longer conversation only the new messages are sent.
+    ///     as those of the APIs of OpenAI and Anthropic. `Request.messages` returns them. If the
+    ///     conversation has only grown, only the new messages are sent.
     /// pack : bool or "bytes"
-    ///     Whether to join and compress the frames into one string, for programs, not for models;
-    ///     "bytes" for transports that carry bytes, which is a fifth less.
+    ///     Whether to join and compress the frames into one string, which a program can read but a
+    ///     model cannot; "bytes" is for transports that carry bytes, and a fifth shorter.
     /// references : bool
     ///     Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
     ///     has.
@@ -85,8 +85,8 @@ impl Session {
     /// -------
     /// list of str, str or bytes
     ///     Frames, to be delivered completely and in this order; with `pack`, one ASCII string that
-    ///     begins with "S", or the bytes that it has in Base85. The session assumes that they are
-    ///     delivered: if not, call `forget`.
+    ///     begins with "S", or the bytes that it encodes in Base85. The session assumes that they
+    ///     are delivered: if not, call `forget`.
     ///
     /// Raises
     /// ------
@@ -165,9 +165,10 @@ impl Session {
     ///     The output of the peer's `encode_request`: frames in order, or the packed request. Each
     ///     frame may also be UTF-8 bytes.
     /// resync : bool
-    ///     Whether a request may replace the conversation of which its sender knows nothing. By
-    ///     default it is rejected once, because it is usually a first request that was delivered
-    ///     again; a sender that was restarted sends it once more after `forget`.
+    ///     Whether a request may replace this side's conversation although its sender does not know
+    ///     that conversation. By default such a request is rejected once, because it is usually a
+    ///     first request that was delivered again; a sender that was restarted calls `forget` and
+    ///     sends it again.
     ///
     /// Returns
     /// -------
@@ -293,7 +294,7 @@ impl Session {
         if decoded.warnings.is_empty() {
             return Ok(content(py, decoded)?);
         }
-        // A warning may be an error to the caller: the session changes only after all of them.
+        // A warning filter may turn a warning into an error, so the session changes only after all of them.
         show_warnings(py, &decoded)?;
         let decoded = self.work_long(py, text.len(), |core| core.decode_graph(text))??;
         Ok(content(py, decoded)?)
@@ -575,10 +576,11 @@ fn pack(value: &Bound<'_, PyAny>) -> PyResult<Pack> {
     Ok(if packed { Pack::Text } else { Pack::No })
 }
 
-/// The bytes of memory that a call takes at most per byte of the session and of its input. They include the
-/// old and the new conversation as code points.
+/// The largest number of bytes of memory that a call takes per byte of the session and of its input. They
+/// include the old and the new conversation as code points.
 const SESSION_FACTOR: usize = 16;
-/// How many bytes of input a frame counts in addition to its text: a definition or an unknown reference.
+/// How many bytes of input a frame counts as, in addition to its text: for a definition or an unknown
+/// reference.
 const FRAME_SIZE: usize = 64;
 
 impl Session {
@@ -605,8 +607,8 @@ impl Session {
         locked(py, &self.core, work)
     }
 
-    /// Like `work`, for an input of this size in bytes; Ctrl-C ends it. A session changes only after the last
-    /// poll.
+    /// Like `work`, for an input of this size in bytes. Ctrl-C can stop it, because a session changes only
+    /// after the last poll.
     fn work_long<T: Send>(
         &self,
         py: Python<'_>,

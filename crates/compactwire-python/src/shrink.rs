@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::collections::TryReserveError;
 
-/// What `shrink` returns: the text to send to a language model, and what it saves.
+/// The result of `shrink`: the text to send to a language model, and the tokens that it saves.
 ///
 /// Immutable.
 #[pyclass(frozen, extends = Record, get_all, module = "compactwire")]
@@ -253,7 +253,7 @@ fn shrink_text(
     Ok(Shrunk::of(&shrunk, result.unbind(), counter))
 }
 
-/// Which of the formats are named: JSON, GCF.
+/// Whether `formats` contains JSON, and whether it contains GCF.
 fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
     if formats.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("formats must be a sequence of str, not a str"));

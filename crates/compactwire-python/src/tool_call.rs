@@ -60,7 +60,7 @@ returned_by_value!(Record: ToolCall);
 #[pymethods]
 impl ToolCall {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // The arguments may be changed, and then refer to the call itself.
+        // The caller may mutate the arguments, so that they refer to the call itself.
         visit.call(&self.arguments)
     }
 
@@ -171,9 +171,9 @@ pub(super) fn restore_tool_call(
 ///     Additional long text.
 /// format : str
 ///     "verbose", "binary", "base85", "zlib", "zstd" or "dictionary" (the DSL has no calls); "auto"
-///     chooses by the size of the verbose message, which it returns below 50 bytes and if an
-///     integer needs more than 64 bits; "smallest" tries all formats and returns the shortest
-///     message.
+///     chooses by the size of the verbose message, and returns that message if it is shorter than
+///     50 bytes or an integer needs more than 64 bits; "smallest" tries all formats and returns the
+///     shortest message.
 /// protocol : {4, 2}
 ///     The protocol version: it decides whether "zlib" writes gzip or zlib, and which formats
 ///     "auto" chooses from.
@@ -304,8 +304,8 @@ impl<'py> Call<'_, 'py> {
 /// Parameters
 /// ----------
 /// wire, max_size, dictionary, dictionaries
-///     As in `decode`. The values of a compressed call count towards `max_size`, 128 bytes each,
-///     except one for every two compressed bytes.
+///     As in `decode`. A compressed call may have one value for every two compressed bytes, and one
+///     more for every 128 bytes of `max_size`.
 ///
 /// Returns
 /// -------

@@ -64,9 +64,9 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
 /// lossy : set of str, optional
 ///     The losses that are allowed instead of an error: "ids" (words without an id become empty),
 ///     "pack_root", "location", "distance" (only the lowest byte is kept), "precision" (numbers are
-///     rounded to binary32), "duplicates" (an edge refers to the last symbol of a name), "dangling"
-///     (edges to missing symbols are dropped) or "dangling_zero" (edges to missing symbols refer to
-///     the first symbol).
+///     rounded to binary32), "duplicates" (an edge refers to the last symbol of its name),
+///     "dangling" (edges to missing symbols are dropped) or "dangling_zero" (edges to missing
+///     symbols refer to the first symbol).
 ///
 /// Returns
 /// -------

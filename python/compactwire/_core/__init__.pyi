@@ -165,9 +165,9 @@ def encode(
     Parameters
     ----------
     response : Response, str or Mapping
-        The response; a str is the result of one; a mapping has only the fields of a response
-        ("result", "model", ...) or only the members of a verbose message ("response", "model",
-        "returncode", ...).
+        The response. A str is used as its result. A mapping has either the fields of a response
+        ("result", "model", ...) or the members of a verbose message ("response", "model",
+        "returncode", ...), and no others.
     format : str
         "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
         size of the result, "smallest" tries all formats and returns the shortest message.
@@ -264,12 +264,12 @@ def detect(wire: _Wire, /) -> Format:
     Raises
     ------
     EmptyResponse, InvalidPrefix, InvalidFormat
-        The message is empty, begins with no known prefix, or is neither UTF-8 nor one of
+        The message is empty, begins with no known prefix, or is neither UTF-8 nor an output of
         `encode_bytes`.
 
     Notes
     -----
-    The bytes of "binary" and "base85" are the same, and are "binary".
+    The bytes of "binary" and "base85" are the same; the result is "binary".
 
     Source: Compact Protocol v2 "Format Detection", v4 section 1.
     """
@@ -518,8 +518,8 @@ def encode_bytes(
     EncodeError
         As `encode`.
 
-    Source: an extension of this package. A peer without it reads the bytes of the formats from
-    "base85" on once they are Base85 after "A", "Z", "S" or "D".
+    Source: an extension of this package. A peer without it can read the bytes of "base85", "zlib",
+    "zstd" and "dictionary" if they are encoded as Base85 and prefixed with "A", "Z", "S" or "D".
     """
 
 def encode_delta(old: str, new: str, /) -> str:
@@ -678,7 +678,7 @@ class Request(_Record):
     def messages(self) -> list[dict[str, Any]] | None:
         """The chat messages that the sender passed; None if the request has no context.
 
-        New objects each time. `InvalidFormat` if the sender passed another text as the context.
+        New objects each time. `InvalidFormat` if the context is not one of chat messages.
         """
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -736,11 +736,11 @@ class Session:
             unchanged.
         messages : iterable of dict, optional
             The whole conversation so far as chat messages, in place of `context`: any dicts, such
-            as those of the APIs of OpenAI and Anthropic. `Request.messages` returns them. Of a
-            longer conversation only the new messages are sent.
+            as those of the APIs of OpenAI and Anthropic. `Request.messages` returns them. If the
+            conversation has only grown, only the new messages are sent.
         pack : bool or "bytes"
-            Whether to join and compress the frames into one string, for programs, not for models;
-            "bytes" for transports that carry bytes, which is a fifth less.
+            Whether to join and compress the frames into one string, which a program can read but a
+            model cannot; "bytes" is for transports that carry bytes, and a fifth shorter.
         references : bool
             Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
             has.
@@ -755,8 +755,8 @@ class Session:
         -------
         list of str, str or bytes
             Frames, to be delivered completely and in this order; with `pack`, one ASCII string that
-            begins with "S", or the bytes that it has in Base85. The session assumes that they are
-            delivered: if not, call `forget`.
+            begins with "S", or the bytes that it encodes in Base85. The session assumes that they
+            are delivered: if not, call `forget`.
 
         Raises
         ------
@@ -821,9 +821,10 @@ class Session:
             The output of the peer's `encode_request`: frames in order, or the packed request. Each
             frame may also be UTF-8 bytes.
         resync : bool
-            Whether a request may replace the conversation of which its sender knows nothing. By
-            default it is rejected once, because it is usually a first request that was delivered
-            again; a sender that was restarted sends it once more after `forget`.
+            Whether a request may replace this side's conversation although its sender does not know
+            that conversation. By default such a request is rejected once, because it is usually a
+            first request that was delivered again; a sender that was restarted calls `forget` and
+            sends it again.
 
         Returns
         -------
@@ -1050,7 +1051,7 @@ class SessionStats(_Record):
 
 @final
 class Shrunk(_Record):
-    """What `shrink` returns: the text to send to a language model, and what it saves.
+    """The result of `shrink`: the text to send to a language model, and the tokens that it saves.
 
     Immutable.
     """
@@ -1301,9 +1302,9 @@ def encode_tool_call(
         Additional long text.
     format : str
         "verbose", "binary", "base85", "zlib", "zstd" or "dictionary" (the DSL has no calls); "auto"
-        chooses by the size of the verbose message, which it returns below 50 bytes and if an
-        integer needs more than 64 bits; "smallest" tries all formats and returns the shortest
-        message.
+        chooses by the size of the verbose message, and returns that message if it is shorter than
+        50 bytes or an integer needs more than 64 bits; "smallest" tries all formats and returns the
+        shortest message.
     protocol : {4, 2}
         The protocol version: it decides whether "zlib" writes gzip or zlib, and which formats
         "auto" chooses from.
@@ -1344,8 +1345,8 @@ def decode_tool_call(
     Parameters
     ----------
     wire, max_size, dictionary, dictionaries
-        As in `decode`. The values of a compressed call count towards `max_size`, 128 bytes each,
-        except one for every two compressed bytes.
+        As in `decode`. A compressed call may have one value for every two compressed bytes, and one
+        more for every 128 bytes of `max_size`.
 
     Returns
     -------

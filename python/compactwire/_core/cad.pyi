@@ -135,8 +135,8 @@ def from_binary(data: _Bytes, /, *, max_expansion: int = 268435456) -> dict[str,
     data : bytes, bytearray or memoryview
         The output of `to_binary`, or any other valid encoding.
     max_expansion : int
-        The maximum size in bytes of all strings, each counted as often as it is used, because bytes
-        hold each string once; 256 MiB by default.
+        The maximum size in bytes of all strings, each counted as often as it is used, because
+        `data` contains each string once; 256 MiB by default.
 
     Returns
     -------
@@ -328,23 +328,23 @@ def losses(
     doc : dict, str or bytes
         The document, parsed or as JSON text.
     dialect : {"0.1", "0.2"}, optional
-        The dialect; by default 0.1, with a target 0.2.
+        The dialect; by default 0.1, or 0.2 with a target.
     target : {"vcad"}, optional
-        What the text is written for, as in `to_compact`.
+        The program for which the text is written, as in `to_compact`.
 
     Returns
     -------
     list of str
         A sorted subset of "assembly", "ids", "materials", "names", "ops", "part_materials",
         "root_material", "roots", "scene", "segments", "unknown", "version", "visibility". Only
-        dialect 0.1 loses "root_material", only a target "segments". With a target, "ids" says that
-        nodes get new ids, which is never refused.
+        dialect 0.1 loses "root_material", only a target "segments". With a target, "ids" means that
+        nodes get new ids, which is never an error.
 
     Raises
     ------
     DocumentError
-        The document has a type, reference, cycle, or with a target an identifier, that no text can
-        represent.
+        The document has a type, reference or cycle that no text can represent; with a target, also
+        such an identifier.
     """
 
 def to_binary(doc: _Document, /) -> bytes:
@@ -385,10 +385,10 @@ def to_compact(
     doc : dict, str or bytes
         The document, parsed or as JSON text.
     dialect : {"0.1", "0.2"}, optional
-        0.1 contains only the shape; 0.2 contains everything. By default 0.1, with a target 0.2.
+        0.1 contains only the shape; 0.2 contains everything. By default 0.1, or 0.2 with a target.
     target : {"vcad"}, optional
         Write text that the public program vcad reads as the same document: dialect 0.2 without
-        extension. What vcad cannot read, or would misread, raises.
+        extension. Content that vcad cannot read, or would misread, raises an error.
     names : bool
         Whether 0.1 contains the names of nodes as comments. In 0.2 names are data and always
         written; with a target, False leaves out the names of nodes.

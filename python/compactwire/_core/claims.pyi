@@ -143,7 +143,8 @@ class ClaimReport(_Frozen):
     def repeated_artifacts(self) -> int | None:
         """The number of artifacts with the text of an earlier one; None if they were not compared.
 
-        A text that is sent once and listed twice counts twice. Empty texts are not counted here.
+        The metrics count a text twice if it is listed twice, even if it is sent once. Empty texts
+        are not counted here.
         """
     @property
     def unverified_claim_fields(self) -> list[str]:
@@ -456,7 +457,7 @@ def sign_receipt(
     add : bool
         Whether to keep the signatures of other keys, which must be valid, for `receipt_quorum`.
     replace : bool
-        Whether to replace existing signatures: those of this key with `add`, all without.
+        Whether to replace existing signatures: with `add` those of this key, without it all.
 
     Returns
     -------
@@ -468,8 +469,8 @@ def sign_receipt(
     ClaimRejected
         Verification would reject the receipt, a name, or a signature that is kept.
     EncodeError, TypeError, ValueError
-        Another signature exists, and neither `add` nor `replace` says what becomes of it; or an
-        argument is invalid.
+        The receipt has a signature that `add` and `replace` allow neither to keep nor to replace;
+        or an argument is invalid.
 
     Source: Compression Claims section 3.3.
     """
@@ -688,8 +689,8 @@ def parse_json(data: str | bytes | bytearray | memoryview, /) -> Any:
     Parameters
     ----------
     data : bytes or str
-        A JSON document without duplicate members, lone surrogates, NaN, numbers that exceed a
-        double, or a byte order mark. Nesting is limited to 128 levels, integers to 4300 digits.
+        A JSON document without duplicate members, lone surrogates, NaN, numbers beyond the range of
+        doubles, or a byte order mark. Nesting is limited to 128 levels, integers to 4300 digits.
 
     Returns
     -------

@@ -64,9 +64,9 @@ def dumps(
         Called with each object of another class; returns an object to write in its place, or raises
         `TypeError`, as in `json.dumps`.
     types : {"json", "common"}
-        Which objects the value may contain: "json" only those, as `loads` returns them; "common"
-        also dates, UUIDs, enums, dataclasses, numpy values and others, as `compactwire.shrink`
-        writes them.
+        Which objects the value may contain: "json" only those listed for `obj`; "common" also
+        dates, UUIDs, enums, dataclasses, numpy values and others, as `compactwire.shrink` writes
+        them.
     flatten : bool
         Whether nested objects with the same keys in every row of a table are written as columns
         `"a>b"`.
@@ -74,10 +74,10 @@ def dumps(
         Whether a column with the same value in all rows is written in the header. `loads` reads
         this, but other readers of GCF 3.6 may not.
     group_values : bool
-        Whether the rows of the root are written in groups with the same value of one column, if all
-        values are scalars, the rows keep their order, and the text becomes shorter. The columns of
-        a text with groups are constant as with `constant_columns`; other readers of GCF 3.6 may
-        not read it.
+        Whether the rows of the root are written in groups with the same value of one column. This
+        is done only if all values are scalars, the rows keep their order, and the text becomes
+        shorter. A text with groups also has constant columns, as with `constant_columns`; other
+        readers of GCF 3.6 may not read it.
     list_columns : bool
         Whether a column of lists of scalars is written as cells, `a,b`, and not below the rows.
         This is an extension: only readers with `extensions=True` read it.
@@ -227,7 +227,7 @@ def loads(
         The maximum size in bytes of content that is in the value but not in the text. For every
         row of a table, a column with a constant in the header counts 16 bytes and the length of its
         text, a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
-        length of its name. 16 bytes for each byte of the text are not counted.
+        length of its name. An allowance of 16 bytes for each byte of the text is not counted.
 
     Returns
     -------
@@ -334,8 +334,8 @@ def iter_rows(
     ----------
     source : path-like, or a file open for reading
         A path, whose file is closed after the last row or with the iterator, or an object whose
-        `read(size)` returns at most so many characters or bytes; `read1(size)` is used for binary
-        files.
+        `read(size)` returns at most `size` characters or bytes; for buffered binary files,
+        `read1(size)` is called instead.
     path : str
         The keys that lead from the root, through dicts, to the list or dict; without keys, the
         root. If a path leads through a dict of dicts that is written as a table, one whole row of
@@ -716,11 +716,11 @@ class KeyedProducer:
     tool : str
         The tool for the header of full sets; empty for none.
     fixed_n : int, optional
-        The interval of full sets: one in so many texts is a full set. 15 by default and if it is
-        not positive.
+        The interval of full sets: one in `fixed_n` texts is a full set. 15 by default, and if the
+        number is not positive.
     size_guard : bool
-        Whether to send a full set as soon as the deltas since the last full set have as many bytes,
-        instead of at a fixed interval.
+        Whether to send a full set as soon as the deltas since the last one, with the new delta,
+        have as many bytes as the full set, instead of at a fixed interval.
 
     Raises
     ------

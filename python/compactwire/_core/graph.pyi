@@ -538,7 +538,7 @@ def decode(text: str | bytes | bytearray | memoryview, /) -> Payload | DeltaPayl
     """
 
 def pack_root(payload: Payload, /, *, max_expansion: int = 268435456) -> str:
-    """Compute the identity of a graph, which does not depend on the order of symbols and edges.
+    """Compute the pack root of a graph: its identity, independent of the order of symbols and edges.
 
     Parameters
     ----------
@@ -546,8 +546,8 @@ def pack_root(payload: Payload, /, *, max_expansion: int = 268435456) -> str:
         The payload. The root depends on kinds, names, scores, provenances, distances and edges
         only.
     max_expansion : int
-        The largest size in bytes of the names of all edges, which are read once per edge; 256 MiB
-        by default.
+        The largest size in bytes of the names in all edges, counted once per edge; 256 MiB by
+        default.
 
     Returns
     -------
@@ -557,8 +557,9 @@ def pack_root(payload: Payload, /, *, max_expansion: int = 268435456) -> str:
     Raises
     ------
     GcfError
-        `dangling_edge` if a source or target of an edge is not a symbol, `duplicate_symbol` if it
-        is more than one; `limit_exceeded` if the names of the edges take more than `max_expansion`.
+        `dangling_edge` if the source or target of an edge is not a symbol, `duplicate_symbol` if
+        several symbols have its name; `limit_exceeded` if the names in the edges take more than
+        `max_expansion`.
 
     Source: GCF 3.6 section 10 (gcf-pack-root-v1).
     """
@@ -595,7 +596,7 @@ def diff(base: Payload, new: Payload, /, *, max_expansion: int = 268435456) -> D
     base, new : Payload
         Two payloads that `snapshot` returned.
     max_expansion : int
-        As in `pack_root`, for each of both payloads.
+        As in `pack_root`, for each of the two payloads.
 
     Returns
     -------
@@ -627,8 +628,8 @@ def encode_delta(
     allow_unicode, locations : bool
         As in `encode`.
     max_expansion : int
-        The largest size in bytes of the names of all removed, and of all added edges, which the
-        text contains once per edge; 256 MiB by default.
+        The largest size in bytes of the names in all removed edges, and of those in all added
+        edges, which the text contains once per edge; 256 MiB by default.
 
     Returns
     -------
@@ -659,7 +660,7 @@ def apply_delta(
     delta : DeltaPayload, str, bytes, bytearray or memoryview
         The delta, or its text.
     max_expansion : int
-        As in `pack_root`, for the base, the delta and the result each.
+        As in `pack_root`, for each of the base, the delta and the result.
 
     Returns
     -------

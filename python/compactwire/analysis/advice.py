@@ -1,4 +1,4 @@
-"""`recommend`: the best format for a purpose, with the figures behind the choice."""
+"""`recommend`: the best format for a purpose, with the figures that the choice is based on."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _ranked(purpose: Purpose, figures: list[Figures]) -> tuple[list[Figures], li
 
 
 def _figures(frame: pd.DataFrame) -> tuple[list[Figures], list[str]]:
-    """Sum up each format that returns every input, and count the failures of the others."""
+    """Sum up each format that returns every input; for the others, count the inputs returned."""
     inputs = frame["input"].nunique()
     found, missing = [], []
     for name, rows in frame.groupby("format", sort=False):

@@ -114,7 +114,7 @@ def kind_of(value: object) -> Kind:
 
 
 def prepared(value: Any, kind: Kind) -> Any:
-    """Return the input in the form that the formats take: a string as a response, tuples as lists.
+    """Return the input in the form that the formats accept: strings as responses, tuples as lists.
 
     Raises
     ------

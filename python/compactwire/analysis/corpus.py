@@ -92,7 +92,7 @@ def read_corpus(
     ------
     NotADirectoryError
         The folder does not exist.
-        CompactWireError
+    CompactWireError
         The folder has no file to read, or the content of a file does not match its suffix; the
         message names the file.
     """
@@ -141,7 +141,7 @@ def _value(text: str, line: int) -> Any:
         place = f"line {error.lineno + line - 1} column {error.colno}"
         raise ValueError(f"{error.msg}: {place}") from None
     except _DuplicateKeyError:
-        # The parser does not say where, and only an error is worth a second reading.
+        # The parser does not report the place. A second pass is needed only after an error.
         start, key = _repeated(text)
         line += text.count("\n", 0, start)
         raise ValueError(f"duplicate key {json.dumps(key)} in an object: line {line}") from None
@@ -163,7 +163,7 @@ _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")[ \t\r\n]*(:?)|[{}]')
 
 
 def _repeated(text: str) -> tuple[int, str]:
-    """Return place and name of the first key that its object already has. The syntax is valid."""
+    """Return place and name of the first duplicate key. The syntax of the text is valid."""
     objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         if token[0] == "{":

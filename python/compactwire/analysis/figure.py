@@ -71,7 +71,7 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     ------
     TypeError
         `frame` is not a DataFrame.
-        CompactWireError
+    CompactWireError
         The frame has no rows, or a column is missing; the message names it.
     ImportError
         The extra ``analysis`` is not installed.

@@ -58,7 +58,7 @@ def timing(times: list[float]) -> Timing:
 
 
 def once(work: Work, count: int) -> float:
-    """Time some calls in a row, with the garbage collector off for every one of `works`."""
+    """Time `count` calls in a row, with the garbage collector off."""
     enabled = gc.isenabled()
     gc.disable()
     try:

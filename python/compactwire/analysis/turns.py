@@ -1,4 +1,4 @@
-"""`compare_sessions`: measures a conversation that is sent in full, and as changes only."""
+"""`compare_sessions`: measures a conversation sent in full each time, and as changes only."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def write_file(data: bytes, path: Path) -> None:
 
 
 def _replace(data: bytes, path: Path) -> bool:
-    """Write a temporary file beside `path` and rename it; False if that does not suit the file."""
+    """Write a temporary file beside `path` and rename it; False if that is not possible."""
     target = _behind_links(path)
     if target is None:
         return False
@@ -45,7 +45,7 @@ def _replace(data: bytes, path: Path) -> bool:
             target.open("r+b").close()
         return _write_beside(data, target, found)
     except PermissionError:
-        # Perhaps the file can be written, but its folder takes no new one.
+        # Perhaps the file can be written, but no new file can be created in its folder.
         return False
 
 
@@ -72,8 +72,8 @@ def _write_beside(data: bytes, target: Path, found: os.stat_result | None) -> bo
 def _behind_links(path: Path) -> Path | None:
     """Follow links to the file that they name; None for an open file of a process."""
     for _ in range(_MAX_LINKS):
-        # `/dev/stdout` leads there. It may be a regular file, which the shell goes on writing.
-        # `Path.resolve` would follow the links, and `Path.absolute` keeps "..".
+        # `/dev/stdout` links to such a path. It may be a regular file, which the shell goes on
+        # writing. `Path.resolve` would follow the links, and `Path.absolute` keeps "..".
         if os.path.abspath(path).startswith(_DESCRIPTORS):  # noqa: PTH100
             return None
         if not path.is_symlink():

@@ -45,13 +45,13 @@ def read_json(path: str, kind: str, limit: int) -> bytes:
 
 
 def _array(data: bytes) -> bytes:
-    """One value per line; numbers keep their spelling."""
+    """Join the values, one per line, to an array; numbers keep their spelling."""
     values = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip(b" \t\r"):
             continue
         try:
-            # Each by itself: `1,2` on a line would be two values of the array.
+            # Each line is checked by itself: `1,2` would become two values of the array.
             gcf.from_json(line)
         except cw.CompactWireError:
             # Again with the lines before it, so that the error has the line of the file.
@@ -63,7 +63,8 @@ def _array(data: bytes) -> bytes:
 
 def _table(text: str, name: str, delimiter: str) -> list[dict[str, str]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    # The limit is that of the process, and the size of the whole input is limited already.
+    # The limit for a field applies to the whole process, so it is restored afterwards. Here it is
+    # not needed: the size of the whole input is limited already.
     before = csv.field_size_limit(max(len(text), 1))
     try:
         # The reader returns a blank line as a row without cells.

@@ -27,7 +27,7 @@ OK = 0
 
 
 def without_keys(text: str) -> str:
-    """Leave out what may be a secret key, given in place of its file: messages end in logs."""
+    """Replace what may be a secret key, passed in place of its file: messages may be logged."""
     return re.sub("[0-9a-fA-F]{64}", "(64 hexadecimal digits)", text)
 
 
@@ -90,7 +90,7 @@ def read_text(path: str, limit: int) -> str:
 
 
 def source_name(path: str) -> str:
-    """The input in messages."""
+    """The name of the input, for messages."""
     return "standard input" if path == "-" else path
 
 
@@ -161,7 +161,7 @@ def add_command(
 
 
 def add_group(commands: Commands, name: str, about: str, example: str) -> Commands:
-    """Add a command that consists of commands, and return the place for them."""
+    """Add a command that has commands of its own, and return the object to add them to."""
     parser = _add_parser(commands, name, about, example)
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 

@@ -89,7 +89,7 @@ def _move_all(source: Path, out: Path) -> None:
     moved: list[Path] = []
     try:
         for entry in sorted(source.iterdir()):
-            # Noted first, because Ctrl-C may come right after it was moved.
+            # Noted before the move, because Ctrl-C may interrupt right after it.
             moved.append(entry)
             entry.rename(out / entry.name)
     except BaseException:
@@ -171,7 +171,7 @@ def _check_size(path: Path, receipt: dict[str, Any]) -> None:
 
 
 def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
-    """Whether to keep an existing attestation; it must then be valid and have the same root."""
+    """Whether to keep an existing attestation; an error if it may be neither kept nor replaced."""
     if not (path.exists() or path.is_symlink()):
         return False
     there = _load(path)

@@ -64,7 +64,7 @@ def _run_encode(args: argparse.Namespace) -> int:
             dictionary=_dictionary(args.dictionary, args.max_input) if args.dictionary else None,
         )
     except TypeError as error:
-        # A program passed the wrong type; here the JSON contains it.
+        # `encode` expects correct types from a program. Here they come from JSON, which is input.
         raise ValueError(f"a field has the wrong type: {error}") from error
     return write(wire, args.output)
 

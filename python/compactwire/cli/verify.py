@@ -27,7 +27,7 @@ _BAR = 30
 _SYMBOLS = {"passed": "✓", "failed": "✗", "skipped": "–"}
 _WORDS = {"passed": "ok  ", "failed": "FAIL", "skipped": "-   "}
 
-# The first options are off by default, the second ones are on.
+# Options that are off by default; those of `_DEFAULTS` are on.
 _REQUIREMENTS = {
     "require_attestation": "every receipt must carry a valid signature",
     "strict_trust": "every signature must be of an enabled validator of the trust policy",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import asyncio
 
 ATTEMPTS = 4
-"""How often a request is sent: its receiver rejects it at most three times."""
+"""How often a request is sent at most: its receiver rejects it at most three times."""
 
 _MAX_NUMBER = 2**63 - 1
 
@@ -100,13 +100,13 @@ class Sender:
         Returns
         -------
         object
-            What `deliver` returned.
+            The result of `deliver`.
 
         Raises
         ------
         Exception
-            What `deliver` raised: the session is then as before the call. The same call may be
-            repeated: it sends the same turn under the same number, which a store answers once.
+            The exception of `deliver`. The session is then as before the call. The same call may
+            be repeated: it sends the same turn under the same number, which a store answers once.
         """
         with self._lock:
             for attempt in range(1, ATTEMPTS + 1):

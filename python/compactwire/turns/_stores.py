@@ -1,7 +1,7 @@
 """The receiving side: keeps conversations by their ids, and answers each turn once.
 
-Invariant: what is kept of a conversation is its state after the last turn that was answered,
-with that answer. It changes in one step, so that a turn whose answer failed can be sent again.
+Invariant: a store keeps the state of a conversation after the last turn that was answered, with
+that answer. Both change in one step, so that a turn whose answer failed can be sent again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SavedSession(NamedTuple):
-    """What a store keeps of a conversation."""
+    """The state of a conversation in a store."""
 
     number: int
     """The number of the last turn that was answered."""
@@ -37,7 +37,7 @@ class SavedSession(NamedTuple):
 
 
 class _Locks:
-    """A lock for each key, as long as somebody uses it."""
+    """A lock for each key, as long as it is used."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -62,8 +62,8 @@ class _Opened(NamedTuple):
 class SessionStore(ABC):
     """Keeps the conversations of a receiver by their ids, and answers each turn once.
 
-    `MemorySessionStore` and `SQLiteSessionStore` are stores. Another one, for example in a database
-    of yours, is a subclass with `load`, `save` and `forget`; several processes may share it.
+    `MemorySessionStore` and `SQLiteSessionStore` are stores. For another store, for example in your
+    own database, write a subclass with `load`, `save` and `forget`; several processes may share it.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SessionStore(ABC):
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept; return whether it was.
 
-        Comparing and writing are one step, also for other threads and processes.
+        The comparison and the write are one atomic step, also for other threads and processes.
         """
 
     @abstractmethod
@@ -96,17 +96,17 @@ class SessionStore(ABC):
     def answer(
         self, conversation: str, turn: Turn, respond: Callable[[Request], str | bytes], /
     ) -> str | bytes:
-        """Answer a turn: by `respond`, or as before if it was delivered before.
+        """Answer a turn with `respond`, or with the kept answer if it was answered before.
 
         The turns of one conversation are answered one after the other, also if they are delivered
-        at the same time. Nothing is kept of a turn if `respond` raises an exception: it can then
+        at the same time. If `respond` raises an exception, nothing of the turn is kept: it can then
         be delivered again.
 
         Parameters
         ----------
         conversation : str
-            The id of the conversation. Whoever knows it can continue the conversation: choose ids
-            that cannot be guessed, and never take one from another user.
+            The id of the conversation. A user who knows the id can continue the conversation:
+            choose ids that cannot be guessed, and reject an id that belongs to another user.
         turn : Turn
             The turn.
         respond : callable
@@ -177,7 +177,7 @@ class SessionStore(ABC):
 
 
 def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
-    """What was kept of the same turn; raises for any other."""
+    """Return the kept state if it is that of this turn; raise `TurnConflict` otherwise."""
     if (turn.number, turn.digest) == (saved.number, saved.digest):
         return saved
     if turn.number == saved.number:

@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyString};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of bytes to read at once: from a file, and of a chunk between two checks for signals.
+/// The number of bytes to read at once: from a file, or from a chunk between two checks for signals.
 const CHUNK: usize = 1 << 16;
 
 /// An iterator over the items of a compact text, returned by `iter_compact`.
@@ -26,10 +26,10 @@ const CHUNK: usize = 1 << 16;
 #[pyclass(frozen, module = "compactwire.cad")]
 pub(super) struct CompactIterator {
     source: Source,
-    /// What the stream has not read yet of the last chunk.
+    /// The part of the last chunk that the stream has not read yet.
     pending: Mutex<Pending>,
-    /// `None` once it has ended or failed. Signal handlers may run under the lock, but no call waits for it:
-    /// `busy` admits one call at a time.
+    /// `None` once the stream has ended or failed. Signal handlers may run under the lock, but no call waits
+    /// for it: `busy` admits one call at a time.
     stream: Mutex<Option<Stream>>,
     /// Whether a call of `next` is running. Only one may run: chunks must reach the stream in
     /// order, and Python code runs while a chunk is fetched.
@@ -257,7 +257,7 @@ fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<
     Ok(make_tuple(py, [Ok(kind), Ok(value)].into_iter())?.into_any())
 }
 
-// A signature shows literals only.
+// The signature repeats the number, because it shows literals only.
 const _: () = assert!(MAX_LINE == 1_048_576);
 
 /// Iterate over the nodes of a compact text of any size.

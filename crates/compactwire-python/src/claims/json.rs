@@ -108,8 +108,8 @@ pub(super) fn canonical_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'
 /// Parameters
 /// ----------
 /// data : bytes or str
-///     A JSON document without duplicate members, lone surrogates, NaN, numbers that exceed a
-///     double, or a byte order mark. Nesting is limited to 128 levels, integers to 4300 digits.
+///     A JSON document without duplicate members, lone surrogates, NaN, numbers beyond the range of
+///     doubles, or a byte order mark. Nesting is limited to 128 levels, integers to 4300 digits.
 ///
 /// Returns
 /// -------

@@ -70,7 +70,7 @@ impl SigningKey {
     #[pyo3(signature = (seed, /))]
     fn from_hex(_class: &Bound<'_, PyType>, seed: &Bound<'_, PyAny>) -> Result<Self> {
         let text = seed.cast::<PyString>().map_err(|_| wrong(seed, "seed", "a str"))?;
-        // A lone surrogate is refused as any other character would be, without showing the text.
+        // A text with a lone surrogate is rejected like any other invalid text, without showing it.
         Ok(claims::SigningKey::from_hex(utf8_if_whole(text)?.unwrap_or_default()).map(Self)?)
     }
 

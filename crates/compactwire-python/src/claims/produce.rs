@@ -163,7 +163,7 @@ pub(super) fn make_receipt<'py>(
 /// add : bool
 ///     Whether to keep the signatures of other keys, which must be valid, for `receipt_quorum`.
 /// replace : bool
-///     Whether to replace existing signatures: those of this key with `add`, all without.
+///     Whether to replace existing signatures: with `add` those of this key, without it all.
 ///
 /// Returns
 /// -------
@@ -175,8 +175,8 @@ pub(super) fn make_receipt<'py>(
 /// ClaimRejected
 ///     Verification would reject the receipt, a name, or a signature that is kept.
 /// EncodeError, TypeError, ValueError
-///     Another signature exists, and neither `add` nor `replace` says what becomes of it; or an
-///     argument is invalid.
+///     The receipt has a signature that `add` and `replace` allow neither to keep nor to replace;
+///     or an argument is invalid.
 ///
 /// Source: Compression Claims section 3.3.
 #[pyfunction]

@@ -126,7 +126,8 @@ impl ClaimReport {
 
     /// The number of artifacts with the text of an earlier one; None if they were not compared.
     ///
-    /// A text that is sent once and listed twice counts twice. Empty texts are not counted here.
+    /// The metrics count a text twice if it is listed twice, even if it is sent once. Empty texts
+    /// are not counted here.
     #[getter]
     fn repeated_artifacts(&self) -> Option<u64> {
         self.core.repeated_artifacts

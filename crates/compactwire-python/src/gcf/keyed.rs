@@ -532,11 +532,11 @@ impl KeyedSnapshots {
 /// tool : str
 ///     The tool for the header of full sets; empty for none.
 /// fixed_n : int, optional
-///     The interval of full sets: one in so many texts is a full set. 15 by default and if it is
-///     not positive.
+///     The interval of full sets: one in `fixed_n` texts is a full set. 15 by default, and if the
+///     number is not positive.
 /// size_guard : bool
-///     Whether to send a full set as soon as the deltas since the last full set have as many bytes,
-///     instead of at a fixed interval.
+///     Whether to send a full set as soon as the deltas since the last one, with the new delta,
+///     have as many bytes as the full set, instead of at a fixed interval.
 ///
 /// Raises
 /// ------
@@ -670,7 +670,7 @@ fn names_of<'py>(py: Python<'py>, fields: &[String]) -> PyResult<Vec<Bound<'py, 
 /// The bytes of memory for each value of a row while the row is read.
 const VALUE_SIZE: usize = 48;
 
-/// The rows of an argument that has the name `root` in errors.
+/// Reads the rows of an argument. `root` is the name of the argument in errors.
 fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result<Vec<Row>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let py = first.py();

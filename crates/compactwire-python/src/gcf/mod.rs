@@ -52,7 +52,8 @@ pub(super) mod module {
     }
 }
 
-/// `max_depth=`, up to a depth for which the native stack is always large enough, and `max_expansion=`.
+/// The limits of `max_depth=` and `max_expansion=`. The native stack is large enough for every depth that is
+/// accepted.
 pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits> {
     if (1..=Limits::DEEPEST).contains(&max_depth) {
         return Ok(Limits { max_depth, max_expansion });
@@ -71,9 +72,9 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 ///     Called with each object of another class; returns an object to write in its place, or raises
 ///     `TypeError`, as in `json.dumps`.
 /// types : {"json", "common"}
-///     Which objects the value may contain: "json" only those, as `loads` returns them; "common"
-///     also dates, UUIDs, enums, dataclasses, numpy values and others, as `compactwire.shrink`
-///     writes them.
+///     Which objects the value may contain: "json" only those listed for `obj`; "common" also
+///     dates, UUIDs, enums, dataclasses, numpy values and others, as `compactwire.shrink` writes
+///     them.
 /// flatten : bool
 ///     Whether nested objects with the same keys in every row of a table are written as columns
 ///     `"a>b"`.
@@ -81,10 +82,10 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 ///     Whether a column with the same value in all rows is written in the header. `loads` reads
 ///     this, but other readers of GCF 3.6 may not.
 /// group_values : bool
-///     Whether the rows of the root are written in groups with the same value of one column, if all
-///     values are scalars, the rows keep their order, and the text becomes shorter. The columns of
-///     a text with groups are constant as with `constant_columns`; other readers of GCF 3.6 may
-///     not read it.
+///     Whether the rows of the root are written in groups with the same value of one column. This
+///     is done only if all values are scalars, the rows keep their order, and the text becomes
+///     shorter. A text with groups also has constant columns, as with `constant_columns`; other
+///     readers of GCF 3.6 may not read it.
 /// list_columns : bool
 ///     Whether a column of lists of scalars is written as cells, `a,b`, and not below the rows.
 ///     This is an extension: only readers with `extensions=True` read it.
@@ -361,7 +362,7 @@ pub(super) fn dumps_grouped<'py>(
 ///     The maximum size in bytes of content that is in the value but not in the text. For every
 ///     row of a table, a column with a constant in the header counts 16 bytes and the length of its
 ///     text, a column name its length, and a dict that is made of columns `"a>b"` 144 bytes and the
-///     length of its name. 16 bytes for each byte of the text are not counted.
+///     length of its name. An allowance of 16 bytes for each byte of the text is not counted.
 ///
 /// Returns
 /// -------
@@ -391,7 +392,7 @@ pub(super) fn loads<'py>(
 
 fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bound<'py, PyAny>> {
     let mut objects = Objects::new(py, text.len());
-    // A guess: rows have some cells, and a dict of an object takes a few lines.
+    // The number of dicts and lists is a guess: rows have some cells, and most objects take some lines.
     let pause = CollectorPause::new(py, text.len() / 32);
     let read = attached(|| gcf::read(text, options, &mut objects));
     drop(pause);

@@ -30,8 +30,8 @@ const PIECE: usize = 1 << 16;
 /// ----------
 /// source : path-like, or a file open for reading
 ///     A path, whose file is closed after the last row or with the iterator, or an object whose
-///     `read(size)` returns at most so many characters or bytes; `read1(size)` is used for binary
-///     files.
+///     `read(size)` returns at most `size` characters or bytes; for buffered binary files,
+///     `read1(size)` is called instead.
 /// path : str
 ///     The keys that lead from the root, through dicts, to the list or dict; without keys, the
 ///     root. If a path leads through a dict of dicts that is written as a table, one whole row of
@@ -236,7 +236,7 @@ impl Reader {
     }
 }
 
-/// The rows to which a path leads through a dict.
+/// The rows at the end of a path that begins at a dict.
 fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'py, PyAny>>> {
     let mut found = dict.clone();
     for key in path {

@@ -207,8 +207,8 @@ impl StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// Runs `work` under the lock, then writes the resulting text without holding the lock. Other threads
-    /// wait for their turn.
+    /// Runs `work` on the locked encoder, then unlocks it and writes the resulting text. Other threads wait
+    /// until the text is written.
     fn with(
         &self,
         py: Python<'_>,

@@ -38,15 +38,15 @@ pub(super) mod module {
     }
 }
 
-// A signature shows literals only.
+// The signatures repeat the number, because they show literals only.
 const _: () = assert!(DEFAULT_MAX_EXPANSION == 268_435_456);
 
-/// The bytes of memory that a call takes at most per byte of a payload: indexes of its names, records to
-/// sort, and the text.
+/// The largest number of bytes of memory that a call takes per byte of a payload: indexes of its names,
+/// records to sort, and the text.
 pub(super) const GRAPH_FACTOR: usize = 8;
 
-/// Runs `work` on payloads or a delta of about `bytes`, if there is memory for it; without the interpreter lock if
-/// there are many.
+/// Runs `work` on payloads or a delta with a total size of about `bytes`, if there is memory for it; without
+/// the interpreter lock if they are large.
 pub(super) fn on_payloads<T: Send>(
     py: Python<'_>,
     bytes: usize,
@@ -138,7 +138,7 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
     Ok(content(py, decoded)?)
 }
 
-/// Compute the identity of a graph, which does not depend on the order of symbols and edges.
+/// Compute the pack root of a graph: its identity, independent of the order of symbols and edges.
 ///
 /// Parameters
 /// ----------
@@ -146,8 +146,8 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 ///     The payload. The root depends on kinds, names, scores, provenances, distances and edges
 ///     only.
 /// max_expansion : int
-///     The largest size in bytes of the names of all edges, which are read once per edge; 256 MiB
-///     by default.
+///     The largest size in bytes of the names in all edges, counted once per edge; 256 MiB by
+///     default.
 ///
 /// Returns
 /// -------
@@ -157,8 +157,9 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 /// Raises
 /// ------
 /// GcfError
-///     `dangling_edge` if a source or target of an edge is not a symbol, `duplicate_symbol` if it
-///     is more than one; `limit_exceeded` if the names of the edges take more than `max_expansion`.
+///     `dangling_edge` if the source or target of an edge is not a symbol, `duplicate_symbol` if
+///     several symbols have its name; `limit_exceeded` if the names in the edges take more than
+///     `max_expansion`.
 ///
 /// Source: GCF 3.6 section 10 (gcf-pack-root-v1).
 #[pyfunction]
@@ -207,7 +208,7 @@ pub(super) fn snapshot(
 /// base, new : Payload
 ///     Two payloads that `snapshot` returned.
 /// max_expansion : int
-///     As in `pack_root`, for each of both payloads.
+///     As in `pack_root`, for each of the two payloads.
 ///
 /// Returns
 /// -------
@@ -242,8 +243,8 @@ pub(super) fn diff(
 /// allow_unicode, locations : bool
 ///     As in `encode`.
 /// max_expansion : int
-///     The largest size in bytes of the names of all removed, and of all added edges, which the
-///     text contains once per edge; 256 MiB by default.
+///     The largest size in bytes of the names in all removed edges, and of those in all added
+///     edges, which the text contains once per edge; 256 MiB by default.
 ///
 /// Returns
 /// -------
@@ -281,7 +282,7 @@ pub(super) fn encode_delta(
 /// delta : DeltaPayload, str, bytes, bytearray or memoryview
 ///     The delta, or its text.
 /// max_expansion : int
-///     As in `pack_root`, for the base, the delta and the result each.
+///     As in `pack_root`, for each of the base, the delta and the result.
 ///
 /// Returns
 /// -------

@@ -51,7 +51,7 @@ pub(super) struct GraphStreamEncoder {
     session: Option<Py<Session>>,
     /// Whether `write` has raised.
     failed: AtomicBool,
-    /// The bytes of the names of files, which `close` writes.
+    /// The total size in bytes of the file names in locations, which `close` writes.
     locations: AtomicUsize,
 }
 
@@ -173,7 +173,7 @@ impl GraphStreamEncoder {
 
     #[pyo3(signature = (kind, value, traceback, /))]
     fn __exit__(&self, kind: &Bound<'_, PyAny>, value: Unused, traceback: Unused) -> PyResult<()> {
-        // After an exception the text is incomplete, and must not look complete.
+        // After an exception the text is incomplete: without its last line, readers notice that.
         let _ = (value, traceback);
         if kind.is_none() { self.close(kind.py()) } else { Ok(()) }
     }
@@ -189,7 +189,7 @@ impl GraphStreamEncoder {
         self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the lines of a change, whose texts have `size` bytes.
+    /// Applies `change` to the encoder and writes the resulting lines. The texts in them have `size` bytes.
     fn append(
         &self,
         py: Python<'_>,

@@ -42,7 +42,7 @@ pub(crate) fn with_collector<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A collection starts after some 700 new containers; fewer are built without a pause.
+/// Fewer containers are built without a pause: a collection starts only after some 700 new ones.
 const MANY_CONTAINERS: usize = 1000;
 
 impl<'py> CollectorPause<'py> {

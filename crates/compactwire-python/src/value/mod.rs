@@ -34,7 +34,7 @@ use pyo3::sync::PyOnceLock;
 /// The functions `common` and `common_or` of `compactwire._types`.
 static COMMON: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
 
-/// More than the import of a module takes.
+/// More bytes of memory than the import of a module takes.
 const IMPORT_SIZE: usize = 4 << 20;
 
 /// The function that converts objects which are not JSON types: `default=`, after the conversions
@@ -48,7 +48,7 @@ pub(super) fn converter<'py>(
         return Ok(default.cloned());
     }
     let [common, common_or] = COMMON.get_or_try_init(py, || {
-        // PyO3 panics if there is no memory for a name.
+        // PyO3 panics if there is not enough memory for a name.
         ensure_memory(IMPORT_SIZE)?;
         let module = py.import("compactwire._types")?;
         let function = |name| module.getattr(name).map(Bound::unbind);

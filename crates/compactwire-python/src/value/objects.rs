@@ -30,7 +30,8 @@ pub(crate) struct Objects<'py> {
     texts: Texts<'py>,
     /// The keys that are too long for `texts`.
     keys: HashMap<Box<str>, Bound<'py, PyString>>,
-    /// Whether a dict has all earlier members of its object.
+    /// Whether each open dict contains all earlier members of its object: not if the caller takes members
+    /// one by one.
     whole: bool,
 }
 
@@ -86,7 +87,7 @@ impl<'py> Texts<'py> {
 }
 
 impl<'py> Objects<'py> {
-    /// A builder that has received nothing, for a document of `size` bytes.
+    /// An empty builder, for a document of `size` bytes.
     pub(crate) fn new(py: Python<'py>, size: usize) -> Self {
         Self {
             py,
@@ -104,7 +105,7 @@ impl<'py> Objects<'py> {
         Self { whole: false, ..Self::new(py, ROW_SIZE) }
     }
 
-    /// The object, once the value is complete; `None` before.
+    /// The object of a complete value; Python's `None` if there is none.
     pub(crate) fn finish(mut self) -> Bound<'py, PyAny> {
         let py = self.py;
         self.take().unwrap_or_else(|| py.None().into_bound(py))

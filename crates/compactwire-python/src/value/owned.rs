@@ -1,8 +1,8 @@
 //! The walk with owned references: other threads may run meanwhile, and no lock is needed.
 //!
 //! A container is copied when it is opened, so that another thread may change it. The walk does not call
-//! `default=`, which may change what the walk has visited, or return one object again and again with other
-//! content: [`super::read`] reads each value once, right after the call.
+//! `default=`: the function may change objects that were visited, or return the same object each time with
+//! different content. [`super::read`] calls it, and reads each result once, right after the call.
 
 use super::read::{Kind, items, kind};
 use crate::args::utf8_if_whole;

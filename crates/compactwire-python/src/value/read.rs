@@ -123,7 +123,7 @@ pub(crate) trait Target: Sink<Error = Error> {
 /// How many times in a row `default=` is called, as long as its results are not JSON types.
 const MAX_DEFAULTS: usize = 128;
 
-/// `default=`.
+/// The function that the caller passed as `default=`.
 pub(crate) struct Conversions<'py>(Bound<'py, PyAny>);
 
 impl<'py> Conversions<'py> {
@@ -347,7 +347,7 @@ impl<F: Fn(Code, &str, &str) -> Error> ValueTarget<'_, F> {
         Ok(())
     }
 
-    /// A value is complete; it takes as much memory as `size` values.
+    /// Counts a complete value, which takes as much memory as `size` values.
     fn next(&mut self, size: usize) -> Result<()> {
         if let Some(Step::Element(index)) = self.path.last_mut() {
             *index += 1;
@@ -541,7 +541,8 @@ impl DocumentReading {
         DocumentSource { object, reading: self }
     }
 
-    /// What was found; `None` also if there was not enough memory, which [`Budget::check`] reports.
+    /// The result of a conversion; `None` also if there was not enough memory, which [`Budget::check`]
+    /// reports.
     #[inline]
     fn found<T>(&self, found: PyResult<Option<T>>) -> Option<T> {
         found.unwrap_or_else(|_| {
@@ -561,7 +562,7 @@ pub(crate) struct DocumentSource<'r, 'py> {
 impl<'a> Source<'a> for DocumentSource<'_, '_> {
     fn shape(&self) -> Shape<'a> {
         // `kind` is not used: testing for floats and dicts first, without a second `match`, saves a
-        // tenth of the time. Only the test for a subclass of float is slow.
+        // tenth of the time. The test for a subclass of float is slow, and therefore comes last.
         let object = &self.object;
         if let Ok(value) = object.cast_exact::<PyFloat>() {
             Shape::Float(value.value())

@@ -1,8 +1,8 @@
 //! The elements of a payload, passed as objects, or as dicts that are converted without creating
 //! objects.
 //!
-//! Invariant: a dict has the same meaning as calling the class with it. If that is an error, the
-//! class raises it.
+//! Invariant: a dict means the same as a call of the class with the items of the dict as arguments. If
+//! the dict is invalid, the class is called and raises the error.
 
 use crate::args::class_name;
 use crate::make::push;
@@ -73,7 +73,7 @@ pub(super) fn elements<T: Element<N>, const N: usize>(
     Ok(taken)
 }
 
-/// The element with the fields of a dict; `None` if a field is missing or unknown.
+/// The element with the fields of a dict; `None` if a required field is missing or a field is unknown.
 fn of_dict<T: Element<N>, const N: usize>(dict: &Bound<'_, PyDict>) -> PyResult<Option<T::Core>> {
     let py = dict.py();
     let names = T::names()

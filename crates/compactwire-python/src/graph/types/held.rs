@@ -13,13 +13,14 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A payload with Python's reference count, which is cheaper than an atomic count under the
-/// interpreter's lock.
+/// A payload whose references Python counts: under the interpreter's lock, that is cheaper than an
+/// atomic count.
 #[pyclass(frozen, module = "compactwire.gcf")]
 pub(crate) struct Owner {
     core: Arc<ResolvedPayload>,
-    /// The long strings that were read, by their address, which does not change while the payload
-    /// lives. Many edges may share the name of a symbol; they share the Python string, too.
+    /// The Python strings of the long strings that were read, by address and length. An address does not
+    /// change while the payload lives. Many edges may share the name of a symbol; they then share the
+    /// Python string, too.
     strings: Mutex<HashMap<(usize, usize), Py<PyString>>>,
 }
 
