@@ -3,11 +3,11 @@
     python .ci/dependencies.py          # after a change of Cargo.toml or Cargo.lock
     python .ci/dependencies.py --check  # changes nothing; fails if a file differs
 
-`licenses/THIRD-PARTY.txt` holds the licence texts. Of a choice that contains MIT, only the MIT
-text is given. `licenses/sbom.cdx.json` is a CycloneDX 1.5 bill of materials (PEP 770). Both are
-the same bytes on every machine: they contain no date, no serial number and no path.
+`licenses/THIRD-PARTY.txt` holds the licence texts. If a crate offers a choice that contains MIT,
+only the MIT text is given. `licenses/sbom.cdx.json` is a CycloneDX 1.5 bill of materials (PEP 770).
+Both are the same bytes on every machine: they contain no date, no serial number and no path.
 
-A crate counts if the extension module links it on one of TARGETS. Procedural macros and build
+A crate is listed if the extension module links it on one of TARGETS. Procedural macros and build
 scripts run only during the build and are left out.
 """
 
@@ -160,12 +160,12 @@ def texts_of(crate: Crate) -> list[str]:
 
 
 def chosen(files: list[Path]) -> list[Path]:
-    """Return the files of the licences under which we use a crate, of those that it offers."""
+    """Of the licence files of a crate, return those of the licences under which we use it."""
     if any("mit" in path.name.lower() for path in files):
         wanted = ("mit", "unicode", "notice")
         return [path for path in files if any(word in path.name.lower() for word in wanted)]
     licenses = [path for path in files if path.name.lower().startswith("license")]
-    # Where both exist, COPYING is the text of another choice (zstd: the GPL).
+    # If both exist, COPYING is the text of an alternative that we do not use (zstd: the GPL).
     return licenses or files
 
 

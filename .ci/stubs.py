@@ -7,7 +7,7 @@ copied from the compiled module by this command:
     python .ci/stubs.py          # after a docstring in Rust has changed and the module is built
     python .ci/stubs.py --check  # changes nothing; fails if a stub differs
 
-Names that begin with an underscore get no docstring. Of overloads, the first gets it.
+Names that begin with an underscore get no docstring. Of several overloads, only the first gets one.
 """
 
 from __future__ import annotations

@@ -77,12 +77,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     only = "measure only this system, print its table and write nothing"
     parser.add_argument("system", nargs="?", choices=systems.SYSTEMS, help=only)
-    words = "only rows that contain one of these words, divided by commas; given twice: one of each"
+    words = "only rows that contain one of these words (A,B); if repeated, one of each group"
     parser.add_argument("--rows", metavar="WORDS", action="append", default=[], help=words)
     parser.add_argument("--quick", action="store_true", help="measure briefly, write nothing")
     cargo = "run the benches of the core first, which needs Rust"
     parser.add_argument("--cargo", action="store_true", help=cargo)
-    parser.add_argument("--corpus", metavar="DIR", help="measure a folder of yours, and no more")
+    parser.add_argument("--corpus", metavar="DIR", help="measure only the files of this folder")
     given = parser.parse_args()
     if given.rows and not given.system:
         parser.error("--rows needs a system")

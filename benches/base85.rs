@@ -1,7 +1,7 @@
-//! Base85 against its peers: the `z85` crate (the same digits, lower case first), `base64-simd` (the ceiling of text
-//! encodings) and a plain copy (the ceiling of everything).
+//! Base85 against its peers: the `z85` crate (the same digits, lower case first), `base64-simd` (an upper
+//! limit for text encodings) and a plain copy (an upper limit for any encoding).
 //!
-//! The engines by name show what each is worth, "checked" what the safe way to make a `String` costs.
+//! The rows of the engines show how fast each is, and "checked" what a checked conversion to `String` costs.
 //!
 //! `cargo bench --bench base85`; throughput counts binary bytes in both directions.
 
@@ -9,7 +9,7 @@ use compactwire::base85::{decode_with_engine, encode_with_engine};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
-/// Bytes without pattern, the same in every run: what a compressor leaves.
+/// Bytes without a pattern, like the output of a compressor; the same in every run.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let next = || {

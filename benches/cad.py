@@ -26,13 +26,13 @@ ROOT = Path(__file__).resolve().parents[1]
 VECTORS = Path(os.environ.get("COMPACTWIRE_VECTORS", ROOT.parent / "shared" / "vectors"))
 PYTHON = "a Python parser"
 JSON, JSON_DUMPS = "json.loads of the document", "json.dumps of the document"
-# What CPython itself needs to make or walk the same objects, with next to nothing to parse.
+# The time of CPython to create or visit the same objects, with almost nothing to parse.
 LOADS, DUMPS = "marshal.loads of the document", "marshal.dumps of the document"
 BRACKET = "C 50 30 5\nY 3 10\nT 1 10 15 0\nD 0 2\nY 3 10\nT 4 40 15 0\nD 3 5"
 
 
 def real(only: str | None = None) -> list[Any]:
-    """Real documents that dialect 0.1 carries; none where the vectors are absent."""
+    """Real documents in the model; `only` selects by `dialect_0_1`. Empty without the vectors."""
     folder = VECTORS / "cad" / "real"
     if not folder.is_dir():
         return []
@@ -45,7 +45,7 @@ def real(only: str | None = None) -> list[Any]:
 
 
 def large(nodes: int) -> str:
-    """A text of primitives, moves and booleans, as parts have them."""
+    """A text of primitives, translations and booleans in the proportions of real parts."""
     generator = random.Random(6)
     lines = []
     for node in range(nodes):
@@ -112,5 +112,5 @@ def _many(size: str, texts: list[str]) -> Iterator[Case]:
 
 
 def each(work: Callable[[Any], object], inputs: list[Any]) -> Call:
-    """Do a work for each of some inputs, and keep all results."""
+    """Return a call that applies `work` to each input and keeps the results."""
     return Call(lambda inputs: [work(item) for item in inputs], given(inputs), kept=True)

@@ -1,4 +1,4 @@
-"""How many tokens the forms of real documents take: quartiles, against indented and minified JSON.
+"""Counts the tokens of real documents in each form, against indented and minified JSON.
 
     python -m benches.cad_tokens [FOLDER]
 
@@ -59,7 +59,7 @@ def first(document: Any, *, names: bool) -> str | None:
 
 
 def forms(document: Any) -> Forms:
-    """The four rows."""
+    """Return the document in each of the four forms."""
     return {
         "0.1, without names": first(document, names=False),
         "0.1, names as comments": first(document, names=True),
@@ -98,7 +98,7 @@ def measure(found: list[Any], count: Callable[[str], int]) -> list[list[str]]:
 
 
 def lines(found: list[Any], count: Callable[[str], int]) -> list[list[str]]:
-    """What the lossless text is made of, by the first word of its lines."""
+    """Return the tokens of each part of the lossless text: kinds of lines, names, the header."""
     parts: Counter[str] = Counter()
     for document in found:
         text = cad.to_compact(document, "0.2")

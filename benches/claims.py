@@ -27,14 +27,14 @@ STRICT: dict[str, Any] = {"require_attestation": True, "strict_trust": True}
 
 
 def text(generator: random.Random, size: int) -> str:
-    """Make a text of so many bytes, without line ends."""
+    """Make a text of about `size` bytes, without line ends."""
     return " ".join(f"word{generator.randrange(9999):04}" for _ in range(size // 9))
 
 
 def make(folder: Path, artifacts: int, receipts: int, size: int, steps: int) -> dict[str, Any]:
-    """Write a claim that verifies; give the arguments for it.
+    """Write a claim that verifies; return the arguments of `verify_claim`.
 
-    Each receipt is of one agent's turn, with some of the steps of the bundle.
+    Each receipt stands for one turn of an agent, with the first `steps` steps of the bundle.
     """
     generator = random.Random(1)
     items = [
@@ -80,7 +80,7 @@ def make(folder: Path, artifacts: int, receipts: int, size: int, steps: int) -> 
 
 
 def ours(given: dict[str, Any], options: dict[str, Any]) -> object:
-    """Verify with the product."""
+    """Verify with this package."""
     report = cw.verify_claim(**given, **options)
     speed.same(report.ok, expected=True)
     return report.merkle_root

@@ -91,14 +91,14 @@ class Texts:
 
     @cached_property
     def orjson(self) -> Callable[[Any], bytes]:
-        """Write bytes with orjson; without an option it writes times itself."""
+        """The writer of orjson, with an option so that it, too, calls `default=` for datetimes."""
         if self.dates:
             return partial(orjson.dumps, default=plain, option=orjson.OPT_PASSTHROUGH_DATETIME)
         return orjson.dumps
 
     @cached_property
     def gcf(self) -> bytes:
-        """The text of ours; what reads it back, and what JSON makes of it, is equal."""
+        """Our text, checked: it reads back as the value, and converts from and to its JSON."""
         value = self.shape.value
         text: str = self.function(gcf.dumps)(value)
         read = orjson.loads(self.json)
@@ -127,7 +127,7 @@ def cases(scale: int = 1) -> Iterator[Case]:
 
 
 def writing(texts: Texts) -> Iterator[Case]:
-    """Write to str and to bytes, each against its like."""
+    """Write to str and to bytes, each compared with orjson's way to the same type."""
     size, fresh = texts.shape.size, texts.shape.fresh
 
     def calls(ours: Callable[..., Any], theirs: Callable[[Any], Any]) -> tuple[Call, Call]:
@@ -190,7 +190,7 @@ def older(texts: Texts) -> Iterator[Case]:
 
 
 def tokens() -> list[list[str]]:
-    """Bytes and tokens of each value in each form; none where no tokenizer is installed."""
+    """Bytes and tokens of each value in each form; empty if no tokenizer is installed."""
     count = token_counter()
     if count is None:
         return []

@@ -33,7 +33,7 @@ if to_bytes:
 
 def measure(name: str, rows: int) -> dict[str, Any]:
     """Write rows once; return the bytes of the text and of the memory that this took."""
-    # Parsed anew, because a str object keeps its UTF-8 once it was requested.
+    # New str objects, because a str caches its UTF-8.
     value = orjson.loads(orjson.dumps(flat(rows)))
     before = reset()
     text = WRITERS[name](value)

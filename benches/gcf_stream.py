@@ -1,7 +1,7 @@
 """Measures rows that are written to and read from a stream: rows per second, and memory.
 
 `python -m benches.gcf_stream [--rows 10000000]`. Memory is constant and time is linear if a
-thousandth of the rows has the same figures per row.
+thousandth of the rows takes the same memory, and the same time per row.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Measures calls in short slices, ours and the peer's in turn, and takes the minimum of each.
 
-The minimum is the time without interruptions. On a busy machine the median of long rounds is wrong
-by a factor; the minimum over many slices of 0.2 ms is reproducible within 3%. The 20th percentile
-shows how reliable it is.
+The minimum is the time without interruptions. On a busy machine the median of long rounds can be
+several times too long; the minimum over many slices of 0.2 ms is reproducible within 3%. The 20th
+percentile shows how reliable it is.
 
 With the garbage collector on, some calls include a collection, which a minimum would leave out.
-Therefore the slices from one full collection to the next are numbered, each is taken at its minimum
-over all turns, and the result is the mean of these minima.
+Therefore the slices from one full collection to the next are numbered. For each number the minimum
+over all turns is taken, and the result is the mean of these minima.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Fresh = Callable[[], Any]
 
 
 def _nothing() -> None:
-    """Give the input of a work that has none."""
+    """Return the argument of a call that needs none."""
 
 
 @dataclass(frozen=True)
 class Call:
     """A function of one argument, and a function that creates a new argument for each call.
 
-    A str keeps its UTF-8 once it was requested, and a session what it has written: with a used
-    argument, that work would not be measured. A result of many objects is `kept` until the clock is
+    A str caches its UTF-8, and a session remembers what it has written: if an argument were used
+    again, that work would not be measured. A result of many objects is `kept` until the clock is
     stopped: freeing it takes a quarter of the time of creating it, and is not part of the
     comparison.
     """
@@ -76,7 +76,7 @@ class _Object:
 
 @dataclass
 class _Turns:
-    """The turns of one call so far; each is some slices in a row, of some calls each."""
+    """The turns of one call so far. A turn is `slices` slices in a row, each of `calls` calls."""
 
     call: Call
     calls: int
@@ -150,7 +150,7 @@ def _lengths(call: Call, effort: Effort, *, collector: bool) -> tuple[int, int]:
 
 
 def _cycle(call: Call, calls: int) -> int:
-    """Give the slices until the collector has collected its oldest generation once."""
+    """Return the number of slices until the collector has collected its oldest generation."""
     before = gc.get_stats()[0]["collections"]
     gc.collect()
     inputs = [call.fresh() for _ in range(calls)]

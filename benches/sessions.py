@@ -152,7 +152,7 @@ def sizes() -> Iterator[dict[str, Any]]:
                 {key: row[key] for key in ("turn", "change", "bytes", "tokens")} for row in rows
             ],
             "totals": totals,
-            # The first turn defines; what is repeated begins with the second.
+            # The first turn defines tools and prompt; from the second turn on they are repeated.
             "left": {
                 "tools": left(rows[1:], "tools"),
                 "shortest": left(rows[1:], "shortest"),
@@ -171,7 +171,7 @@ def growing(kilobytes: int) -> list[str]:
 
 
 def last_two(contexts: list[str]) -> tuple[str, str]:
-    """Give the context of turn 49, and that of turn 50 as a caller makes it: a text of its own."""
+    """Return the context of turn 49, and that of turn 50 as a new object, as a caller makes it."""
     old, new = contexts[-2:]
     return old, old + new[len(old) :]
 
@@ -205,7 +205,7 @@ def comparing(contexts: list[str]) -> Prepare:
 
 
 def dumping(conversation: Conversation) -> Scale:
-    """Send turn 50 again as a whole."""
+    """Write turn 50 in full, without a session."""
 
     def scale(contexts: list[str]) -> Prepare:
         turn = replace(conversation.turns[-1], context=contexts[-1])
@@ -215,7 +215,7 @@ def dumping(conversation: Conversation) -> Scale:
 
 
 def cost(effort: Effort) -> Iterator[dict[str, Any]]:
-    """Time turn 50 of a short and a long conversation with the same new text, and its bounds."""
+    """Time turn 50 of a short and a long conversation with the same amount of new text."""
     agent = conversations.load("ten_turns")
     request = {"tool": agent.tools, "system": agent.system, "args": agent.turns[-1].args}
     works = {

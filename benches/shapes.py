@@ -28,7 +28,7 @@ class Shape:
     size: str
     make: Callable[[], Any]
     foreign: Callable[[Any], Any] | None = None
-    """A function that puts objects into a copy that JSON does not have."""
+    """A function that replaces parts of a copy by objects that JSON does not have."""
 
     @property
     def value(self) -> Any:
@@ -169,7 +169,7 @@ def dated(rows: int) -> list[dict[str, Any]]:
 
 
 def with_datetimes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put a datetime for the text of a time."""
+    """Replace the text of each time by a datetime."""
     for row in rows:
         row["created"] = datetime.datetime.fromisoformat(row["created"])
     return rows
@@ -182,7 +182,7 @@ def with_ordered_dict(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def shapes(scale: int = 1) -> list[Shape]:
-    """What is measured; at a scale of 10, a tenth of it."""
+    """Return the shapes to measure, at `scale` 10 with a tenth of their rows."""
     return [
         Shape("500 flat rows", lambda: flat(500 // scale)),
         Shape("10,000 flat rows", lambda: flat(10_000 // scale)),

@@ -1,10 +1,10 @@
 """`shrink`: time against minifying JSON and writing TOON, and the tokens saved over many values.
 
     python -m benches shrink             the time
-    python -m benches.shrink [VALUES]    the tokens, over so many values of each kind of shapes
+    python -m benches.shrink [VALUES]    the tokens, over VALUES held-out values and as many others
 
-The values are those of `data.shapes`: results as tools and APIs return them, as compact JSON. No
-price of the estimate was measured on the shapes that are held out.
+The values are those of `data.shapes`: results as tools and APIs return them, as compact JSON. The
+prices of the estimate were measured without the shapes that are held out.
 """
 
 from __future__ import annotations

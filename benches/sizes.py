@@ -43,7 +43,7 @@ def by_format() -> Iterator[tuple[str, int, dict[str, float]]]:
 
 @dataclass(frozen=True)
 class Level:
-    """One zstd level on the samples: text against level 3, microseconds per message."""
+    """One zstd level: bytes relative to plain level 3, microseconds per message."""
 
     kind: str
     level: int
@@ -52,13 +52,13 @@ class Level:
 
 
 def levels(effort: Effort) -> Iterator[Level]:
-    """What each zstd level is worth, plain and with the built-in dictionary (held-out samples)."""
+    """Measure each zstd level, plain and with the built-in dictionary, on the held-out samples."""
     held_out = [
         peers.pack(cw.Response(sample.text, model="C45", tokens=len(sample.text) // 4))
         for sample in data.samples()
         if sample.held_out
     ]
-    # A file is one line of text and the dictionary itself.
+    # A dictionary file is one line of text, then the dictionary of zstd.
     trained = cw.Dictionary.default().to_bytes().split(b"\n", 1)[1]
     base = sum(map(len, map(zstandard.ZstdCompressor(level=3).compress, held_out)))
     for kind in ("plain", "dictionary"):

@@ -25,15 +25,15 @@ class Case:
     peer: str
     target: float | None
     calls: Callable[[], tuple[Call, Call]]
-    """Gives our call and the peer's, once both are known to give right answers."""
+    """Returns our call and the peer's, whose answers have been checked."""
     collectors: tuple[bool, ...] = (False,)
-    """Whether the garbage collector is on: each is measured."""
+    """The states of the garbage collector to measure with: on is True."""
     processor: bool = False
-    """Whether processor time is shown too, and is what has the target."""
+    """Whether to show processor time, too; the target then applies to it."""
 
 
 def ready(ours: Call, theirs: Call) -> Callable[[], tuple[Call, Call]]:
-    """Give two calls that are made already."""
+    """Return two calls that exist already, as `Case.calls` does."""
     return lambda: (ours, theirs)
 
 

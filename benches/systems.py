@@ -1,4 +1,4 @@
-"""The other systems. Each is measured by a module that is also a command."""
+"""The systems that `python -m benches SYSTEM` measures, and measurements other than of speed."""
 
 from __future__ import annotations
 

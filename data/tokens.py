@@ -1,6 +1,7 @@
 """Measures the prices of the token estimate: the mean tokens of pieces of text.
 
-    python -m data.tokens            measure again, print how far the estimate is off
+    python -m data.tokens            measure again, print the error of the estimate;
+                                     exit code 1 if src/shrink/prices.rs differs
     python -m data.tokens --write    measure, write src/shrink/prices.rs; then rebuild the package
 
 A tokenizer like o200k_base cuts a text into pieces (a word with the character before it, up to
@@ -249,7 +250,7 @@ def rendered(prices: Prices) -> str:
 
 
 def main() -> int:
-    """Measure, print how far the estimate is off for held-out shapes, and write the table."""
+    """Measure, print estimates relative to the count of tokens, and write or compare the table."""
     parser = argparse.ArgumentParser(description="The prices of the token estimate.")
     parser.add_argument("--write", action="store_true", help="write the table")
     arguments = parser.parse_args()

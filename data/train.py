@@ -38,21 +38,22 @@ Row = tuple[int, int, int]
 
 
 def response(i: int, sample: Sample) -> cw.Response:
-    """Give the message of a sample.
+    """Return the message of a sample.
 
-    Model and tokens differ from one to the next: the dictionary learns what they have in common.
+    Model and tokens differ from one sample to the next, so that the dictionary learns only what
+    messages have in common.
     """
     return cw.Response(sample.text, model=MODELS[i % len(MODELS)], tokens=len(sample.text) // 4)
 
 
 def build(samples: list[Sample], size: int) -> cw.Dictionary:
-    """Train on what is not held out."""
+    """Train on the samples that are not held out."""
     training = [response(i, sample) for i, sample in enumerate(samples) if not sample.held_out]
     return cw.Dictionary.train(training, size=size, content_type="mixed", time=TIME)
 
 
 def weigh(dictionary: cw.Dictionary, samples: list[Sample]) -> dict[str, list[Row]]:
-    """Bytes of the result, of plain zstd text and of text with the dictionary, by kind."""
+    """Return the bytes of each result, as plain zstd and with the dictionary, by kind of sample."""
     rows: dict[str, list[Row]] = defaultdict(list)
     for i, sample in enumerate(samples):
         if not sample.held_out:
@@ -69,7 +70,7 @@ def weigh(dictionary: cw.Dictionary, samples: list[Sample]) -> dict[str, list[Ro
 
 
 def ratio(rows: list[Row]) -> float:
-    """Text with the dictionary over plain zstd text."""
+    """Return the bytes with the dictionary divided by those of plain zstd."""
     return sum(small for _, _, small in rows) / sum(plain for _, plain, _ in rows)
 
 

@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[1]
 VECTORS = ROOT / "tests" / "vectors"
 CORPUS = ROOT / "fuzz" / "corpus"
 
-# Longer inputs make every execution slow, and hide what a mutation changes.
+# Longer inputs make every execution slow, and hide the effect of a mutation.
 MAX_SIZE = 4096
 
-# The files that the target `verify_claim` replaces, in the order of its constant `FILES`.
+# Parts of the names of the files that the target `verify_claim` replaces, in the order of `FILES`.
 CLAIM_FILES = ("claim.json", "bundle.json", "run_", "policy.json", "merkle.json", ".txt")
 
 
@@ -33,7 +33,7 @@ FORMATS = ["A", "Z", "S", "D"]
 # The sections of a graph's text, by the distance of the symbols.
 SECTIONS = ["targets", "related", "extended"]
 
-# From the digits of our Base85 to those of Python's.
+# Translates the digits of our Base85 to those of `base64.b85decode`.
 ALNUM = string.digits + string.ascii_uppercase + string.ascii_lowercase
 DIGITS = str.maketrans(ALNUM + ".-:+=^!/*?&<>()[]{}@%$#", ALNUM + "!#$%&()*+-;<=>?@^_`{|}~")
 
@@ -87,7 +87,7 @@ def gcf_texts(profile: str) -> Iterator[bytes]:
 
 
 def implied() -> Iterator[bytes]:
-    """Yield texts that imply far more than they spell out: what a bound of memory must count."""
+    """Yield texts whose values are far larger than the texts, to test the bound of memory."""
     rows = "1\n" * 600
     for constants in (
         ",".join(f"c{n}=1" for n in range(300)),
@@ -167,7 +167,7 @@ def frames() -> Iterator[bytes]:
     for delta in ("D|+|\nAgent: Hello.", "D|R|6|you", "D|F|x|D|+|y|D|R|1|z", "D|F|"):
         yield f"{first}\0\0REQ|1|{tool_id}|{prompt_id}|{{}}|{delta}".encode()
         yield f"{first}\0\0TOOL|ref|{tool_id}\0SYS|ref|{prompt_id}\0REQ|1|||[1]|{delta}".encode()
-    # With a check, as the documentation of the core has it.
+    # With a check, from the documentation of the core.
     checked = 'REQ|1|t_6fe51985||{"query":"hello"}|D|=|c_a8963d04|D|F|User: Hi'
     yield f"TOOL|def|{tool}\0{checked}".encode()
     # Many edits of a text, each of which must cost its own length only.

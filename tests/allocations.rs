@@ -1,4 +1,4 @@
-//! The memory that GCF requests grows like its input, counted by a global allocator.
+//! The memory that GCF requests grows in proportion to its input, counted by a global allocator.
 //!
 //! Each case has one generator. Its parameter is doubled three times; the bytes that the last doubling
 //! adds, for each byte of input, must be about as many as the first adds. To add a case, add it to
@@ -148,7 +148,7 @@ fn cost(make: fn(usize) -> String, call: fn(&str), count: usize) -> (f64, f64) {
     pair
 }
 
-/// How many times as many bytes the last doubling requests for each byte of input, as the first.
+/// The bytes that the last doubling requests for each added byte of input, divided by those of the first.
 fn steepness(make: fn(usize) -> String, call: fn(&str)) -> f64 {
     let added = |count| {
         let ((small, few), (large, many)) = (cost(make, call, count), cost(make, call, 2 * count));

@@ -37,7 +37,7 @@ fn run(inputs: &Inputs<'_>, options: &Options) -> Report {
     verify(inputs, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// Whether all files of a case are text and none is a link.
+/// Whether a case has only text files, no links and no options.
 fn is_plain(case: &Value) -> bool {
     case.get("links").is_none()
         && case["files"].as_object().unwrap().values().all(Value::is_string)

@@ -1,4 +1,4 @@
-//! Sessions as a Rust user sees them: a conversation of two sides, what is lost, what is restored.
+//! Sessions as a Rust user sees them: a conversation of two sides, lost requests, saved states.
 
 #![cfg(feature = "session")]
 
@@ -45,7 +45,7 @@ fn a_packed_request_is_one_text() {
 }
 
 #[test]
-fn a_lost_turn_is_an_error_and_forgetting_repairs_it() {
+fn a_lost_turn_is_an_error_and_a_reset_repairs_it() {
     let (mut ours, mut theirs) = (Session::default(), Session::default());
     ours.encode_request(&turn("User: Hi"), Style::default()).unwrap();
     let second = ours.encode_request(&turn("User: Hi!"), Style::default()).unwrap();

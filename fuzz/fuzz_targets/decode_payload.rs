@@ -1,5 +1,5 @@
-//! Any bytes inside the transport encoding, or without it, give a response or an error: MessagePack, compressed
-//! streams, dictionary containers.
+//! Any bytes inside the transport encoding, or without it, give a response or an error: MessagePack,
+//! compressed streams, dictionary containers.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ fuzz_target!(|data: (u8, &[u8])| bounded::run(data.1.len(), || {
     if let Ok(decoded) = &text {
         assert!(decoded.response.result.len() <= options.max_size.max(data.1.len()));
     }
-    // The bytes alone are the same message, unless they are one of another format.
+    // Without Base85 the bytes are the same message, unless they are detected as another format.
     let bytes = decode(Wire::Bytes(data.1), &options);
     if let (Ok(text), Ok(bytes)) = (&text, &bytes)
         && detect(Wire::Bytes(data.1)) == detect(&wire)

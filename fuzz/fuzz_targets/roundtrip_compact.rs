@@ -30,7 +30,7 @@ fuzz_target!(|fields: (&str, &str, u8, u64)| bounded::run(fields.0.len() + field
             let read = decode(Wire::Bytes(&bytes), &DecodeOptions::default()).unwrap();
             let mut again = decode(&wire, &DecodeOptions::default()).unwrap().response;
             assert_eq!(read.response, again);
-            // A verbose message holds a model's name; another string comes back as a name.
+            // In a verbose message the model is a name. A string that is not a code is read as `model_name`.
             if again.model_name.take().is_some() {
                 again.model = model.into();
             }

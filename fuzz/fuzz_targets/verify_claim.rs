@@ -137,7 +137,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
 fn assert_same(file: &str, content: &[u8], whole: &[u8]) {
     let meaning = |bytes| canonical_json(&parse_json(bytes).unwrap()).to_ascii_lowercase();
     match file {
-        // These are not signed, or not completely, and several claims are true.
+        // These are not signed, or not completely, so that other contents can be true as well.
         "claim.json" | "policy.json" | "merkle.json" => {}
         "bundle/bundle.json" | "receipts/run_00000000.json" => {
             assert_eq!(meaning(content), meaning(whole));

@@ -32,7 +32,7 @@ const FORBIDDEN_NAMES: [&str; 12] = [
     "locale",
 ];
 
-/// A source: what a step reads, and what an artifact is part of.
+/// The kind of a source. A step reads a source, and an artifact is the text of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Symbol,
@@ -188,7 +188,7 @@ impl Artifact {
     }
 }
 
-/// The id of a bundle: the hash of its manifest without the two hashes that depend on it.
+/// The id of a bundle: the hash of its manifest with empty strings as `bundle_id` and `root_hash`.
 pub(super) fn bundle_id(manifest: &Value<'_>) -> Result<Hash, Failure> {
     let members = |value: &Value<'_>, name: &str| match value {
         Value::Object(_) => Ok(()),

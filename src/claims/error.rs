@@ -91,7 +91,7 @@ claim_codes! {
     MetricMismatch "METRIC_MISMATCH" "Metric" 1,
     /// A claimed component or count differs from the computed one.
     ComponentMismatch "COMPONENT_MISMATCH" "Metric" 1,
-    /// A bug in this program; no input reaches it.
+    /// A bug in this program; no input should cause it.
     InternalError "INTERNAL_ERROR" "System" 3,
 }
 

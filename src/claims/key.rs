@@ -73,8 +73,8 @@ impl SigningKey {
         })
     }
 
-    /// Reads a file that has a seed as 64 hexadecimal digits and nothing else. Such a file does not
-    /// say that it is secret, so that the caller must know it.
+    /// Reads a file that has a seed as 64 hexadecimal digits and nothing else. Such a file is not marked
+    /// as secret, so the caller must know that it is.
     ///
     /// # Errors
     /// As for [`load`](Self::load).

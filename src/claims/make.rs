@@ -14,7 +14,7 @@ pub(super) fn text(text: &str) -> Value<'static> {
 }
 
 pub(super) fn number(number: u64) -> Value<'static> {
-    // Numbers in reports are far smaller; a larger one would keep its digits.
+    // Numbers in practice fit into an `i64`; a larger one keeps its digits.
     i64::try_from(number).map_or_else(|_| Value::BigInt(number.to_string().into()), Value::Int)
 }
 

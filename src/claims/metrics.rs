@@ -17,7 +17,7 @@ const CAS_TOKENS: u64 = estimate(64) + 10;
 /// The name of the claim in a report's `path`.
 pub(super) const CLAIM: &str = "claim.json";
 
-/// The computed metrics. Serde also writes the numbers that follow from them.
+/// The computed metrics. The JSON form also has the numbers that follow from them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Computed {
     /// The number of artifacts.
@@ -110,8 +110,8 @@ pub(super) fn repeated(artifacts: &[Artifact], contents: &[u64]) -> u64 {
     counting.filter(|(artifact, _)| !seen.insert(artifact.sha256)).count() as u64
 }
 
-/// With `require_symbol_refs`, part of check 5.7.2: every symbol costs tokens, under a ref and
-/// slice of its own.
+/// With `require_symbol_refs`, part of check 5.7.2: every symbol costs tokens, and no two symbols have
+/// the same ref and slice.
 pub(super) fn check_symbol_refs(artifacts: &[Artifact], contents: &[u64]) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     for (artifact, content) in artifacts.iter().zip(contents) {

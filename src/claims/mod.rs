@@ -1,8 +1,8 @@
 //! Compression claims: verifies how much a context was compressed.
 //!
 //! [`verify`] recomputes a claim from hashed artifacts, a chain of signed receipts and a trust
-//! policy, and accepts nothing that it has not checked. It is deterministic, offline and bounded,
-//! and it fails closed: a [`Report`] is `ok` only if each of [`CHECKS`] that applies has passed.
+//! policy, and accepts only what it has checked. It is deterministic, offline and bounded, and it
+//! fails closed: a [`Report`] is `ok` only if each of [`CHECKS`] that applies has passed.
 //!
 //! | file | content | checked against |
 //! |---|---|---|
@@ -16,16 +16,17 @@
 //! # Modules
 //! `verify` lists the checks in order, and `steps` implements them. `options` are the inputs,
 //! `report` and `report_json` the result, `error` the codes. `files` opens and reads files,
-//! `schema` parses and validates them, `canonical` writes the text that is hashed. `bundle`,
-//! `artifacts`, `claim`, `receipt`, `attestation` (with `signer` and `signed`), `policy`, `merkle`
-//! and `metrics` have one subject each; `parallel` runs a function on many items. `produce` creates
-//! what `verify` checks, and `key` holds signing keys.
+//! `schema` parses and validates them, `fields` reads their members, `canonical` writes the text that
+//! is hashed. `bundle`, `artifacts`, `claim`, `receipt`, `attestation` (with `signer` and `signed`),
+//! `policy`, `merkle` and `metrics` each handle the subject of their name; `parallel` runs a function
+//! on many items. `produce` creates what `verify` checks, `make` constructs JSON values, and `key`
+//! holds signing keys.
 //!
 //! # Where we differ
-//! The specification contradicts itself in places. A hash covers the canonical form, with the final
+//! The specification contradicts itself in places. A hash covers the canonical form: with the final
 //! line feed for receipts, claims and signatures, without it for `bundle_id`. A signature covers
-//! the receipt without `receipt_hash`; one that includes it is accepted unless an option forbids
-//! that. A trusted `validator_id` is accepted only with the key that the policy lists for it.
+//! the receipt without `receipt_hash`; a signature that covers `receipt_hash`, too, is accepted unless
+//! an option forbids that. A trusted `validator_id` is accepted only with the key that the policy lists for it.
 //! Receipts must be about the bundle. Links, carriage returns, duplicate members and unexpected
 //! metrics are refused.
 

@@ -45,7 +45,7 @@ pub struct Options {
     pub require_merkle_attestation: bool,
     /// How many attestations of each receipt must be valid; `None` requires all.
     pub receipt_quorum: Option<u64>,
-    /// Accept signatures over the receipt with its hash, too.
+    /// Also accept signatures that cover the receipt with its `receipt_hash`.
     pub accept_reference_scope: bool,
     /// The chain must be about this bundle.
     pub bind_receipts: bool,
@@ -77,7 +77,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Every requirement. They need a trust policy and a Merkle attestation.
+    /// All requirements. They need a trust policy and a Merkle attestation.
     ///
     /// `accept_reference_scope` stays on: signatures of both scopes cover the whole receipt.
     pub fn strict() -> Self {
@@ -126,7 +126,7 @@ macro_rules! limits {
             /// The names of all limits.
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
 
-            /// The limit of this name.
+            /// The limit with this name.
             pub fn by_name(&mut self, name: &str) -> Option<&mut u64> {
                 match name {
                     $(stringify!($name) => Some(&mut self.$name),)*
@@ -138,7 +138,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Size of each JSON file but the receipts, in bytes.
+    /// Size of each JSON file other than receipts, in bytes.
     max_json_bytes = 16 << 20;
     /// Size of each receipt, in bytes.
     max_receipt_bytes = 1 << 20;

@@ -84,7 +84,7 @@ pub(super) struct Reader<'a> {
     pub(super) keys: Keys,
 }
 
-/// Reads a receipt; `None` if it is of another run.
+/// Reads a receipt; `None` if it belongs to another run.
 pub(super) fn read(reader: &Reader<'_>, name: &OsStr) -> Result<Option<Receipt>, Failure> {
     let Reader { folder, run_id, options, keys } = reader;
     let path = format!("receipts/{}", cut(&name.to_string_lossy()));

@@ -1,6 +1,6 @@
 //! The report of a verification.
 //!
-//! Invariant: a report depends on the inputs and the options only. It contains no time, host or
+//! Invariant: a report depends only on the inputs and the options. It contains no time, host or
 //! location on disk, so that its canonical JSON has the same bytes on every machine.
 
 use super::error::{Code, Failure};
@@ -122,7 +122,7 @@ pub(super) fn message(text: &str) -> String {
     one_line(text).chars().take(MESSAGE_CHARS).collect()
 }
 
-/// The failure for a caught internal error.
+/// The failure for a bug: a caught panic, or a missing result of an earlier check.
 pub(super) fn bug() -> Failure {
     Failure::new(Code::InternalError, "internal error: please report it with the inputs")
 }

@@ -43,6 +43,7 @@ impl Report {
                 .zip(self.checks)
                 .any(|(check, status)| check.id == id && status == Status::Passed)
         };
+        // Check 5.4.6 sets the Merkle root or, if it does not apply, 5.4.5.
         let bound = passed("5.4.6") || CHECKS[..end].iter().any(|check| check.id == "5.4.6");
         let scopes = self.signature_scopes.iter().flatten();
         let all_count = scopes.clone().flatten().all(Option::is_some);

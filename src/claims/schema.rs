@@ -1,7 +1,7 @@
-//! Parsing the five files and validating them against their JSON Schemas.
+//! Parsing the five kinds of files and validating them against their JSON Schemas.
 //!
-//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: an
-//! integer of a schema must be written as one; `30.0` is a number but not an integer.
+//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: where a
+//! schema requires an integer, the file must have one without point and exponent: `30.0` is not.
 
 use super::canonical::canon_lf;
 use super::files::{Content, ReadProblem};
@@ -239,7 +239,7 @@ impl<'a> Node<'a, Own> for &'a Value<'a> {
 }
 
 /// Converts a value for the validator's errors. Messages show only its place, so long integers may
-/// lose digits, and containers deeper than the schemas describe are left out.
+/// lose digits, and values deeper than the schemas describe become null.
 fn foreign(value: &Value<'_>, depth: usize) -> serde_json::Value {
     let Some(depth) = depth.checked_sub(1) else { return serde_json::Value::Null };
     match value {

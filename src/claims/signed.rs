@@ -1,8 +1,8 @@
 //! The bytes of a receipt that are hashed and signed.
 //!
-//! These byte strings differ from the receipt's canonical text in two members only. The text is
-//! therefore written once, and the byte strings are assembled from its parts: a receipt may have 64
-//! signatures, each over the whole receipt.
+//! These byte strings differ from each other only in the members `attestation` and `receipt_hash`. The
+//! canonical text is therefore written once, and the byte strings are assembled from its parts: a
+//! receipt may have 64 signatures, each over the whole receipt.
 
 use super::canonical::{Hash, Members, canon};
 use super::signer::{SCHEME, Scope, Signer};
@@ -12,7 +12,7 @@ use crate::value::Value;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// The canonical text of a receipt with `attestation` set to null and without `attestations`.
+/// The canonical text of a receipt with `attestation` set to null and without the list `attestations`.
 pub(super) struct Form {
     text: String,
     /// The range of that null.

@@ -34,7 +34,7 @@ impl Scope {
 pub(super) struct Signer {
     pub(super) validator_id: Option<Box<str>>,
     pub(super) build_id: Option<Box<str>>,
-    /// `None` if it is not a key.
+    /// `None` if the member is not 64 hexadecimal digits.
     pub(super) public_key: Option<[u8; 32]>,
 }
 

@@ -39,6 +39,7 @@ pub(super) struct Run<'a> {
     manifest: Option<Manifest>,
     pub(super) receipts: Vec<Receipt>,
     policy: Option<Policy>,
+    /// The length of each artifact's content, without trailing line feeds.
     contents: Vec<u64>,
     merkle_root: Option<Hash>,
     pub(super) merkle: Option<merkle::Attestation>,
@@ -475,6 +476,7 @@ impl<'a> Run<'a> {
             }
         };
         parallel::try_map(items, &mut tick, |item| {
+            // `verify` discards the error of a stopped run.
             if stopped.load(Ordering::Relaxed) { Err(bug()) } else { work(item) }
         })
     }

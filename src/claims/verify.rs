@@ -148,6 +148,7 @@ fn attestations(run: &Run<'_>) -> bool {
     run.options.attestations()
 }
 
+/// With a quorum, check 5.5.7 counts the valid attestations, in place of checks 5.5.2 to 5.5.6.
 fn quorum(run: &Run<'_>) -> bool {
     run.options.receipt_quorum.is_some()
 }

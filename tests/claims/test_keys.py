@@ -1,4 +1,4 @@
-"""Signing keys: files that say what they are, explicit seeds, and secrets that are not shown."""
+"""Signing keys: files with a marker, explicit seeds, and secrets that are not shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TAG = "compactwire-secret-key-v1"
 LINE = f"{TAG} {SEED.hex()} {KEY.public_key}\n"
 
 
-def test_a_key_file_says_what_it_is(tmp_path: Path) -> None:
+def test_a_key_file_begins_with_a_marker(tmp_path: Path) -> None:
     path = tmp_path / "key"
     KEY.save(path)
     assert path.read_text() == LINE
@@ -118,7 +118,7 @@ def test_bare_digits_are_read_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), (SEED,), (SEED.hex(),), (SEED, SEED)])
-def test_a_key_is_made_under_a_name_that_says_of_what(arguments: tuple[Any, ...]) -> None:
+def test_the_constructor_names_the_functions_that_make_a_key(arguments: tuple[Any, ...]) -> None:
     anything: Any = claims.SigningKey
     with pytest.raises(
         TypeError, match=r"made by generate_key\(\), SigningKey.load\(path\), from_"

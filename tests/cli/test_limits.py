@@ -1,4 +1,4 @@
-"""The command ``compactwire``: input that has no end, is no file, or does not fit into memory."""
+"""The command ``compactwire``: input without an end, not a file, or too large for the memory."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_mode_and_links_are_kept(source: Path, tmp_path: Path) -> None:
     finally:
         os.umask(old)
     assert stat.S_IMODE(out.stat().st_mode) == 0o640
-    # Another name of the file names the new content, too.
+    # A hard link to the file has the new content, too.
     other = tmp_path / "other"
     os.link(out, other)
     assert main(["encode", str(source), "--format", "dsl", "-o", str(out)]) == 0

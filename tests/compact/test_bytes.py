@@ -1,4 +1,4 @@
-"""Messages as bytes: what their text has in Base64 or Base85."""
+"""Messages as bytes, without the Base64 or Base85 of their text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALL: tuple[str, dict[str, Any]] = ("search", {"query": ["so it goes"] * 30, "li
 
 
 def content(text: str) -> bytes:
-    """What the text of a message carries."""
+    """The bytes that the text of a message carries."""
     if text[0] == "M":
         return base64.b64decode(text[1:])
     return cw.decode_base85(text[1:]) if text[0] in "AZSD" else text.encode()
@@ -113,8 +113,8 @@ def test_a_str_is_never_read_as_bytes() -> None:
     assert cw.decode("x\x9c", fallback=True).result == "x\x9c"
 
 
-def test_fallback_gives_the_text_of_bytes_that_are_none() -> None:
-    # A letter of two bytes, of which the first is also that of an array of MessagePack.
+def test_fallback_gives_the_text_of_bytes_that_are_no_message() -> None:
+    # The first byte of this letter also begins an array of MessagePack.
     assert cw.decode("܀ text".encode(), fallback=True) == cw.Response("܀ text")
     with pytest.raises(cw.InvalidMsgpack):
         cw.decode("܀ text".encode())
@@ -127,7 +127,7 @@ def test_fallback_gives_the_text_of_bytes_that_are_none() -> None:
 
 
 @pytest.mark.parametrize("format", ["binary", "zlib", "zstd", "dictionary"])
-def test_damaged_bytes_are_an_error_or_another_response(format: Any) -> None:
+def test_truncated_bytes_are_an_error(format: Any) -> None:
     for data in (
         cw.encode_bytes(RESPONSE, format=format),
         cw.encode_tool_call_bytes(*CALL, format=format),

@@ -64,7 +64,7 @@ def ref_decode(wire: str) -> tuple[str, Any]:
     return outcome(lambda: ref.decode(wire, dictionaries=KNOWN))
 
 
-# Excuses
+# Allowed differences
 
 
 def compressed(wire: str) -> bool:
@@ -79,15 +79,16 @@ def frame_of(wire: str) -> tuple[bytes, bytes]:
 
 
 def wants_a_huge_window(wire: str) -> bool:
-    """RFC 8878 leaves to the decoder what window it takes: the product, which needs none, any that
-    zstd allows; the reference 128 MiB, as zstd's own streaming decoder."""
+    """Whether the window is larger than the reference accepts. RFC 8878 leaves the limit to the
+    decoder: the product accepts any window that zstd allows, because it needs none; the reference
+    accepts 128 MiB, as zstd's own streaming decoder does."""
     frame = frame_of(wire)[1]
     return len(frame) > 5 and not frame[4] & 0x20 and frame[5] > (27 - 10) << 3
 
 
 def names_two_dictionaries(wire: str) -> bool:
-    """An old container's frame wants an id that is unknown, and the name is that of another
-    dictionary: the product does not find it, the reference tries the other one."""
+    """Whether the frame of an old container has an unknown id while its name is that of another
+    dictionary: the product finds no dictionary, the reference tries the named one."""
     name, frame = frame_of(wire)
     return name == b"small" and zstd_header(frame)[0] not in (0, SMALL_ID)
 

@@ -1,4 +1,4 @@
-"""List columns and matrices, which only this package writes and reads: on request, never at a loss.
+"""List columns and matrices, which only this package writes and reads, and only on request.
 
 The vectors are in `test_published_forms.py`, the comparisons with the reference in
 `test_differential.py`.

@@ -1,8 +1,8 @@
-"""`gcf.dumps` in one pass writes what the tree writes.
+"""`gcf.dumps` in one pass writes the same text as the slow path, which builds a tree of the value.
 
 `gcf.from_json` always builds the tree, so it gives the expected text. Subclasses of dict take the
-walk with owned references. A contradicting row, and an object that `default=` converts, send the
-value to the tree.
+walk with owned references. A row that contradicts the columns, and an object that `default=`
+converts, send the value to the slow path.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def test_keys_with_the_same_text_are_refused(place: Callable[[Any], Any]) -> Non
     assert caught.value.code == "duplicate_key"
 
 
-def test_an_error_behind_many_rows_has_its_path() -> None:
+def test_an_error_after_many_rows_has_its_path() -> None:
     rows: list[Any] = [{"id": index, "total": 1.5} for index in range(100)]
     for bad, code in (
         (float("nan"), "not_finite"),

@@ -34,7 +34,7 @@ def outcome(text: str) -> Any:
 def assert_read_alike(text: str) -> None:
     fast, general = outcome(text), outcome(text.replace("\n", "\r\n"))
     if isinstance(fast, tuple):
-        # A carriage return within a quoted string that does not end is one more character.
+        # Within an unterminated string, the carriage return is one more character.
         assert isinstance(general, tuple)
         assert fast[2] == general[2]
     else:

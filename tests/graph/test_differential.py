@@ -2,8 +2,8 @@
 the specification, and the package gcf-python.
 
 `HYPOTHESIS_PROFILE=long pytest tests/graph/test_differential.py` runs 10^5 examples of each
-property. The package is the one that is installed, from 2.7.1 on; of graphs all write the same. To
-run against another: `pip install gcf-python==2.7.1` in an environment of its own.
+property. The package is the installed version, 2.7.1 or newer; all of them write the same graphs.
+To run against another: `pip install gcf-python==2.7.1` in an environment of its own.
 """
 
 from __future__ import annotations
@@ -196,8 +196,8 @@ def test_gcb_equals_the_reference_in_both_directions(payload: gcf.Payload) -> No
     assert with_signatures(raw) == reference.decode_gcb(data)
 
 
-# The package gcf-python. Its known deviations with graphs are listed in docs/graph.md;
-# these payloads avoid them unless a test says otherwise.
+# The package gcf-python. The last test of this file shows its known deviations with graphs;
+# the payloads of the other tests avoid them.
 
 
 def as_theirs(payload: gcf.Payload) -> Any:
@@ -281,7 +281,7 @@ def test_gcf_python_has_the_same_roots_and_deltas(old: gcf.Payload, new: gcf.Pay
 
 
 def test_each_known_deviation_of_gcf_python_still_exists() -> None:
-    """Each known deviation with graphs still exists; a fixed one can leave the list."""
+    """A deviation that a new version of the package has fixed can be removed here."""
     symbol = peer.Symbol(qualified_name="a", kind="type", score=0.5, provenance="lsp")
     assert " tool= " in peer.encode(peer.Payload(symbols=[symbol]))
     assert "tokens=0 savings=0%" in peer.encode_delta(

@@ -419,7 +419,7 @@ SESSIONS: list[Case] = [
     ),
 ]
 
-# Value objects with long texts, all that Python can do with one, and their constructors
+# Value objects with long texts: what Python can do with each, and their constructors
 
 
 def value_objects(text: str) -> list[Any]:

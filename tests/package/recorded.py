@@ -2,8 +2,8 @@
 
     python -m tests.package.recorded > tests/vectors/recorded.json
 
-writes the record. Do so only when a format changes on purpose: the record is what holds the bytes
-of all formats across releases, and `test_recorded.py` compares it with what the product writes.
+writes the record. Do so only when a format changes on purpose: the record keeps the bytes of all
+formats the same across releases, and `test_recorded.py` compares it with what compactwire writes.
 
 The inputs are the vectors of `tests/vectors` and values from a generator of random numbers that is
 part of this file, so that they are the same in every version of Python. A short text stands in the

@@ -48,7 +48,7 @@ def test_page_examples_give_the_output_shown(page: Path) -> None:
 @pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
 def test_every_python_block_runs(page: Path) -> None:
     for kind, text in blocks(page):
-        # The first has its own test below, the frameworks have theirs in `tests/agents`.
+        # `http_turns.py` has its own test below, the frameworks have theirs in `tests/agents`.
         named = kind == "python http_turns.py" or page.stem == "frameworks"
         assert named or not kind.startswith("python") or text.startswith(">>> ")
 

@@ -282,7 +282,7 @@ def test_ctrl_c_ends_a_long_call(name: str) -> None:
 
 @pytest.mark.parametrize("end", [",!}", ",f0}"])
 def test_ctrl_c_ends_the_header_of_a_wide_table(end: str) -> None:
-    """Nothing after the header is read: a name is invalid, or there twice."""
+    """Nothing after the header is read: a name is invalid, or a duplicate."""
     with pytest.raises(cw.GcfError):
         gcf.loads(HEADER + end)
     assert not is_finished(partial(gcf.loads, HEADER + end))
@@ -315,7 +315,7 @@ READERS = [
 @pytest.mark.parametrize("wait", ["", "writer = os.open(path, os.O_RDWR); "])
 @pytest.mark.parametrize("reader", READERS)
 def test_a_signal_ends_the_wait_for_a_fifo(reader: str, wait: str, tmp_path: Path) -> None:
-    """A FIFO waits until somebody opens it, and then until somebody writes."""
+    """Opening a FIFO waits for a writer, and reading it waits for data."""
     path = tmp_path / "fifo"
     os.mkfifo(path)
     code = (

@@ -1,7 +1,7 @@
 """Hostile input costs little: input that claims a large size, expands to one, or is large.
 
 Each case runs in a process of its own (`python -m tests.package.test_limits NAME`). Once the input
-is ready, its address space may grow by `EXTRA_BYTES`; the error of ours must come in `SECONDS`.
+is ready, its address space may grow by `EXTRA_BYTES`; our error must be raised within `SECONDS`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The tests run `python -m tests.package.test_little_memory SUBJECT` with `limited
 allocator. That process calls every case of the subject in forks of itself. The first call has no
 limit, and records the requests that bring the memory in use to a new maximum. Each of the others
 has a limit at which one of these requests is the first to fail. Rust is granted every request of
-at most 64 KiB, because the standard library has no error for most of them; of Python, any request
+at most 64 KiB, because the standard library has no error for most of them; any request of Python
 may fail.
 
 To cover another reader or writer, add a case to `tests/scaling` or to `large_values.py`.
@@ -85,8 +85,8 @@ def call_in_fork(case: Case, value: object, limit: int) -> tuple[list[int], str,
                 os.write(2, json.dumps(run_limited(case, value, limit)).encode())
                 status = 0
             except SystemError as error:
-                # Of CPython 3.11, if it has no memory for the frame of a function in Python. Of a
-                # function in Rust that returned no error, it says "returned NULL without ...".
+                # CPython 3.11 says this if it has no memory for the frame of a Python function.
+                # For a Rust function that returned no error, it says "returned NULL without ...".
                 if str(error) == "error return without exception set":
                     os.write(2, json.dumps(([], "MemoryError")).encode())
                     status = 0
@@ -109,9 +109,9 @@ def thinned(items: list[int], most: int) -> list[int]:
 
 
 def ended(cases: list[Case], *, may_raise: bool) -> dict[str, str]:
-    """What cases said that ended with neither a result, nor an error of ours, nor `MemoryError`.
+    """The output of cases that ended with neither a result, nor our error, nor `MemoryError`.
 
-    Also those that raise without a limit, unless they may.
+    Unless `may_raise`, also of cases that raise without a limit.
     """
     found = {}
     for case in cases:
@@ -196,7 +196,7 @@ CHECKS = [
 
 
 @limited
-def test_what_a_case_must_not_do_is_noticed(tmp_path: Path) -> None:
+def test_an_abort_a_panic_and_a_needless_error_are_noticed(tmp_path: Path) -> None:
     assert run_subject("checks", tmp_path).keys() == {case.name for case in CHECKS[:-1]}
 
 

@@ -1,4 +1,4 @@
-"""Messages of errors and warnings that quote the input are one line that a terminal only prints."""
+"""Messages of errors and warnings that quote the input are one line without control characters."""
 
 from __future__ import annotations
 

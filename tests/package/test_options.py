@@ -22,7 +22,7 @@ SOURCES = [
     *sorted((PACKAGE / "analysis").glob("*.py")),
 ]
 
-# Wire data: its numbers are checked where it is used, or any number is allowed.
+# Not options: fields of wire data, which are checked when they are used, or have no range.
 FREE = re.compile(
     r"^(Components\.|(Delta)?Payload\.|Symbol\.|Unchanged\.|GraphStreamEncoder\.\w+ token"
     r"|Response\.__new__ returncode|Session\.encode_request pack|KeyedProducer\.__new__ fixed_n"

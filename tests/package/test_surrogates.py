@@ -211,7 +211,7 @@ CALLS: dict[str, Call] = {
 # The name of a codec is any str; the title of a figure is drawn by matplotlib.
 FREE = {"GcfCodec.__init__ name", "GcbCodec.__init__ name", "JsonCodec.__init__ name", "plot title"}
 
-# The input of a reader or writer, of which there is one only.
+# The only input of a reader or writer: its errors need not name it.
 INPUT = {"text", "data", "old", "new", "content", "response", "delta", "compact", "result"}
 # These accept any str.
 ACCEPTED = {"Shrunk.__new__ text", "estimate_tokens text", "create_cad_compact compact"}

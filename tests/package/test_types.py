@@ -232,7 +232,7 @@ def test_common_types_are_written_alike(function: str, name: str) -> None:
         written = write(value, types="common")
         # As JSON, because 1 equals True.
         assert json.dumps(written, sort_keys=True) == expected
-    # The strict reading takes only what is JSON already.
+    # `types="json"`, the default of the others, refuses the value.
     if not isinstance(value, str | int | float | tuple):
         options = {} if function != "shrink" else {"types": "json"}
         for write in WRITERS[function]:

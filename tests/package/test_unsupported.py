@@ -1,4 +1,4 @@
-"""What JSON does not have is the same error in every function that takes a value."""
+"""A value that JSON does not have raises the same error in every function that takes a value."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Specification: Compact Protocol v2.0 (part 1, "Streaming Delta Protocol", part 2) and v4 (sections 1
 to 4, 8 and 11). Where they leave a choice, `docs/design.md` says what is correct.
-Property tests compare the product with this package in both directions. It therefore imports
-nothing of the product, only the standard library, `msgpack` (to write) and `zstandard`, and prefers
+Property tests compare compactwire with this package in both directions. It therefore imports
+nothing of compactwire, only the standard library, `msgpack` (to write) and `zstandard`, and prefers
 simple code over fast code.
 
 All modules follow these principles:

@@ -22,8 +22,8 @@ PRESETS = (
 )  # fmt: skip
 TONES = ["none", "reinhard", "cineon", "acesFilmic", "agX", "neutral"]
 
-# n a number, 3 a vector, u an integer, ? an optional integer, o a solid, f a flat shape,
-# " a string.
+# Each operation by its opcode: its type, and the kind and name of each argument. The kinds: n is a
+# number, 3 a vector, u an integer, ? an optional integer, o a solid, f a flat shape, " a string.
 OPS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "C": ("Cube", [("3", "size")]),
     "Y": ("Cylinder", [("n", "radius"), ("n", "height"), ("?", "segments")]),
@@ -128,7 +128,7 @@ def words(line: str) -> list[str]:
 
 
 def tokens(line: str) -> Iterator[str]:
-    """Split with strings; on directive lines `#` begins a comment only as a word of its own."""
+    """Split a line of dialect 0.2; in directives, `#` begins a comment only as a whole word."""
     at, directive, first = 0, False, True
     while True:
         while at < len(line) and line[at] in SPACE:
@@ -667,7 +667,7 @@ class VcadReader(Reader):
             self.node(opcode, args if name is None else [*args, name], None)
             return
         check(opcode in COUNTS, f"unknown {opcode}")
-        # Only the parent of a joint may be `_`; elsewhere that is a string.
+        # `_` means an absent value only as the parent of a joint; elsewhere it is a string.
         parent = 1 if opcode in JOINTS else None
         args = [Quoted(arg) if arg == "_" and i != parent else arg for i, arg in enumerate(args)]
         # Surplus arguments are ignored, and with them attributes.

@@ -1,7 +1,7 @@
 """A simple verifier of compression claims, with hashlib, json and PyNaCl.
 
 Written from the specification alone, with the choices in `docs/design.md`: slow, simple, and
-independent of the product. ``verify`` takes the same arguments and returns the report as a dict,
+independent of compactwire. ``verify`` takes the same arguments and returns the report as a dict,
 without message and path.
 """
 

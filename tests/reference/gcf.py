@@ -1,7 +1,7 @@
 """A reader of the GCF generic profile: slow, simple, written from the specification.
 
 It reads the well-formed text that encoders write, and refuses some invalid text: enough to decide
-the meaning of a text without the product.
+the meaning of a text without compactwire.
 
 Source: GCF 3.6 sections 2 to 8; the forms beyond it as `docs/gcf.md` defines them.
 """
@@ -242,7 +242,7 @@ class _Reader:
     def groups(
         self, size: int | None, depth: int, declared: Any, identities: list[str], clause: str
     ) -> list[Any]:
-        """Read the groups of a table; names with `>` are no paths."""
+        """Read the groups of a table; names with `>` are not paths."""
         group, end = key(clause.strip(" \t").removeprefix("group=").lstrip(" \t"))
         constant = {name: value for name, _, value in declared if value is not MARKER}
         names = [name for name, _, _ in declared]
@@ -348,7 +348,7 @@ class _Reader:
 
 
 def identified(found: Any) -> Any:
-    """A form of a scalar that equals another if the canonical texts do."""
+    """A value that is equal for two scalars if their canonical texts are equal."""
     assert found is not ABSENT
     assert found is not MARKER
     if isinstance(found, float) and found.is_integer() and abs(found) < 2**53:

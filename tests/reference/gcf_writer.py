@@ -1,6 +1,6 @@
 """A writer of the GCF generic profile: slow, simple, written from the specification.
 
-With `DEVIATIONS` it writes what the package `gcf-python` writes; so it defines exactly where that
+With `DEVIATIONS` it writes what the package `gcf-python` writes. They define exactly where that
 package departs from the specification.
 
 Source: GCF 3.6 sections 2 to 7.
@@ -56,7 +56,7 @@ def quoted(text: str) -> str:
 
 
 def value(text: str) -> str:
-    """A string in the place of a value."""
+    """A string as a value, quoted if it could be read as something else."""
     needs_quotes = (
         text in ("", "-", "~", "^", "true", "false")
         or (text.startswith("^{") and text.endswith("}"))

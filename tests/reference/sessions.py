@@ -147,7 +147,7 @@ class Direction:
     recent: bytes = b""
     """The end of the packed requests."""
     digest: bytes = bytes(32)
-    """The hash of the digest before, and of the last packed request."""
+    """The hash of the previous digest and the last packed request."""
     reported: bytes = b""
     """The id of the context that the receiver reported as its own."""
 
@@ -296,7 +296,7 @@ class Session:
             prompts = [after.prompts.content_of(id) for id in system_id]
             base = base_of(self.received.context) if replaces(edits) else b""
             if meaning(*tools, *prompts, context, base=base) != check:
-                # The sender may know of no context to replace.
+                # This is the check of a sender that knows of no context to replace.
                 starts_over = meaning(*tools, *prompts, context) == check
                 same = starts_over and context == self.received.context
                 if not same and not (starts_over and resync):
@@ -316,7 +316,7 @@ class Session:
         )
 
     def _decode_packed(self, text: str, resync: bool) -> Request:
-        """Like frames; a refusal also leaves the sender with another history."""
+        """Like `_decode`; an error that names no check also names the receiver's history."""
         message, check = unpack(text, self.max_size, self.received)
         frames = frames_of(message, check)
         try:

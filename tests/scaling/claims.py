@@ -82,7 +82,7 @@ def signers(count: int) -> list[tuple[claims.SigningKey, str]]:
 
 
 def trust(folder: Path, count: int) -> None:
-    """Write a trust policy with these signers, too."""
+    """Write a trust policy with `count` more signers."""
     entries = [entry(KEY, "validator"), entry(MERKLE_KEY, "merkle")]
     entries += [entry(signer, name) for signer, name in signers(count)]
     claims.write_json(folder / "policy.json", claims.make_trust_policy(entries))

@@ -79,7 +79,7 @@ def read(wire: str) -> object:
     return cw.decode(wire), cw.inspect(wire)
 
 
-# Messages that ours are not
+# Messages that our writers do not produce
 
 
 def unknown_members(count: int) -> str:
@@ -89,7 +89,7 @@ def unknown_members(count: int) -> str:
 
 
 def empty_elements(count: int) -> str:
-    """A compressed call each of whose bytes is a value."""
+    """A compressed call; each byte of its arguments is a value."""
     arguments = b"\xdd" + count.to_bytes(4, "big") + b"\xc0" * count
     message = b"\x83\xa1v\x01\xa1n\xa1t\xa1a" + arguments
     return "Z" + cw.encode_base85(zlib.compress(message))

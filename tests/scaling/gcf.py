@@ -335,7 +335,7 @@ def long_keyed_names(rows: range) -> gcf.KeyedSet:
 
 
 def long_names_size(rows: range) -> int:
-    """The rows; the name is one object."""
+    """The bytes of the rows, without the long name, which they share as one object."""
     return 30 * len(rows)
 
 

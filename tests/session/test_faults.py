@@ -131,7 +131,7 @@ def test_lost_or_reordered_frames_are_refused() -> None:
                 assert deliver(cw.Session(), receiver, **turn) == 0
 
 
-# Other libraries that start anew
+# Sides that restart
 
 
 @pytest.mark.parametrize("when", range(1, 6))

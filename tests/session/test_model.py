@@ -237,7 +237,7 @@ def outcome(session: Any, frames: Any) -> Any:
         found = session.decode_request(frames)
     except (cw.CompactWireError, ref.ReferenceError_) as error:
         name = type(error).__name__
-        # Which error a broken bomb gives depends on the decompressor.
+        # For an invalid stream that is also too large, the error depends on the decompressor.
         if name in ("DecompressionFailed", "OutputTooLarge"):
             return "not decompressed"
         return name, getattr(error, "ids", None)

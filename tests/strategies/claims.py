@@ -15,7 +15,7 @@ SEED = bytes([1]) * 32
 
 
 def key(number: int) -> claims.SigningKey:
-    """A key that is the same in every run; that of 1 is the key of `SEED`."""
+    """A key that is the same in every run; `key(1)` is the key of `SEED`."""
     return claims.SigningKey.from_seed(bytes([number]) * 32)
 
 

@@ -29,7 +29,10 @@ U 5 8                          # 9: union rib to bracket
 
 
 def exact(value: Any) -> str:
-    """A form in which -0.0 differs from 0.0 and 1 from True, but 50 equals 50.0 in any order."""
+    """A text that is equal for equal documents.
+
+    -0.0 differs from 0.0 and 1 from True; 50 equals 50.0, and the order of members is ignored.
+    """
     if isinstance(value, dict):
         return "{" + ",".join(f"{key!r}:{exact(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

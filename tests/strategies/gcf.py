@@ -1,4 +1,4 @@
-"""Values for the tests of GCF: shaped like data, with everything that is hard to write."""
+"""Values for the tests of GCF: shaped like data, with all content that is difficult to write."""
 
 from __future__ import annotations
 

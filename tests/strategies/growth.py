@@ -24,7 +24,7 @@ def seconds(call: Callable[[Any], object], value: Any) -> float:
 def assert_linear(
     call: Callable[[Any], object], make: Callable[[int], Any], size: int, attempts: int = 3
 ) -> None:
-    """Assert that `call` on an input of four times `size` is not slower than linear work."""
+    """Assert that `call` takes linear time: compare inputs of `size` and of four times `size`."""
     for _ in range(attempts):
         small, large = (seconds(call, make(count)) for count in (size, TIMES_LARGER * size))
         if large < MOST_TIMES_SLOWER * small:

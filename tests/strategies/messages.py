@@ -68,7 +68,7 @@ KNOWN_MODELS = st.sampled_from(("", *CODES))
 MODELS = KNOWN_MODELS | st.sampled_from(NAMES) | SHORT_TEXTS
 
 PLAIN_RESPONSES = st.builds(cw.Response, TEXTS, MODELS, st.sampled_from(STATUSES), TOKENS)
-"""Responses that every format carries, except for the DSL some models."""
+"""Responses that every format can carry; only some models cannot be carried by the DSL."""
 
 RESPONSES = st.builds(
     cw.Response,

@@ -1,4 +1,4 @@
-"""Compressed and encoded messages, built without the product, and a small dictionary for them."""
+"""Compressed and encoded messages, built without compactwire, and a small dictionary for them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def zstd(
     dictionary: bytes | None = None,
     dictionary_id: bool = True,
 ) -> bytes:
-    """One zstd frame, made by another library than the product's."""
+    """One zstd frame, made by a library that compactwire does not use."""
     compressor = _compressor(
         dictionary=dictionary,
         write_content_size=content_size,

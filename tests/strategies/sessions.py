@@ -17,7 +17,7 @@ from tests.strategies import messages
 COLLIDING: tuple[dict[str, Any], dict[str, Any]] = ({"name": "tool_4082"}, {"name": "tool_23155"})
 COLLIDING_ID = "t_f2b40b95"
 
-# After each refusal the sender defines at least one thing more.
+# After each refusal the sender defines at least one more tool or prompt, or the context.
 MOST_REFUSALS = 256 + 64 + 2
 
 

@@ -71,7 +71,7 @@ pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
     }
 }
 
-/// The bytes of memory that a file takes at most for each of its bytes, once it is parsed and checked.
+/// The most memory that a parsed and checked file takes, in bytes for each byte of the file.
 const FACTOR: usize = 30;
 
 impl Content {
@@ -89,7 +89,7 @@ impl Content {
         if self.size > limit {
             return Err(ReadProblem::TooLarge);
         }
-        // The size is not trusted for allocation: a sparse file can have any size.
+        // A sparse file can have any size, so a failed allocation must be an error and not an abort.
         let mut bytes = Vec::new();
         let capacity = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
         let reserved = capacity.map(|capacity| bytes.try_reserve_exact(capacity));

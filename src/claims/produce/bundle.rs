@@ -27,7 +27,7 @@ pub struct Item {
     pub symbol: bool,
     /// The reference of the symbol or section.
     pub reference: String,
-    /// The slice of it; `None` for the whole.
+    /// The slice of the symbol or section; `None` for the whole.
     pub slice: Option<String>,
     /// The text.
     pub text: String,

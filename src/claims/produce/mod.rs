@@ -1,6 +1,6 @@
 //! Producing the files that [`verify`](super::verify) checks.
 //!
-//! The output depends on the arguments only, not on clock or randomness. Invariant: the output
+//! The output depends only on the arguments, not on clock or randomness. Invariant: the output
 //! verifies with the strictest options and the default limits; otherwise the producer fails and
 //! names the invalid argument: `manifest#/steps/0`, `chain[2]`. To ensure this, every argument and
 //! every result is read back from its canonical text and checked by the verification's own checks.
@@ -82,7 +82,7 @@ fn check(
             "it has {size} bytes, but a verification reads at most {limit}"
         )))
     } else {
-        // No size limit on explanations: the value is in memory already.
+        // With the size 0, the check explains every violation: the value is in memory already.
         schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value, 0))
     };
     checked.map_err(|violation| refused(code, role, violation).into())

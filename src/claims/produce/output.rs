@@ -38,8 +38,8 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Fills a folder, which is created if missing and must be empty: first the folder `inner` with
-/// files, each given as a path that begins with it and a text, then the file `last`.
+/// Fills a folder, which must be empty or missing: first with the folder `inner` and its `files`, then
+/// with the file `last`. Files are pairs of a path and a text; those of `files` begin with `inner`.
 pub(super) fn fill(
     folder: &Path,
     inner: &str,
@@ -81,7 +81,7 @@ fn fill_existing(
     build()
 }
 
-/// A folder that is removed with its content when this is dropped, also if the call is stopped.
+/// Removes a folder with its content when dropped, also if the call is interrupted.
 struct TemporaryFolder<'p>(&'p Path);
 
 impl Drop for TemporaryFolder<'_> {
@@ -90,8 +90,8 @@ impl Drop for TemporaryFolder<'_> {
     }
 }
 
-/// Runs a function in a folder, created with its missing parents; on failure, removes what was
-/// created.
+/// Creates a folder with its missing parents, and calls `work`. If that fails, removes the folders that
+/// were created.
 pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let mut made = Created(folder.ancestors().take_while(missing).collect());
@@ -101,7 +101,7 @@ pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Resu
     Ok(result)
 }
 
-/// Folders that are removed when this is dropped, also if the call is stopped.
+/// Removes folders when dropped, also if the call is interrupted.
 struct Created<'p>(Vec<&'p Path>);
 
 impl Drop for Created<'_> {
@@ -118,7 +118,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Creates a folder that only its owner can write to, where the system has such permissions.
+/// Creates a folder that only its owner can access, where the system has such permissions.
 fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]

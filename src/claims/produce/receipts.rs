@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 type Checked<T> = std::result::Result<T, Failure>;
 
-/// Creates the receipt of a run of the manifest's steps that follows `parent`.
+/// Creates the receipt of a successful run of the manifest's steps. It follows `parent`.
 ///
 /// # Errors
 /// [`ProduceError`]: the manifest or the parent would not verify, or belongs to another run.
@@ -122,12 +122,12 @@ pub struct Signing<'a> {
     pub scope: Scope,
     /// Whether to keep the signatures of other keys.
     pub add: bool,
-    /// Whether to replace signatures: those of this key with `add`, all of them without.
+    /// Whether signatures may be replaced: with `add` those of this key, without it all.
     pub replace: bool,
 }
 
-/// Signs a receipt; its `receipt_hash` does not change. Signing again with the same key and names
-/// changes nothing.
+/// Signs a receipt; its `receipt_hash` does not change. Signing again with the same key, names and
+/// scope changes nothing.
 ///
 /// # Errors
 /// [`ProduceError`]: the receipt or its other signatures would not verify, or a signature would be
@@ -276,7 +276,7 @@ fn loses_signature(folder: &Path, name: &str, receipt: &Value<'static>) -> bool 
     attestations(&before.value).iter().any(|(_, one)| !after.contains(&canon(one)))
 }
 
-/// Whether the signature of a Merkle attestation is valid for the key it names.
+/// Whether the signature of a Merkle attestation is valid for the key that the attestation names.
 ///
 /// # Errors
 /// [`ProduceError`]: it is not a Merkle attestation.
@@ -397,7 +397,7 @@ fn attestations<'r>(receipt: &'r Value<'static>) -> Vec<(String, &'r Value<'stat
     }
 }
 
-/// Checks that every signature of a receipt is valid for the key it names.
+/// Checks that every signature of a receipt is valid for the key that its attestation names.
 fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
     let (form, keys) = (form(receipt), Keys::default());
     for (pointer, attestation) in attestations(receipt) {
