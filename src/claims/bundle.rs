@@ -32,7 +32,7 @@ const FORBIDDEN_NAMES: [&str; 12] = [
     "locale",
 ];
 
-/// The kind of a source. A step reads a source, and an artifact is the text of one.
+/// The kind of a source, which a step reads and an artifact is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Symbol,

@@ -19,16 +19,16 @@
 //! `schema` parses and validates them, `fields` reads their members, `canonical` writes the text that
 //! is hashed. `bundle`, `artifacts`, `claim`, `receipt`, `attestation` (with `signer` and `signed`),
 //! `policy`, `merkle` and `metrics` each handle the subject of their name; `parallel` runs a function
-//! on many items. `produce` creates what `verify` checks, `make` constructs JSON values, and `key`
-//! holds signing keys.
+//! on many items. `produce` creates the files that `verify` checks, `make` constructs JSON values, and
+//! `key` holds signing keys.
 //!
 //! # Where we differ
 //! The specification contradicts itself in places. A hash covers the canonical form: with the final
 //! line feed for receipts, claims and signatures, without it for `bundle_id`. A signature covers
 //! the receipt without `receipt_hash`; a signature that covers `receipt_hash`, too, is accepted unless
-//! an option forbids that. A trusted `validator_id` is accepted only with the key that the policy lists for it.
-//! Receipts must be about the bundle. Links, carriage returns, duplicate members and unexpected
-//! metrics are refused.
+//! an option forbids that. A trusted `validator_id` is accepted only with the key that the policy
+//! lists for it. Receipts must be about the bundle. Links, carriage returns, duplicate members and
+//! unexpected metrics are refused.
 
 mod artifacts;
 mod attestation;

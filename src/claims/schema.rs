@@ -1,7 +1,7 @@
 //! Parsing the five kinds of files and validating them against their JSON Schemas.
 //!
-//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: where a
-//! schema requires an integer, the file must have one without point and exponent: `30.0` is not.
+//! The schemas are those of the package (`compactwire/schemas`), compiled once. Invariant: an integer
+//! of a schema must be written without point and exponent. `30.0` is a number but not an integer.
 
 use super::canonical::canon_lf;
 use super::files::{Content, ReadProblem};

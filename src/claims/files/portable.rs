@@ -25,9 +25,9 @@ impl Folder {
         &self,
         segments: &[S],
     ) -> Result<Content, Refusal> {
-        let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
+        let (name, parents) = segments.split_last().ok_or(Refusal::Missing)?;
         let mut path = self.0.clone();
-        for segment in way {
+        for segment in parents {
             path.push(segment.as_ref());
             expect(&path, Kind::Folder)?;
         }

@@ -40,9 +40,9 @@ impl Folder {
         &self,
         segments: &[S],
     ) -> Result<Content, Refusal> {
-        let (name, way) = segments.split_last().ok_or(Refusal::Missing)?;
+        let (name, parents) = segments.split_last().ok_or(Refusal::Missing)?;
         let mut folder: Option<OwnedFd> = None;
-        for segment in way {
+        for segment in parents {
             let from = folder.as_ref().unwrap_or(&self.0);
             let flags = THROUGH | OFlags::NOFOLLOW;
             let segment = segment.as_ref();
