@@ -267,9 +267,9 @@ mod tests {
         }
 
         #[test]
-        fn fast_path_agrees_with_slow_path(m in 0u64..10_000_000_000_000_000, s in 0usize..16) {
-            let digits = format!("{m:016}");
-            let text = format!("{}.{}", &digits[..16 - s], &digits[16 - s..]);
+        fn fast_path_agrees_with_slow_path(m in 0u64..1_000_000_000_000_000, s in 0usize..15) {
+            let digits = format!("{m:015}");
+            let text = format!("{}.{}", &digits[..15 - s], &digits[15 - s..]);
             let x: f64 = text.parse().unwrap();
             prop_assert_eq!(parse(&text).unwrap().to_bits(), x.to_bits());
             let mut long = String::new();
@@ -277,9 +277,7 @@ mod tests {
             if x != 0.0 {
                 prop_assert_eq!(written(x), long);
             }
-            if let Some(short) = parse_short(text.as_bytes()) {
-                prop_assert_eq!(short.to_bits(), x.to_bits());
-            }
+            prop_assert_eq!(parse_short(text.as_bytes()).map(f64::to_bits), Some(x.to_bits()));
         }
     }
 }
