@@ -49,7 +49,7 @@ pub fn check(bytes: &[u8], dialect: Dialect, limit: usize) -> Vec<ParseError> {
     let uncertain = reader.node_kinds.contains(&NodeKind::Unknown) && !errors.is_empty();
     match reader.check_end() {
         // A line with an error may or may not be a node, so the number of nodes is uncertain.
-        Err(error) if !uncertain || error.message.starts_with("sketch") => errors.push(error),
+        Err(error) if !uncertain || reader.sketch.is_some() => errors.push(error),
         _ => {}
     }
     if errors.is_empty() && !reader.extra.is_empty() {
