@@ -150,8 +150,9 @@ fn deflate(
             out.try_reserve(more).map_err(|_| Error::OutOfMemory(more))?;
             match context.compress_vec(part, &mut out, flush) {
                 Ok(Status::Ok | Status::BufError) => {}
-                // An error means a context in a wrong state, which `reset` rules out.
-                Ok(Status::StreamEnd) | Err(_) => return Ok(()),
+                Ok(Status::StreamEnd) => return Ok(()),
+                // A context in a wrong state, which `reset` rules out: no stream that ends early may pass.
+                Err(error) => return failed(format!("cannot compress: {error}")),
             }
         }
     })?;
