@@ -74,7 +74,7 @@ impl Session {
     /// `invalid_header_value` for the tool; the session is then unchanged.
     pub fn encode_keyed(&mut self, set: Arc<KeyedSet>, tool: &str) -> Result<String, Error> {
         let base = self.sent.sets.base(&set);
-        let count = |text: &str| Ok::<_, Error>(keyed::token_estimate(text));
+        let count = |text: &str| Ok::<_, Error>(keyed::count_tokens(text));
         let answer = keyed::respond(&set, base.map(KeyedSet::root), base, tool, count)?;
         let mut text = answer.text;
         if !answer.is_full {

@@ -15,6 +15,7 @@ use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::syntax::header::{write_count, write_field};
+use crate::gcf::syntax::size::savings;
 use crate::interrupt::polled;
 use hashbrown::{HashMap, HashSet};
 use std::hash::Hash;
@@ -91,13 +92,6 @@ fn write_words(words: &[&str], out: &mut String) {
         out.push_str(word);
     }
     out.push('\n');
-}
-
-/// `100 * (1 - delta / full)`, rounded half to even.
-fn savings(delta: i64, full: i64) -> i128 {
-    let (saved, full) = (100 * (i128::from(full) - i128::from(delta)), i128::from(full));
-    let (whole, rest) = (saved.div_euclid(full), 2 * saved.rem_euclid(full));
-    whole + i128::from(rest > full || (rest == full && whole % 2 != 0))
 }
 
 fn check(delta: &DeltaPayload, options: EncodeOptions) -> Result<(), Error> {
@@ -391,19 +385,5 @@ mod tests {
         }
         let other = DeltaPayload { added: vec![symbol("c", 0.5)], ..delta };
         assert_eq!(code(other), Code::RootMismatch);
-    }
-
-    #[test]
-    fn savings_are_rounded_half_to_even() {
-        for (delta, full, percent) in [
-            (30, 200, 85),
-            (35, 300, 88),
-            (79, 200, 60),
-            (77, 200, 62),
-            (300, 200, -50),
-            (0, 7, 100),
-        ] {
-            assert_eq!(savings(delta, full), percent, "{delta}/{full}");
-        }
     }
 }

@@ -5,7 +5,7 @@ use super::encode::{EncodeOptions, encode, write_id};
 use super::types::{DeltaPayload, Payload};
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::header::write_field;
-use crate::interrupt::polled;
+pub use crate::gcf::syntax::size::count_tokens;
 use crate::limits::is_worth_a_delta;
 
 /// The kind of a response.
@@ -111,32 +111,10 @@ pub fn encode_unchanged(snapshot: &Payload) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Estimates the number of tokens of a text: each run of ASCII letters, digits, `_` and `.` counts 1, and
-/// so does every other character except space, tab and line ends.
-pub fn count_tokens(text: &str) -> u64 {
-    let mut count = 0;
-    let mut in_word = false;
-    for char in polled(text.split_inclusive('\n')).flat_map(str::chars) {
-        let word = char.is_ascii_alphanumeric() || char == '_' || char == '.';
-        let blank = matches!(char, ' ' | '\t' | '\n' | '\r');
-        count += u64::from((word && !in_word) || !(word || blank));
-        in_word = word;
-    }
-    count
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gcf::graph::{Edge, Symbol};
-
-    #[test]
-    fn words_and_punctuation_are_counted() {
-        for (text, count) in [("pkg.Auth", 1), ("\"a\": 0.78,", 6), ("@0<@1", 5), (" \t\r\n", 0)] {
-            assert_eq!(count_tokens(text), count, "{text}");
-        }
-        assert_eq!(count_tokens("é a\u{301}b"), 4);
-    }
 
     #[test]
     fn the_response_is_the_smallest_that_the_peer_can_use() {

@@ -7,6 +7,7 @@ use super::{
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};
 use crate::gcf::syntax::header::write_field;
+use crate::gcf::syntax::size::savings;
 use crate::interrupt::polled;
 use crate::memory;
 use hashbrown::HashMap;
@@ -180,19 +181,6 @@ impl Delta {
         }
         Ok(out)
     }
-}
-
-/// The percentage of `full` that is saved, rounded half to even.
-fn savings(delta: u64, full: u64) -> i128 {
-    let (delta, full) = (i128::from(delta), i128::from(full));
-    let saved = 100 * (full - delta);
-    let (whole, rest) = (saved.div_euclid(full), saved.rem_euclid(full));
-    whole
-        + match (2 * rest).cmp(&full) {
-            std::cmp::Ordering::Less => 0,
-            std::cmp::Ordering::Equal => whole.rem_euclid(2),
-            std::cmp::Ordering::Greater => 1,
-        }
 }
 
 impl KeyedSet {

@@ -19,9 +19,10 @@ mod delta;
 mod read;
 mod respond;
 
+pub use crate::gcf::syntax::size::count_tokens;
 pub use delta::{Delta, DeltaParts};
 pub use read::{receive, receive_by};
-pub use respond::{Anchor, Producer, Response, Snapshots, respond, token_estimate, unchanged};
+pub use respond::{Anchor, Producer, Response, Snapshots, respond, unchanged};
 
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error};

@@ -2,7 +2,6 @@
 
 use super::{Delta, KeyedSet, begin_header};
 use crate::gcf::error::Error;
-use crate::interrupt::polled;
 use crate::limits::is_worth_a_delta;
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -40,22 +39,6 @@ pub fn respond<E: From<Error>>(
     let delta = delta.write(tool, None)?;
     let worth_it = is_worth_a_delta(size(&delta)?, size(&full.text)?);
     Ok(if worth_it { Response { text: delta, is_full: false } } else { full })
-}
-
-/// Estimates the number of tokens of a text: a run of ASCII letters, digits, `_` and `.` is one token, and
-/// so is any other character but white space.
-pub fn token_estimate(text: &str) -> u64 {
-    let mut count = 0;
-    let mut inside = false;
-    for char in polled(text.split_inclusive('\n')).flat_map(str::chars) {
-        let is_word = char.is_ascii_alphanumeric() || matches!(char, '_' | '.');
-        count += match char {
-            ' ' | '\t' | '\n' | '\r' => 0,
-            _ => u64::from(!(is_word && inside)),
-        };
-        inside = is_word;
-    }
-    count
 }
 
 /// The sets that were sent last, as bases for later deltas.

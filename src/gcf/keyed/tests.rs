@@ -226,13 +226,6 @@ fn respond_chooses_the_smallest_message() {
 }
 
 #[test]
-fn token_estimate_counts_words_and_single_signs() {
-    for (text, count) in [("pkg.Auth", 1), ("\"a\": 0.78,", 6), ("@0<@1", 5), (" \t\r\n", 0)] {
-        assert_eq!(token_estimate(text), count, "{text}");
-    }
-}
-
-#[test]
 fn snapshots_drop_the_oldest() {
     let mut kept = Snapshots::new(2);
     let sets = [1, 2, 3].map(|id| Arc::new(numbers(&[id])));

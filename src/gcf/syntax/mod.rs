@@ -13,6 +13,7 @@
 //! | `number` | integers and doubles |
 //! | `name_index` | the names of one object or declaration, to find duplicates |
 //! | `append` | a fast copy of short strings |
+//! | `size` | token estimate and savings, by which a delta is chosen |
 
 pub(crate) mod append;
 pub(crate) mod declaration;
@@ -22,4 +23,5 @@ pub(crate) mod name_index;
 pub(crate) mod number;
 pub(crate) mod row_id;
 pub(crate) mod scalar;
+pub(crate) mod size;
 pub(crate) mod string;

@@ -509,7 +509,7 @@ impl KeyedSnapshots {
                 let count = unchecked(|| count.call1((text,)))?;
                 Ok::<_, errors::Error>(args::token_count(&count, "count_tokens")?)
             }
-            None => Ok(keyed::token_estimate(text)),
+            None => Ok(keyed::count_tokens(text)),
         };
         let respond = || keyed::respond(&new.0, peer_root, base.as_deref(), tool, size);
         let made = attached(respond)??;
