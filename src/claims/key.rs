@@ -151,7 +151,10 @@ fn read_file(path: &Path, parse: impl FnOnce(&[u8]) -> Result<SigningKey>) -> Re
         path.metadata().map_err(|error| if is_key(path) { not_a_path() } else { failed(error) })?;
     // Opening a FIFO would block without a way to interrupt it.
     if !found.is_file() {
-        return Err(ProduceError::argument("path", "this is not a regular file, as a key file is"));
+        return Err(ProduceError::argument(
+            "path",
+            "expected a key file, found something that is not a regular file",
+        ));
     }
     let file = File::open(path);
     let size = file.and_then(|mut file| read_up_to(&mut file, bytes.as_mut())).map_err(failed)?;

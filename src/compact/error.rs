@@ -43,7 +43,7 @@ pub enum DecodeError {
     },
     /// A tool call has more values than the caller allows.
     #[error(
-        "the arguments have more than {values} values, the most for a compressed call of this length \
+        "the arguments have more than {values} values, the maximum for a compressed call of this length \
          with a max_size of {limit} bytes"
     )]
     TooManyValues {

@@ -86,7 +86,7 @@ pub(super) fn pack_against<C: Carrier>(
         return Err(invalid("zstd wrote no frame header"));
     };
     if start[..5] != FRAME_START[..5] || start[5] > FRAME_START[5] {
-        return Err(invalid("zstd wrote another frame header than expected"));
+        return Err(invalid("unexpected frame header from zstd"));
     }
     let check =
         check.and_then(|check| hex::decode::<4>(&check.as_bytes()[2..])).unwrap_or_default();

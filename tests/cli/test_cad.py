@@ -49,7 +49,7 @@ def test_a_document_round_trips_as_text(part: Path, tmp_path: Path) -> None:
 def test_losses_are_reported(part: Path) -> None:
     result = run("compact", part)
     assert result.stdout.decode() == cad.to_compact(DOCUMENT) + "\n"
-    assert result.stderr == b"compactwire: not carried: names as data (names)\n"
+    assert result.stderr == b"compactwire: not written: names as data (names)\n"
     result = run("compact", part, "--no-names")
     assert b"#" not in result.stdout
 
@@ -86,8 +86,8 @@ def test_text_for_a_target_names_what_it_loses(part: Path) -> None:
         result = run("compact", "-", "--target", "vcad", *arguments, data=data)
         assert (result.returncode, result.stdout) == (0, b"# vcad 0.2\nS 1\nROOT 0 m\n")
         assert result.stderr.splitlines() == [
-            b"compactwire: not carried: the number of segments of round solids (segments)",
-            b"compactwire: not carried: fields and operations that are not in the model (unknown)",
+            b"compactwire: not written: the number of segments of round solids (segments)",
+            b"compactwire: not written: fields and operations that are not in the model (unknown)",
         ]
 
 
@@ -169,8 +169,8 @@ def test_repairs_and_losses_are_reported_together() -> None:
     assert result.stderr.decode().splitlines() == [
         "compactwire: repaired: node a: assigned id 0",
         'compactwire: repaired: roots[0].root: changed "a" to 0',
-        "compactwire: not carried: names as data (names)",
-        "compactwire: not carried: the material of the root (root_material)",
+        "compactwire: not written: names as data (names)",
+        "compactwire: not written: the material of the root (root_material)",
     ]
 
 

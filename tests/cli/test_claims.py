@@ -55,7 +55,7 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     lines = good.stdout.decode("ascii").splitlines()
     assert lines[0].startswith("VERIFIED: ")
     assert lines[1:7] == [
-        "  artifacts: 2, of which none is free",
+        "  artifacts: 2, of which all count tokens",
         "  receipts: 1 in a chain that names this bundle",
         "  signatures: all of each receipt by validators of the trust policy;"
         " their builds, too, where it names one",
@@ -127,7 +127,7 @@ def test_a_secret_key_is_no_public_key(tmp_path: Path) -> None:
     for entry in (f"me={line}", line, f"{line}=me"):
         failed = run("claim", "trust", entry, "-o", tmp_path / "policy.json")
         assert failed.returncode == 2
-        assert b"a secret key; the trust policy has the public one" in failed.stderr
+        assert b"this is a secret key; a trust policy has public keys" in failed.stderr
         assert SEED.hex().encode() not in failed.stderr
         assert not (tmp_path / "policy.json").exists()
 
@@ -166,7 +166,10 @@ def test_a_signature_is_replaced_only_on_request(tmp_path: Path) -> None:
         assert value.get("attestation", value)["public_key"] == OTHER_KEY.public_key
     files[-1].unlink()
     failed = sign(out, yours, "you", "--add")
-    assert b"merkle_attestation.json: it signs other receipts; replace it" in failed.stderr
+    assert (
+        b"merkle_attestation.json: the attestation signs other receipts; replace it"
+        in failed.stderr
+    )
     assert sign(out, yours, "you", "--add", "--replace").returncode == 0
 
 

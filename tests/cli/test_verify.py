@@ -115,7 +115,7 @@ UNROOTED = (
     f" to check it, use --merkle-attestation FILE {MERKLE}"
 )
 CHAIN = "  receipts: 3 in a chain that names this bundle"
-COSTS = "  artifacts: 3, of which none is free"
+COSTS = "  artifacts: 3, of which all count tokens"
 REACHES: dict[str, list[str]] = {
     "": [CHAIN, UNSIGNED, UNROOTED],
     "--no-require-verify-chain": [
@@ -271,7 +271,10 @@ def test_an_endless_file_is_not_read_forever(tmp_path: Path) -> None:
     with key.open("wb") as file:
         file.truncate(1 << 40)
     for path, message in [
-        ("/dev/zero", b"/dev/zero: this is not a regular file"),
+        (
+            "/dev/zero",
+            b"/dev/zero: expected a key file, found something that is not a regular file",
+        ),
         (key, b"key: this file has more than the 256 bytes of a key file"),
     ]:
         failed = run("claim", "sign", tmp_path / "out", "--key", path)

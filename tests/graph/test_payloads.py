@@ -81,7 +81,7 @@ def test_a_damaged_pickle_is_an_error_with_its_offset(value: Any) -> None:
     restore, (state,) = value.__reduce__()
     assert restore(state) == value
     for end in range(len(state)):
-        with pytest.raises(ValueError, match=r"^a damaged state: .* at byte \d+$"):
+        with pytest.raises(ValueError, match=r"^invalid state: .* at byte \d+$"):
             restore(state[:end])
     with pytest.raises(ValueError, match="1 unexpected bytes at the end"):
         restore(state + b"x")

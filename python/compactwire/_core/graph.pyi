@@ -538,7 +538,7 @@ def decode(text: str | bytes | bytearray | memoryview, /) -> Payload | DeltaPayl
     """
 
 def pack_root(payload: Payload, /, *, max_expansion: int = 268435456) -> str:
-    """Compute the pack root of a graph: its identity, independent of the order of symbols and edges.
+    """Compute the pack root of a graph: its identity, whatever the order of symbols and edges.
 
     Parameters
     ----------

@@ -28,10 +28,10 @@ __all__ = ["CompactToolResults"]
 class CompactToolResults(AbstractCapability[object]):
     """A capability that shrinks what tools return before it enters the conversation.
 
-    A str is shrunk as a text, a list or dict of JSON as a value: where GCF is shorter, the model is
-    sent that text; else the value stays a value. In a `ToolReturn`, this is true of its
-    `return_value`. Images, files, other objects, retries and the output of an agent stay as they
-    are.
+    A str is shrunk as a text. A list or dict of JSON is shrunk as a value: the model is sent GCF if
+    that is shorter; otherwise the value stays a value. The `return_value` of a `ToolReturn` is
+    treated in the same way. Images, files, other objects, retries and the output of an agent stay
+    as they are.
 
     Parameters
     ----------

@@ -142,8 +142,7 @@ def _ready(name: str, item: Any) -> tuple[str, Kind, Any]:
         kind = kind_of(item)
         return name, kind, prepared(item, kind)
     except (TypeError, ValueError) as error:
-        if hasattr(error, "add_note"):  # From Python 3.11 on.
-            error.add_note(f"in the input {name!r}")
+        error.add_note(f"in the input {name!r}")
         raise
 
 

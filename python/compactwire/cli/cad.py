@@ -163,7 +163,7 @@ def _compact(args: argparse.Namespace) -> int:
         source, args.dialect, target=args.target, names=not args.no_names, lossy=lossy or False
     )
     for code in cad.losses(source, args.dialect, target=args.target):
-        tell(f"compactwire: not carried: {_WHAT[code]} ({code})")
+        tell(f"compactwire: not written: {_WHAT[code]} ({code})")
     return write(text + "\n", args.output)
 
 

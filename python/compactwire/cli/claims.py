@@ -39,7 +39,7 @@ def _run_key(args: argparse.Namespace) -> int:
     if args.from_hex is not None:
         tell(
             "compare this public key with the one that you published; if it differs,"
-            f" {args.from_hex} was no secret key: remove {args.output}"
+            f" {args.from_hex} was not a secret key: remove {args.output}"
         )
     return OK
 
@@ -184,7 +184,7 @@ def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
     if args.replace:
         return False
     if args.add:
-        raise ValueError(f"{path}: it signs other receipts; replace it (--replace)")
+        raise ValueError(f"{path}: the attestation signs other receipts; replace it (--replace)")
     raise ValueError(f"{path}: the file exists; keep it (--add), or replace it (--replace)")
 
 
@@ -331,7 +331,7 @@ def _validator(text: str) -> tuple[str, str]:
     name, mark, public_key = text.rpartition("=")
     # A secret must not appear in a message, which may be logged.
     if _SECRET in text:
-        raise argparse.ArgumentTypeError("a secret key; the trust policy has the public one")
+        raise argparse.ArgumentTypeError("this is a secret key; a trust policy has public keys")
     if not (name and mark and public_key):
         raise argparse.ArgumentTypeError(f"expected ID=PUBLIC_KEY, not {text!r}")
     return name, public_key

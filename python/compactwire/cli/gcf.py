@@ -57,12 +57,13 @@ def add(commands: Commands) -> None:
     encode.add_argument(
         "--list-columns",
         action="store_true",
-        help="write lists in the cells of their column (only --extensions reads it)",
+        help="write lists in the cells of their column (read it with `gcf decode --extensions`)",
     )
     encode.add_argument(
         "--matrices",
         action="store_true",
-        help="write arrays of arrays of one length as rows (only --extensions reads it)",
+        help="write arrays of arrays of one length as rows "
+        "(read it with `gcf decode --extensions`)",
     )
     add_output(encode)
     about = "convert GCF to JSON without white space"
@@ -79,7 +80,7 @@ def add(commands: Commands) -> None:
         metavar="BYTES",
         type=int,
         default=1 << 28,
-        help="refuse a text whose value has more content that is not in the text, such as "
+        help="the largest size of what is in the value but not in the text, such as "
         "constants of many rows (default: %(default)s)",
     )
     add_output(decode)

@@ -31,10 +31,10 @@ _WORDS = {"passed": "ok  ", "failed": "FAIL", "skipped": "-   "}
 _REQUIREMENTS = {
     "require_attestation": "every receipt must carry a valid signature",
     "strict_trust": "every signature must be of an enabled validator of the trust policy",
-    "strict_identity": "its build must be that of the trust policy, too",
+    "strict_identity": "the build of every signer must be that of the trust policy, too",
     "require_merkle_attestation": "the Merkle attestation must verify",
     "require_canonical": "every JSON file must be its canonical form, to the byte",
-    "require_symbol_refs": "every symbol must cost tokens, under a ref and slice of its own",
+    "require_symbol_refs": "every symbol must count tokens, and share its ref and slice with none",
     "strict": "all of the above; needs --trust-policy and --merkle-attestation",
 }
 _DEFAULTS = {
@@ -138,7 +138,9 @@ def _scope(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
 
 def _artifacts_scope(report: cw.ClaimReport, free: int) -> str:
     count = report.computed["artifact_count"] if report.computed else 0
-    cost = f"{free:,} cost nothing; --require-symbol-refs refuses them" if free else "none is free"
+    cost = (
+        f"{free:,} cost nothing; --require-symbol-refs refuses them" if free else "all count tokens"
+    )
     repeated = report.repeated_artifacts
     again = f"; {repeated:,} repeat the text of another" if repeated else ""
     return f"artifacts: {count:,}, of which {cost}{again}"

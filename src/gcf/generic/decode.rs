@@ -703,7 +703,11 @@ pub(super) fn emit_scalar<S: Columns>(sink: &mut S, token: &Token<'_>) -> Result
 
 fn check_generic(header: &Header<'_>) -> Read<()> {
     if header.profile == Profile::Graph {
-        return fault(Code::WrongProfile, 0, "expected profile=generic, found a graph; use decode");
+        return fault(
+            Code::WrongProfile,
+            0,
+            "expected profile=generic, found a graph; read it with graph::decode (Python: gcf.decode)",
+        );
     }
     for kind in ["delta", "unchanged"] {
         if header.get(kind) == Some("true") {

@@ -26,7 +26,7 @@ const DELTA: &[u8; 5] = b"CWG1D";
 
 /// The error for bytes that are not a valid state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a damaged state: {what} at byte {at}")]
+#[error("invalid state: {what} at byte {at}")]
 pub struct StateError {
     what: String,
     at: usize,
@@ -488,7 +488,7 @@ mod tests {
         let error = Payload::from_state(&[&payload().to_state()[..], b"x"].concat()).unwrap_err();
         assert!(error.to_string().contains("1 unexpected bytes at the end"), "{error}");
         let error = Payload::from_state(&delta().to_state()).unwrap_err();
-        assert_eq!(error.to_string(), "a damaged state: it does not start with CWG1P at byte 0");
+        assert_eq!(error.to_string(), "invalid state: it does not start with CWG1P at byte 0");
     }
 
     #[test]

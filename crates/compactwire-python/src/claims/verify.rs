@@ -122,8 +122,8 @@ pub(super) fn verify_claim(
     let trust_policy = optional(trust_policy, "trust_policy")?;
     let merkle_attestation = optional(merkle_attestation, "merkle_attestation")?;
     if strict && !(require_verify_chain && bind_receipts) {
-        let message = "strict=True requires the chain of receipts and its bundle: leave \
-                       require_verify_chain and bind_receipts on";
+        let message = "strict=True checks the chain of receipts and its bundle: require_verify_chain and \
+                       bind_receipts must not be False";
         return Err(invalid_option("strict", message));
     }
     let all = if strict { Options::strict() } else { Options::default() };

@@ -138,7 +138,7 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
     Ok(content(py, decoded)?)
 }
 
-/// Compute the pack root of a graph: its identity, independent of the order of symbols and edges.
+/// Compute the pack root of a graph: its identity, whatever the order of symbols and edges.
 ///
 /// Parameters
 /// ----------
