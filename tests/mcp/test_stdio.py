@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -251,6 +252,14 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     assert "tokenizer" in made.stderr
     made = run("proxy", "--formats", "xml", "--", *SERVER, folder=tmp_path)
     assert (made.returncode, "formats" in made.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_stream_is_an_error(tmp_path: Path, closed: str, name: str) -> None:
+    command = shlex.join([sys.executable, "-m", "compactwire", "mcp", "proxy", "--", *SERVER])
+    made = subprocess.run(["sh", "-c", f"{command} {closed}"], stderr=subprocess.PIPE, check=False)
+    assert made.returncode == 1
+    assert made.stderr.decode() == f"compactwire: error: standard {name} is closed\n"
 
 
 def test_options_may_stand_before_a_command_without_dashes(tmp_path: Path) -> None:

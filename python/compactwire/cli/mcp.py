@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..mcp import _ledger
 from ..mcp._project import Projector
 from ..mcp._relay import Passthrough, Relay
 from ..mcp._stdio import relay_stdio
-from ._shell import DEFAULT, OK, add_command, add_group, json_line, natural, tell, write
+from ._shell import DEFAULT, OK, add_command, add_group, json_line, natural, stdout, tell, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,9 @@ def _run_proxy(args: argparse.Namespace) -> int:
     if not command:
         tell("compactwire mcp proxy: error: the command that starts the server is missing")
         return _WRONG_USAGE
+    stdout()  # Raises if it is closed: a pipe to the server would get its number.
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
     warn = _Warnings()
     relay: Relay | Passthrough = Passthrough()
     if not args.off:
