@@ -1,0 +1,130 @@
+"""Shrinks the results of tools inside a FastMCP server, for its authors."""
+
+from __future__ import annotations
+
+import json
+
+from ._project import Projector
+from ._schemas import slim
+
+try:
+    import anyio.to_thread
+    from fastmcp.server.middleware import Middleware
+    from fastmcp.tools import ToolResult
+except ImportError as error:
+    message = "compactwire.mcp.CompactMiddleware needs FastMCP: pip install 'fastmcp>=4.1,<5'"
+    raise ImportError(message, name=error.name, path=error.path) from error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, Unpack
+
+    from .._tools import ToolOptions
+    from ._project import Change
+
+__all__ = ["CompactMiddleware"]
+
+# Characters of text from which the work leaves the event loop, which other calls wait for.
+_LONG = 1 << 15
+
+
+class CompactMiddleware(Middleware):
+    """A middleware of FastMCP servers that shrinks the results of their tools.
+
+    Add it inside a middleware that limits responses, and outside of one that caches them.
+
+    Parameters
+    ----------
+    structured : {"keep", "drop"}
+        Whether structured content and output schemas stay as they are, for clients that read them,
+        or leave a result whose text says the same. A host that shows a model the structured content
+        saves something only with "drop".
+    definitions : {"as-is", "slim"}
+        Whether `$schema`, and titles that only repeat the name of a property, leave the definitions
+        of tools.
+    **options
+        The options of `compactwire.adapters`.
+
+    Raises
+    ------
+    TypeError, OptionError
+        An option has another type, or a value that is not allowed.
+
+    Examples
+    --------
+    >>> from fastmcp import FastMCP  # doctest: +SKIP
+    >>> server = FastMCP("tasks")  # doctest: +SKIP
+    >>> server.add_middleware(CompactMiddleware())  # doctest: +SKIP
+
+    Source: an extension of this package.
+    """
+
+    def __init__(
+        self,
+        *,
+        structured: Literal["keep", "drop"] = "keep",
+        definitions: Literal["as-is", "slim"] = "as-is",
+        **options: Unpack[ToolOptions],
+    ) -> None:
+        self._projector = Projector(
+            "fastmcp", structured=structured, definitions=definitions, **options
+        )
+
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        """Shrink the result of a call."""
+        result = await call_next(context)
+        # A subclass asks for input or is a task.
+        if type(result) is not ToolResult:
+            return result
+        tool, arguments = context.message.name, context.message.arguments
+        blocks = result.content
+        texts = [block.text if block.type == "text" else None for block in blocks]
+        if result.is_error:
+            self._projector.error(tool, texts)
+            return result
+        kept = self._projector.kept(tool, arguments)
+        structured = _as_json(result.structured_content)
+        work = (tool, kept, texts, structured)
+        if sum(map(len, filter(None, (*texts, structured)))) < _LONG:
+            return _changed(result, self._projector.result(*work))
+        return _changed(result, await anyio.to_thread.run_sync(self._projector.result, *work))
+
+    async def on_list_tools(self, context: Any, call_next: Any) -> Any:
+        """Leave out of the definitions what the options say."""
+        return [self._definition(tool) for tool in await call_next(context)]
+
+    def _definition(self, tool: Any) -> Any:
+        changed: dict[str, Any] = {}
+        if self._projector.drop and tool.output_schema is not None:
+            changed["output_schema"] = None
+        if self._projector.slim:
+            changed["parameters"] = slim(tool.parameters)
+        return tool.model_copy(update=changed) if changed else tool
+
+
+def _as_json(structured: Any) -> str | None:
+    """Structured content as a JSON text; None if there is none, or JSON cannot say it."""
+    if structured is None:
+        return None
+    try:
+        text = json.dumps(structured, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text
+
+
+def _changed(result: Any, change: Change) -> Any:
+    update: dict[str, Any] = {}
+    if change.texts:
+        update["content"] = [
+            block.model_copy(update={"text": change.texts[index]})
+            if index in change.texts
+            else block
+            for index, block in enumerate(result.content)
+        ]
+    if change.added is not None:
+        update["content"] = ToolResult(content=change.added).content
+    if change.drop:
+        update["structured_content"] = None
+    return result.model_copy(update=update) if update else result

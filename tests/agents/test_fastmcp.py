@@ -1,0 +1,148 @@
+"""The middleware in a FastMCP server, as a FastMCP client sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire.savings import Saving
+from tests.agents import ROWS, TEXT, needed
+
+needed("fastmcp")
+
+from fastmcp import Client, FastMCP
+from fastmcp.exceptions import ToolError
+from fastmcp.tools import ToolResult
+from mcp.types import ImageContent, TextContent
+
+from compactwire.mcp import CompactMiddleware
+
+SHORT = cw.shrink(TEXT).text
+IMAGE = ImageContent(type="image", data="AA==", mime_type="image/png")
+
+
+def server(**options: Any) -> FastMCP:
+    one = FastMCP("tasks")
+    one.add_middleware(CompactMiddleware(**options))
+
+    @one.tool
+    def rows(indent: int | None = None) -> list[dict[str, Any]]:
+        """List all tasks."""
+        return ROWS
+
+    @one.tool
+    def text(said: str) -> str:
+        """Repeat a text."""
+        return said
+
+    @one.tool
+    def mixed() -> ToolResult:
+        """Return an image, a text and meta data."""
+        block = TextContent(type="text", text=TEXT)
+        return ToolResult(content=[IMAGE, block], meta={"x": 1})
+
+    @one.tool
+    def failed(text: str) -> ToolResult:
+        """Return an error."""
+        return ToolResult(content=text, is_error=True)
+
+    @one.tool
+    def structure() -> ToolResult:
+        """Return structured content alone."""
+        one = ToolResult(structured_content={"result": ROWS})
+        return one.model_copy(update={"content": []})
+
+    return one
+
+
+def called(name: str, arguments: dict[str, Any] | None = None, **options: Any) -> Any:
+    async def call() -> Any:
+        async with Client(server(**options)) as client:
+            await client.list_tools()
+            return await client.call_tool(name, arguments or {}, raise_on_error=False)
+
+    return asyncio.run(call())
+
+
+def test_structured_content_is_kept_for_clients_that_read_it() -> None:
+    result = called("rows")
+    assert result.data == ROWS
+    assert result.structured_content == {"result": ROWS}
+    assert result.content[0].text == cw.shrink(json.dumps(ROWS)).text
+
+
+def test_structured_content_is_dropped_on_request() -> None:
+    records: list[Saving] = []
+    result = called("rows", structured="drop", on_saving=records.append)
+    assert result.structured_content is None
+    assert cw.expand(result.content[0].text) == ROWS
+    (record,) = records
+    assert (record.source, record.tool, record.dropped) == ("fastmcp", "rows", True)
+    result = called("structure", structured="drop")
+    assert result.structured_content is None
+    assert cw.expand(result.content[0].text) == {"result": ROWS}
+
+
+def test_only_texts_change() -> None:
+    result = called("mixed", structured="drop")
+    assert result.content[0] == IMAGE
+    assert result.content[1].text == SHORT
+    assert result.meta["x"] == 1
+
+
+def test_errors_and_files_stay() -> None:
+    result = called("failed", {"text": TEXT})
+    assert result.is_error
+    assert result.content[0].text == TEXT
+    assert called("text", {"said": TEXT}, exclude=("text",)).content[0].text == TEXT
+    assert called("text", {"said": "a.json"}).content[0].text == "a.json"
+
+
+def test_a_tool_that_raises_still_raises() -> None:
+    async def call() -> None:
+        one = server()
+
+        @one.tool
+        def broken() -> str:
+            raise ToolError("no such task")
+
+        async with Client(one) as client:
+            await client.call_tool("broken")
+
+    with pytest.raises(ToolError, match="no such task"):
+        asyncio.run(call())
+
+
+def test_a_long_text_is_shrunk_outside_of_the_event_loop() -> None:
+    said = json.dumps(ROWS * 200, indent=2)
+    assert called("text", {"said": said}).content[0].text == cw.shrink(said).text
+
+
+def test_definitions_lose_only_what_the_options_say() -> None:
+    async def listed(**options: Any) -> dict[str, Any]:
+        async with Client(server(**options)) as client:
+            return {tool.name: tool for tool in await client.list_tools()}
+
+    plain = asyncio.run(listed())
+    dropped = asyncio.run(listed(structured="drop", definitions="slim"))
+    assert plain["rows"].output_schema is not None
+    assert dropped["rows"].output_schema is None
+    assert dropped["rows"].input_schema["properties"]["indent"].keys() <= {"anyOf", "default"}
+    assert dropped["rows"].description == plain["rows"].description
+
+
+def test_an_invalid_option_is_an_error_at_once() -> None:
+    with pytest.raises(cw.OptionError, match="structured must be 'keep' or 'drop'"):
+        CompactMiddleware(structured="no")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answer", [object(), None])
+def test_an_answer_that_is_no_result_passes(answer: Any) -> None:
+    async def call_next(_context: Any) -> Any:
+        return answer
+
+    assert asyncio.run(CompactMiddleware().on_call_tool(None, call_next)) is answer
