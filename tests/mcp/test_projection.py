@@ -129,6 +129,16 @@ def test_no_host_pays_more(value: Any, indent: Any, wrapped: bool, kept: str) ->
     assert record.after == cw.estimate_tokens(left)
 
 
+def test_the_cheapest_form_is_taken_where_the_margin_would_keep_the_copy() -> None:
+    words = "a long sentence of many words that no form makes any shorter " * 4
+    rows = [{"id": n, "text": f"{n} {words}"} for n in range(6)] + [{"id": 6, "text": "é" * 3}]
+    text = json.dumps(rows, separators=(",", ":"))
+    assert cw.shrink(text).reason == "no-gain"
+    change, record = project([text], {"r": rows})
+    assert change == Change({0: cw.shrink(text, min_saving=0.0, min_tokens=0).text}, drop=True)
+    assert record.format == "gcf"
+
+
 def test_large_texts_and_large_structured_content_stay() -> None:
     assert project([TEXT], {"result": ROWS}, max_size=100)[0] == Change()
     assert project([TEXT], max_size=100)[1].reason == "size"
@@ -159,6 +169,7 @@ def test_an_invalid_option_is_refused_when_the_projector_is_made() -> None:
         ("5", '{"result": "5"}', True),
         ("[5]", '{"result": {"x": 5}}', False),
         ("[]", '{"result": {}}', False),
+        ('{"a":1,"a":2}', '{"a":2}', False),
         (TEXT[:-1], json.dumps({"result": ROWS}), False),
     ],
 )
