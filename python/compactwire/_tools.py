@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 
 # Names of tools whose texts are files: a model that edits by exact match must see them as they are.
 VERBATIM = (
-    "*read*file*",
-    "*file*read*",
-    "*file*content*",
-    "*get_file*",
-    "view",
+    "*[Rr]ead*[Ff]ile*",
+    "*[Ff]ile*[Rr]ead*",
+    "*[Ff]ile*[Cc]ontent*",
+    "*[Gg]et_[Ff]ile*",
+    "*[Gg]etFile*",
+    "[Rr]ead",
+    "[Vv]iew",
     "cat",
-    "*fetch*",
+    "*[Ff]etch*",
 )
 _DOCUMENTS = (".json", ".jsonl", ".jsonc", ".json5", ".geojson", ".ipynb", ".map")
 _ARGUMENT_DEPTH = 4

@@ -33,6 +33,9 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
         answer(identity, text(arguments["text"]))
     elif name == "environment":
         answer(identity, text(os.environ.get(arguments["name"], "")))
+    elif name == "helper":
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        sys.exit(5)
     elif name == "pid":
         answer(identity, text(str(os.getpid())))
     elif name == "exit":

@@ -86,6 +86,7 @@ def test_a_ledger_that_cannot_be_written_is_one_warning(
         (["/usr/bin/uvx", "mcp-server-git"], "mcp-server-git"),
         (["python3", "-u", "servers/files.py"], "files"),
         (["python3"], "python3"),
+        (["python3", "-c", "secret()"], "python3"),
         ([r"C:\tools\server.exe", "x"], "server"),
         (["./run me"], "run_me"),
         (["@"], "_"),

@@ -107,6 +107,7 @@ def test_a_result_without_blocks_gets_its_structured_content_as_text() -> None:
     assert change.added == cw.shrink(json.dumps({"result": ROWS})).text
     assert record.after < (record.structured or 0)
     assert project([], {"result": ROWS}, structured="keep")[0] == Change()
+    assert project([], {"result": ROWS}, kept="excluded")[0] == Change()
 
 
 @given(VALUES, st.sampled_from([None, 1, 4]), st.booleans(), st.sampled_from(["", "excluded"]))

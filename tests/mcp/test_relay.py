@@ -141,6 +141,16 @@ def test_files_and_excluded_tools_pass() -> None:
     assert [record.reason for record in one.records] == ["excluded", "document"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["read_text_file", "readFile", "Read", "get_file_contents", "getFile", "View", "webFetch"],
+)
+def test_names_that_read_files_are_excluded_by_default(name: str) -> None:
+    one = Connection()
+    one.ask("tools/call", name=name)
+    assert one.answered(text()) == text()
+
+
 def test_output_schemas_leave_the_list_of_tools() -> None:
     tool = {"name": "rows", "inputSchema": {"$schema": "x", "type": "object"}, "outputSchema": {}}
     tools = {"tools": [tool, 5, {"outputSchema": {}, "name": "b"}], "nextCursor": "c"}
@@ -168,6 +178,30 @@ def test_batches_of_requests_and_answers() -> None:
     made = json.loads(sent)
     assert made[0]["result"]["content"][0]["text"] == SHORT
     assert made[1:] == answers[1:]
+
+
+def test_a_list_of_tools_that_passes_keeps_the_structured_content() -> None:
+    one = Connection()
+    one.ask("tools/list")
+    listed = b'{"id":1,"result":{"tools":[{"name":"a","name":"a","outputSchema":{}}]}}\n'
+    assert one.relay.from_server(listed) == listed
+    one.ask("tools/call", name="a")
+    assert one.answered(text(structuredContent={"r": ROWS}))["structuredContent"] == {"r": ROWS}
+
+
+def test_an_answer_with_invalid_utf8_passes_and_is_an_answer() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    line = b'{"id":1,"result":{"content":[{"type":"text","text":"\xff[1,  2]"}]}}\n'
+    assert one.relay.from_server(line) == line
+    assert not list(one.relay.unanswered("", None))
+
+
+def test_an_id_that_is_a_lone_surrogate_is_answered() -> None:
+    one = Connection()
+    one.ask("tools/call", "\ud800", name="rows")
+    (line,) = one.relay.unanswered("", None)
+    assert json.loads(line)["id"] == "\ud800"
 
 
 @pytest.mark.parametrize("line", [b"Listening on 3000\n", b"{\n", b"\xff\n", b"17\n", b'"x"\n'])

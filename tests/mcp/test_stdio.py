@@ -139,7 +139,13 @@ def test_lines_that_are_no_messages_are_reported(host: Host) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "status"),
-    [("exit", {"status": 0}, 0), ("exit", {"status": 7}, 7), ("kill", {}, 137), ("close", {}, 143)],
+    [
+        ("helper", {}, 5),
+        ("exit", {"status": 0}, 0),
+        ("exit", {"status": 7}, 7),
+        ("kill", {}, 137),
+        ("close", {}, 143),
+    ],
 )
 def test_a_server_that_ends_leaves_no_request_open(
     host: Host, tool: str, arguments: dict[str, Any], status: int

@@ -128,7 +128,11 @@ def _projector(
     if args.exclude is not None:
         options["exclude"] = [pattern for pattern in args.exclude if pattern]
     if not args.no_ledger:
-        options["on_saving"] = _ledger.Ledger(args.name or _ledger.server_name(command), warn)
+        name = args.name or _ledger.server_name(command)
+        try:
+            options["on_saving"] = _ledger.Ledger(name, warn)
+        except RuntimeError as error:  # No home folder is known.
+            warn(f"the ledger is not written: {error}")
     return Projector(
         "mcp",
         structured=args.structured,

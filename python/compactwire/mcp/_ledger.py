@@ -8,6 +8,7 @@ Source: an extension of this package.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -67,7 +68,8 @@ def server_name(command: list[str]) -> str:
     that is no option, without a version: `npx -y @scope/server@1.2` is "server".
     """
     program, *arguments = command
-    if Path(program).stem.lower() in _LAUNCHERS:
+    # After "-c" and "-e" the argument is code, which may hold a secret.
+    if Path(program).stem.lower() in _LAUNCHERS and not {"-c", "-e"} & set(arguments):
         program = next((one for one in arguments if not one.startswith("-")), program)
     last = program.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
     return plain_name(re.sub(r"(?<=.)@.*|\.(exe|cmd|py|js|mjs|ts)$", "", last))
@@ -118,7 +120,8 @@ class Ledger:
         finally:
             os.close(file)
         if full:
-            self._path.replace(self._path.with_suffix(".jsonl.1"))
+            with contextlib.suppress(FileNotFoundError):  # Another relay was faster.
+                self._path.replace(self._path.with_suffix(".jsonl.1"))
 
 
 @dataclass(slots=True)

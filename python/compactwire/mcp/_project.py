@@ -123,7 +123,7 @@ class Projector:
         reason = kept
         drop = False
         if self.drop and structured is not None and cost is not None and cost.reason != "size":
-            if not texts:
+            if not texts and not kept:
                 only = self._tools.shorten(structured)
                 if only.tokens_after <= cost.tokens_after:
                     return Change(added=only.text, drop=True), [only], ""

@@ -55,6 +55,8 @@ class Relay:
         self._warn = warn
         self._pending: dict[tuple[type, object], _Call] = {}
         self._lock = threading.Lock()
+        # A host refuses a result without structured content if it was sent an output schema.
+        self._schemas_left = False
 
     def from_host(self, line: bytes) -> bytes:
         """Note the requests of a line of the host, and return what the server is sent."""
@@ -82,9 +84,9 @@ class Relay:
     def from_server(self, line: bytes) -> bytes | None:
         """What the host is sent for a line of the server; None if it is no message."""
         try:
-            text = line.decode()
+            text = line.decode(errors="replace")
             message = json.loads(text)
-        except (UnicodeDecodeError, json.JSONDecodeError):
+        except json.JSONDecodeError:
             if line.strip():
                 self._warn("the server sent a line that is not JSON; it was dropped")
             return None
@@ -97,6 +99,14 @@ class Relay:
         answered = list(self._answered(message))
         if not any(answered):
             return line
+        edited = self._edited(text, answered) if "\ufffd" not in text else None
+        if edited is None:
+            self._schemas_left |= any(call and call.method == "tools/list" for call in answered)
+            return line
+        return edited
+
+    def _edited(self, text: str, answered: list[_Call | None]) -> bytes | None:
+        """The line after the edits of its answers; None if it must pass as it came."""
         try:
             starts = _starts(text)
             edits = [
@@ -105,10 +115,10 @@ class Relay:
                 if call is not None
                 for edit in self._edits(text, members(text, at), call)
             ]
-            return apply(text, edits).encode() if edits else line
+            return apply(text, edits).encode()
         except (ValueError, RecursionError, MemoryError):
             # A key occurs twice, or a schema has a number or str that cannot be written again.
-            return line
+            return None
 
     def _answered(self, message: Any) -> Iterator[_Call | None]:
         """For each message of the line, the request that it answers with a result of tools."""
@@ -156,7 +166,7 @@ class Relay:
             self._projector.error(call.tool, texts)
             return
         structured = None
-        if "structuredContent" in result:
+        if "structuredContent" in result and not self._schemas_left:
             span = result["structuredContent"]
             if text[span.value] in "{[":
                 structured = text[span.value : span.end]
@@ -178,7 +188,8 @@ class Relay:
         for _, identity in pending:
             error = {"code": _SERVER_ENDED, "message": message, "data": data}
             answer = {"jsonrpc": "2.0", "id": identity, "error": error}
-            yield _compact(answer).encode() + b"\n"
+            # An id may be a lone surrogate, which UTF-8 does not have.
+            yield json.dumps(answer).encode() + b"\n"
 
 
 class Passthrough:

@@ -31,10 +31,11 @@ __all__ = ["relay_stdio"]
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 1 << 16
 
-# Seconds that a server has to end after its input was closed, and then after SIGTERM.
-_GRACE, _GRACE_TERMINATED = 2.0, 5.0
+# Seconds that a server has to end after its input was closed, and then after SIGTERM. Hosts wait
+# two seconds after each of these before they kill the relay, which must have ended its server.
+_GRACE, _GRACE_TERMINATED = 1.5, 1.5
 # Seconds for the last lines of a server that has ended to reach the host.
-_LAST_LINES = 2.0
+_LAST_LINES = 30.0
 
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
@@ -78,6 +79,9 @@ def relay_stdio(
         Called with a line of text about what went wrong.
     """
     ends: queue.SimpleQueue[_End] = queue.SimpleQueue()
+    if _GROUPS:
+        for descriptor in (_STDIN, _STDOUT):
+            os.set_blocking(descriptor, True)
     with _signals(ends):
         child = _Child(command)
         try:
@@ -89,10 +93,12 @@ def relay_stdio(
             )
             to_server.start()
             to_host.start()
+            threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
             end = ends.get()
         finally:
             status = child.end()
-        to_host.join(_LAST_LINES)
+        if end.side != "signal":
+            _join(to_host, ends)
     if end.side == "signal":
         return 128 + end.signal
     if end.side == "host":
@@ -104,6 +110,22 @@ def relay_stdio(
     if not to_host.is_alive():
         all(map(_passed_on, relay.unanswered(message, {"exit_status": status})))
     return status or (1 if end.side == "too long" else 0)
+
+
+def _watch(child: _Child, ends: queue.SimpleQueue[_End]) -> None:
+    """Notice the end of a server whose output another process keeps open."""
+    child.wait()
+    ends.put(_End("server"))
+
+
+def _join(thread: threading.Thread, ends: queue.SimpleQueue[_End]) -> None:
+    """Wait until the last lines are passed on, or a signal comes."""
+    deadline = time.monotonic() + _LAST_LINES
+    while thread.is_alive() and time.monotonic() < deadline:
+        thread.join(0.05)
+        with contextlib.suppress(queue.Empty):
+            if ends.get_nowait().side == "signal":
+                return
 
 
 @contextlib.contextmanager
@@ -149,6 +171,10 @@ class _Child:
             except OSError:
                 return False
             return True
+
+    def wait(self) -> None:
+        """Wait until the process has ended."""
+        self._process.wait()
 
     def end(self) -> int:
         """End the process and its group, first gently, and return its exit code."""
@@ -215,6 +241,8 @@ def _pump_server(
     try:
         for line in _lines(child.stdout, max_message):
             passed = relay.from_server(line)
+            if passed is not None and not passed.endswith(b"\n"):
+                passed += b"\n"  # Errors for open requests may follow.
             if passed is not None and not _passed_on(passed):
                 side = "host"
                 break
