@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import sys
 import time
@@ -65,7 +64,6 @@ def test_a_full_file_is_renamed(folder: Path) -> None:
     assert [record["tool"] for record in _ledger.records("a", 0)] == ["one", "two"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="NOT RUN: needs permissions of POSIX")
 def test_a_ledger_that_cannot_be_written_is_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
