@@ -45,6 +45,8 @@ pub mod session;
 #[cfg(feature = "shrink")]
 pub mod shrink;
 pub mod text;
+#[cfg(feature = "claims")]
+mod threads;
 pub mod value;
 pub mod walk;
 #[cfg(feature = "wire")]

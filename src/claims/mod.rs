@@ -18,9 +18,8 @@
 //! `report` and `report_json` the result, `error` the codes. `files` opens and reads files,
 //! `schema` parses and validates them, `fields` reads their members, `canonical` writes the text that
 //! is hashed. `bundle`, `artifacts`, `claim`, `receipt`, `attestation` (with `signer` and `signed`),
-//! `policy`, `merkle` and `metrics` each handle the subject of their name; `parallel` runs a function
-//! on many items. `produce` creates the files that `verify` checks, `make` constructs JSON values, and
-//! `key` holds signing keys.
+//! `policy`, `merkle` and `metrics` each handle the subject of their name. `produce` creates the files that
+//! `verify` checks, `make` constructs JSON values, and `key` holds signing keys.
 //!
 //! # Where we differ
 //! The specification contradicts itself in places. A hash covers the canonical form: with the final
@@ -43,7 +42,6 @@ mod make;
 mod merkle;
 mod metrics;
 mod options;
-mod parallel;
 mod policy;
 mod produce;
 mod receipt;

@@ -13,12 +13,12 @@ use super::files::{self, Content, Folder, Kind, Refusal};
 use super::merkle;
 use super::metrics::{self, CLAIM, Computed};
 use super::options::{Inputs, Options, Progress};
-use super::parallel;
 use super::policy::{Policy, Signs};
 use super::receipt::{self, Attested, Receipt};
 use super::report::{Report, bug};
 use super::schema::{self, Document, Schema, Violation};
 use super::signer::Scope;
+use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -475,7 +475,7 @@ impl<'a> Run<'a> {
                 stopped.store(true, Ordering::Relaxed);
             }
         };
-        parallel::try_map(items, &mut tick, |item| {
+        threads::try_map(items, &mut tick, |item| {
             // `verify` discards the error of a stopped run.
             if stopped.load(Ordering::Relaxed) { Err(bug()) } else { work(item) }
         })

@@ -15,7 +15,7 @@ const WORTH_A_THREAD: usize = 32;
 const MAX_THREADS: usize = 16;
 
 /// Applies `work` to each item. Calls `tick` on the calling thread with the number of items done.
-pub(super) fn try_map<T: Sync, R: Send, E: Send>(
+pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
     tick: &mut dyn FnMut(usize),
     work: impl Fn(&T) -> Result<R, E> + Sync,
