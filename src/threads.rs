@@ -1,4 +1,4 @@
-//! Applies a function to many items on all processors, with the result of a sequential loop.
+//! Applies a function to many items on several threads, with the result of a sequential loop.
 //!
 //! Threads live for one call: a thread pool would not survive a fork, and waiting for it would block
 //! forever. Invariant: the results are those of a sequential loop, and the error is that of the first
@@ -8,19 +8,37 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// The minimum number of items per thread: for fewer, starting a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 32;
+/// The maximum number of threads; more would only wait for the disk or the memory.
+pub(crate) const MAX_THREADS: usize = 16;
 
-/// The maximum number of threads; more would only wait for the disk.
-const MAX_THREADS: usize = 16;
+/// The environment variables that limit the threads of a call, the first one first. Dask, Ray and Spark set
+/// the second one for tasks that have one processor.
+const VARIABLES: [&str; 2] = ["COMPACTWIRE_THREADS", "OMP_NUM_THREADS"];
 
-/// Applies `work` to each item. Calls `tick` on the calling thread with the number of items done.
+/// How many threads a call uses unless its caller decides: the value of the first of [`VARIABLES`] that is a
+/// number above 0, otherwise the number of processors; at most [`MAX_THREADS`].
+pub(crate) fn default_threads() -> usize {
+    let processors = || thread::available_parallelism().map_or(1, usize::from);
+    let mut values = VARIABLES.iter().filter_map(|name| limit(&std::env::var(name).ok()?));
+    values.next().unwrap_or_else(processors).min(MAX_THREADS)
+}
+
+/// The number of threads that the value of a variable allows. A list is for nested levels of threads; its
+/// first number is that of the outermost level.
+fn limit(value: &str) -> Option<usize> {
+    value.split(',').next()?.trim().parse().ok().filter(|&threads| threads > 0)
+}
+
+/// Applies `work` to each item, on at most `threads` threads including the calling one. Calls `tick` on the
+/// calling thread with the number of items done. If `tick` or `work` unwinds there, the other threads begin
+/// no further item.
 pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
+    threads: usize,
     tick: &mut dyn FnMut(usize),
     work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    if items.len() < 2 * WORTH_A_THREAD {
+    if threads < 2 {
         let done = |(index, item)| work(item).inspect(|_| tick(index + 1));
         return items.iter().enumerate().map(done).collect();
     }
@@ -31,8 +49,8 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     };
     let mut done = thread::scope(|scope| {
         let helpers: Vec<_> =
-            (1..threads(items.len())).map_while(|_| helper(scope, &queue, items, &work)).collect();
-        let mut done = queue.run(items, &work, tick);
+            (1..threads).map_while(|_| helper(scope, &queue, items, &work)).collect();
+        let mut done = StopOnUnwind(&queue).run(items, &work, tick);
         for helper in helpers {
             done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
@@ -40,11 +58,6 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     });
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
-}
-
-fn threads(items: usize) -> usize {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    processors.min(MAX_THREADS).min(items / WORTH_A_THREAD)
 }
 
 type Done<R, E> = Vec<(usize, Result<R, E>)>;
@@ -58,6 +71,28 @@ fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
     work: &'env (impl Fn(&T) -> Result<R, E> + Sync),
 ) -> Option<ScopedJoinHandle<'scope, Done<R, E>>> {
     thread::Builder::new().spawn_scoped(scope, move || queue.run(items, work, &mut |_| ())).ok()
+}
+
+/// The queue as the calling thread works on it.
+struct StopOnUnwind<'a>(&'a Queue);
+
+impl StopOnUnwind<'_> {
+    fn run<T, R, E>(
+        &self,
+        items: &[T],
+        work: &impl Fn(&T) -> Result<R, E>,
+        tick: &mut dyn FnMut(usize),
+    ) -> Done<R, E> {
+        self.0.run(items, work, tick)
+    }
+}
+
+impl Drop for StopOnUnwind<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.next.store(usize::MAX / 2, Ordering::Relaxed);
+        }
+    }
 }
 
 struct Queue {
@@ -95,18 +130,21 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
 
     #[test]
     fn results_keep_order_and_first_error_wins() {
         let items: Vec<usize> = (0..10_000).collect();
         let double = |item: &usize| Ok::<_, usize>(item * 2);
-        let doubled = try_map(&items, &mut |_| (), double).unwrap();
-        assert!(doubled.iter().enumerate().all(|(index, value)| *value == index * 2));
-        for _ in 0..50 {
-            let odd = try_map(&items, &mut |_| (), |item| {
-                if item % 7 == 3 && *item > 100 { Err(*item) } else { Ok(*item) }
-            });
-            assert_eq!(odd, Err(101));
+        for threads in [1, 2, 7] {
+            let doubled = try_map(&items, threads, &mut |_| (), double).unwrap();
+            assert!(doubled.iter().enumerate().all(|(index, value)| *value == index * 2));
+            for _ in 0..50 {
+                let odd = try_map(&items, threads, &mut |_| (), |item| {
+                    if item % 7 == 3 && *item > 100 { Err(*item) } else { Ok(*item) }
+                });
+                assert_eq!(odd, Err(101));
+            }
         }
     }
 
@@ -114,19 +152,59 @@ mod tests {
     fn every_item_is_processed_once() {
         let items: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
         let add = |item: &AtomicUsize| Ok::<_, ()>(item.fetch_add(1, Ordering::Relaxed));
-        try_map(&items, &mut |_| (), add).unwrap();
+        try_map(&items, 4, &mut |_| (), add).unwrap();
         assert!(items.iter().all(|item| item.load(Ordering::Relaxed) == 1));
+    }
+
+    #[test]
+    fn two_threads_work_at_the_same_time() {
+        let both = Barrier::new(2);
+        let wait = |_: &()| Ok::<_, ()>(both.wait().is_leader());
+        let leaders = try_map(&[(), ()], 2, &mut |_| (), wait).unwrap();
+        assert_eq!(leaders.iter().filter(|leader| **leader).count(), 1);
     }
 
     #[test]
     fn panic_reaches_the_caller() {
         let items: Vec<usize> = (0..1000).collect();
         let result = std::panic::catch_unwind(|| {
-            try_map(&items, &mut |_| (), |item| {
+            try_map(&items, 4, &mut |_| (), |item| {
                 assert!(*item != 500, "as expected");
                 Ok::<_, ()>(())
             })
         });
         assert!(result.is_err());
+    }
+
+    #[test]
+    fn a_caller_that_unwinds_stops_the_other_threads() {
+        let (both, done) = (Barrier::new(2), AtomicUsize::new(0));
+        let items: Vec<usize> = (0..1_000_000).collect();
+        let work = |item: &usize| {
+            if *item < 2 {
+                both.wait();
+            }
+            done.fetch_add(1, Ordering::Relaxed);
+            thread::yield_now();
+            Ok::<_, ()>(())
+        };
+        let mut tick = |_| resume_unwind(Box::new("stop"));
+        let tick = std::panic::AssertUnwindSafe(|| try_map(&items, 2, &mut tick, work));
+        assert!(std::panic::catch_unwind(tick).is_err());
+        assert!(done.load(Ordering::Relaxed) < items.len());
+    }
+
+    #[test]
+    fn a_variable_limits_the_threads_if_it_is_a_number_above_0() {
+        for (value, threads) in [
+            ("1", Some(1)),
+            (" 4 ", Some(4)),
+            ("2,1", Some(2)),
+            ("0", None),
+            ("", None),
+            ("all", None),
+        ] {
+            assert_eq!(limit(value), threads, "{value}");
+        }
     }
 }

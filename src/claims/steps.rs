@@ -22,6 +22,9 @@ use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The minimum number of items per thread: for fewer, starting a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 32;
+
 type Outcome = Result<(), Failure>;
 
 /// The state of a verification: what was read and computed so far.
@@ -475,7 +478,8 @@ impl<'a> Run<'a> {
                 stopped.store(true, Ordering::Relaxed);
             }
         };
-        threads::try_map(items, &mut tick, |item| {
+        let threads = threads::default_threads().min(items.len() / WORTH_A_THREAD);
+        threads::try_map(items, threads, &mut tick, |item| {
             // `verify` discards the error of a stopped run.
             if stopped.load(Ordering::Relaxed) { Err(bug()) } else { work(item) }
         })
