@@ -22,6 +22,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod base85;
 #[cfg(feature = "cad")]
 pub mod cad;
@@ -45,7 +47,7 @@ pub mod session;
 #[cfg(feature = "shrink")]
 pub mod shrink;
 pub mod text;
-#[cfg(feature = "claims")]
+#[cfg(any(feature = "arrow", feature = "claims"))]
 mod threads;
 pub mod value;
 pub mod walk;

@@ -45,6 +45,8 @@ class CompactWireError(ValueError):
 
     message: str
     """What is wrong, where, and what to do."""
+    row: int | None = None
+    """The row of the column, from 0; None if no function of `compactwire.arrow` raised the error."""
 
     def __init__(self, message: str = "", /, **facts: object) -> None:
         super().__init__(message)

@@ -162,6 +162,16 @@ impl fmt::Display for Place {
 }
 
 impl Error {
+    /// Whether a part of a value cannot be written in any way. The place is then its path.
+    pub fn is_unsupported_value(&self) -> bool {
+        use Code::{InvalidSurrogate, LimitExceeded, NotFinite, OutOfRange, UnsupportedType};
+        let code = matches!(
+            self.code,
+            UnsupportedType | NotFinite | OutOfRange | InvalidSurrogate | LimitExceeded
+        );
+        code && matches!(self.place, Place::Value(_))
+    }
+
     /// Makes an error that has no place.
     pub fn without_place(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), place: Place::None }

@@ -10,8 +10,8 @@ use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
-use compactwire::{base85, cad, session, wire};
-use pyo3::exceptions::{PyFileExistsError, PyOSError};
+use compactwire::{arrow, base85, cad, session, wire};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
@@ -67,6 +67,7 @@ macro_rules! from_core {
 }
 
 from_core! {
+    arrow::Error => arrow_error,
     DecodeError => decode_error,
     EncodeError => encode_error,
     base85::Error => base85_error,
@@ -103,7 +104,7 @@ mod classes {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
     import! {
-        BinaryError, ClaimRejected, CompactParseError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OptionError, OutputTooLarge, UnknownReference, UnsupportedValue, WireError,
+        BinaryError, ClaimRejected, CompactParseError, CompactWireError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OptionError, OutputTooLarge, UnknownReference, UnsupportedValue, WireError,
     }
 }
 
@@ -194,6 +195,36 @@ fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
         return unsupported(py, gcf::Code::OutOfRange, path, &error.message);
     }
     exception!(py, EncodeError, error.to_string(), field = error.field)
+}
+
+/// An [`arrow::Error`] as its exception.
+#[cold]
+fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
+    match error {
+        arrow::Error::Type(message) => PyTypeError::new_err(message.clone()),
+        arrow::Error::Stream(message) => exception!(py, CompactWireError, message),
+        arrow::Error::TooLarge { limit, .. } => {
+            exception!(py, OutputTooLarge, error.to_string(), limit = *limit)
+        }
+        arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
+        arrow::Error::OutOfMemory => memory_error(NO_MEMORY),
+    }
+}
+
+/// The error of a row of a column: the exception of the function for one message, with its row.
+#[cold]
+fn row_error(py: Python<'_>, row: usize, failure: &arrow::Failure) -> Error {
+    let error = match failure {
+        arrow::Failure::Encode(error) => encode_error(py, error),
+        arrow::Failure::Decode(error) => decode_error(py, error),
+        arrow::Failure::Gcf(error) => gcf_error(py, error),
+        arrow::Failure::Cad(error) => cad_error(py, error),
+    };
+    let value = error.value(py);
+    let noted = value
+        .setattr("row", row)
+        .and_then(|()| value.call_method1("add_note", (format!("in row {row}"),)));
+    Error(noted.err().unwrap_or(error))
 }
 
 /// A session's [`session::DecodeError`] as its exception.
@@ -332,7 +363,9 @@ fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
         return memory_error(&*error.message);
     }
     let text = error.to_string();
-    if let (gcf::Place::Value(path), true) = (&error.place, is_unsupported(error.code)) {
+    if let gcf::Place::Value(path) = &error.place
+        && error.is_unsupported_value()
+    {
         return unsupported_with(py, error.code, path, &text);
     }
     let code = error.code.name();
@@ -342,12 +375,6 @@ fn gcf_error(py: Python<'_>, error: &gcf::Error) -> PyErr {
         gcf::Place::Value(path) => (None, None, Some(path)),
     };
     exception!(py, GcfError, text, code = code, line = line, column = column, path = path)
-}
-
-/// Whether a part of a value with this code cannot be written in any way.
-fn is_unsupported(code: gcf::Code) -> bool {
-    use gcf::Code::{InvalidSurrogate, LimitExceeded, NotFinite, OutOfRange, UnsupportedType};
-    matches!(code, UnsupportedType | NotFinite | OutOfRange | InvalidSurrogate | LimitExceeded)
 }
 
 /// A `ClaimRejected` by a check, or by a producer, for which `check` is `None`.

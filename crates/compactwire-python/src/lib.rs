@@ -16,6 +16,7 @@
 #![expect(non_upper_case_globals, reason = "class attributes have the names that Python reads")]
 
 mod args;
+mod arrow;
 mod bytes_memory;
 mod cad;
 mod claims;
@@ -45,6 +46,8 @@ use std::sync::{Mutex, PoisonError};
 /// The compiled core of compactwire; import `compactwire` instead.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::arrow::module as arrow;
     #[pymodule_export]
     use super::cad::cad;
     #[pymodule_export]

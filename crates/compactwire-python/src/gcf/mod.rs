@@ -6,7 +6,7 @@ mod stream;
 mod tree;
 
 use super::args::{self, Input, depth, path_of, read_file, size};
-use super::detached;
+use super::{arrow, detached};
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
 use crate::interrupt::{attached, undone};
@@ -18,6 +18,7 @@ use crate::value::owned::OwnedWalk;
 use crate::value::read::Conversions;
 use crate::value::read_fast::{BorrowedWalk, NotPlain};
 use crate::value::{read, read_fast};
+use compactwire::arrow::{Column, Table, Written};
 use compactwire::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
 use compactwire::memory::NO_MEMORY;
@@ -241,6 +242,9 @@ fn write_text<M: Memory>(
             Err(Stop::Unusual) => return Ok(Text::Tree(write_tree()??)),
         }
     }
+    if let Some(column) = arrow::if_column(obj)? {
+        return write_table(&column, options, memory);
+    }
     if conversions.is_none() {
         let mut walk = OwnedWalk::new(py);
         match attached(|| gcf::write_walk(&mut walk, obj, options, memory()))? {
@@ -250,6 +254,19 @@ fn write_text<M: Memory>(
         }
     }
     Ok(Text::Tree(write_tree()??))
+}
+
+/// The text of a column of Arrow, whose rows are an array.
+fn write_table<M: Memory>(
+    column: &Column,
+    options: &EncodeOptions,
+    memory: impl Fn() -> M,
+) -> Result<Text<M>> {
+    let table = Table::new(column)?;
+    Ok(match attached(|| table.write(options, memory()))?? {
+        Written::OnePass(out) => Text::OnePass(out),
+        Written::Tree(text) => Text::Tree(text),
+    })
 }
 
 /// Calls `write` with the tree of a value. `write` must not call Python.

@@ -76,6 +76,7 @@ impl Target for TreeTarget<'_, '_> {
                 tree.error(Code::UnsupportedType, class_message(object, options))
             }
             Invalid::Default => tree.error(Code::LimitExceeded, ENDLESS_DEFAULT.to_owned()),
+            Invalid::Cell(code, message) => tree.error(code, message),
         };
         error.into()
     }

@@ -7,9 +7,11 @@
 
 use super::vocabulary::Vocabulary;
 use crate::args::{class_name, utf8_if_whole, utf8_or};
+use crate::arrow::if_column;
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::{push, tuple_of};
+use compactwire::arrow::{self, Table};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::Code;
 use compactwire::interrupt::unchecked;
@@ -112,6 +114,8 @@ pub(crate) enum Invalid<'o, 'py> {
     Class(&'o Bound<'py, PyAny>, &'o str),
     /// `default=` keeps returning objects that are not JSON types.
     Default,
+    /// A value of an Arrow column that is not a JSON value.
+    Cell(Code, String),
 }
 
 /// A sink of the checked reader. It tracks the path, and creates the errors of its format.
@@ -220,6 +224,10 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
 
     #[cold]
     fn converted(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
+        // A producer of columns may be written in Python.
+        if let Some(column) = unchecked(|| if_column(object))? {
+            return Table::new(&column)?.emit(&mut Cells(&mut *self.target));
+        }
         if let Some(default) = self.default {
             match default.convert(object)? {
                 Converted::To(object) => return self.emit(&object),
@@ -229,6 +237,63 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
         }
         let options = unchecked(|| options_for(object, self.default))?;
         Err(self.target.invalid(Invalid::Class(object, &options)))
+    }
+}
+
+/// A target of the checked reader as one of Arrow columns.
+struct Cells<'a, T>(&'a mut T);
+
+impl<T: Target> arrow::Target for Cells<'_, T> {
+    fn invalid(&self, code: Code, message: String) -> Error {
+        self.0.invalid(Invalid::Cell(code, message))
+    }
+}
+
+impl<T: Target> Sink for Cells<'_, T> {
+    type Error = Error;
+
+    fn null(&mut self) -> Result<()> {
+        self.0.null()
+    }
+
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.0.bool(value)
+    }
+
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.0.int(value)
+    }
+
+    fn big_int(&mut self, digits: &str) -> Result<()> {
+        self.0.big_int(digits)
+    }
+
+    fn float(&mut self, value: f64) -> Result<()> {
+        self.0.float(value)
+    }
+
+    fn string(&mut self, text: &str) -> Result<()> {
+        self.0.string(text)
+    }
+
+    fn begin_array(&mut self) -> Result<()> {
+        self.0.begin_array()
+    }
+
+    fn end_array(&mut self) -> Result<()> {
+        self.0.end_array()
+    }
+
+    fn begin_object(&mut self) -> Result<()> {
+        self.0.begin_object()
+    }
+
+    fn key(&mut self, key: &str) -> Result<()> {
+        self.0.key(key)
+    }
+
+    fn end_object(&mut self) -> Result<()> {
+        self.0.end_object()
     }
 }
 
@@ -458,6 +523,7 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
                 self.fail(Code::UnsupportedType, &class_message(object, options))
             }
             Invalid::Default => self.fail(Code::LimitExceeded, ENDLESS_DEFAULT),
+            Invalid::Cell(code, message) => self.fail(code, &message),
         }
     }
 }

@@ -1,0 +1,639 @@
+//! `compactwire.arrow`: functions of columns, over the Arrow PyCapsule interface.
+//!
+//! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>. This file alone
+//! touches capsules.
+
+use crate::args::{self, class_name, one_of, size};
+use crate::dictionary::{Dictionary, Given};
+use crate::errors::{Result, invalid_option};
+use crate::gcf::limits;
+use crate::interrupt::attached;
+use crate::make::make_str;
+use crate::message::{DEFAULT_MAX_SIZE, encode_options};
+use compactwire::arrow::{
+    self as core, CadWrite, FFI_ArrowArray, FFI_ArrowArrayStream, FFI_ArrowSchema, Field, OnError,
+    Output, RowOptions,
+};
+use compactwire::cad::{Dialect, Options};
+use compactwire::compact::{DecodeOptions, EncodeOptions};
+use compactwire::gcf::{self, Limits};
+use compactwire::json::Escape;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyCapsule, PyInt, PyString};
+use std::ffi::CStr;
+
+/// Functions of columns; import `compactwire.arrow` instead.
+#[pymodule(name = "arrow", gil_used = false)]
+pub(super) mod module {
+    #[pymodule_export]
+    use super::{
+        Column, cad_from_compact, cad_to_compact, count_tokens, decode, detect, encode,
+        gcf_from_json, gcf_to_json, inspect,
+    };
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::make_importable(module)
+    }
+}
+
+const STREAM: &CStr = c"arrow_array_stream";
+const ARRAY: &CStr = c"arrow_array";
+const SCHEMA: &CStr = c"arrow_schema";
+
+/// A column in Arrow memory: what the functions of this module return.
+///
+/// Any library that speaks Arrow takes it without a copy, as often as wanted:
+/// `pyarrow.chunked_array(column)`, `polars.Series(column)`, `pandas.Series.from_arrow(column)`. A column
+/// of structs is a table: `pyarrow.table(column)`, `polars.DataFrame(column)`. It cannot be pickled:
+/// make an array of one of these libraries of it.
+///
+/// Source: the Arrow PyCapsule interface.
+#[pyclass(frozen, module = "compactwire.arrow")]
+pub(super) struct Column(core::Column);
+
+#[pymethods]
+impl Column {
+    /// Return the type as a capsule `arrow_schema`.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        Ok(PyCapsule::new_with_value(py, self.0.schema()?, SCHEMA)?)
+    }
+
+    /// Return capsules `arrow_schema` and `arrow_array`.
+    ///
+    /// Parameters
+    /// ----------
+    /// requested_schema : optional
+    ///     Ignored, as the interface allows.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     The column has more than one chunk: use `__arrow_c_stream__`.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> Result<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        let array = self.0.to_array().ok_or_else(|| {
+            let chunks = self.0.chunks().len();
+            PyValueError::new_err(format!(
+                "the column has {chunks} chunks, not one: take it by __arrow_c_stream__"
+            ))
+        })?;
+        let schema = PyCapsule::new_with_value(py, self.0.schema()?, SCHEMA)?;
+        Ok((schema, PyCapsule::new_with_value(py, array, ARRAY)?))
+    }
+
+    /// Return a capsule `arrow_array_stream`, with an array for each chunk.
+    ///
+    /// Parameters
+    /// ----------
+    /// requested_schema : optional
+    ///     Ignored, as the interface allows.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        PyCapsule::new_with_value(py, self.0.to_stream(), STREAM)
+    }
+
+    /// The type as a format string of the Arrow C data interface: "u" for texts, "+s" for structs.
+    #[getter]
+    fn r#type<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
+        Ok(make_str(py, self.0.schema()?.format())?)
+    }
+
+    /// The number of chunks.
+    #[getter]
+    fn num_chunks(&self) -> usize {
+        self.0.chunks().len()
+    }
+
+    /// The memory of all buffers, in bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.size()
+    }
+
+    /// The number of null rows.
+    #[getter]
+    fn null_count(&self) -> usize {
+        self.0.null_count()
+    }
+
+    /// The number of rows that failed and became null under `errors="null"`.
+    #[getter]
+    fn failed(&self) -> usize {
+        self.0.failed()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> Result<String> {
+        let core = &self.0;
+        let rows = core.len();
+        Ok(format!(
+            "<Column {:?}: {rows} rows in {} chunks, {} null>",
+            core.schema()?.format(),
+            core.chunks().len(),
+            core.null_count()
+        ))
+    }
+}
+
+/// The pointer of a capsule with this name.
+fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
+    let capsule = capsule.cast::<PyCapsule>().map_err(|_| {
+        let (found, name) = (class_name(&capsule.get_type()), name.to_string_lossy());
+        PyTypeError::new_err(format!("expected a capsule {name}, not {found}"))
+    })?;
+    Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
+}
+
+/// Whether objects of this class have the method.
+fn has_method(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    object.get_type().hasattr(name)
+}
+
+/// Reads the column that an object holds; `None` if it holds none.
+pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column>> {
+    let py = object.py();
+    if let Ok(column) = object.cast::<Column>() {
+        return Ok(Some(column.get().0.clone()));
+    }
+    let method = intern!(py, "__arrow_c_stream__");
+    if has_method(object, method)? {
+        let capsule = object.call_method0(method)?;
+        let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
+        // SAFETY: the name of the capsule says that it holds a stream, which is moved out.
+        let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
+        return Ok(Some(py.detach(|| attached(|| core::Column::from_stream(stream)))??));
+    }
+    let method = intern!(py, "__arrow_c_array__");
+    if has_method(object, method)? {
+        let capsules = object.call_method0(method)?;
+        let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = capsules.extract()?;
+        let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
+        let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
+        // SAFETY: the names of the capsules say what they hold; the array is moved out, and the capsule
+        // keeps the schema.
+        let column = unsafe {
+            let array = FFI_ArrowArray::from_raw(array);
+            core::Column::from_array(array, &*schema)
+        };
+        return Ok(Some(column?));
+    }
+    Ok(None)
+}
+
+fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
+    if_column(object)?.ok_or_else(|| {
+        let found = class_name(&object.get_type());
+        let message = format!(
+            "expected a column of Arrow (an object with __arrow_c_stream__ or __arrow_c_array__, such as a \
+             pyarrow array or a Polars series), not {found}"
+        );
+        PyTypeError::new_err(message).into()
+    })
+}
+
+fn row_options(errors: &str, threads: Option<&Bound<'_, PyAny>>) -> PyResult<RowOptions> {
+    let choices =
+        [("raise", OnError::Raise), ("null", OnError::Null), ("report", OnError::Report)];
+    let errors = one_of("errors", errors, choices)?;
+    let threads = threads.map_or(Ok(0), count)?;
+    Ok(RowOptions { errors, threads })
+}
+
+/// `threads=`: 1 or more.
+fn count(threads: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if !threads.is_instance_of::<PyInt>() || threads.is_instance_of::<PyBool>() {
+        let found = class_name(&threads.get_type());
+        return Err(PyTypeError::new_err(format!("threads must be an int or None, not {found}")));
+    }
+    match threads.extract::<usize>() {
+        Ok(threads) if threads > 0 => Ok(threads),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(threads.py()) => Err(error),
+        Err(_) if threads.gt(0)? => Ok(usize::MAX),
+        _ => Err(invalid_option("threads", &format!("threads must be 1 or more, not {threads}"))),
+    }
+}
+
+/// Calls a function of the core without the interpreter lock.
+fn call(
+    object: &Bound<'_, PyAny>,
+    work: impl Send + FnOnce(&core::Column) -> std::result::Result<core::Column, core::Error>,
+) -> Result<Column> {
+    let column = column(object)?;
+    Ok(Column(object.py().detach(|| attached(|| work(&column)))??))
+}
+
+/// Encode each row of a column as a message.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     An object with `__arrow_c_stream__` or `__arrow_c_array__`. Rows are texts, of any Arrow type of
+///     texts or UTF-8 bytes, or structs (a table) with the fields of `Response`: "result" and any of
+///     "model", "status", "tokens", "model_name", "returncode", "reasoning_effort", "ultrathink". A null
+///     field other than "result" is its default.
+/// format, protocol, msgpack_version, dictionary
+///     As in `compactwire.encode`.
+/// output : {"text", "bytes"}
+///     Whether messages are those of `encode`, or of `encode_bytes`, which are a fifth smaller.
+/// errors : {"raise", "null", "report"}
+///     "raise" raises the exception of the first row that fails, as `compactwire.encode` would, with the
+///     attribute `row`. "null" makes such rows null; the attribute `failed` of the result counts them.
+///     "report" returns structs of "value", "error" (the class of the exception) and "message"; both are
+///     null for other rows.
+/// threads : int, optional
+///     The maximum number of threads, at most 16. By default the environment variable
+///     `COMPACTWIRE_THREADS`, then `OMP_NUM_THREADS`, then the number of processors.
+///
+/// Returns
+/// -------
+/// Column
+///     The messages, utf8 or binary. A null row stays null. Each chunk of the argument becomes one chunk.
+///
+/// Raises
+/// ------
+/// EncodeError
+///     A row cannot be encoded; `field` names the field, `row` is its index from 0.
+/// TypeError
+///     The column has another type, or a struct has another field.
+/// CompactWireError
+///     The producer of the column failed, or its buffers are invalid.
+///
+/// Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
+#[pyfunction]
+#[pyo3(text_signature = "(column, /, *, format='auto', protocol=4, msgpack_version=None, \
+                         dictionary=None, output='text', errors='raise', threads=None)")]
+#[pyo3(signature = (
+    column, /, *, format = "auto", protocol = None, msgpack_version = None, dictionary = None,
+    output = "text", errors = "raise", threads = None,
+))]
+#[expect(clippy::too_many_arguments, reason = "the options of the function")]
+fn encode<'py>(
+    column: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = args::word)] format: &str,
+    protocol: Option<&Bound<'py, PyInt>>,
+    msgpack_version: Option<&Bound<'py, PyAny>>,
+    dictionary: Option<&Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = args::word)] output: &str,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'py, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let output = one_of("output", output, [("text", Output::Text), ("bytes", Output::Bytes)])?;
+    let layout = msgpack_version.map(args::layout).transpose()?;
+    let encode = EncodeOptions { layout, ..encode_options(format, protocol, dictionary)? };
+    call(column, |column| core::encode(column, output, &encode, options))
+}
+
+/// Decode each row of a column of messages.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Messages, as text or as bytes.
+/// fields : sequence of str
+///     The columns of the result, of "result", "model", "status", "tokens", "model_name", "returncode",
+///     "reasoning_effort", "ultrathink", "format", "version".
+/// max_size, dictionary, dictionaries, fallback
+///     As in `compactwire.decode`; `max_size` applies to each row.
+/// errors, threads
+///     As in `encode`; "report" adds the columns "error" and "message" to the result.
+///
+/// Returns
+/// -------
+/// Column
+///     Structs of `fields`: texts, int64 for "tokens" and "returncode", bool for "ultrathink". `encode`
+///     accepts it, unless it has "format" or "version".
+///
+/// Raises
+/// ------
+/// DecodeError
+///     As `compactwire.decode`, with the attribute `row`.
+/// OptionError
+///     An unknown field, a field that occurs twice, or none.
+///
+/// Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
+#[pyfunction]
+#[pyo3(signature = (
+    column, /, *, fields = None, max_size = DEFAULT_MAX_SIZE, dictionary = None,
+    dictionaries = None, fallback = false, errors = "raise", threads = None,
+))]
+#[pyo3(text_signature = "(column, /, *, fields=('result', 'model', 'status', 'tokens'), \
+                         max_size=67108864, dictionary=None, dictionaries=(), fallback=False, \
+                         errors='raise', threads=None)")]
+#[expect(clippy::too_many_arguments, reason = "the options of the function")]
+fn decode<'py>(
+    column: &Bound<'py, PyAny>,
+    fields: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = size)] max_size: usize,
+    dictionary: Option<Bound<'py, Dictionary>>,
+    dictionaries: Option<&Bound<'py, PyAny>>,
+    fallback: bool,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'py, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let fields = fields.map_or_else(|| Ok(Field::ALL[..4].to_vec()), self::fields)?;
+    let given = Given::new(dictionary, dictionaries)?;
+    let decode = DecodeOptions { max_size, dictionaries: &given.named() };
+    call(column, |column| core::decode(column, &fields, fallback, &decode, options))
+}
+
+/// `fields=`: names of fields.
+fn fields(names: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
+    let mut fields = Vec::new();
+    for name in args::names(names)? {
+        let field = one_of("fields", &name, Field::ALL.map(|field| (field.name(), field)))?;
+        if fields.contains(&field) {
+            return Err(invalid_option("fields", &format!("fields has {name:?} twice")));
+        }
+        fields.push(field);
+    }
+    if fields.is_empty() {
+        return Err(invalid_option("fields", "fields must name at least one field"));
+    }
+    Ok(fields)
+}
+
+/// Detect the format of each row of a column of messages, without decoding it.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Messages, as text or as bytes.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The names of the formats, as the values of `Format`.
+///
+/// Raises
+/// ------
+/// EmptyResponse, InvalidPrefix, InvalidFormat
+///     As `compactwire.detect`, with the attribute `row`.
+///
+/// Source: Compact Protocol v2 "Format Detection", v4 section 1.
+#[pyfunction]
+#[pyo3(signature = (column, /, *, errors = "raise", threads = None))]
+fn detect(
+    column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    call(column, |column| core::detect(column, options))
+}
+
+/// Decode each row of a column of messages and return the size of its layers.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Messages, as text or as bytes.
+/// max_size, dictionary, dictionaries
+///     As in `compactwire.decode`.
+/// errors, threads
+///     As in `encode`; "report" adds the columns "error" and "message" to the result.
+///
+/// Returns
+/// -------
+/// Column
+///     Structs of "format", "version", "compression", "dictionary_id" and, in bytes, "wire_bytes",
+///     "binary_bytes" (compressed), "msgpack_bytes", "result_bytes", "verbose_bytes" (as compact JSON);
+///     null where a message has no such layer.
+///
+/// Raises
+/// ------
+/// DecodeError
+///     As `compactwire.inspect`, with the attribute `row`.
+///
+/// Source: the layers are those of Compact Protocol v2 sections 1 to 5 and v4 section 4.
+#[pyfunction]
+#[pyo3(signature = (
+    column, /, *, max_size = DEFAULT_MAX_SIZE, dictionary = None, dictionaries = None,
+    errors = "raise", threads = None,
+))]
+#[pyo3(text_signature = "(column, /, *, max_size=67108864, dictionary=None, dictionaries=(), \
+                         errors='raise', threads=None)")]
+fn inspect<'py>(
+    column: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = size)] max_size: usize,
+    dictionary: Option<Bound<'py, Dictionary>>,
+    dictionaries: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'py, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let given = Given::new(dictionary, dictionaries)?;
+    let decode = DecodeOptions { max_size, dictionaries: &given.named() };
+    call(column, |column| core::inspect(column, &decode, options))
+}
+
+/// Estimate the tokens of each row of a column of texts, as `compactwire.estimate_tokens` does.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Texts.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The estimates, int64.
+///
+/// Raises
+/// ------
+/// GcfError
+///     A row of bytes is not UTF-8.
+///
+/// Source: ours; for the count of a model's tokenizer, apply the tokenizer to each row.
+#[pyfunction]
+#[pyo3(signature = (column, /, *, errors = "raise", threads = None))]
+fn count_tokens(
+    column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    call(column, |column| core::count_tokens(column, options))
+}
+
+/// Encode each row of a column of JSON texts as a GCF text of its own.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     JSON texts.
+/// flatten, constant_columns, max_depth
+///     As in `compactwire.gcf.from_json`.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The GCF texts.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `compactwire.gcf.from_json`, with the attribute `row`.
+///
+/// Source: GCF 3.6 sections 2 to 7.
+#[pyfunction]
+#[pyo3(signature = (
+    column, /, *, flatten = true, constant_columns = false, max_depth = 128, errors = "raise",
+    threads = None,
+))]
+fn gcf_from_json(
+    column: &Bound<'_, PyAny>,
+    flatten: bool,
+    constant_columns: bool,
+    #[pyo3(from_py_with = args::depth)] max_depth: usize,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let encode =
+        gcf::EncodeOptions { flatten, constant_columns, limits, ..gcf::EncodeOptions::default() };
+    call(column, |column| core::gcf_from_json(column, &encode, options))
+}
+
+/// Decode each row of a column of GCF texts to JSON.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     GCF texts.
+/// extensions, max_depth
+///     As in `compactwire.gcf.to_json`.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The JSON texts, compact.
+///
+/// Raises
+/// ------
+/// GcfError
+///     As `compactwire.gcf.to_json`, with the attribute `row`.
+///
+/// Source: GCF 3.6 sections 2 to 7.
+#[pyfunction]
+#[pyo3(signature = (
+    column, /, *, extensions = false, max_depth = 128, errors = "raise", threads = None,
+))]
+fn gcf_to_json(
+    column: &Bound<'_, PyAny>,
+    extensions: bool,
+    #[pyo3(from_py_with = args::depth)] max_depth: usize,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let decode = gcf::DecodeOptions { extensions, limits };
+    call(column, |column| core::gcf_to_json(column, decode, Escape::Needed, options))
+}
+
+/// Decode each row of a column of compact CAD texts to a document as JSON text.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Compact CAD texts.
+/// dialect : {"auto", "0.1", "0.2"}
+///     As in `compactwire.cad.from_compact`.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The documents as JSON texts, in canonical form.
+///
+/// Raises
+/// ------
+/// CompactParseError
+///     As `compactwire.cad.from_compact`, with the attribute `row`.
+///
+/// Source: CAD IR "Format Specification".
+#[pyfunction]
+#[pyo3(signature = (column, /, *, dialect = "auto", errors = "raise", threads = None))]
+fn cad_from_compact(
+    column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let choices = [("auto", Dialect::Auto), ("0.1", Dialect::V0_1), ("0.2", Dialect::V0_2)];
+    let dialect = one_of("dialect", dialect, choices)?;
+    call(column, |column| core::cad_from_compact(column, dialect, options))
+}
+
+/// Encode each row of a column of CAD documents as compact text.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Documents as JSON texts.
+/// dialect : {"0.1", "0.2"}
+///     As in `compactwire.cad.to_compact`.
+/// names, lossy : bool
+///     As in `compactwire.cad.to_compact`, for dialect 0.1.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The compact texts.
+///
+/// Raises
+/// ------
+/// DocumentError
+///     As `compactwire.cad.to_compact`, with the attribute `row`.
+///
+/// Source: CAD IR "Rust Implementation".
+#[pyfunction]
+#[pyo3(signature = (
+    column, /, *, dialect = "0.1", names = true, lossy = false, errors = "raise", threads = None,
+))]
+fn cad_to_compact(
+    column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = args::word)] dialect: &str,
+    names: bool,
+    lossy: bool,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    let choices =
+        [("0.1", CadWrite::V0_1(Options { names, lossy })), ("0.2", CadWrite::V0_2)];
+    let write = one_of("dialect", dialect, choices)?;
+    call(column, |column| core::cad_to_compact(column, write, options))
+}

@@ -1,0 +1,34 @@
+"""The functions for messages, GCF and CAD on columns of Apache Arrow: one call for all rows.
+
+A column is any object with `__arrow_c_stream__` or `__arrow_c_array__`: an array or table of pyarrow,
+Polars, pandas, DuckDB, nanoarrow and others, none of which this module imports. A result equals that
+of a loop over the rows, and takes several threads.
+
+Source: the Arrow PyCapsule interface.
+"""
+
+from ._core.arrow import (
+    Column,
+    cad_from_compact,
+    cad_to_compact,
+    count_tokens,
+    decode,
+    detect,
+    encode,
+    gcf_from_json,
+    gcf_to_json,
+    inspect,
+)
+
+__all__ = [
+    "Column",
+    "cad_from_compact",
+    "cad_to_compact",
+    "count_tokens",
+    "decode",
+    "detect",
+    "encode",
+    "gcf_from_json",
+    "gcf_to_json",
+    "inspect",
+]

@@ -1,0 +1,271 @@
+//! Builds the cells of a result: some rows of one or more columns.
+//!
+//! Invariant: every column has a cell for each row that has ended, and no column of texts has more than
+//! [`MAX_TEXT`] bytes, which the offsets of Arrow's type utf8 can address.
+
+use super::error::Error;
+use crate::memory::{self, Meter};
+use arrow_array::cast::AsArray;
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder, StringBuilder};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+use std::sync::Arc;
+
+/// The maximum number of bytes of a text in the result, and of all texts of a column before the rows are
+/// continued in another chunk.
+pub(super) const MAX_TEXT: usize = 1 << 30;
+
+/// The type of a column of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Bytes,
+    Int,
+    Bool,
+}
+
+impl Kind {
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Text => DataType::Utf8,
+            Self::Bytes => DataType::Binary,
+            Self::Int => DataType::Int64,
+            Self::Bool => DataType::Boolean,
+        }
+    }
+}
+
+/// The type of a result: a plain column, or a struct of columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    Plain(Kind),
+    Struct(Vec<(&'static str, Kind)>),
+}
+
+impl Shape {
+    fn kinds(&self) -> Vec<Kind> {
+        match self {
+            Self::Plain(kind) => vec![*kind],
+            Self::Struct(fields) => fields.iter().map(|(_, kind)| *kind).collect(),
+        }
+    }
+
+    fn fields(&self) -> Fields {
+        let fields = match self {
+            Self::Plain(_) => &[][..],
+            Self::Struct(fields) => fields,
+        };
+        fields.iter().map(|(name, kind)| Field::new(*name, kind.data_type(), true)).collect()
+    }
+
+    /// The Arrow field of the result, which has no name.
+    pub(super) fn field(&self) -> FieldRef {
+        let data_type = match self {
+            Self::Plain(kind) => kind.data_type(),
+            Self::Struct(_) => DataType::Struct(self.fields()),
+        };
+        Arc::new(Field::new("", data_type, true))
+    }
+}
+
+enum Cell {
+    Text(StringBuilder),
+    Bytes(BinaryBuilder),
+    Int(Int64Builder),
+    Bool(BooleanBuilder),
+}
+
+/// The cells of some rows.
+pub(super) struct Cells {
+    shape: Shape,
+    columns: Vec<Cell>,
+    /// Whether each row is valid; a row of a struct can be null as a whole.
+    valid: Vec<bool>,
+    /// The bytes of all texts.
+    bytes: usize,
+    meter: Meter,
+}
+
+impl Cells {
+    /// Makes room for `rows` rows.
+    pub(super) fn new(shape: &Shape, rows: usize) -> Result<Self, Error> {
+        Self::with_capacity(shape, rows, |_| 0)
+    }
+
+    /// Makes room for the rows of `parts`.
+    pub(super) fn for_parts(shape: &Shape, parts: &[ArrayRef]) -> Result<Self, Error> {
+        let rows = parts.iter().map(|part| part.len()).sum();
+        let bytes = |at| parts.iter().map(|part| text_size(&columns(shape, part)[at])).sum();
+        Self::with_capacity(shape, rows, bytes)
+    }
+
+    fn with_capacity(
+        shape: &Shape,
+        rows: usize,
+        bytes: impl Fn(usize) -> usize,
+    ) -> Result<Self, Error> {
+        let mut valid = Vec::new();
+        valid.try_reserve_exact(rows)?;
+        let mut cells = Vec::new();
+        for (at, kind) in shape.kinds().into_iter().enumerate() {
+            let bytes = bytes(at);
+            memory::ensure(bytes.saturating_add(rows.saturating_mul(8)))?;
+            cells.push(match kind {
+                Kind::Text => Cell::Text(StringBuilder::with_capacity(rows, bytes)),
+                Kind::Bytes => Cell::Bytes(BinaryBuilder::with_capacity(rows, bytes)),
+                Kind::Int => Cell::Int(Int64Builder::with_capacity(rows)),
+                Kind::Bool => Cell::Bool(BooleanBuilder::with_capacity(rows)),
+            });
+        }
+        Ok(Self { shape: shape.clone(), columns: cells, valid, bytes: 0, meter: Meter::new(4) })
+    }
+
+    /// The number of columns.
+    pub(super) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether the next row belongs into other cells.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes >= MAX_TEXT
+    }
+
+    /// Begins the next cell of the column `at`: a text of `size` bytes.
+    fn text_cell(&mut self, at: usize, size: usize) -> Result<&mut Cell, Error> {
+        if size > MAX_TEXT {
+            return Err(Error::TooLarge { size, limit: MAX_TEXT });
+        }
+        self.bytes += size;
+        self.meter.reach(self.bytes)?;
+        Ok(&mut self.columns[at])
+    }
+
+    /// Appends a text to the column `at`.
+    pub(super) fn text(&mut self, at: usize, text: &str) -> Result<(), Error> {
+        if let Cell::Text(column) = self.text_cell(at, text.len())? {
+            column.append_value(text);
+        }
+        Ok(())
+    }
+
+    /// Appends bytes to the column `at`.
+    pub(super) fn bytes(&mut self, at: usize, bytes: &[u8]) -> Result<(), Error> {
+        if let Cell::Bytes(column) = self.text_cell(at, bytes.len())? {
+            column.append_value(bytes);
+        }
+        Ok(())
+    }
+
+    /// Appends a number to the column `at`.
+    pub(super) fn int(&mut self, at: usize, value: Option<i64>) {
+        if let Cell::Int(column) = &mut self.columns[at] {
+            column.append_option(value);
+        }
+    }
+
+    /// Appends a boolean to the column `at`.
+    pub(super) fn bool(&mut self, at: usize, value: Option<bool>) {
+        if let Cell::Bool(column) = &mut self.columns[at] {
+            column.append_option(value);
+        }
+    }
+
+    /// Appends null to the column `at`.
+    pub(super) fn null(&mut self, at: usize) {
+        match &mut self.columns[at] {
+            Cell::Text(column) => column.append_null(),
+            Cell::Bytes(column) => column.append_null(),
+            Cell::Int(column) => column.append_null(),
+            Cell::Bool(column) => column.append_null(),
+        }
+    }
+
+    /// Appends a text or null to the column `at`.
+    pub(super) fn text_or_null(&mut self, at: usize, text: Option<&str>) -> Result<(), Error> {
+        match text {
+            Some(text) => self.text(at, text),
+            None => {
+                self.null(at);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends a row whose cells have been appended.
+    pub(super) fn end_row(&mut self) {
+        self.valid.push(true);
+    }
+
+    /// Appends a row that is null as a whole.
+    pub(super) fn null_row(&mut self) {
+        for at in 0..self.columns.len() {
+            self.null(at);
+        }
+        self.valid.push(false);
+    }
+
+    /// Appends rows of the same shape.
+    pub(super) fn append(&mut self, rows: &ArrayRef) -> Result<(), Error> {
+        for (column, part) in self.columns.iter_mut().zip(columns(&self.shape, rows)) {
+            match column {
+                Cell::Text(column) => column.append_array(part.as_string())?,
+                Cell::Bytes(column) => column.append_array(part.as_binary())?,
+                Cell::Int(column) => column.append_array(part.as_primitive()),
+                Cell::Bool(column) => column.append_array(part.as_boolean()),
+            }
+        }
+        self.valid.extend((0..rows.len()).map(|row| rows.is_valid(row)));
+        Ok(())
+    }
+
+    /// The rows as one Arrow array.
+    pub(super) fn finish(self) -> Result<ArrayRef, Error> {
+        let fields = self.shape.fields();
+        let finish = |column| -> ArrayRef {
+            match column {
+                Cell::Text(mut column) => Arc::new(column.finish()),
+                Cell::Bytes(mut column) => Arc::new(column.finish()),
+                Cell::Int(mut column) => Arc::new(column.finish()),
+                Cell::Bool(mut column) => Arc::new(column.finish()),
+            }
+        };
+        let mut columns: Vec<_> = self.columns.into_iter().map(finish).collect();
+        if matches!(self.shape, Shape::Plain(_)) {
+            return Ok(columns.swap_remove(0));
+        }
+        let nulls = self.valid.contains(&false).then(|| NullBuffer::from(self.valid));
+        Ok(Arc::new(StructArray::try_new(fields, columns, nulls)?))
+    }
+}
+
+/// The columns of rows of this shape.
+fn columns<'a>(shape: &Shape, rows: &'a ArrayRef) -> &'a [ArrayRef] {
+    match shape {
+        Shape::Plain(_) => std::slice::from_ref(rows),
+        Shape::Struct(_) => rows.as_struct().columns(),
+    }
+}
+
+/// The bytes of all texts of a column.
+fn text_size(column: &ArrayRef) -> usize {
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value_data().len(),
+        DataType::Binary => column.as_binary::<i32>().value_data().len(),
+        _ => 0,
+    }
+}
+
+/// How many of `parts` fit into one array, which is at least one.
+pub(super) fn fitting(shape: &Shape, parts: &[ArrayRef]) -> usize {
+    let mut sizes = vec![0_usize; shape.kinds().len()];
+    let mut fits = |part: &ArrayRef| {
+        let sums = sizes.iter_mut().zip(columns(shape, part));
+        sums.map(|(sum, column)| {
+            *sum += text_size(column);
+            *sum
+        })
+        .all(|sum| i32::try_from(sum).is_ok())
+    };
+    parts.iter().take_while(|part| fits(part)).count().max(1)
+}

@@ -1,0 +1,227 @@
+//! A column: chunks of one Arrow type, and its exchange over the Arrow C data and stream interfaces.
+//!
+//! Invariant: the buffers of a column agree with its type: offsets are in order and within their buffers,
+//! texts are UTF-8. The producer's pointers and the sizes of its buffers cannot be checked.
+//!
+//! Source: <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html`.
+
+use super::error::Error;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{Array, ArrayReader, ArrayRef, make_array, new_empty_array};
+use arrow_schema::{DataType, Field, FieldRef};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::vec;
+
+/// A column of any Arrow type. To clone it copies no buffers.
+#[derive(Debug, Clone)]
+pub struct Column {
+    field: FieldRef,
+    chunks: Vec<ArrayRef>,
+    failed: usize,
+}
+
+impl Column {
+    pub(super) fn new(field: FieldRef, chunks: Vec<ArrayRef>, failed: usize) -> Self {
+        Self { field, chunks, failed }
+    }
+
+    /// Reads a producer's stream to its end and checks its buffers.
+    ///
+    /// # Errors
+    /// [`Error::Stream`] if the producer fails, or its buffers contradict the type.
+    pub fn from_stream(stream: FFI_ArrowArrayStream) -> Result<Self, Error> {
+        checked(|| {
+            let mut reader = ArrayStreamReader::try_new(stream)?;
+            let field = Arc::clone(reader.field());
+            let mut chunks = Vec::new();
+            while let Some(chunk) = reader.next() {
+                let chunk = chunk?;
+                chunk.to_data().validate_full()?;
+                crate::memory::push(&mut chunks, chunk);
+                crate::interrupt::poll();
+            }
+            Ok(Self { field, chunks, failed: 0 })
+        })
+    }
+
+    /// Takes a producer's array and checks its buffers.
+    ///
+    /// # Errors
+    /// [`Error::Stream`] if the buffers contradict the type.
+    ///
+    /// # Safety
+    /// The array and its schema agree with the Arrow C data interface, and with each other.
+    pub unsafe fn from_array(
+        array: FFI_ArrowArray,
+        schema: &FFI_ArrowSchema,
+    ) -> Result<Self, Error> {
+        checked(|| {
+            let field = Arc::new(Field::try_from(schema)?);
+            // SAFETY: by the promise of the caller.
+            let data = unsafe { from_ffi_and_data_type(array, field.data_type().clone()) }?;
+            data.validate_full()?;
+            Ok(Self { field, chunks: vec![make_array(data)], failed: 0 })
+        })
+    }
+
+    /// The name, type and metadata of the column.
+    pub fn field(&self) -> &Field {
+        &self.field
+    }
+
+    /// The type.
+    pub fn data_type(&self) -> &DataType {
+        self.field.data_type()
+    }
+
+    /// The chunks.
+    pub fn chunks(&self) -> &[ArrayRef] {
+        &self.chunks
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.len()).sum()
+    }
+
+    /// Whether the column has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of null rows.
+    pub fn null_count(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.logical_null_count()).sum()
+    }
+
+    /// The bytes of memory of all buffers.
+    pub fn size(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.get_buffer_memory_size()).sum()
+    }
+
+    /// How many rows failed and became null under [`OnError::Null`](super::OnError::Null).
+    pub fn failed(&self) -> usize {
+        self.failed
+    }
+
+    /// The type in the C data interface.
+    ///
+    /// # Errors
+    /// [`Error::Stream`] for a type that the interface does not have.
+    pub fn schema(&self) -> Result<FFI_ArrowSchema, Error> {
+        Ok(FFI_ArrowSchema::try_from(self.field())?)
+    }
+
+    /// The column as one array, which shares the buffers; `None` if it has more than one chunk.
+    pub fn to_array(&self) -> Option<FFI_ArrowArray> {
+        match &*self.chunks {
+            [] => Some(FFI_ArrowArray::new(&new_empty_array(self.data_type()).to_data())),
+            [chunk] => Some(FFI_ArrowArray::new(&chunk.to_data())),
+            _ => None,
+        }
+    }
+
+    /// The column as a stream, one array for each chunk. The stream shares the buffers.
+    pub fn to_stream(&self) -> FFI_ArrowArrayStream {
+        let Self { field, chunks, .. } = self.clone();
+        let state = Box::new(Exported { field, chunks: chunks.into_iter(), error: None });
+        // SAFETY: the callbacks keep the rules of the interface; `release` frees the state once.
+        unsafe {
+            FFI_ArrowArrayStream::new_unchecked(
+                Some(get_schema),
+                Some(get_next),
+                Some(get_last_error),
+                Some(release),
+                Box::into_raw(state).cast(),
+            )
+        }
+    }
+}
+
+/// Runs `read`. The crate `arrow-array` panics if a producer's array has other children than its type.
+fn checked<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|reason| {
+        let text = reason.downcast_ref::<String>().map(String::as_str);
+        match text.or_else(|| reason.downcast_ref::<&str>().copied()) {
+            Some(text) => {
+                let text = crate::excerpt::excerpt(text);
+                Err(Error::Stream(format!("the array contradicts its type: {text}")))
+            }
+            // Not a panic, but the end of a call that was stopped.
+            None => std::panic::resume_unwind(reason),
+        }
+    })
+}
+
+/// The state of an exported stream.
+struct Exported {
+    field: FieldRef,
+    chunks: vec::IntoIter<ArrayRef>,
+    error: Option<CString>,
+}
+
+/// `EIO`, for an error that `get_last_error` describes.
+const FAILED: c_int = 5;
+
+/// The state behind an exported stream.
+///
+/// # Safety
+/// `stream` was made by [`Column::to_stream`] and is not released.
+unsafe fn state<'a>(stream: *mut FFI_ArrowArrayStream) -> &'a mut Exported {
+    // SAFETY: by the promise of the caller; the interface allows one call at a time.
+    unsafe { &mut *(*stream).private_data().cast::<Exported>() }
+}
+
+unsafe extern "C" fn get_schema(
+    stream: *mut FFI_ArrowArrayStream,
+    out: *mut FFI_ArrowSchema,
+) -> c_int {
+    // SAFETY: the consumer passes a stream of ours and a place for a schema.
+    unsafe {
+        let state = state(stream);
+        match FFI_ArrowSchema::try_from(&*state.field) {
+            Ok(schema) => {
+                out.write(schema);
+                0
+            }
+            Err(error) => {
+                state.error = CString::new(error.to_string()).ok();
+                FAILED
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn get_next(
+    stream: *mut FFI_ArrowArrayStream,
+    out: *mut FFI_ArrowArray,
+) -> c_int {
+    // SAFETY: the consumer passes a stream of ours and a place for an array.
+    unsafe {
+        let next = state(stream).chunks.next();
+        out.write(match next {
+            Some(chunk) => FFI_ArrowArray::new(&chunk.to_data()),
+            None => FFI_ArrowArray::empty(),
+        });
+    }
+    0
+}
+
+unsafe extern "C" fn get_last_error(stream: *mut FFI_ArrowArrayStream) -> *const c_char {
+    // SAFETY: the consumer passes a stream of ours.
+    let error = unsafe { &state(stream).error };
+    error.as_deref().map_or(std::ptr::null(), CStr::as_ptr)
+}
+
+unsafe extern "C" fn release(stream: *mut FFI_ArrowArrayStream) {
+    // SAFETY: the consumer passes a stream of ours, once. The moved-out copy holds the state alone.
+    unsafe {
+        let stream = &mut *stream;
+        drop(Box::from_raw(stream.private_data().cast::<Exported>()));
+        stream.set_private_data(std::ptr::null_mut::<c_void>());
+        stream.set_release(None);
+    }
+}

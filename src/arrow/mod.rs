@@ -1,0 +1,36 @@
+//! The functions of the other modules on columns of Apache Arrow: one call for all rows, on several threads.
+//!
+//! A result equals that of a loop over the rows. Null stays null. A row that fails ends the call, becomes null,
+//! or is reported beside the other rows; see [`OnError`].
+//!
+//! # Modules
+//! | module | content |
+//! |---|---|
+//! | `column` | [`Column`], and its exchange over the Arrow C interfaces: all `unsafe` code is there |
+//! | `texts` | reads a chunk of texts of any Arrow type |
+//! | `cells` | builds the columns of a result |
+//! | `rows` | applies a function to each row, on several threads |
+//! | `response`, `message`, `text` | the functions |
+//! | `table`, `moments` | a table as a value, for GCF; its dates, times and decimals as texts |
+//! | `error` | [`Error`], and [`Failure`] for the error of one row |
+
+mod cells;
+mod column;
+mod error;
+mod message;
+mod moments;
+mod response;
+mod rows;
+mod table;
+mod text;
+mod texts;
+
+pub use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+pub use column::Column;
+pub use error::{Error, Failure, OnError};
+pub use message::{Field, decode, detect, inspect};
+pub use response::{Output, encode};
+pub use rows::RowOptions;
+pub use table::{Table, Target, Written};
+pub use text::{CadWrite, cad_from_compact, cad_to_compact, count_tokens, gcf_from_json, gcf_to_json};

@@ -1,0 +1,163 @@
+//! Dates, times and decimals as the texts that stand for them in a value.
+//!
+//! ISO 8601 without zeros at the end of a fraction of a second, as `types="common"` writes Python's objects.
+
+use arrow_array::cast::AsArray;
+use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
+use arrow_array::types::*;
+use arrow_array::*;
+use arrow_schema::{DataType, TimeUnit};
+use std::fmt::Write;
+
+/// The years that Python's dates have.
+const YEARS: std::ops::RangeInclusive<i32> = 1..=9999;
+
+/// A column of dates, times or decimals.
+pub(super) struct Moments {
+    array: ArrayRef,
+    zone: Zone,
+}
+
+/// How the zone of a timestamp is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Zone {
+    /// There is none.
+    None,
+    Utc,
+    /// Minutes east of UTC.
+    Offset(i32),
+}
+
+impl Zone {
+    /// The zone of a timestamp type. A named zone is written in UTC: its offsets would need a database.
+    fn new(name: &str) -> Self {
+        let (sign, digits) = match name.as_bytes() {
+            [b'+', ..] => (1, &name[1..]),
+            [b'-', ..] => (-1, &name[1..]),
+            _ => return Self::Utc,
+        };
+        let number = |text: Option<&str>| text.and_then(|text| text.parse::<i32>().ok());
+        let (hours, minutes) = match digits.split_once(':') {
+            Some((hours, minutes)) => (number(Some(hours)), number(Some(minutes))),
+            None => (number(digits.get(..2)), number(digits.get(2..)).or(Some(0))),
+        };
+        match (hours, minutes) {
+            (Some(0), Some(0)) => Self::Utc,
+            (Some(hours), Some(minutes)) => Self::Offset(sign * (hours * 60 + minutes)),
+            _ => Self::Utc,
+        }
+    }
+}
+
+impl Moments {
+    /// `None` for an array of another type.
+    pub(super) fn new(array: &dyn Array) -> Option<Self> {
+        let zone = match array.data_type() {
+            DataType::Timestamp(_, Some(name)) => Zone::new(name),
+            DataType::Timestamp(_, None)
+            | DataType::Date32
+            | DataType::Date64
+            | DataType::Time32(_)
+            | DataType::Time64(_)
+            | DataType::Decimal32(..)
+            | DataType::Decimal64(..)
+            | DataType::Decimal128(..)
+            | DataType::Decimal256(..) => Zone::None,
+            _ => return None,
+        };
+        Some(Self { array: array.slice(0, array.len()), zone })
+    }
+
+    /// The text of a row that is not null; `None` for a time outside of the years 1 to 9999.
+    pub(super) fn text(&self, row: usize) -> Option<String> {
+        macro_rules! value {
+            ($type:ty) => {
+                self.array.as_primitive::<$type>().value(row)
+            };
+        }
+        macro_rules! decimal {
+            ($type:ty) => {
+                Some(self.array.as_primitive::<$type>().value_as_string(row))
+            };
+        }
+        match self.array.data_type() {
+            DataType::Date32 => date::<Date32Type>(value!(Date32Type).into()),
+            DataType::Date64 => date::<Date64Type>(value!(Date64Type)),
+            DataType::Time32(TimeUnit::Second) => {
+                time::<Time32SecondType>(value!(Time32SecondType).into())
+            }
+            DataType::Time32(_) => time::<Time32MillisecondType>(value!(Time32MillisecondType).into()),
+            DataType::Time64(TimeUnit::Microsecond) => {
+                time::<Time64MicrosecondType>(value!(Time64MicrosecondType))
+            }
+            DataType::Time64(_) => time::<Time64NanosecondType>(value!(Time64NanosecondType)),
+            DataType::Timestamp(TimeUnit::Second, _) => {
+                self.timestamp::<TimestampSecondType>(value!(TimestampSecondType), 1)
+            }
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                self.timestamp::<TimestampMillisecondType>(value!(TimestampMillisecondType), 1_000)
+            }
+            DataType::Timestamp(TimeUnit::Microsecond, _) => self
+                .timestamp::<TimestampMicrosecondType>(value!(TimestampMicrosecondType), 1_000_000),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => self
+                .timestamp::<TimestampNanosecondType>(
+                    value!(TimestampNanosecondType),
+                    1_000_000_000,
+                ),
+            DataType::Decimal32(..) => decimal!(Decimal32Type),
+            DataType::Decimal64(..) => decimal!(Decimal64Type),
+            DataType::Decimal128(..) => decimal!(Decimal128Type),
+            DataType::Decimal256(..) => decimal!(Decimal256Type),
+            _ => None,
+        }
+    }
+
+    /// The text of a timestamp of `per_second` units per second.
+    fn timestamp<T: ArrowPrimitiveType>(&self, value: i64, per_second: i64) -> Option<String> {
+        let local = match self.zone {
+            Zone::Offset(minutes) => value.checked_add(i64::from(minutes) * 60 * per_second)?,
+            Zone::None | Zone::Utc => value,
+        };
+        let moment = as_datetime::<T>(local)?;
+        let mut text = within_years(&moment.date().to_string(), format!("{moment:?}"))?;
+        match self.zone {
+            Zone::None => {}
+            Zone::Utc => text.push('Z'),
+            Zone::Offset(minutes) => {
+                let sign = if minutes < 0 { '-' } else { '+' };
+                let minutes = minutes.abs();
+                // Writing to a string does not fail.
+                let _ = write!(text, "{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+            }
+        }
+        Some(text)
+    }
+}
+
+fn date<T: ArrowPrimitiveType>(value: i64) -> Option<String> {
+    let text = as_date::<T>(value)?.to_string();
+    within_years(&text.clone(), text)
+}
+
+fn time<T: ArrowPrimitiveType>(value: i64) -> Option<String> {
+    Some(without_zeros(as_time::<T>(value)?.to_string()))
+}
+
+/// A text that begins with a date, without zeros at the end of its fraction; `None` if Python has no such
+/// year.
+fn within_years(date: &str, text: String) -> Option<String> {
+    // A year of other than four digits is written with a sign.
+    let year: i32 = date.rsplitn(3, '-').nth(2)?.parse().ok()?;
+    YEARS.contains(&year).then(|| without_zeros(text))
+}
+
+/// A text without the zeros at the end of its fraction of a second.
+fn without_zeros(text: String) -> String {
+    match text.split_once('.') {
+        None => text,
+        Some((head, fraction)) => match fraction.trim_end_matches('0') {
+            "" => head.to_owned(),
+            fraction => format!("{head}.{fraction}"),
+        },
+    }
+}

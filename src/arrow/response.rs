@@ -1,0 +1,257 @@
+//! `encode` of a column of responses.
+//!
+//! Compact Protocol v2 and v4, by the functions of [`crate::compact`].
+
+use super::cells::{Kind, Shape};
+use super::column::Column;
+use super::error::Error;
+use super::message::Field;
+use super::rows::{Chunk, RowOptions, Stop, map};
+use super::texts::{Text, Texts};
+use crate::compact::{self, EncodeError, EncodeOptions, Response, Status};
+use crate::excerpt::excerpt;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::DataType;
+use std::borrow::Cow;
+
+/// Whether messages are written as text or as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Output {
+    /// As [`compact::encode`].
+    #[default]
+    Text,
+    /// As [`compact::encode_bytes`], a fifth less.
+    Bytes,
+}
+
+/// Encodes each row. The column has texts, which are results, or structs with the fields of a response: `result`,
+/// and any others of [`Field`] but the last two. A null in another field than `result` is its default.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is an [`EncodeError`].
+pub fn encode(
+    column: &Column,
+    output: Output,
+    encode: &EncodeOptions<'_>,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    match output {
+        Output::Text => {
+            map(column, options, Shape::Plain(Kind::Text), |rows: &Responses, row, cells| {
+                let wire = compact::encode(&rows.get(row)?, encode)?;
+                Ok(cells.text(0, &wire)?)
+            })
+        }
+        Output::Bytes => {
+            map(column, options, Shape::Plain(Kind::Bytes), |rows: &Responses, row, cells| {
+                let wire = compact::encode_bytes(&rows.get(row)?, encode)?;
+                Ok(cells.bytes(0, &wire)?)
+            })
+        }
+    }
+}
+
+/// A chunk of a column of responses.
+enum Responses {
+    Results(Texts),
+    Structs(Box<Structs>),
+}
+
+struct Structs {
+    array: StructArray,
+    result: Texts,
+    model: Option<Texts>,
+    status: Option<Texts>,
+    tokens: Option<Ints>,
+    model_name: Option<Texts>,
+    returncode: Option<Ints>,
+    reasoning_effort: Option<Texts>,
+    ultrathink: Option<ArrayRef>,
+}
+
+impl Chunk for Responses {
+    fn new(chunk: &ArrayRef) -> Result<Self, Error> {
+        match chunk.data_type() {
+            DataType::Struct(_) => Ok(Self::Structs(Box::new(Structs::new(chunk.as_struct())?))),
+            _ => Texts::new(chunk).map(Self::Results).map_err(|error| match error {
+                Error::Type(message) => Error::Type(format!("{message}, or structs of a response")),
+                error => error,
+            }),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        match self {
+            Self::Results(texts) => texts.rows(),
+            Self::Structs(structs) => structs.array.len(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Results(texts) => texts.bytes(),
+            Self::Structs(structs) => structs.result.bytes(),
+        }
+    }
+}
+
+impl Responses {
+    fn get(&self, row: usize) -> Result<Response<'_>, Stop> {
+        match self {
+            Self::Results(texts) => {
+                let result = texts.get(row).ok_or(Stop::Null)?;
+                Ok(Response::new(utf8(result, Field::Result)?))
+            }
+            Self::Structs(structs) => structs.get(row),
+        }
+    }
+}
+
+impl Structs {
+    fn new(array: &StructArray) -> Result<Self, Error> {
+        let names: Vec<_> = Field::ALL[..8].iter().map(|field| field.name()).collect();
+        for (at, name) in array.column_names().into_iter().enumerate() {
+            if !names.contains(&name) {
+                let (name, names) = (excerpt(name), names.join(", "));
+                let message = format!("unknown field {name}; the fields of a response are {names}");
+                return Err(Error::Type(message));
+            }
+            if array.column_names()[..at].contains(&name) {
+                return Err(Error::Type(format!("the field {name:?} occurs twice")));
+            }
+        }
+        let column = |field: Field| array.column_by_name(field.name());
+        let named = |field: Field, error| match error {
+            Error::Type(message) => Error::Type(format!("field {:?}: {message}", field.name())),
+            error => error,
+        };
+        let texts = |field| {
+            let texts = column(field).map(Texts::new).transpose();
+            texts.map_err(|error| named(field, error))
+        };
+        let ints = |field| {
+            let ints = column(field).map(Ints::new).transpose();
+            ints.map_err(|error| named(field, error))
+        };
+        let result = texts(Field::Result)?
+            .ok_or_else(|| Error::Type("the structs have no field \"result\"".into()))?;
+        let ultrathink = column(Field::Ultrathink).cloned();
+        if let Some(other) = ultrathink.as_ref().map(|column| column.data_type())
+            && !matches!(other, DataType::Boolean | DataType::Null)
+        {
+            return Err(named(Field::Ultrathink, Error::unexpected(other, "booleans")));
+        }
+        Ok(Self {
+            result,
+            model: texts(Field::Model)?,
+            status: texts(Field::Status)?,
+            tokens: ints(Field::Tokens)?,
+            model_name: texts(Field::ModelName)?,
+            returncode: ints(Field::Returncode)?,
+            reasoning_effort: texts(Field::ReasoningEffort)?,
+            ultrathink,
+            array: array.clone(),
+        })
+    }
+
+    fn get(&self, row: usize) -> Result<Response<'_>, Stop> {
+        if self.array.is_null(row) {
+            return Err(Stop::Null);
+        }
+        let missing = || invalid(Field::Result, "it is null; a response has a result");
+        let result = utf8(self.result.get(row).ok_or_else(missing)?, Field::Result)?;
+        let int = |column: &Option<Ints>| column.as_ref().and_then(|ints| ints.get(row));
+        let returncode = int(&self.returncode)
+            .map(|code| i64::try_from(code).map_err(|_| out_of_range(Field::Returncode)))
+            .transpose()?;
+        let status = match text(self.status.as_ref(), row, Field::Status)? {
+            None if returncode.is_some_and(|code| code != 0) => Status::Err,
+            None => Status::Ok,
+            Some(code) => Status::from_code(&code).ok_or_else(|| {
+                let found = excerpt(&code);
+                invalid(Field::Status, &format!("expected OK, ERR, PART or STREAM, found {found}"))
+            })?,
+        };
+        let tokens = int(&self.tokens).unwrap_or(0);
+        if tokens < 0 {
+            return Err(invalid(Field::Tokens, "the number must not be negative").into());
+        }
+        let flags = self.ultrathink.as_ref().and_then(|column| column.as_boolean_opt());
+        Ok(Response {
+            result,
+            model: text(self.model.as_ref(), row, Field::Model)?.unwrap_or_default(),
+            status,
+            tokens: u64::try_from(tokens).map_err(|_| out_of_range(Field::Tokens))?,
+            model_name: text(self.model_name.as_ref(), row, Field::ModelName)?,
+            returncode: returncode.filter(|&code| code != status.returncode()),
+            reasoning_effort: text(self.reasoning_effort.as_ref(), row, Field::ReasoningEffort)?,
+            ultrathink: flags.filter(|flags| flags.is_valid(row)).map(|flags| flags.value(row)),
+        })
+    }
+}
+
+/// The text of a field that may be null.
+fn text(
+    column: Option<&Texts>,
+    row: usize,
+    field: Field,
+) -> Result<Option<Cow<'_, str>>, EncodeError> {
+    column.and_then(|texts| texts.get(row)).map(|text| utf8(text, field)).transpose()
+}
+
+fn utf8(text: Text<'_>, field: Field) -> Result<Cow<'_, str>, EncodeError> {
+    match text {
+        Text::Str(text) => Ok(text.into()),
+        Text::Bytes(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
+            invalid(field, &format!("not UTF-8 from byte {} on", error.valid_up_to()))
+        }),
+    }
+}
+
+fn out_of_range(field: Field) -> EncodeError {
+    invalid(field, "the number is not within -2^63 to 2^63 - 1")
+}
+
+fn invalid(field: Field, message: &str) -> EncodeError {
+    let message = message.to_owned();
+    EncodeError { field: field.name(), path: None, message, out_of_memory: false }
+}
+
+/// A column of integers of any size.
+struct Ints(ArrayRef);
+
+impl Ints {
+    fn new(column: &ArrayRef) -> Result<Self, Error> {
+        let found = column.data_type();
+        if found.is_integer() || *found == DataType::Null {
+            return Ok(Self(column.clone()));
+        }
+        Err(Error::unexpected(found, "integers"))
+    }
+
+    fn get(&self, row: usize) -> Option<i128> {
+        if self.0.is_null(row) {
+            return None;
+        }
+        macro_rules! value {
+            ($type:ty) => {
+                Some(self.0.as_primitive::<$type>().value(row).into())
+            };
+        }
+        match self.0.data_type() {
+            DataType::Int8 => value!(Int8Type),
+            DataType::Int16 => value!(Int16Type),
+            DataType::Int32 => value!(Int32Type),
+            DataType::Int64 => value!(Int64Type),
+            DataType::UInt8 => value!(UInt8Type),
+            DataType::UInt16 => value!(UInt16Type),
+            DataType::UInt32 => value!(UInt32Type),
+            DataType::UInt64 => value!(UInt64Type),
+            _ => None,
+        }
+    }
+}

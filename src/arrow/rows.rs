@@ -1,0 +1,199 @@
+//! Applies a function to each row of a column, on several threads, and joins the results in order.
+//!
+//! Work goes in pieces of about [`PIECE`] bytes of input. A chunk of the input becomes one chunk of the
+//! result, so that the result can stand beside the other columns of a table; only texts of more than
+//! [`MAX_TEXT`](super::cells::MAX_TEXT) bytes in all become more chunks.
+//!
+//! Invariant: the result does not depend on the number of threads, and the error is that of the first row
+//! that fails.
+
+use super::cells::{self, Cells, Kind, Shape};
+use super::column::Column;
+use super::error::{Error, Failure, OnError};
+use crate::interrupt::{Steps, poll};
+use crate::threads;
+use arrow_array::{ArrayRef, new_empty_array};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// The bytes of input of a piece of work. A thread is started for as much.
+const PIECE: usize = 1 << 20;
+
+/// The minimum and maximum number of rows of a piece.
+const ROWS: Range<usize> = 64..65_536;
+
+/// How a function is applied to the rows of a column.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RowOptions {
+    /// What happens to a row that fails.
+    pub errors: OnError,
+    /// The maximum number of threads; 0 for that of the environment variables `COMPACTWIRE_THREADS` and
+    /// `OMP_NUM_THREADS`, or of the processors.
+    pub threads: usize,
+}
+
+/// A chunk of a column as a function reads it.
+pub(super) trait Chunk: Sync + Sized {
+    fn new(chunk: &ArrayRef) -> Result<Self, Error>;
+    fn rows(&self) -> usize;
+    /// The bytes of all rows, or an estimate.
+    fn bytes(&self) -> usize;
+}
+
+/// Why a row has no result.
+pub(super) enum Stop {
+    /// The row is null.
+    Null,
+    /// The function fails for this row. It has appended no cell.
+    Failed(Failure),
+    /// The call fails.
+    Fatal(Error),
+}
+
+impl<E: Into<Failure>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+/// Applies `apply` to each row, which appends the cells of the row or none.
+pub(super) fn map<C: Chunk>(
+    column: &Column,
+    options: RowOptions,
+    shape: Shape,
+    apply: impl Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
+) -> Result<Column, Error> {
+    let job = Job { shape: with_errors(shape, options.errors), errors: options.errors, apply };
+    let most = if options.threads == 0 { threads::default_threads() } else { options.threads };
+    let (mut chunks, mut failed, mut before) = (Vec::new(), 0, 0);
+    // Without a chunk, the type is checked all the same.
+    C::new(&new_empty_array(column.data_type()))?;
+    for chunk in column.chunks() {
+        let chunk = C::new(chunk)?;
+        let pieces = pieces(chunk.rows(), chunk.bytes());
+        let threads = most.min(threads::MAX_THREADS).min(pieces.len());
+        let work = |rows: &Range<usize>| job.piece(&chunk, rows.clone(), before);
+        let done = threads::try_map(&pieces, threads, &mut |_| poll(), work)?;
+        failed += done.iter().map(|piece| piece.failed).sum::<usize>();
+        join(&job.shape, done, &mut chunks)?;
+        before += chunk.rows();
+    }
+    Ok(Column::new(job.shape.field(), chunks, failed))
+}
+
+/// The type of the result, with the columns of [`OnError::Report`].
+fn with_errors(shape: Shape, errors: OnError) -> Shape {
+    if errors != OnError::Report {
+        return shape;
+    }
+    let mut fields = match shape {
+        Shape::Plain(kind) => vec![("value", kind)],
+        Shape::Struct(fields) => fields,
+    };
+    fields.extend([("error", Kind::Text), ("message", Kind::Text)]);
+    Shape::Struct(fields)
+}
+
+/// Divides the rows of a chunk into pieces.
+fn pieces(rows: usize, bytes: usize) -> Vec<Range<usize>> {
+    let row = bytes / rows.max(1);
+    let size = (PIECE / row.max(1)).clamp(ROWS.start, ROWS.end);
+    (0..rows).step_by(size).map(|start| start..(start + size).min(rows)).collect()
+}
+
+struct Job<F> {
+    shape: Shape,
+    errors: OnError,
+    apply: F,
+}
+
+/// The result of a piece: its rows, usually as one array.
+struct Piece {
+    parts: Vec<ArrayRef>,
+    failed: usize,
+}
+
+impl<F> Job<F> {
+    fn piece<C>(&self, chunk: &C, rows: Range<usize>, before: usize) -> Result<Piece, Error>
+    where
+        F: Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
+    {
+        let mut cells = Cells::new(&self.shape, rows.len())?;
+        let (mut parts, mut failed, mut steps) = (Vec::new(), 0, Steps::default());
+        for row in rows {
+            steps.step();
+            if cells.is_full() {
+                let full = std::mem::replace(&mut cells, Cells::new(&self.shape, 0)?);
+                parts.push(full.finish()?);
+            }
+            let stop = match (self.apply)(chunk, row, &mut cells) {
+                Ok(()) => None,
+                Err(stop) => Some(stop),
+            };
+            failed += self.end_row(stop, before + row, &mut cells)?;
+        }
+        parts.push(cells.finish()?);
+        Ok(Piece { parts, failed })
+    }
+
+    /// Ends a row; returns the number of rows that failed and became null.
+    fn end_row(&self, stop: Option<Stop>, row: usize, cells: &mut Cells) -> Result<usize, Error> {
+        let values = cells.columns() - if self.errors == OnError::Report { 2 } else { 0 };
+        match stop {
+            None => {
+                (values..cells.columns()).for_each(|at| cells.null(at));
+                cells.end_row();
+            }
+            Some(Stop::Null) => cells.null_row(),
+            Some(Stop::Fatal(error)) => return Err(error),
+            Some(Stop::Failed(failure)) if failure.is_out_of_memory() => {
+                return Err(Error::OutOfMemory);
+            }
+            Some(Stop::Failed(failure)) => match self.errors {
+                OnError::Raise => return Err(Error::Row { row, failure }),
+                OnError::Null => {
+                    cells.null_row();
+                    return Ok(1);
+                }
+                OnError::Report => {
+                    (0..values).for_each(|at| cells.null(at));
+                    cells.text(values, failure.class())?;
+                    cells.text(values + 1, &failure.to_string())?;
+                    cells.end_row();
+                }
+            },
+        }
+        Ok(0)
+    }
+}
+
+/// Joins the pieces of a chunk to one array, or to more if their texts are too large for one.
+fn join(shape: &Shape, pieces: Vec<Piece>, chunks: &mut Vec<ArrayRef>) -> Result<(), Error> {
+    let parts: Vec<_> = pieces.into_iter().flat_map(|piece| piece.parts).collect();
+    if parts.is_empty() {
+        chunks.push(Cells::new(shape, 0)?.finish()?);
+        return Ok(());
+    }
+    let mut parts = VecDeque::from(parts);
+    loop {
+        let together = cells::fitting(shape, parts.make_contiguous());
+        if together == 1 {
+            chunks.extend(parts.pop_front());
+        } else {
+            let mut cells = Cells::for_parts(shape, &parts.make_contiguous()[..together])?;
+            for part in parts.drain(..together) {
+                cells.append(&part)?;
+            }
+            chunks.push(cells.finish()?);
+        }
+        if parts.is_empty() {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Functions from text to text, or to a number: GCF, CAD and tokens.
+
+use super::cells::{Kind, Shape};
+use super::column::Column;
+use super::error::{Error, Failure};
+use super::rows::{RowOptions, Stop, map};
+use super::texts::{Text, Texts};
+use crate::cad::{self, Dialect};
+use crate::{gcf, json, shrink};
+
+/// Encodes each row, a JSON text, as GCF.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`gcf::Error`].
+pub fn gcf_from_json(
+    column: &Column,
+    encode: &gcf::EncodeOptions,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+        let text = gcf::from_json(gcf_text(texts.get(row))?, encode)?;
+        Ok(cells.text(0, &text)?)
+    })
+}
+
+/// Decodes each row, a GCF text, to JSON.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`gcf::Error`].
+pub fn gcf_to_json(
+    column: &Column,
+    decode: gcf::DecodeOptions,
+    escape: json::Escape,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+        let text = gcf::to_json(gcf_text(texts.get(row))?, decode, escape)?;
+        Ok(cells.text(0, &text)?)
+    })
+}
+
+/// Estimates the tokens of each row, without a tokenizer.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`gcf::Error`] for bytes that are not UTF-8.
+pub fn count_tokens(column: &Column, options: RowOptions) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Int), |texts: &Texts, row, cells| {
+        let tokens = shrink::estimate_tokens(gcf_text(texts.get(row))?);
+        cells.int(0, i64::try_from(tokens).ok());
+        Ok(())
+    })
+}
+
+/// The text of a row; null stops.
+fn gcf_text(row: Option<Text<'_>>) -> Result<&str, Stop> {
+    match row {
+        None => Err(Stop::Null),
+        Some(Text::Str(text)) => Ok(text),
+        Some(Text::Bytes(bytes)) => Ok(gcf::utf8(bytes)?),
+    }
+}
+
+/// Decodes each row, a compact CAD text, to JSON.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`cad::ParseError`].
+pub fn cad_from_compact(
+    column: &Column,
+    dialect: Dialect,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+        let bytes = match texts.get(row).ok_or(Stop::Null)? {
+            Text::Str(text) => text.as_bytes(),
+            Text::Bytes(bytes) => bytes,
+        };
+        let document = cad::read_bytes(bytes, dialect).map_err(cad::Error::from)?;
+        let text = cad::write_json(&document);
+        Ok(cells.text(0, &text)?)
+    })
+}
+
+/// Encodes each row, a CAD document as JSON, as compact text.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`cad::Error`].
+pub fn cad_to_compact(
+    column: &Column,
+    write: CadWrite,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+        let text = match texts.get(row).ok_or(Stop::Null)? {
+            Text::Str(text) => text,
+            Text::Bytes(bytes) => std::str::from_utf8(bytes).map_err(|error| {
+                let at = error.valid_up_to();
+                let message = format!("invalid JSON: not UTF-8 from byte {at} on");
+                cad::Error::from(cad::DocumentError::new("document", message))
+            })?,
+        };
+        Ok(cells.text(0, &write.text(text)?)?)
+    })
+}
+
+/// How [`cad_to_compact`] writes a document.
+#[derive(Debug, Clone, Copy)]
+pub enum CadWrite {
+    /// Dialect 0.1.
+    V0_1(cad::Options),
+    /// Dialect 0.2.
+    V0_2,
+}
+
+impl CadWrite {
+    fn text(self, json: &str) -> Result<String, Failure> {
+        let document = cad::read_json_text(json)?;
+        match self {
+            Self::V0_1(options) => Ok(cad::write_v0_1(&document, options).map_err(cad::Error::from)?),
+            Self::V0_2 => Ok(cad::write_v0_2(&document).map_err(cad::Error::from)?),
+        }
+    }
+}

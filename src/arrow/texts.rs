@@ -1,0 +1,138 @@
+//! Reads a chunk of a column of texts, whatever its Arrow type.
+
+use super::error::Error;
+use super::rows::Chunk;
+use arrow_array::cast::AsArray;
+use arrow_array::types::ArrowDictionaryKeyType;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray, LargeStringArray, StringArray,
+    StringViewArray, downcast_dictionary_array,
+};
+use arrow_schema::DataType;
+
+/// What the error for a column of another type says is expected.
+const TEXTS: &str = "texts (utf8, large_utf8, utf8_view, binary, large_binary, binary_view, or \
+                     dictionary-encoded)";
+
+/// A chunk of a column of texts.
+pub(super) enum Texts {
+    /// A column without a type; every row is null.
+    Null(usize),
+    Utf8(StringArray),
+    LargeUtf8(LargeStringArray),
+    Utf8View(StringViewArray),
+    Binary(BinaryArray),
+    LargeBinary(LargeBinaryArray),
+    BinaryView(BinaryViewArray),
+    /// The position of each row in the texts; `None` for null.
+    Dictionary(Vec<Option<usize>>, Box<Self>),
+}
+
+/// A row of [`Texts`].
+#[derive(Clone, Copy)]
+pub(super) enum Text<'a> {
+    /// A row of a column of texts.
+    Str(&'a str),
+    /// A row of a column of bytes, which may be a text in UTF-8.
+    Bytes(&'a [u8]),
+}
+
+impl Chunk for Texts {
+    fn new(chunk: &ArrayRef) -> Result<Self, Error> {
+        Ok(match chunk.data_type() {
+            DataType::Null => Self::Null(chunk.len()),
+            DataType::Utf8 => Self::Utf8(chunk.as_string().clone()),
+            DataType::LargeUtf8 => Self::LargeUtf8(chunk.as_string().clone()),
+            DataType::Utf8View => Self::Utf8View(chunk.as_string_view().clone()),
+            DataType::Binary => Self::Binary(chunk.as_binary().clone()),
+            DataType::LargeBinary => Self::LargeBinary(chunk.as_binary().clone()),
+            DataType::BinaryView => Self::BinaryView(chunk.as_binary_view().clone()),
+            DataType::Dictionary(_, values) if is_text(values) => {
+                let array = &**chunk;
+                downcast_dictionary_array!(
+                    array => Self::Dictionary(positions(array)?, Box::new(Self::new(array.values())?)),
+                    other => return Err(Error::unexpected(other, TEXTS)),
+                )
+            }
+            other => return Err(Error::unexpected(other, TEXTS)),
+        })
+    }
+
+    fn rows(&self) -> usize {
+        match self {
+            Self::Null(len) => *len,
+            Self::Utf8(array) => array.len(),
+            Self::LargeUtf8(array) => array.len(),
+            Self::Utf8View(array) => array.len(),
+            Self::Binary(array) => array.len(),
+            Self::LargeBinary(array) => array.len(),
+            Self::BinaryView(array) => array.len(),
+            Self::Dictionary(positions, _) => positions.len(),
+        }
+    }
+
+    // For a dictionary-encoded column, as if all its texts had the same length.
+    fn bytes(&self) -> usize {
+        /// The bytes between the first and the last offset, which are not negative.
+        macro_rules! bytes {
+            ($array:expr) => {{
+                let offsets = $array.value_offsets();
+                let size = offsets.last().copied().unwrap_or(0) - offsets[0];
+                usize::try_from(size).unwrap_or(usize::MAX)
+            }};
+        }
+        match self {
+            Self::Null(_) => 0,
+            Self::Utf8(array) => bytes!(array),
+            Self::LargeUtf8(array) => bytes!(array),
+            Self::Binary(array) => bytes!(array),
+            Self::LargeBinary(array) => bytes!(array),
+            Self::Utf8View(array) => array.lengths().map(|length| length as usize).sum(),
+            Self::BinaryView(array) => array.lengths().map(|length| length as usize).sum(),
+            Self::Dictionary(positions, texts) => {
+                texts.bytes() / texts.rows().max(1) * positions.len()
+            }
+        }
+    }
+}
+
+impl Texts {
+    /// Returns a row; `None` if it is null.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<Text<'_>> {
+        /// The row of an array that has texts or bytes.
+        macro_rules! row {
+            ($array:expr, $kind:ident) => {
+                $array.is_valid(row).then(|| Text::$kind($array.value(row)))
+            };
+        }
+        match self {
+            Self::Null(_) => None,
+            Self::Utf8(array) => row!(array, Str),
+            Self::LargeUtf8(array) => row!(array, Str),
+            Self::Utf8View(array) => row!(array, Str),
+            Self::Binary(array) => row!(array, Bytes),
+            Self::LargeBinary(array) => row!(array, Bytes),
+            Self::BinaryView(array) => row!(array, Bytes),
+            Self::Dictionary(positions, texts) => texts.get(positions[row]?),
+        }
+    }
+}
+
+/// Whether a column of this type has texts.
+fn is_text(data_type: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Null, Utf8, Utf8View};
+    matches!(
+        data_type,
+        Null | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView
+    )
+}
+
+fn positions<K: ArrowDictionaryKeyType>(
+    array: &DictionaryArray<K>,
+) -> Result<Vec<Option<usize>>, Error> {
+    let mut positions = Vec::new();
+    positions.try_reserve_exact(array.len())?;
+    positions.extend((0..array.len()).map(|row| array.key(row)));
+    Ok(positions)
+}

@@ -1,0 +1,249 @@
+"""Columns without an Arrow library: what each function returns, its errors, and hostile producers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import arrow, cad, gcf
+from tests.columns.producer import Column, OneArray, texts
+
+TEXTS = ["short", "", "x" * 60, "so it goes. " * 40, "한국어 응답 🚀", "a|b\nc"]
+ROWS = [*TEXTS, None]
+
+
+def test_encode_and_decode_equal_the_loop() -> None:
+    wires = arrow.encode(Column(ROWS))
+    assert texts(wires) == [row if row is None else cw.encode(row) for row in ROWS]
+    assert (len(wires), wires.null_count, wires.num_chunks, wires.type) == (7, 1, 1, "u")
+    assert texts(arrow.detect(wires)) == [
+        row if row is None else str(cw.detect(cw.encode(row))) for row in ROWS
+    ]
+
+
+@pytest.mark.parametrize("format", ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"])
+def test_every_format_is_written_as_by_encode(format: str) -> None:
+    assert texts(arrow.encode(Column(ROWS), format=format, protocol=2)) == [
+        row if row is None else cw.encode(row, format=format, protocol=2) for row in ROWS
+    ]
+
+
+def test_each_chunk_becomes_a_chunk() -> None:
+    column = Column(["a", None], [], ["b"])
+    wires = arrow.encode(column)
+    assert (texts(wires), wires.num_chunks) == ([cw.encode("a"), None, cw.encode("b")], 3)
+    assert texts(arrow.encode(Column())) == []
+
+
+def test_an_array_without_a_stream_is_a_column() -> None:
+    assert texts(arrow.encode(OneArray(["a", None]))) == [cw.encode("a"), None]
+
+
+def test_a_result_is_a_column_and_can_be_taken_again() -> None:
+    once = arrow.gcf_from_json(Column(['{"id":1}', None]))
+    assert texts(once) == texts(once) == [gcf.from_json('{"id":1}'), None]
+    assert texts(arrow.gcf_to_json(once)) == ['{"id":1}', None]
+
+
+def test_cad_texts_become_json_and_back() -> None:
+    text = cad.to_compact(cad.from_compact("C 10 20 30"))
+    documents = arrow.cad_from_compact(Column([text, None]))
+    assert texts(arrow.cad_to_compact(documents)) == [text, None]
+
+
+def test_the_first_row_that_fails_is_raised_with_its_number() -> None:
+    good, bad = cw.encode("x"), "A~~"
+    rows = [[good] * 70_000, [good, bad, "", good]]
+    for threads in (1, 2, 7):
+        with pytest.raises(cw.InvalidBase85Char) as caught:
+            arrow.decode(Column(*rows), threads=threads)
+        with pytest.raises(cw.InvalidBase85Char) as scalar:
+            cw.decode(bad)
+        assert (str(caught.value), caught.value.position) == (str(scalar.value), 0)
+        assert (caught.value.row, caught.value.__notes__) == (70_001, ["in row 70001"])
+
+
+def test_rows_that_fail_become_null_or_are_reported() -> None:
+    column = Column([cw.encode("x"), "A~~", None, ""])
+    nulls = arrow.detect(Column(["RES|", "?", None, ""]), errors="null")
+    assert (texts(nulls), nulls.failed, nulls.null_count) == (["dsl", None, None, None], 2, 3)
+    report = arrow.decode(column, errors="report")
+    assert (len(report), report.failed, report.type, report.null_count) == (4, 0, "+s", 1)
+
+
+def test_a_failed_row_has_row_none_by_default() -> None:
+    with pytest.raises(cw.EmptyResponse) as caught:
+        cw.decode("")
+    assert caught.value.row is None
+
+
+@pytest.mark.parametrize("argument", [["a"], "a", 1, None, object(), Column])
+def test_an_argument_that_is_no_column_is_a_type_error(argument: Any) -> None:
+    with pytest.raises(TypeError):
+        arrow.encode(argument)
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"errors": "ignore"}, "'raise', 'null' or 'report'"),
+        ({"threads": 0}, "1 or more"),
+        ({"threads": -1}, "1 or more"),
+        ({"fields": ["result", "answer"]}, "'result', 'model'"),
+        ({"fields": ["result", "result"]}, "twice"),
+        ({"fields": []}, "at least one"),
+        ({"max_size": -1}, "0 or more"),
+    ],
+)
+def test_an_unknown_option_is_named_before_any_row(options: dict[str, Any], names: str) -> None:
+    with pytest.raises(cw.OptionError, match=names):
+        arrow.decode(Column(["not a message"]), **options)
+
+
+@pytest.mark.parametrize(
+    "offsets", [(0, 3, 2, 4), (0, -1, 2, 4), (5, 1, 2, 4), (0, 100, 2, 4)], ids=str
+)
+def test_offsets_that_contradict_each_other_are_refused(offsets: tuple[int, ...]) -> None:
+    with pytest.raises(cw.CompactWireError, match=r"(?i)offset"):
+        arrow.encode(Column(["a", "b", "cd"], offsets=offsets))
+
+
+def test_texts_that_are_not_utf8_are_refused() -> None:
+    for rows in ([b"\xff"], ["€".encode()[:2], "€".encode()[2:]]):
+        with pytest.raises(cw.CompactWireError, match=r"(?i)utf"):
+            arrow.encode(Column(rows))
+
+
+def test_bytes_that_are_not_utf8_fail_as_a_row() -> None:
+    column = Column(["RES|OK||0|a", b"\xff"], format=b"z")
+    with pytest.raises(cw.EncodeError, match="result: not UTF-8 from byte 0 on") as caught:
+        arrow.encode(column)
+    assert (caught.value.row, caught.value.field) == (1, "result")
+    with pytest.raises(cw.InvalidFormat) as caught:
+        arrow.decode(column)
+    assert caught.value.row == 1
+
+
+def test_a_stream_that_fails_is_raised_with_its_message() -> None:
+    for errors in ("raise", "null", "report"):
+        with pytest.raises(cw.CompactWireError, match="the disk is gone"):
+            arrow.encode(Column(["a"], error="the disk is gone"), errors=errors)
+
+
+def test_children_that_the_type_does_not_have_are_refused() -> None:
+    with pytest.raises(cw.CompactWireError):
+        arrow.encode(Column(["a"], format=b"+s"))
+
+
+def test_a_stream_is_not_read_twice() -> None:
+    capsule = Column(["a"]).__arrow_c_stream__()
+
+    class Same:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return capsule
+
+    assert texts(arrow.encode(Same())) == [cw.encode("a")]
+    with pytest.raises(cw.CompactWireError, match="released"):
+        arrow.encode(Same())
+
+
+def test_a_capsule_of_another_name_is_refused() -> None:
+    schema = arrow.encode(Column(["a"])).__arrow_c_schema__()
+
+    class Wrong:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return schema
+
+    with pytest.raises(ValueError, match="name"):
+        arrow.encode(Wrong())
+
+
+def test_a_bomb_is_an_error_of_its_row() -> None:
+    wire = cw.encode("x" * 1_000_000, format="zstd")
+    with pytest.raises(cw.OutputTooLarge) as caught:
+        arrow.decode(Column(["RES|OK||0|", wire]), max_size=1000)
+    assert caught.value.row == 1
+
+
+def test_other_threads_run_meanwhile() -> None:
+    column = Column([("%d " % n) * 400 for n in range(4_000)])
+    done, steps = threading.Event(), 0
+
+    def work() -> None:
+        arrow.encode(column, format="dictionary", threads=1)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        steps += 1
+    thread.join()
+    assert steps > 100
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_process_works_after_a_call() -> None:
+    code = (
+        "import os\n"
+        "from compactwire import arrow\n"
+        "from tests.columns.producer import Column, texts\n"
+        "column = Column(['text ' * 20] * 100_000)\n"
+        "arrow.encode(column, threads=4)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(len(texts(arrow.encode(column, threads=4))) != 100_000)\n"
+        "raise SystemExit(os.waitpid(child, 0)[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_the_variable_limits_the_threads() -> None:
+    code = (
+        "import threading\n"
+        "from compactwire import arrow\n"
+        "from tests.columns.producer import Column\n"
+        "column = Column(['text ' * 200] * 20_000)\n"
+        "seen, done = 0, False\n"
+        "def look():\n"
+        "    global seen\n"
+        "    import os\n"
+        "    while not done:\n"
+        "        seen = max(seen, len(os.listdir('/proc/self/task')))\n"
+        "looker = threading.Thread(target=look); looker.start()\n"
+        "arrow.encode(column, format='zstd')\n"
+        "done = True; looker.join(); print(seen)\n"
+    )
+    if not sys.platform.startswith("linux"):
+        pytest.skip("threads are counted the Linux way")
+    for threads in (1, 3):
+        found = subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "COMPACTWIRE_THREADS": str(threads), "OMP_NUM_THREADS": "2"},
+        )
+        assert int(found.stdout) == 2 + threads - 1
+
+
+def test_a_column_cannot_be_pickled() -> None:
+    import pickle
+
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(arrow.encode(Column(["a"])))
+
+
+def test_an_error_with_a_row_survives_pickling() -> None:
+    import pickle
+
+    with pytest.raises(cw.EmptyResponse) as caught:
+        arrow.decode(Column([cw.encode("x"), ""]))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), again.row, str(again)) == (cw.EmptyResponse, 1, str(caught.value))

@@ -1,0 +1,240 @@
+"""Every Arrow layout of texts and responses, by pyarrow, against the loop over the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire import arrow
+from tests.columns import needed
+
+pa = needed("pyarrow")
+
+TEXTS = ["short", None, "", "x" * 60, "so it goes. " * 40, None, "한국어 응답 🚀", "a|b\nc"] * 3
+TYPES = [
+    pa.utf8(),
+    pa.large_utf8(),
+    pa.string_view(),
+    pa.binary(),
+    pa.large_binary(),
+    pa.binary_view(),
+    pa.dictionary(pa.int8(), pa.utf8()),
+    pa.dictionary(pa.uint32(), pa.large_utf8()),
+]
+
+
+def encoded(rows: list[str | None], **options: Any) -> list[str | None]:
+    return [row if row is None else cw.encode(row, **options) for row in rows]
+
+
+def rows_of(column: Any) -> list[Any]:
+    rows: list[Any] = pa.chunked_array(column).to_pylist()
+    return rows
+
+
+def array(rows: list[str | None], type: Any) -> Any:
+    if pa.types.is_dictionary(type):
+        return pa.array(rows, type.value_type).dictionary_encode().cast(type)
+    return pa.array(rows, pa.utf8()).cast(type)
+
+
+@pytest.mark.parametrize("type", TYPES, ids=str)
+@pytest.mark.parametrize("start", range(0, 18, 5))
+def test_every_type_of_texts_and_every_slice(type: Any, start: int) -> None:
+    column = array(TEXTS, type).slice(start, 5)
+    rows = TEXTS[start : start + 5]
+    assert rows_of(arrow.encode(column)) == encoded(rows)
+    assert rows_of(arrow.count_tokens(column)) == [
+        row if row is None else cw.estimate_tokens(row) for row in rows
+    ]
+
+
+def test_null_values_of_a_dictionary_are_null() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None], pa.int8()), pa.array(["a", None]))
+    assert rows_of(arrow.encode(column)) == [cw.encode("a"), None, None]
+
+
+def test_a_column_without_a_type_is_null() -> None:
+    assert rows_of(arrow.encode(pa.nulls(3))) == [None] * 3
+
+
+@pytest.mark.parametrize("column", [pa.array([1]), pa.array([["a"]]), pa.array([1.5])])
+def test_another_type_is_refused_without_rows_too(column: Any) -> None:
+    for some in (column, column.slice(0, 0), pa.chunked_array([], column.type)):
+        with pytest.raises(TypeError, match="expected a column of texts"):
+            arrow.encode(some)
+
+
+RESPONSES = [
+    cw.Response("a", "", "ERR", 3, model_name="claude", returncode=7, ultrathink=True),
+    cw.Response("b" * 300, reasoning_effort="high", returncode=-1),
+    cw.Response("", "other", "PART"),
+]
+FIELDS = ("result", "model", "status", "tokens", "model_name", "returncode", "reasoning_effort")
+FIELDS = (*FIELDS, "ultrathink")
+
+
+def test_structs_are_responses() -> None:
+    rows = [{name: getattr(response, name) for name in FIELDS} for response in RESPONSES]
+    table = pa.Table.from_pylist(rows)
+    for some in (table, table.select(FIELDS[::-1]), table.to_batches()[0], table.slice(1)):
+        expected = RESPONSES[1:] if len(some) == 2 else RESPONSES
+        wires = arrow.encode(some, format="verbose", protocol=2)
+        loop = [cw.encode(response, format="verbose", protocol=2) for response in expected]
+        assert rows_of(wires) == loop
+        assert rows_of(arrow.decode(wires, fields=FIELDS)) == [
+            {name: getattr(cw.decode(wire), name) for name in FIELDS} for wire in loop
+        ]
+
+
+def test_a_decoded_column_can_be_encoded_again() -> None:
+    wires = pa.chunked_array(arrow.encode(pa.array(TEXTS), format="base85"))
+    again = arrow.encode(arrow.decode(wires), format="base85")
+    assert rows_of(again) == wires.to_pylist()
+
+
+def test_null_fields_are_defaults_and_a_null_result_is_an_error() -> None:
+    table = pa.table({"result": ["a", None], "model": [None, "C4"], "tokens": [None, 1]})
+    assert rows_of(arrow.encode(table, errors="null")) == [cw.encode("a"), None]
+    with pytest.raises(cw.EncodeError, match="result: it is null") as caught:
+        arrow.encode(table)
+    assert caught.value.row == 1
+    structs = pa.array([{"result": "a"}, None])
+    assert rows_of(arrow.encode(structs)) == [cw.encode("a"), None]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"answer": ["a"]}, 'unknown field "answer"'),
+        ({"model": ["a"]}, 'no field "result"'),
+        ({"result": ["a"], "tokens": ["1"]}, '"tokens": expected a column of integers'),
+        ({"result": [1]}, '"result": expected a column of texts'),
+        ({"result": ["a"], "ultrathink": [1]}, '"ultrathink": expected a column of booleans'),
+    ],
+)
+def test_structs_of_other_fields_are_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        arrow.encode(pa.table(columns))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("tokens", -1), ("status", "FINE"), ("returncode", 2**63)]
+)
+def test_a_field_out_of_range_fails_as_in_a_response(field: str, value: Any) -> None:
+    with pytest.raises(cw.EncodeError) as caught:
+        column = pa.array([value], pa.uint64() if field == "returncode" else None)
+        arrow.encode(pa.table({"result": ["a"], field: column}))
+    with pytest.raises(cw.EncodeError) as scalar:
+        cw.Response("a", **{field: value})
+    assert (caught.value.field, str(caught.value)) == (field, str(scalar.value))
+
+
+def test_bytes_are_written_on_request_and_told_apart_when_read() -> None:
+    wires = pa.chunked_array(arrow.encode(pa.array(TEXTS), output="bytes"))
+    assert wires.type == pa.binary()
+    assert wires.to_pylist() == [t if t is None else cw.encode_bytes(t) for t in TEXTS]
+    results = pa.chunked_array(arrow.decode(wires, fields=["result"])).to_pylist()
+    assert [row and row["result"] for row in results] == TEXTS
+
+
+def test_inspect_returns_the_layers() -> None:
+    wires = [cw.encode(t, format=f) for t in ("short", "x" * 600) for f in ("dsl", "zstd", "zlib")]
+    wires.append(cw.encode("x" * 600, format="dictionary"))
+    for wire, found in zip(wires, rows_of(arrow.inspect(pa.array(wires))), strict=True):
+        one = cw.inspect(wire)
+        layers = dict(one.layers)
+        assert found == {
+            "format": str(one.format),
+            "version": None if one.version is None else str(one.version),
+            "compression": one.compression,
+            "dictionary_id": one.dictionary_id,
+            "wire_bytes": layers["wire"],
+            "binary_bytes": layers.get(one.compression or ""),
+            "msgpack_bytes": layers.get("msgpack"),
+            "result_bytes": layers["result"],
+            "verbose_bytes": one.verbose_size,
+        }
+
+
+def test_a_report_has_the_class_and_message_of_the_exception() -> None:
+    wires = [cw.encode("x"), "A~~", None, "", "Axx", "Z0000", "RES|", "{}", "?", "D00000"]
+    report = rows_of(arrow.decode(pa.array(wires), errors="report", fields=["result"]))
+    for wire, found in zip(wires, report, strict=True):
+        try:
+            result = None if wire is None else cw.decode(wire).result
+            expected = {"result": result, "error": None, "message": None}
+        except cw.DecodeError as error:
+            expected = {"result": None, "error": type(error).__name__, "message": str(error)}
+        assert found == (None if wire is None else expected)
+    texts = pa.table(arrow.encode(pa.array(["a|b"]), format="dsl", errors="report"))
+    assert texts.column_names == ["value", "error", "message"]
+
+
+@pytest.mark.parametrize(
+    ("function", "scalar", "rows"),
+    [
+        ("gcf_from_json", "gcf.from_json", ['{"a":1}', "[1,2", '{"a":1e999}', '{"a":1,"a":2}', ""]),
+        ("gcf_to_json", "gcf.to_json", ["GCF profile=generic\na=1\n", "GCF", "", "hello"]),
+        ("cad_from_compact", None, ["C 1 2 3\nROOT 0", "C 1 2", "QQ 1", ""]),
+        ("detect", "detect", ["RES|OK||0|x", "", "?", "@tool"]),
+    ],
+)
+def test_errors_of_texts_are_those_of_the_scalar_function(
+    function: str, scalar: str | None, rows: list[str]
+) -> None:
+    one = cw.cad.from_compact if scalar is None else eval(f"cw.{scalar}", {"cw": cw})
+    report = pa.table(getattr(arrow, function)(pa.array(rows), errors="report")).to_pylist()
+    for row, found in zip(rows, report, strict=True):
+        try:
+            one(row)
+        except cw.CompactWireError as error:
+            assert (found["error"], found["message"]) == (type(error).__name__, str(error))
+            with pytest.raises(type(error)) as caught:
+                getattr(arrow, function)(pa.array([row]))
+            assert str(caught.value) == str(error)
+        else:
+            assert (found["error"], found["message"]) == (None, None)
+
+
+CHUNKS = st.lists(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]))))
+
+
+@given(CHUNKS, st.sampled_from(["auto", "smallest", "dsl", "zstd", "dictionary"]))
+def test_any_texts_in_any_chunks(chunks: list[list[str | None]], format: str) -> None:
+    column = pa.chunked_array(chunks, pa.utf8())
+    wires = pa.chunked_array(arrow.encode(column, format=format))
+    assert wires.to_pylist() == encoded(column.to_pylist(), format=format)
+    assert [len(chunk) for chunk in wires.chunks] == [len(chunk) for chunk in chunks]
+    decoded = pa.chunked_array(arrow.decode(wires, fields=["result"])).to_pylist()
+    assert [row and row["result"] for row in decoded] == column.to_pylist()
+
+
+def test_threads_and_chunks_do_not_change_the_result() -> None:
+    rows = [f"row {n} " * (n % 50) for n in range(30_000)]
+    one = pa.chunked_array(arrow.encode(pa.array(rows), format="zstd", threads=1))
+    for threads in (2, 7):
+        assert pa.chunked_array(arrow.encode(pa.array(rows), format="zstd", threads=threads)) == one
+
+
+def test_a_producer_written_in_python_runs_while_the_lock_is_released() -> None:
+    def batches() -> Any:
+        for n in range(3):
+            yield pa.record_batch({"result": [f"row {n}"]})
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("result", pa.utf8())]), batches())
+    assert rows_of(arrow.encode(reader)) == [cw.encode(f"row {n}") for n in range(3)]
+
+
+def test_an_exception_in_a_producer_is_in_the_message() -> None:
+    def batches() -> Any:
+        yield pa.record_batch({"result": ["a"]})
+        raise RuntimeError("the disk is gone")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("result", pa.utf8())]), batches())
+    with pytest.raises(cw.CompactWireError, match="the disk is gone"):
+        arrow.encode(reader, errors="null")

@@ -1,0 +1,206 @@
+"""`gcf.dumps` of tables: the text of `to_pylist()` under `types="common"`, byte for byte."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire import gcf
+from tests.columns import needed
+
+pa = needed("pyarrow")
+
+N = range(40)
+FLAT = {
+    "id": pa.array(N, pa.int64()),
+    "name": pa.array([f"item {n}" for n in N], pa.string_view()),
+    "city": pa.array([["Oslo", "Bern"][n % 2] for n in N]).dictionary_encode(),
+    "price": pa.array([n * 0.25 for n in N], pa.float32()),
+    "half": pa.array([None if n % 3 else n * 0.5 for n in N], pa.float16()),
+    "stock": pa.array([None if n % 5 == 0 else n for n in N], pa.uint16()),
+    "paid": pa.array([n % 2 == 0 for n in N]),
+    "nothing": pa.nulls(len(N)),
+}
+NESTED = {
+    "id": pa.array(N, pa.int8()),
+    "who": pa.array([{"name": f"n{n}", "age": n} for n in N]),
+    "tags": pa.array([["a", "b"][: n % 3] for n in N], pa.large_list(pa.utf8())),
+    "pair": pa.array([[n, n + 1] for n in N], pa.list_(pa.int64(), 2)),
+    "lines": pa.array([[{"sku": f"s{k}", "n": k} for k in range(n % 4)] for n in N]),
+    "map": pa.array([[(f"k{n % 2}", n)] for n in N], pa.map_(pa.utf8(), pa.int64())),
+}
+MOMENTS = {
+    "date32": pa.array([date(2026, 11, 22), date(1, 1, 1), date(9999, 12, 31), None]),
+    "date64": pa.array([date(2026, 11, 22), None, date(1969, 1, 1), date(2000, 2, 29)], pa.date64()),
+    "time": pa.array([time(14, 50), time(14, 50, 0, 500_000), time(0, 0, 0, 1), None]),
+    "seconds": pa.array([time(1, 2, 3), None, time(0), time(23, 59, 59)], pa.time32("s")),
+    "naive": pa.array(
+        [datetime(2026, 11, 22, 14, 50), datetime(1, 1, 1), datetime(2026, 1, 2, 3, 4, 5, 600_000), None]
+    ),
+    "utc": pa.array([datetime(2026, 11, 22, 14, 50, tzinfo=UTC)] * 4, pa.timestamp("ms", "UTC")),
+    "east": pa.array(
+        [datetime(2026, 11, 22, 23, 50, 0, 1, timezone(timedelta(hours=5, minutes=30)))] * 4,
+        pa.timestamp("us", "+05:30"),
+    ),
+    "west": pa.array([datetime(1960, 1, 1, tzinfo=UTC)] * 4, pa.timestamp("s", "-03:00")),
+    "money": pa.array([Decimal("1.10"), Decimal("-0.05"), None, Decimal("12345.00")], pa.decimal128(9, 2)),
+    "large": pa.array([Decimal(10) ** 40, Decimal(0), None, Decimal(-7)], pa.decimal256(50, 0)),
+}
+
+
+def of(columns: dict[str, Any]) -> Any:
+    return pa.table(columns)
+
+
+def expected(table: Any, **options: Any) -> str:
+    return gcf.dumps(table.to_pylist(maps_as_pydicts="strict"), types="common", **options)
+
+
+TABLES = {
+    "flat": of(FLAT),
+    "nested": of(NESTED),
+    "moments": of(MOMENTS),
+    "empty": of(FLAT).slice(0, 0),
+    "one row": of(NESTED).slice(3, 1),
+    "slice": of({**FLAT, **NESTED}).slice(7, 20),
+    "chunks": pa.concat_tables([of(FLAT).slice(0, 3), of(FLAT).slice(0, 0), of(FLAT).slice(3)]),
+    "no columns": of({}),
+    "path names": pa.table({"a>b": [1, 2], "": ["x", "y"], '"q"': [None, 1.5]}),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_the_array_of_its_rows(name: str) -> None:
+    table = TABLES[name]
+    text = gcf.dumps(table)
+    assert text == expected(table)
+    assert gcf.dumps_bytes(table) == text.encode()
+    assert gcf.dumps({"rows": table, "n": 1}) == gcf.dumps(
+        {"rows": table.to_pylist(maps_as_pydicts="strict"), "n": 1}, types="common"
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"flatten": False}, {"constant_columns": True}, {"group_values": True}, {"list_columns": True}],
+    ids=str,
+)
+def test_options_mean_what_they_mean_for_rows(options: dict[str, Any]) -> None:
+    for table in TABLES.values():
+        assert gcf.dumps(table, **options) == expected(table, **options)
+
+
+def test_a_column_is_an_array_and_a_file_takes_a_table() -> None:
+    assert gcf.dumps(FLAT["stock"]) == gcf.dumps(FLAT["stock"].to_pylist())
+    file = io.StringIO()
+    gcf.dump(TABLES["nested"], file)
+    assert file.getvalue() == expected(TABLES["nested"])
+
+
+def test_whoever_takes_values_takes_tables() -> None:
+    table = TABLES["flat"]
+    assert cw.shrink(table).text == cw.shrink(table.to_pylist()).text
+    call = cw.decode_tool_call(cw.encode_tool_call("report", {"rows": table.select(["id", "name"])}))
+    assert call.arguments == {"rows": table.select(["id", "name"]).to_pylist()}
+
+
+def test_nanoseconds_are_kept() -> None:
+    column = pa.array([1_763_822_400_000_000_001, 1_763_822_400_500_000_000], pa.timestamp("ns"))
+    assert gcf.loads(gcf.dumps(column)) == ["2025-11-22T14:40:00.000000001", "2025-11-22T14:40:00.5"]
+
+
+def test_a_named_zone_is_written_in_utc() -> None:
+    moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
+    column = pa.array([moment], pa.timestamp("us", "Europe/Berlin"))
+    assert gcf.loads(gcf.dumps(column)) == ["2026-07-01T12:00:00Z"]
+
+
+@pytest.mark.parametrize(
+    ("column", "code", "path"),
+    [
+        (pa.array([1, 2**63], pa.uint64()), "out_of_range", "$[1].c"),
+        (pa.array([1.0, float("nan")]), "not_finite", "$[1].c"),
+        (pa.array([1.0, float("-inf")], pa.float32()), "not_finite", "$[1].c"),
+        (pa.array([None, b"x"]), "unsupported_type", "$[1].c"),
+        (pa.array([timedelta(1)]), "unsupported_type", "$[0].c"),
+        (pa.array([[(1, 2)]], pa.map_(pa.int64(), pa.int64())), "unsupported_type", "$[0].c"),
+        (pa.array([2**62], pa.timestamp("s")), "out_of_range", "$[0].c"),
+        (pa.array([-800_000], pa.date32()), "out_of_range", "$[0].c"),
+        (pa.array([[[None, b"x"]]]), "unsupported_type", "$[0].c[0][1]"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_written_is_named_with_its_place(column: Any, code: str, path: str) -> None:
+    for obj, place in ((pa.table({"c": column}), path), ([pa.table({"c": column})], f"$[0]{path[1:]}")):
+        with pytest.raises(cw.UnsupportedValue) as caught:
+            gcf.dumps(obj)
+        assert (caught.value.code, caught.value.path) == (code, place)
+
+
+def test_binary_columns_of_nulls_are_nulls() -> None:
+    table = pa.table({"id": [1, 2], "c": pa.nulls(2, pa.binary())})
+    assert gcf.dumps(table) == expected(table)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    twice = pa.table([[1, 2], [3, 4]], names=["a", "a"])
+    for obj in (twice, [twice]):
+        with pytest.raises(cw.GcfError) as caught:
+            gcf.dumps(obj)
+        assert caught.value.code == "duplicate_key"
+    keys = pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.utf8(), pa.int64()))
+    with pytest.raises(cw.GcfError) as caught:
+        gcf.dumps(pa.table({"c": keys}))
+    assert caught.value.code == "duplicate_key"
+
+
+SCALARS = {
+    pa.int64(): st.integers(-(2**63), 2**63 - 1),
+    pa.float64(): st.floats(allow_nan=False, allow_infinity=False),
+    pa.utf8(): st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    pa.bool_(): st.booleans(),
+    pa.timestamp("us"): st.datetimes(),
+    pa.date32(): st.dates(),
+    pa.decimal128(12, 3): st.decimals(-(10**8), 10**8, places=3),
+}
+NAMES = st.text(st.sampled_from("ab>|,\"é "), max_size=4)
+
+
+@st.composite
+def columns(draw: st.DrawFn, depth: int = 2) -> tuple[Any, Any]:
+    """A type, and a strategy for its values."""
+    kind = draw(st.sampled_from(["scalar", "scalar", "list", "struct"] if depth else ["scalar"]))
+    if kind == "scalar":
+        type, values = draw(st.sampled_from(list(SCALARS.items())))
+    elif kind == "list":
+        inner, elements = draw(columns(depth - 1))
+        type, values = pa.list_(inner), st.lists(elements, max_size=3)
+    else:
+        names = draw(st.lists(NAMES, unique=True, min_size=1, max_size=3))
+        fields = {name: draw(columns(depth - 1)) for name in names}
+        type = pa.struct([(name, inner) for name, (inner, _) in fields.items()])
+        values = st.fixed_dictionaries({name: some for name, (_, some) in fields.items()})
+    return type, values | st.none() if draw(st.booleans()) else values
+
+
+@given(st.data())
+def test_any_table(data: st.DataObject) -> None:
+    names = data.draw(st.lists(NAMES, unique=True, max_size=4))
+    fields = {name: data.draw(columns()) for name in names}
+    count = data.draw(st.integers(0, 6))
+    arrays = [
+        pa.array(data.draw(st.lists(values, min_size=count, max_size=count)), type)
+        for type, values in fields.values()
+    ]
+    table = pa.table(arrays, names=list(fields))
+    cut = data.draw(st.integers(0, count))
+    table = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+    assert gcf.dumps(table) == expected(table)
+    assert gcf.dumps([table]) == gcf.dumps([table.to_pylist()], types="common")
