@@ -14,7 +14,7 @@ from .savings import Saving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal, TypedDict
 
     from ._core import Shrunk
@@ -98,16 +98,17 @@ class ToolShrinker:
         """The text, shortened unless there is a reason to keep it."""
         if reason:
             # Counting takes as long as shrinking, so only where somebody asks.
-            if self._on_saving is not None:
-                self._report(tool, self.count(text), reason=reason)
+            if self.reports:
+                self.report(tool, [self.count(text)], reason=reason)
             return text
         return self.value(tool, text).text
 
     def value(self, tool: str, value: object) -> Shrunk:
         """A str or value, shortened whatever the tool is, and its record."""
-        start = time.perf_counter_ns()
+        start = time.perf_counter()
         shrunk = self.shorten(value)
-        self._report(tool, shrunk, reason=shrunk.reason, nanoseconds=time.perf_counter_ns() - start)
+        seconds = time.perf_counter() - start
+        self.report(tool, [shrunk], reason=shrunk.reason, seconds=seconds)
         return shrunk
 
     def shorten(self, value: object, **changed: Any) -> Shrunk:
@@ -124,19 +125,37 @@ class ToolShrinker:
         """The text as it is, with its number of tokens."""
         return self.shorten(text, formats=())
 
-    def _report(self, tool: str, shrunk: Shrunk, *, reason: str, nanoseconds: int = 0) -> None:
+    @property
+    def reports(self) -> bool:
+        """Whether somebody takes the records."""
+        return self._on_saving is not None
+
+    def report(
+        self,
+        tool: str,
+        texts: Sequence[Shrunk],
+        *,
+        reason: str,
+        structured: int | None = None,
+        dropped: bool = False,
+        seconds: float = 0.0,
+    ) -> None:
+        """Pass on the record of one result, which may have several texts or none."""
         if self._on_saving is None:
             return
+        formats = {one.format for one in texts}
         self._on_saving(
             Saving(
                 source=self._source,
                 tool=tool,
-                format=shrunk.format,
-                before=shrunk.tokens_before,
-                after=shrunk.tokens_after,
-                exact=shrunk.exact,
+                format=next((name for name in ("gcf", "json") if name in formats), "text"),
+                before=sum(one.tokens_before for one in texts),
+                after=sum(one.tokens_after for one in texts),
+                exact=bool(texts) and all(one.exact for one in texts),
                 reason=reason,
-                microseconds=nanoseconds // 1_000,
+                structured=structured,
+                dropped=dropped,
+                microseconds=int(seconds * 1e6),
             )
         )
 

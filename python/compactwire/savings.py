@@ -1,8 +1,10 @@
 """What shrinking saved: a record for each tool result, and their sums.
 
-Adapters, middleware and the HTTP transport take `on_saving`, a callable that gets a `Saving` for
-each text they looked at, also for those that stayed as they were. A `Savings` is such a callable:
-it keeps sums, not records, so that its size depends on the number of tools alone.
+Adapters, the MCP middleware and the HTTP transport take `on_saving`, a callable that gets a
+`Saving` for each text they looked at, also for those that stayed as they were. It is called where
+the work is done, possibly in several threads at once; an exception that it raises is not caught. A
+`Savings` is such a callable: it keeps sums, not records, so that its size depends on the number of
+tools alone. The ledger of ``compactwire mcp proxy`` is another one.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Saving", "Savings", "Total"]
 
-# Names of tools come from servers, which may make up as many as they like.
+# Names of tools come from servers, which may make up as many as they like, of any length.
 _MAX_TOOLS = 1_000
+_MAX_NAME = 128
 _OTHERS = "(others)"
 
 
@@ -85,8 +88,13 @@ class Total:
         The number of records.
     before, after : int
         The sums of their sizes.
+    structured_before, structured_after : int
+        The same for a host that shows the model the structured content of a result where there is
+        one: `structured` before, and the text after if the structured content was dropped.
     reasons : dict of str to int
         How often each reason for saving nothing occurred.
+    exact : bool
+        True if all sizes were counted, False if one of them is an estimate.
 
     Source: an extension of this package.
     """
@@ -94,7 +102,10 @@ class Total:
     calls: int = 0
     before: int = 0
     after: int = 0
+    structured_before: int = 0
+    structured_after: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
+    exact: bool = True
 
     @property
     def saved(self) -> int:
@@ -105,7 +116,8 @@ class Total:
 class Savings:
     """Sums of savings by tool, safe for several threads.
 
-    Pass the object as `on_saving` to as many adapters as you like; print it for a table.
+    Pass the object as `on_saving` to as many adapters as you like; print it for a table. Tokens
+    and bytes are never added up with each other.
 
     Examples
     --------
@@ -118,66 +130,99 @@ class Savings:
     tool         calls   before    after
     list_issues      1    1,082      335
     all              1    1,082      335
+    Tokens are estimated.
 
     Source: an extension of this package.
     """
 
-    __slots__ = ("_lock", "_tools")
+    __slots__ = ("_lock", "_sums")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tools: dict[str, Total] = {}
+        self._sums: dict[str, dict[str, Total]] = {"tokens": {}, "bytes": {}}
 
     def __call__(self, saving: Saving, /) -> None:
         """Add a record."""
+        if saving.unit not in self._sums:
+            raise ValueError(f"unit must be 'tokens' or 'bytes', not {saving.unit!r}")
+        sums = self._sums[saving.unit]
+        name = saving.tool if len(saving.tool) <= _MAX_NAME else short_line(saving.tool, _MAX_NAME)
         with self._lock:
-            name = saving.tool
-            if name not in self._tools and len(self._tools) >= _MAX_TOOLS:
+            if name not in sums and len(sums) >= _MAX_TOOLS:
                 name = _OTHERS
-            self._tools[name] = _sum(self._tools.get(name, Total()), saving)
+            sums[name] = add((sums.get(name, Total()), _one(saving)))
 
     @property
     def by_tool(self) -> dict[str, Total]:
-        """The sums by name of the tool, a copy, in the order of their first record.
+        """The sums in tokens by name of the tool, a copy, in the order of their first record.
 
-        From the 1,001st name on, tools are summed as `"(others)"`.
+        From the 1,001st name on, tools are summed as `"(others)"`; names are cut after 128
+        characters.
         """
-        with self._lock:
-            return dict(self._tools)
+        return self._copy("tokens")
 
     @property
     def total(self) -> Total:
-        """The sum of all records."""
+        """The sum of all records in tokens."""
         return add(self.by_tool.values())
+
+    @property
+    def in_bytes(self) -> dict[str, Total]:
+        """The sums in bytes, as `by_tool`: those of the HTTP transport, by direction."""
+        return self._copy("bytes")
+
+    def _copy(self, unit: str) -> dict[str, Total]:
+        with self._lock:
+            return dict(self._sums[unit])
 
     def __repr__(self) -> str:
         total = self.total
         return f"<Savings: {total.calls} calls, {total.before} before, {total.after} after>"
 
     def __str__(self) -> str:
-        rows = [*self.by_tool.items(), ("all", self.total)]
+        tokens, in_bytes = self.by_tool, self.in_bytes
+        total = add(tokens.values())
+        rows = [*tokens.items(), ("all", total)] if tokens or not in_bytes else []
+        if in_bytes:
+            rows += [(f"{name}, bytes", each) for name, each in in_bytes.items()]
+            rows.append(("all, bytes", add(in_bytes.values())))
         names = [short_line(name) for name, _ in rows]
         width = max(len(name) for name in (*names, "tool"))
         lines = [f"{'tool':{width}}  {'calls':>5}  {'before':>7}  {'after':>7}"]
-        for name, (_, total) in zip(names, rows, strict=True):
-            lines.append(f"{name:{width}}  {total.calls:5,}  {total.before:7,}  {total.after:7,}")
+        for name, (_, each) in zip(names, rows, strict=True):
+            lines.append(f"{name:{width}}  {each.calls:5,}  {each.before:7,}  {each.after:7,}")
+        if tokens:
+            lines.append(f"Tokens are {'counted' if total.exact else 'estimated'}.")
         return "\n".join(lines)
 
 
 def add(totals: Iterable[Total]) -> Total:
     """The sum of these totals."""
-    calls = before = after = 0
+    found = list(totals)
     reasons: dict[str, int] = {}
-    for total in totals:
-        calls += total.calls
-        before += total.before
-        after += total.after
+    for total in found:
         for reason, count in total.reasons.items():
             reasons[reason] = reasons.get(reason, 0) + count
-    return Total(calls=calls, before=before, after=after, reasons=reasons)
+    return Total(
+        calls=sum(one.calls for one in found),
+        before=sum(one.before for one in found),
+        after=sum(one.after for one in found),
+        structured_before=sum(one.structured_before for one in found),
+        structured_after=sum(one.structured_after for one in found),
+        reasons=reasons,
+        exact=all(one.exact for one in found),
+    )
 
 
-def _sum(total: Total, saving: Saving) -> Total:
-    reasons = {saving.reason: 1} if saving.reason else {}
-    one = Total(calls=1, before=saving.before, after=saving.after, reasons=reasons)
-    return add((total, one))
+def _one(saving: Saving) -> Total:
+    structured = saving.before if saving.structured is None else saving.structured
+    kept = saving.structured is not None and not saving.dropped
+    return Total(
+        calls=1,
+        before=saving.before,
+        after=saving.after,
+        structured_before=structured,
+        structured_after=structured if kept else saving.after,
+        reasons={saving.reason: 1} if saving.reason else {},
+        exact=saving.exact,
+    )

@@ -26,10 +26,54 @@ def test_sums_are_kept_by_tool() -> None:
     savings(saving())
     savings(saving(after=10, format="text", reason="no-gain"))
     savings(saving(tool="u", before=1, after=1, format="text", reason="not-json"))
-    assert savings.by_tool["t"] == Total(calls=2, before=20, after=14, reasons={"no-gain": 1})
+    assert savings.by_tool["t"] == Total(
+        calls=2,
+        before=20,
+        after=14,
+        structured_before=20,
+        structured_after=14,
+        reasons={"no-gain": 1},
+        exact=False,
+    )
     assert savings.total.saved == 6
     assert savings.total.reasons == {"no-gain": 1, "not-json": 1}
     assert repr(savings) == "<Savings: 3 calls, 21 before, 15 after>"
+
+
+def test_a_host_that_shows_structured_content_has_sums_of_its_own() -> None:
+    savings = Savings()
+    savings(saving(structured=8, dropped=True))
+    savings(saving(structured=8))
+    savings(saving())
+    assert (savings.total.structured_before, savings.total.structured_after) == (26, 16)
+
+
+def test_tokens_and_bytes_are_not_added_up() -> None:
+    savings = Savings()
+    savings(saving(source="http", tool="request", format="session", unit="bytes", before=5_000))
+    assert str(savings).splitlines() == [
+        "tool            calls   before    after",
+        "request, bytes      1    5,000        4",
+        "all, bytes          1    5,000        4",
+    ]
+    savings(saving(tool="request", exact=True))
+    assert (savings.total.before, savings.in_bytes["request"].before) == (10, 5_000)
+    assert str(savings).splitlines()[1:3] == [
+        "request             1       10        4",
+        "all                 1       10        4",
+    ]
+    with pytest.raises(ValueError, match="unit must be 'tokens' or 'bytes', not 'words'"):
+        savings(saving(unit="words"))
+
+
+@pytest.mark.parametrize(
+    ("exact", "word"), [((True, True), "counted"), ((True, False), "estimated")]
+)
+def test_a_table_says_whether_tokens_were_counted(exact: tuple[bool, ...], word: str) -> None:
+    savings = Savings()
+    for one in exact:
+        savings(saving(exact=one))
+    assert str(savings).endswith(f"Tokens are {word}.")
 
 
 def test_names_beyond_a_thousand_are_summed() -> None:
@@ -44,7 +88,8 @@ def test_names_beyond_a_thousand_are_summed() -> None:
 def test_a_table_shows_names_of_servers_in_one_line() -> None:
     savings = Savings()
     savings(saving(tool="a\x1b[2J\nb" + "x" * 1_000_000))
-    assert len(str(savings).splitlines()) == 3
+    assert len(str(savings).splitlines()) == 4
+    assert max(map(len, savings.by_tool)) < 200
     assert "a\\x1b[2J\\nb" in str(savings)
     assert len(str(savings)) < 1_000
 
@@ -122,3 +167,11 @@ def test_options_are_checked_at_once(
 ) -> None:
     with pytest.raises(error):  # type: ignore[call-overload]
         ToolShrinker("mcp", **options)
+
+
+def test_an_error_of_the_hook_is_not_hidden() -> None:
+    def full(_: Saving) -> None:
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        ToolShrinker("mcp", on_saving=full).text("list", {}, ROWS)

@@ -14,21 +14,21 @@ import os
 import re
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 from .._texts import one_line, short_line
+from ..savings import Saving, Savings, add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from ..savings import Saving
+    from ..savings import Total
 
 __all__ = [
     "Ledger",
-    "Sum",
     "folder",
     "names",
     "records",
@@ -40,9 +40,6 @@ __all__ = [
 
 _MAX_FILE = 1 << 20
 _MAX_NAME = 64
-# Names of tools in a table; a server may make up as many as it likes.
-_MAX_TOOLS = 1_000
-_OTHERS = "(others)"
 
 # Commands that run the program that their first argument names.
 _LAUNCHERS = {"npx", "bunx", "uvx", "node", "bun", "deno", "python", "python3", "py"}
@@ -124,35 +121,6 @@ class Ledger:
                 self._path.replace(self._path.with_suffix(".jsonl.1"))
 
 
-@dataclass(slots=True)
-class Sum:
-    """The sums of the records of one tool, sizes in tokens.
-
-    `structured_after` is what a host that shows the structured content pays: 0 more than the text
-    where the content was left out, and the content itself where it was not.
-    """
-
-    calls: int = 0
-    before: int = 0
-    after: int = 0
-    structured_before: int = 0
-    structured_after: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Add a record."""
-        before, after = record["before"], record["after"]
-        structured = before if record["structured"] is None else record["structured"]
-        self.calls += 1
-        self.before += before
-        self.after += after
-        self.structured_before += structured
-        kept = record["structured"] is not None and not record["dropped"]
-        self.structured_after += structured if kept else after
-        if reason := record["reason"]:
-            self.reasons[reason] = self.reasons.get(reason, 0) + 1
-
-
 def names() -> list[str]:
     """The servers that have a ledger."""
     return sorted({path.name.split(".jsonl")[0] for path in folder().glob("*.jsonl*")})
@@ -184,34 +152,31 @@ def _is_record(record: object) -> bool:
     )
 
 
-def summed(found: Iterable[dict[str, Any]]) -> dict[str, Sum]:
+def summed(found: Iterable[dict[str, Any]]) -> dict[str, Total]:
     """The sums by tool, those that cost the most first."""
-    sums: dict[str, Sum] = {}
+    savings = Savings()
     for record in found:
-        name = record["tool"]
-        if name not in sums and len(sums) >= _MAX_TOOLS:
-            name = _OTHERS
-        sums.setdefault(name, Sum()).add(record)
-    return dict(sorted(sums.items(), key=lambda item: -item[1].before))
+        savings(_saving(record))
+    return dict(sorted(savings.by_tool.items(), key=lambda item: -item[1].before))
 
 
-def total(sums: Iterable[Sum]) -> Sum:
-    """The sum of these sums."""
-    found = Sum()
-    for one in sums:
-        found.calls += one.calls
-        found.before += one.before
-        found.after += one.after
-        found.structured_before += one.structured_before
-        found.structured_after += one.structured_after
-        for reason, count in one.reasons.items():
-            found.reasons[reason] = found.reasons.get(reason, 0) + count
-    return found
+def _saving(record: dict[str, Any]) -> Saving:
+    return Saving(
+        source="mcp",
+        tool=record["tool"],
+        format=record.get("format", "text"),
+        before=record["before"],
+        after=record["after"],
+        exact=record.get("exact") is True,
+        reason=record["reason"],
+        structured=record["structured"],
+        dropped=record["dropped"],
+    )
 
 
-def table(name: str, sums: dict[str, Sum], *, exact: bool) -> str:
+def table(name: str, sums: dict[str, Total], *, exact: bool) -> str:
     """The table of one server: a line for each tool, the sums, and what hosts saved."""
-    whole = total(sums.values())
+    whole = add(sums.values())
     rows = [*((one_line(tool), each) for tool, each in sums.items()), ("all", whole)]
     width = max(len(name), *(len(tool) for tool, _ in rows))
     lines = [
@@ -234,10 +199,10 @@ def table(name: str, sums: dict[str, Sum], *, exact: bool) -> str:
     return "\n".join(lines)
 
 
-def report(name: str, sums: dict[str, Sum]) -> dict[str, Any]:
+def report(name: str, sums: dict[str, Total]) -> dict[str, Any]:
     """The sums of one server as JSON."""
     tools = {tool: asdict(each) for tool, each in sums.items()}
-    return {"server": name, "all": asdict(total(sums.values())), "tools": tools}
+    return {"server": name, "all": asdict(add(sums.values())), "tools": tools}
 
 
 def _percent(before: int, after: int) -> str:

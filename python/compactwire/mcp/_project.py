@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 
 from .._tools import ToolShrinker
 from ..errors import OptionError
-from ..savings import Saving
 from ._same import as_hosts_write, carries
 
 TYPE_CHECKING = False
@@ -57,7 +56,7 @@ class Change:
 class Projector:
     """Decides by one set of options, which it checks when it is made."""
 
-    __slots__ = ("_on_saving", "_source", "_tools", "drop", "slim")
+    __slots__ = ("_tools", "drop", "slim")
 
     def __init__(
         self,
@@ -70,9 +69,7 @@ class Projector:
     ) -> None:
         self.drop = _one_of("structured", structured, "keep", "drop") == "drop"
         self.slim = _one_of("definitions", definitions, "as-is", "slim") == "slim"
-        self._source = source
         self._tools = ToolShrinker(source, **options)
-        self._on_saving = options.get("on_saving")
 
     def kept(self, tool: str, arguments: object) -> str:
         """Why the texts of this call are left as they are: "excluded", "document" or ""."""
@@ -80,8 +77,9 @@ class Projector:
 
     def error(self, tool: str, texts: Sequence[str | None]) -> None:
         """Record a result that reports an error, which always stays as it is."""
-        if self._on_saving is not None:
-            self._report(tool, [self._tools.count(text) for text in texts if text], "error")
+        if self._tools.reports:
+            found = [self._tools.count(text) for text in texts if text]
+            self._tools.report(tool, found, reason="error")
 
     def result(
         self, tool: str, kept: str, texts: Sequence[str | None], structured: str | None
@@ -101,10 +99,10 @@ class Projector:
         spelled = None if structured is None else as_hosts_write(structured)
         cost = None if spelled is None else self._tools.count(spelled)
         change, shrunk, reason = self._decide(texts, structured, cost, found, kept)
-        self._report(
+        self._tools.report(
             tool,
             shrunk,
-            reason,
+            reason=reason,
             structured=cost.tokens_after if cost else None,
             dropped=change.drop,
             seconds=time.perf_counter() - start,
@@ -147,36 +145,8 @@ class Projector:
         """A result that took too long stays as it came."""
         seconds = time.perf_counter() - start
         shrunk = [self._tools.count(text) for text in texts if text][:1]
-        self._report(tool, shrunk, "time", seconds=seconds)
+        self._tools.report(tool, shrunk, reason="time", seconds=seconds)
         return Change()
-
-    def _report(
-        self,
-        tool: str,
-        shrunk: Sequence[Shrunk],
-        reason: str,
-        *,
-        structured: int | None = None,
-        dropped: bool = False,
-        seconds: float = 0.0,
-    ) -> None:
-        if self._on_saving is None:
-            return
-        formats = {one.format for one in shrunk}
-        self._on_saving(
-            Saving(
-                source=self._source,
-                tool=tool,
-                format=next((name for name in ("gcf", "json") if name in formats), "text"),
-                before=sum(one.tokens_before for one in shrunk),
-                after=sum(one.tokens_after for one in shrunk),
-                exact=bool(shrunk) and all(one.exact for one in shrunk),
-                reason=reason,
-                structured=structured,
-                dropped=dropped,
-                microseconds=int(seconds * 1e6),
-            )
-        )
 
 
 def _one_of(option: str, value: object, *allowed: str) -> str:
