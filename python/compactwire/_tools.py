@@ -6,6 +6,9 @@ the text alone, so that the same conversation always becomes the same text, as p
 
 from __future__ import annotations
 
+import functools
+import json
+import threading
 import time
 from fnmatch import fnmatchcase
 
@@ -48,6 +51,11 @@ VERBATIM = (
 )
 _DOCUMENTS = (".json", ".jsonl", ".jsonc", ".json5", ".geojson", ".ipynb", ".map")
 _ARGUMENT_DEPTH = 4
+
+# Adapters that are given the whole conversation at each turn see each text again and again. Longer
+# texts are shrunk each time, so that what is remembered stays small.
+_REMEMBERED, _LONG = 256, 1 << 16
+_REPORTED = 4_096
 
 
 class ToolShrinker:
@@ -158,6 +166,59 @@ class ToolShrinker:
                 microseconds=int(seconds * 1e6),
             )
         )
+
+
+class ConversationShrinker:
+    """Shrinks the texts of a conversation that is passed whole at each turn, and reports each once.
+
+    A text is reported when it is new, that is, when no answer of the model follows it. What is
+    remembered saves time; it never changes a text.
+    """
+
+    __slots__ = ("_lock", "_reported", "_shrunk", "_tools")
+
+    def __init__(self, tools: ToolShrinker) -> None:
+        self._tools = tools
+        self._lock = threading.Lock()
+        self._shrunk = functools.lru_cache(_REMEMBERED)(self._timed)
+        self._reported: dict[int, None] = {}
+
+    def text(self, call: object, reason: str, tool: str, text: str, *, new: bool) -> str:
+        """A text of the result of this call, shortened unless there is a reason to keep it."""
+        report = new and self._tools.reports and self._first((str(call), tool, text))
+        if reason:
+            if report:
+                self._tools.text_unless(reason, tool, text)
+            return text
+        shrunk, seconds = (self._shrunk if len(text) <= _LONG else self._timed)(text)
+        if report:
+            self._tools.report(tool, [shrunk], reason=shrunk.reason, seconds=seconds)
+        return text if shrunk.format == "text" else shrunk.text
+
+    def _timed(self, text: str) -> tuple[Shrunk, float]:
+        start = time.perf_counter()
+        return self._tools.shorten(text), time.perf_counter() - start
+
+    def _first(self, text: tuple[str, str, str]) -> bool:
+        """Whether a text was not reported yet. A request that is sent again has old ones."""
+        key = hash(text)
+        with self._lock:
+            if key in self._reported:
+                return False
+            self._reported[key] = None
+            if len(self._reported) > _REPORTED:
+                del self._reported[next(iter(self._reported))]
+        return True
+
+
+def parsed(arguments: object) -> object:
+    """The arguments of a call, which are JSON or a dict; None if they are neither."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
 
 
 def patterns(option: str, given: Iterable[str]) -> tuple[str, ...]:

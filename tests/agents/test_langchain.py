@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import compactwire as cw
 from compactwire.savings import Savings
@@ -14,16 +16,22 @@ from tests.agents import ROWS, TEXT, needed
 needed("langchain")
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from compactwire.adapters.langchain import CompactToolResults
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+FILE = {"type": "file", "base64": "AA==", "mime_type": "application/json"}
+SHORT = cw.shrink(TEXT).text
 
 
 @tool
@@ -46,8 +54,8 @@ def show(path: str) -> str:
 
 @tool
 def blocks() -> list[Any]:
-    """Text and an image."""
-    return [{"type": "text", "text": TEXT}, IMAGE]
+    """Text, an image and a file."""
+    return [{"type": "text", "text": TEXT}, IMAGE, FILE]
 
 
 @tool(response_format="content_and_artifact")
@@ -104,8 +112,8 @@ def test_files_stay_as_they_are() -> None:
     assert run("read_file", options={"exclude": ()}, path="a.txt").content != TEXT
 
 
-def test_images_and_artifacts_stay_as_they_are() -> None:
-    assert run("blocks").content == [{"type": "text", "text": cw.shrink(TEXT).text}, IMAGE]
+def test_images_files_and_artifacts_stay_as_they_are() -> None:
+    assert run("blocks").content == [{"type": "text", "text": SHORT}, IMAGE, FILE]
     message = run("with_artifact")
     assert message.content == cw.shrink(TEXT).text
     assert message.artifact == ROWS
@@ -129,6 +137,125 @@ def test_a_stream_has_the_short_text() -> None:
     asked = {"messages": [HumanMessage("go")]}
     parts = [part for part in agent.stream(asked, stream_mode="updates") if "tools" in part]
     assert parts[0]["tools"]["messages"][0].content == cw.shrink(TEXT).text
+
+
+def test_streamed_messages_have_the_short_text() -> None:
+    async def streamed() -> list[Any]:
+        said = iter([called("list_rows"), AIMessage("done")])
+        model = Model(messages=said, disable_streaming=True)
+        agent = create_agent(model, TOOLS, middleware=[CompactToolResults()])
+        asked = {"messages": [HumanMessage("go")]}
+        return [part async for part, _ in agent.astream(asked, stream_mode="messages")]
+
+    found = [one for one in asyncio.run(streamed()) if isinstance(one, ToolMessage)]
+    assert [message.content for message in found] == [SHORT]
+
+
+def decided(decision: dict[str, Any], mode: Any) -> Any:
+    """The tool message after a person decided about the call."""
+    model = Model(messages=iter([called("show", path="a.txt"), AIMessage("done")]))
+    review = HumanInTheLoopMiddleware(interrupt_on={"show": True}, interrupt_mode=mode)
+    agent = create_agent(
+        model, TOOLS, middleware=[review, CompactToolResults()], checkpointer=InMemorySaver()
+    )
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    (paused,) = agent.invoke({"messages": [HumanMessage("go")]}, thread)["__interrupt__"]
+    answer = {"decisions": [decision]} if mode == "batched" else {paused.id: decision}
+    messages = agent.invoke(Command(resume=answer), thread)["messages"]
+    return next(one for one in messages if isinstance(one, ToolMessage))
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+def test_an_approved_call_is_shrunk_and_words_of_a_person_stay(mode: str) -> None:
+    assert decided({"type": "approve"}, mode).content == SHORT
+    edited = {"name": "show", "args": {"path": "b.txt"}}
+    assert decided({"type": "edit", "edited_action": edited}, mode).content.endswith(SHORT)
+    assert decided({"type": "respond", "message": TEXT}, mode).content == TEXT
+    rejected = decided({"type": "reject", "message": TEXT}, mode)
+    assert rejected.status == "error"
+    assert TEXT in rejected.content
+
+
+@pytest.mark.parametrize(("failures", "content"), [(1, SHORT), (9, TEXT)])
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_a_tool_is_called_again_and_its_error_stays(
+    failures: int, content: str, is_outside: bool
+) -> None:
+    calls: list[None] = []
+
+    @tool
+    def unsteady() -> str:
+        """Fail a number of times."""
+        calls.append(None)
+        if len(calls) <= failures:
+            raise TimeoutError
+        return TEXT
+
+    retry = ToolRetryMiddleware(
+        max_retries=2, initial_delay=0, jitter=False, on_failure=lambda _: TEXT
+    )
+    middleware: list[Any] = [retry, CompactToolResults()]
+    model = Model(messages=iter([called("unsteady"), AIMessage("done")]))
+    agent = create_agent(
+        model, [unsteady], middleware=middleware if is_outside else middleware[::-1]
+    )
+    answer = agent.invoke({"messages": [HumanMessage("go")]})
+    assert [one.content for one in answer["messages"] if isinstance(one, ToolMessage)] == [content]
+    assert len(calls) == min(failures + 1, 3)
+
+
+class Rows(BaseModel):
+    ids: list[int]
+
+
+def test_structured_output_stays_as_it_is() -> None:
+    model = Model(messages=iter([called("Rows", ids=[1, 2])]))
+    strategy = ToolStrategy(Rows, tool_message_content=TEXT)
+    agent = create_agent(model, TOOLS, response_format=strategy, middleware=[CompactToolResults()])
+    answer = agent.invoke({"messages": [HumanMessage("go")]})
+    assert answer["structured_response"] == Rows(ids=[1, 2])
+    assert answer["messages"][-1].content == TEXT
+
+
+class Recorder(Model):
+    sent: list[list[Any]]
+
+    def _generate(self, messages: Any, *arguments: Any, **options: Any) -> Any:
+        self.sent.append([(type(one), one.content) for one in messages])
+        return super()._generate(messages, *arguments, **options)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["first", "second", "read_file"]),
+            st.sampled_from([TEXT, "a text", "[1,  2]", "{}", ""]) | st.text(),
+        ),
+        max_size=5,
+    )
+)
+@settings(max_examples=30, deadline=None)
+def test_a_conversation_that_grows_keeps_its_beginning(results: list[tuple[str, str]]) -> None:
+    texts = iter([text for _, text in results])
+
+    def made(name: str) -> Any:
+        return tool(name, description="Say a text.")(lambda: next(texts))
+
+    model = Recorder(
+        messages=iter([*(called(name) for name, _ in results), AIMessage("done")]), sent=[]
+    )
+    tools = [made(name) for name in ("first", "second", "read_file")]
+    agent = create_agent(model, tools, middleware=[CompactToolResults()])
+    agent.invoke({"messages": [HumanMessage("go")]}, {"recursion_limit": 50})
+    assert len(model.sent) == len(results) + 1
+    for earlier, later in zip(model.sent, model.sent[1:], strict=False):
+        assert later[: len(earlier)] == earlier
+    # The same texts as alone, in a conversation of their own.
+    alone = CompactToolResults()
+    for (name, text), (_, content) in zip(results, model.sent[-1][2::2], strict=True):
+        request = type("Request", (), {"tool_call": {"name": name, "args": {}}})()
+        message = ToolMessage(text, tool_call_id="c1")
+        assert alone.wrap_tool_call(request, lambda _, made=message: made).content == content
 
 
 def test_a_bare_tool_node_takes_the_methods() -> None:

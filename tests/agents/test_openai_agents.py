@@ -17,9 +17,23 @@ from tests.agents import TEXT, needed
 
 needed("agents")
 
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool
+from agents import (
+    Agent,
+    AgentOutputSchema,
+    Model,
+    ModelResponse,
+    RunConfig,
+    Runner,
+    ToolOutputFileContent,
+    ToolOutputImage,
+    ToolOutputText,
+    Usage,
+    function_tool,
+)
 from agents.run import ModelInputData
 from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
     ResponseFunctionToolCall,
     ResponseOutputMessage,
     ResponseOutputText,
@@ -108,49 +122,173 @@ def test_a_conversation_that_grows_keeps_its_beginning(items: list[Any], length:
 class Fake(Model):
     """Calls the tool once, and keeps what it was sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: str = "done") -> None:
         self.sent: list[Any] = []
+        self.answer = answer
 
     async def get_response(self, *, input: Any, **options: Any) -> Any:
-        self.sent.append(json.loads(json.dumps(input)))
+        return ModelResponse(output=[self.said(input)], usage=Usage(), response_id=None)
+
+    async def stream_response(
+        self, instructions: Any, input: Any, *rest: Any, **options: Any
+    ) -> Any:
+        response = Response(
+            id="r",
+            created_at=0,
+            model="fake",
+            object="response",
+            output=[self.said(input)],
+            tool_choice="auto",
+            tools=[],
+            parallel_tool_calls=False,
+        )
+        yield ResponseCompletedEvent(
+            type="response.completed", sequence_number=0, response=response
+        )
+
+    def said(self, items: Any) -> Any:
+        self.sent.append(json.loads(json.dumps(items)))
         if len(self.sent) == 1:
-            made: Any = ResponseFunctionToolCall(
+            return ResponseFunctionToolCall(
                 arguments="{}", call_id="c1", name="rows", type="function_call"
             )
-        else:
-            text = ResponseOutputText(annotations=[], text="done", type="output_text")
-            made = ResponseOutputMessage(
-                id="m", content=[text], role="assistant", status="completed", type="message"
-            )
-        return ModelResponse(output=[made], usage=Usage(), response_id=None)
+        text = ResponseOutputText(annotations=[], text=self.answer, type="output_text")
+        return ResponseOutputMessage(
+            id="m", content=[text], role="assistant", status="completed", type="message"
+        )
 
-    def stream_response(self, *arguments: Any, **options: Any) -> Any:
-        raise NotImplementedError
+    @property
+    def outputs(self) -> list[Any]:
+        return outputs(self.sent[-1])
 
 
-def test_a_run_sends_the_short_text_and_keeps_the_long_one() -> None:
-    @function_tool
+def outputs(items: Any) -> list[Any]:
+    return [item["output"] for item in items if item.get("type") == "function_call_output"]
+
+
+def configured(**options: Any) -> RunConfig:
+    return RunConfig(call_model_input_filter=compact_input(**options), tracing_disabled=True)
+
+
+def text_tool(**options: Any) -> Any:
+    @function_tool(**options)
     def rows() -> str:
         return TEXT
 
+    return rows
+
+
+def test_a_run_sends_the_short_text_and_keeps_the_long_one() -> None:
     model, savings = Fake(), Savings()
-    config = RunConfig(
-        call_model_input_filter=compact_input(on_saving=savings), tracing_disabled=True
-    )
-    agent = Agent(name="a", model=model, tools=[rows])
-    result = asyncio.run(Runner.run(agent, "go", run_config=config))
-    sent = [item for item in model.sent[-1] if item.get("type") == "function_call_output"]
-    kept = [item for item in result.to_input_list() if item.get("type") == "function_call_output"]
-    assert [item["output"] for item in sent] == [SHORT]
-    assert [item["output"] for item in kept] == [TEXT]
+    agent = Agent(name="a", model=model, tools=[text_tool()])
+    result = asyncio.run(Runner.run(agent, "go", run_config=configured(on_saving=savings)))
+    assert model.outputs == [SHORT]
+    assert outputs(result.to_input_list()) == [TEXT]
     assert savings.by_tool["rows"].calls == 1
 
 
-def test_a_text_is_reported_once() -> None:
+def test_a_streamed_run_sends_the_short_text() -> None:
+    async def streamed(model: Fake) -> list[Any]:
+        agent = Agent(name="a", model=model, tools=[text_tool()])
+        result = Runner.run_streamed(agent, "go", run_config=configured())
+        events = [event async for event in result.stream_events()]
+        return [
+            event.item.output for event in events if getattr(event, "name", "") == "tool_output"
+        ]
+
+    model = Fake()
+    assert asyncio.run(streamed(model)) == [TEXT]
+    assert model.outputs == [SHORT]
+
+
+@pytest.mark.parametrize(("is_approved", "output"), [(True, SHORT), (False, "No, not now.")])
+def test_a_run_goes_on_after_an_approval(is_approved: bool, output: str) -> None:
+    async def decided(model: Fake) -> Any:
+        agent = Agent(name="a", model=model, tools=[text_tool(needs_approval=True)])
+        result = await Runner.run(agent, "go", run_config=configured())
+        (asked,) = result.interruptions
+        state = result.to_state()
+        if is_approved:
+            state.approve(asked)
+        else:
+            state.reject(asked, rejection_message="No, not now.")
+        return await Runner.run(agent, state, run_config=configured())
+
+    model = Fake()
+    assert asyncio.run(decided(model)).final_output == "done"
+    assert model.outputs == [output]
+
+
+def test_an_error_of_a_tool_stays_as_it_is() -> None:
+    @function_tool(failure_error_function=lambda _, error: f"failed: {error}")
+    def rows() -> str:
+        raise ValueError(TEXT)
+
+    model = Fake()
+    agent = Agent(name="a", model=model, tools=[rows])
+    assert asyncio.run(Runner.run(agent, "go", run_config=configured())).final_output == "done"
+    assert model.outputs == [f"failed: {TEXT}"]
+
+
+def test_images_and_files_of_a_tool_stay_as_they_are() -> None:
+    @function_tool
+    def rows() -> list[Any]:
+        return [
+            ToolOutputText(text=TEXT),
+            ToolOutputImage(image_url="data:image/png;base64,AA=="),
+            ToolOutputFileContent(file_data="AA==", filename="a.json"),
+        ]
+
+    model = Fake()
+    agent = Agent(name="a", model=model, tools=[rows])
+    result = asyncio.run(Runner.run(agent, "go", run_config=configured()))
+    ((text, *others),) = model.outputs
+    assert text == {"type": "input_text", "text": SHORT}
+    assert [part["type"] for part in others] == ["input_image", "input_file"]
+    assert others == outputs(result.to_input_list())[0][1:]
+
+
+def test_the_output_of_an_agent_stays_as_it_is() -> None:
+    rows = json.loads(TEXT)
+    schema = AgentOutputSchema(list[dict[str, Any]], strict_json_schema=False)
+    model = Fake(json.dumps({"response": rows}, indent=2))
+    structured = Agent(name="a", model=model, tools=[text_tool()], output_type=schema)
+    assert asyncio.run(Runner.run(structured, "go", run_config=configured())).final_output == rows
+    last = Agent(
+        name="a", model=Fake(), tools=[text_tool()], tool_use_behavior="stop_on_first_tool"
+    )
+    assert asyncio.run(Runner.run(last, "go", run_config=configured())).final_output == TEXT
+
+
+def reported(*turns: list[Any]) -> int:
+    """The records of a filter that sees these inputs one after the other."""
     savings = Savings()
     compact = compact_input(on_saving=savings)
-    items = [call("rows"), output(TEXT)]
-    for _ in range(3):
+    for items in turns:
         data = SimpleNamespace(model_data=ModelInputData(input=items, instructions=None))
         asyncio.run(compact(data))
-    assert savings.total.calls == 1
+    return savings.total.calls
+
+
+def test_a_text_is_reported_once() -> None:
+    items = [call("rows"), output(TEXT)]
+    assert reported(items, items, items) == 1
+
+
+def test_each_result_is_reported_once_in_a_long_conversation() -> None:
+    items: list[Any] = []
+    turns = []
+    for number in range(600):
+        items += [call("rows", number), output(TEXT if number % 2 else f"[{number}]", number)]
+        turns.append(list(items))
+    # More texts than are remembered, all of them sent again.
+    assert reported(*turns[:3], *turns[-2:], *turns[-2:]) == 5
+    assert reported(turns[-1], turns[-1][:100]) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"role": "assistant", "content": "done"}, {"type": "reasoning", "summary": []}, call("x", 2)],
+)
+def test_results_that_the_model_answered_are_not_reported(answer: dict[str, Any]) -> None:
+    assert reported([call("rows"), output(TEXT), answer, {"role": "user", "content": "go"}]) == 0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 
 from .._chat import each_part
-from .._tools import ToolShrinker
+from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
     from agents.run import ModelInputData
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compact_input"]
 
-# The filter sees the whole conversation at each turn: texts of earlier turns are not read again.
-_REMEMBERED = 256
-
 
 def compact_input(
     inner: Callable[[Any], Any] | None = None, /, **options: Unpack[ToolOptions]
@@ -44,8 +40,8 @@ def compact_input(
     inner : callable, optional
         Another filter, which is called first.
     **options
-        The options of `compactwire.adapters`. `on_saving` is called when a text is read for the
-        first time, not for each turn that repeats it.
+        The options of `compactwire.adapters`. `on_saving` is called when a text is first sent to
+        the model, not for each turn that repeats it.
 
     Returns
     -------
@@ -68,41 +64,42 @@ def compact_input(
     if inner is not None and not callable(inner):
         raise TypeError(f"inner must be callable, not {type(inner).__name__}")
     tools = ToolShrinker("openai-agents", **options)
-    shorten = functools.lru_cache(_REMEMBERED)(tools.text_unless)
+    texts = ConversationShrinker(tools)
 
     async def compact(data: Any) -> Any:
         model_data = data.model_data if inner is None else inner(data)
         if inspect.isawaitable(model_data):
             model_data = await model_data
-        items = _items(model_data.input, tools, shorten)
+        items = _items(model_data.input, tools, texts)
         return ModelInputData(input=items, instructions=model_data.instructions)
 
     return compact
 
 
-def _items(
-    items: list[Any], tools: ToolShrinker, shorten: Callable[[str, str, str], str]
-) -> list[Any]:
+def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -> list[Any]:
     calls: dict[object, tuple[str, str]] = {}
+    answered = max((at for at, item in enumerate(items) if _is_answer(item)), default=-1)
     done = []
-    for item in items:
+    for at, item in enumerate(items):
         kind = item.get("type") if isinstance(item, dict) else None
         if kind == "function_call":
             name = item.get("name", "")
-            calls[item.get("call_id")] = (tools.kept(name, _arguments(item)), name)
+            calls[item.get("call_id")] = (tools.kept(name, parsed(item.get("arguments"))), name)
         elif kind == "function_call_output":
             # The call is missing if the service keeps the earlier turns.
-            reason, name = calls.get(item.get("call_id")) or (tools.kept("", None), "")
-            item = _output(item, functools.partial(shorten, reason, name))
+            call = item.get("call_id")
+            reason, name = calls.get(call) or (tools.kept("", None), "")
+            new = at > answered
+            item = _output(item, functools.partial(texts.text, call, reason, name, new=new))
         done.append(item)
     return done
 
 
-def _arguments(item: dict[str, Any]) -> object:
-    try:
-        return json.loads(item.get("arguments", ""))
-    except (TypeError, ValueError, RecursionError):
-        return None
+def _is_answer(item: Any) -> bool:
+    """Whether the model said this."""
+    return isinstance(item, dict) and (
+        item.get("role") == "assistant" or item.get("type") in ("function_call", "reasoning")
+    )
 
 
 def _output(item: dict[str, Any], shorten: Callable[[str], str]) -> dict[str, Any]:

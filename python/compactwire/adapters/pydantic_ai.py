@@ -1,15 +1,15 @@
-"""Shrinks the results of tools in Pydantic AI agents, when they are made."""
+"""Shrinks the results of tools in what models of Pydantic AI agents are sent."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 
-from .._tools import ToolShrinker
-from ..errors import CompactWireError
+from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import ToolReturn
+    from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 except ImportError as error:
     message = (
         "compactwire.adapters.pydantic_ai needs Pydantic AI: pip install 'pydantic-ai-slim>=2.68'"
@@ -18,6 +18,7 @@ except ImportError as error:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Unpack
 
     from .._tools import ToolOptions
@@ -26,17 +27,19 @@ __all__ = ["CompactToolResults"]
 
 
 class CompactToolResults(AbstractCapability[object]):
-    """A capability that shrinks what tools return before it enters the conversation.
+    """A capability that shrinks the results of tools in the messages that a model is sent.
 
-    A str is shrunk as a text. A list or dict of JSON is shrunk as a value: the model is sent GCF if
-    that is shorter; otherwise the value stays a value. The `return_value` of a `ToolReturn` is
-    treated in the same way. Images, files, other objects, retries and the output of an agent stay
-    as they are.
+    Messages of the run and of the history keep the values that the tools returned. Texts are
+    shrunk, and so are lists, dicts, models and other values, as the JSON that Pydantic AI would
+    write for them. Images, files, errors, retries, denied calls and the output of an agent stay as
+    they are. The same conversation always becomes the same messages, and one that grew at its end
+    keeps its beginning, as prompt caches need.
 
     Parameters
     ----------
     **options
-        The options of `compactwire.adapters`.
+        The options of `compactwire.adapters`. `on_saving` is called when a text is first sent to
+        the model, not for each request that repeats it.
 
     Raises
     ------
@@ -53,27 +56,63 @@ class CompactToolResults(AbstractCapability[object]):
 
     def __init__(self, **options: Unpack[ToolOptions]) -> None:
         self._tools = ToolShrinker("pydantic-ai", **options)
+        self._texts = ConversationShrinker(self._tools)
 
-    async def after_tool_execute(
-        self, ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any
-    ) -> Any:
-        """Shrink the result of a call."""
-        del ctx, tool_def
-        if not isinstance(result, ToolReturn):
-            return self._shrunk(call.tool_name, args, result)
-        value = self._shrunk(call.tool_name, args, result.return_value)
-        if value is result.return_value:
-            return result
-        return dataclasses.replace(result, return_value=value)
+    async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
+        """Shrink the results in the messages of one request, which are not stored."""
+        del ctx
+        outputs = {tool.name for tool in request_context.model_request_parameters.output_tools}
+        messages = self._messages(request_context.messages, outputs)
+        return dataclasses.replace(request_context, messages=messages)
 
-    def _shrunk(self, tool: str, arguments: object, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._tools.text(tool, arguments, value)
-        if not isinstance(value, list | dict) or self._tools.kept(tool, arguments):
-            return value
-        try:
-            shrunk = self._tools.value(tool, value)
-        except (CompactWireError, TypeError):
-            # A part is an image or another object, which Pydantic AI itself writes.
-            return value
-        return shrunk.text if shrunk.format == "gcf" else value
+    def _messages(self, messages: list[Any], outputs: set[str]) -> list[Any]:
+        calls: dict[str, tuple[str, object]] = {}
+        answered = max(
+            (at for at, message in enumerate(messages) if isinstance(message, ModelResponse)),
+            default=-1,
+        )
+        done = []
+        for at, message in enumerate(messages):
+            if isinstance(message, ModelResponse):
+                for part in message.parts:
+                    if isinstance(part, ToolCallPart):
+                        calls[part.tool_call_id] = (part.tool_name, part.args)
+            elif isinstance(message, ModelRequest):
+                parts = [
+                    self._part(part, calls, new=at > answered)
+                    if isinstance(part, ToolReturnPart) and part.tool_name not in outputs
+                    else part
+                    for part in message.parts
+                ]
+                if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
+                    message = dataclasses.replace(message, parts=parts)
+            done.append(message)
+        return done
+
+    def _part(self, part: Any, calls: dict[str, tuple[str, object]], *, new: bool) -> Any:
+        # Parts with a kind have content of a certain type, which Pydantic AI itself reads.
+        if part.outcome != "success" or part.tool_kind is not None:
+            return part
+        call, tool = part.tool_call_id, part.tool_name
+        name, arguments = calls.get(call, ("", None))
+        reason = self._tools.kept(tool, parsed(arguments) if name == tool else None)
+        content = _content(part, functools.partial(self._texts.text, call, reason, tool, new=new))
+        return part if content is part.content else dataclasses.replace(part, content=content)
+
+
+def _content(part: Any, shorten: Callable[[str], str]) -> Any:
+    """The content of a part, or a text or a list of texts and files in its place."""
+    try:
+        items = part.content_items(mode="str") if part.files else [part.model_response_str()]
+    except (ValueError, TypeError, RecursionError):
+        # Pydantic AI cannot write it as JSON, and will say so itself.
+        return part.content
+    done = [shorten(item) if isinstance(item, str) else item for item in items]
+    if all(new is old for new, old in zip(done, items, strict=True)):
+        return part.content
+    if not part.files:
+        return done[0]
+    return [
+        kept if new is old else new
+        for new, old, kept in zip(done, items, part.content, strict=True)
+    ]
