@@ -250,11 +250,11 @@ def test_a_conversation_that_grows_keeps_its_beginning(results: list[tuple[str, 
     assert len(model.sent) == len(results) + 1
     for earlier, later in zip(model.sent, model.sent[1:], strict=False):
         assert later[: len(earlier)] == earlier
-    # The same texts as alone, in a conversation of their own.
-    alone = CompactToolResults()
+    # The same texts as alone, each in a conversation of its own.
     for (name, text), (_, content) in zip(results, model.sent[-1][2::2], strict=True):
         request = type("Request", (), {"tool_call": {"name": name, "args": {}}})()
         message = ToolMessage(text, tool_call_id="c1")
+        alone = CompactToolResults()
         assert alone.wrap_tool_call(request, lambda _, made=message: made).content == content
 
 

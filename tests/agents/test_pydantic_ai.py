@@ -291,6 +291,15 @@ def test_savings_are_reported_once() -> None:
     assert savings.by_tool["read_file"].reasons == {"excluded": 1}
 
 
+def test_results_of_a_loaded_history_are_not_reported() -> None:
+    savings = Savings()
+    history = asyncio.run(talk().agent.run("go")).all_messages()
+    another = talk(TEXT, options={"on_saving": savings})
+    asyncio.run(another.agent.run("go", message_history=history))
+    assert another.contents == [cw.shrink(ROWS).text, SHORT]
+    assert savings.by_tool["rows"].before == cw.shrink(TEXT).tokens_before
+
+
 def test_an_error_of_the_hook_is_not_hidden() -> None:
     def full(_: Saving) -> None:
         raise ValueError("the disk is full")
