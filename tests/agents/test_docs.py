@@ -1,24 +1,48 @@
-"""The examples of `docs/frameworks.md` run as they are."""
+"""The examples of `docs/frameworks` run as they are."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.agents import needed
 
-PAGE = Path(__file__).parents[2] / "docs" / "frameworks.md"
-EXAMPLES = [
-    code
-    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    if not code.startswith(">>>")
-]
+PAGES = Path(__file__).parents[2] / "docs" / "frameworks"
 
 
-@pytest.mark.parametrize("module", ["langchain", "agents", "pydantic_ai"])
-def test_the_example_of_a_framework_runs(module: str) -> None:
+def ran(page: str) -> dict[str, Any]:
+    """The names that the only example of a page defines."""
+    path = PAGES / f"{page}.md"
+    (code,) = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"__name__": page}
+    exec(compile(code, str(path), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("page", "module"),
+    [("langchain", "langchain"), ("pydantic-ai", "pydantic_ai"), ("fastmcp", "fastmcp")],
+)
+def test_the_example_of_a_framework_runs_and_saves(page: str, module: str) -> None:
     needed(module)
-    (code,) = [code for code in EXAMPLES if f"from {module}" in code]
-    exec(compile(code, str(PAGE), "exec"), {"__name__": module})
+    savings = ran(page)["savings"]
+    assert savings.by_tool["list_tasks"].saved > 0
+
+
+def test_the_example_of_the_openai_agents_sdk_runs_and_saves(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    needed("agents")
+    from tests.agents.test_openai_agents import Fake
+
+    names = ran("openai-agents")
+    # In place of a model that one pays for.
+    names["agent"].model = Fake(tool="list_tasks")
+    names["config"].tracing_disabled = True
+    asyncio.run(names["main"]())
+    assert names["savings"].by_tool["list_tasks"].saved > 0
+    assert capsys.readouterr().out.startswith("done\n")

@@ -122,9 +122,10 @@ def test_a_conversation_that_grows_keeps_its_beginning(items: list[Any], length:
 class Fake(Model):
     """Calls the tool once, and keeps what it was sent."""
 
-    def __init__(self, answer: str = "done") -> None:
+    def __init__(self, answer: str = "done", tool: str = "rows") -> None:
         self.sent: list[Any] = []
         self.answer = answer
+        self.tool = tool
 
     async def get_response(self, *, input: Any, **options: Any) -> Any:
         return ModelResponse(output=[self.said(input)], usage=Usage(), response_id=None)
@@ -150,7 +151,7 @@ class Fake(Model):
         self.sent.append(json.loads(json.dumps(items)))
         if len(self.sent) == 1:
             return ResponseFunctionToolCall(
-                arguments="{}", call_id="c1", name="rows", type="function_call"
+                arguments="{}", call_id="c1", name=self.tool, type="function_call"
             )
         text = ResponseOutputText(annotations=[], text=self.answer, type="output_text")
         return ResponseOutputMessage(

@@ -102,15 +102,16 @@ class CompactToolResults(AbstractCapability[object]):
 
 def _content(part: Any, shorten: Callable[[str], str]) -> Any:
     """The content of a part, or a text or a list of texts and files in its place."""
+    files = part.files
     try:
-        items = part.content_items(mode="str") if part.files else [part.model_response_str()]
+        items = part.content_items(mode="str") if files else [part.model_response_str()]
     except (ValueError, TypeError, RecursionError):
         # Pydantic AI cannot write it as JSON, and will say so itself.
         return part.content
     done = [shorten(item) if isinstance(item, str) else item for item in items]
     if all(new is old for new, old in zip(done, items, strict=True)):
         return part.content
-    if not part.files:
+    if not files:
         return done[0]
     return [
         kept if new is old else new
