@@ -2,9 +2,10 @@
 
     python -m benches.mcp
 
-Needs the `mcp` SDK, and the servers of `tests.agents.mcp_servers` in the PATH; those that are
-missing are named. The table is that of `docs/mcp.md`. Tokens are those of o200k_base, of the text
-and of the structured content as compact JSON.
+Needs the `mcp` SDK, and in the PATH the servers of `tests.agents.mcp_servers` and the peers
+`gcf-proxy` and `headroom`; those that are missing are named. Tokens are those of o200k_base, of the
+text and of the structured content as compact JSON. An asterisk marks an output from which the same
+data cannot be read back; in the sums, the result as it came stands in its place.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,9 +27,12 @@ import bpe_openai
 
 from tests.agents.mcp_servers import SERVERS, transcript
 
+from .mcp_peers import NotRunError, Output, gives_back, headroom, is_result, plain, relayed
+
 RELAY = [sys.executable, "-m", "compactwire", "mcp", "proxy"]
 ECHO = [sys.executable, str(Path(__file__).parents[1] / "tests" / "mcp" / "server.py")]
 CALLS, WARM_UP = 200, 20
+NOT_RUN = "not run"
 ENCODER = bpe_openai.get_encoding("o200k_base")
 
 
@@ -36,36 +41,81 @@ def tokens(text: str) -> int:
     return len(ENCODER.encode_ordinary(text))
 
 
-def cost(result: dict[str, Any]) -> str:
-    """Write the tokens of a result: of its text, and of its structured content."""
-    texts = sum(tokens(block["text"]) for block in result["content"] if block["type"] == "text")
-    structured = result.get("structuredContent")
-    if structured is None:
-        return f"{texts:,} / -"
-    compact = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
-    return f"{texts:,} / {tokens(compact):,}"
+def cost(output: Output) -> tuple[int, int | None]:
+    """Return the tokens of a result: of its text, and of its structured content."""
+    structured = None if output.structured is None else tokens(output.structured)
+    return sum(map(tokens, output.texts)), structured
+
+
+def cell(output: Output, counts: tuple[bool, bool]) -> str:
+    """Write the tokens of a result, with an asterisk where they do not count."""
+    text, structured = cost(output)
+    shown = [f"{text:,}", "-" if structured is None else f"{structured:,}"]
+    marks = ["" if counted else "*" for counted in counts]
+    return f"{shown[0]}{marks[0]} / {shown[1]}{marks[1] if structured is not None else ''}"
+
+
+def outputs(server: str, skipped: list[str]) -> list[list[Output | None]]:
+    """Return the results of a server's tools: as they came, from the relay and from peers."""
+    program = shutil.which(server)
+    if program is None:
+        raise NotRunError(f"{server} is not installed")
+    arguments, calls = SERVERS[server]
+
+    def said(command: list[str]) -> list[Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            return asyncio.run(transcript(command, calls, Path(folder)))[2:]
+
+    command = [program, *arguments]
+    before = [plain(one) if is_result(one) else None for one in said(command)]
+    found = [before]
+    for made in (
+        partial(relayed, [*RELAY, "--no-ledger", "--"], command, said),
+        partial(relayed, ["gcf-proxy"], command, said),
+        partial(headroom, before),
+    ):
+        try:
+            found.append(made())
+        except NotRunError as error:
+            found.append([None] * len(before))
+            skipped.append(str(error))
+    return found
 
 
 def table() -> None:
-    """Print what each result costs without the relay and behind it."""
-    print("| server: tool | before | after |\n|---|--:|--:|")
-    missing = []
-    for server, (arguments, calls) in SERVERS.items():
-        program = shutil.which(server)
-        if program is None:
-            missing.append(server)
+    """Print what each result costs: as it came, behind the relay, and what peers make of it."""
+    columns = ["before", "compactwire", "gcf-proxy", "headroom-ai"]
+    print(f"| server: tool | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
+    skipped: list[str] = []
+    sums, runs = [[0, 0] for _ in columns], [False for _ in columns]
+    for server, (_, calls) in SERVERS.items():
+        try:
+            found = outputs(server, skipped)
+        except NotRunError as error:
+            skipped.append(str(error))
             continue
-        said = []
-        for relay in ([], [*RELAY, "--no-ledger", "--"]):
-            with tempfile.TemporaryDirectory() as folder:
-                command = [*relay, program, *arguments]
-                said.append(asyncio.run(transcript(command, calls, Path(folder)))[2:])
-        for (tool, _), before, after in zip(calls, *said, strict=True):
-            if isinstance(before, dict) and not before.get("isError"):
-                name = f"{server.removeprefix('mcp-server-')}: `{tool}`"
-                print(f"| {name} | {cost(before)} | {cost(after)} |")
-    for server in missing:
-        print(f"NOT RUN: {server} is not installed")
+        for (tool, _), before, *others in zip(calls, *found, strict=True):
+            if before is not None:
+                cells = row(before, [before, *others], sums)
+                runs = [ran or one != NOT_RUN for ran, one in zip(runs, cells, strict=True)]
+                print(f"| {server.removeprefix('mcp-server-')}: `{tool}` | {' | '.join(cells)} |")
+    for name, at in (("text", 0), ("structured content", 1)):
+        cells = [f"{both[at]:,}" if ran else NOT_RUN for both, ran in zip(sums, runs, strict=True)]
+        print(f"| all, for a host that shows {name} | {' | '.join(cells)} |")
+    for reason in dict.fromkeys(skipped):
+        print(f"NOT RUN: {reason}")
+
+
+def row(before: Output, made: list[Output | None], sums: list[list[int]]) -> list[str]:
+    """Return the cells of a row, and add what they cost to the sums of their columns."""
+    cells = []
+    for output, both in zip(made, sums, strict=True):
+        counts = (False, False) if output is None else gives_back(before, output)
+        for at, counted in enumerate(counts):
+            text, structured = cost(output if output is not None and counted else before)
+            both[at] += text if at == 0 or structured is None else structured
+        cells.append(NOT_RUN if output is None else cell(output, counts))
+    return cells
 
 
 class Server:
