@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import compactwire as cw
 from compactwire.savings import Saving
@@ -100,6 +102,17 @@ def test_errors_and_files_stay() -> None:
     assert result.content[0].text == TEXT
     assert called("text", {"said": TEXT}, exclude=("text",)).content[0].text == TEXT
     assert called("text", {"said": "a.json"}).content[0].text == "a.json"
+
+
+@given(st.lists(st.sampled_from([TEXT, "[1,  2]", "a text", "{}"]) | st.text(), max_size=5))
+@settings(max_examples=20, deadline=None)
+def test_a_result_does_not_depend_on_those_before_it(texts: list[str]) -> None:
+    async def said() -> list[str]:
+        async with Client(server()) as client:
+            results = [await client.call_tool("text", {"said": text}) for text in texts]
+        return [result.content[0].text for result in results]
+
+    assert asyncio.run(said()) == [cw.shrink(text).text for text in texts]
 
 
 def test_a_tool_that_raises_still_raises() -> None:

@@ -91,6 +91,7 @@ def test_files_stay_as_they_are() -> None:
 def test_an_output_without_its_call_is_shrunk() -> None:
     assert filtered([output(TEXT)]) == [output(SHORT)]
     assert filtered([output(TEXT)], include=("rows",)) == [output(TEXT)]
+    assert filtered([output(TEXT)], include=("?*",)) == [output(TEXT)]
 
 
 def test_another_filter_comes_first() -> None:
@@ -120,15 +121,17 @@ def test_a_conversation_that_grows_keeps_its_beginning(items: list[Any], length:
 
 
 class Fake(Model):
-    """Calls the tool once, and keeps what it was sent."""
+    """Calls the tool, once unless told otherwise, and keeps what it was sent."""
 
-    def __init__(self, answer: str = "done", tool: str = "rows") -> None:
+    def __init__(self, answer: str = "done", tool: str = "rows", calls: int = 1) -> None:
         self.sent: list[Any] = []
         self.answer = answer
         self.tool = tool
+        self.calls = calls
 
     async def get_response(self, *, input: Any, **options: Any) -> Any:
-        return ModelResponse(output=[self.said(input)], usage=Usage(), response_id=None)
+        said = self.said(input)
+        return ModelResponse(output=[said], usage=Usage(), response_id=f"r{len(self.sent)}")
 
     async def stream_response(
         self, instructions: Any, input: Any, *rest: Any, **options: Any
@@ -149,9 +152,10 @@ class Fake(Model):
 
     def said(self, items: Any) -> Any:
         self.sent.append(json.loads(json.dumps(items)))
-        if len(self.sent) == 1:
+        number = len(self.sent)
+        if number <= self.calls:
             return ResponseFunctionToolCall(
-                arguments="{}", call_id="c1", name=self.tool, type="function_call"
+                arguments="{}", call_id=f"c{number}", name=self.tool, type="function_call"
             )
         text = ResponseOutputText(annotations=[], text=self.answer, type="output_text")
         return ResponseOutputMessage(
@@ -218,6 +222,26 @@ def test_a_run_goes_on_after_an_approval(is_approved: bool, output: str) -> None
     model = Fake()
     assert asyncio.run(decided(model)).final_output == "done"
     assert model.outputs == [output]
+
+
+@pytest.mark.parametrize(
+    "kept", [{"auto_previous_response_id": True}, {"conversation_id": "conversation"}]
+)
+def test_a_service_that_keeps_the_conversation_gets_each_output_once(kept: Any) -> None:
+    async def finished(model: Fake) -> Any:
+        agent = Agent(name="a", model=model, tools=[text_tool(needs_approval=True)])
+        result = await Runner.run(agent, "go", run_config=configured(), **kept)
+        while result.interruptions:
+            state = result.to_state()
+            state.approve(result.interruptions[0])
+            result = await Runner.run(agent, state, run_config=configured(), **kept)
+        return result
+
+    model = Fake(calls=3)
+    assert asyncio.run(finished(model)).final_output == "done"
+    assert model.sent[1:] == [
+        [{"type": "function_call_output", "call_id": f"c{n}", "output": SHORT}] for n in (1, 2, 3)
+    ]
 
 
 def test_an_error_of_a_tool_stays_as_it_is() -> None:
