@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire._tools import ToolShrinker, names_document
+from compactwire._tools import ConversationShrinker, ToolShrinker, names_document
 from compactwire.savings import Saving, Savings, Total
 
 ROWS = json.dumps([{"id": i, "state": "open", "kind": "task"} for i in range(30)], indent=2)
@@ -175,3 +175,16 @@ def test_an_error_of_the_hook_is_not_hidden() -> None:
 
     with pytest.raises(RuntimeError, match="the disk is full"):
         ToolShrinker("mcp", on_saving=full).text("list", {}, ROWS)
+
+
+def test_what_is_remembered_of_a_conversation_is_bounded() -> None:
+    savings = Savings()
+    texts = ConversationShrinker(ToolShrinker("openai-agents", on_saving=savings))
+    long = json.dumps([{"id": n, "state": "open"} for n in range(10_000)])
+    for number in range(5_000):
+        texts.text(f"c{number}", "excluded", "t", "[1]", new=True)
+    for _ in range(3):
+        assert texts.text("long", "", "t", long, new=True) == cw.shrink(long).text
+    assert savings.by_tool["t"].calls == 5_001
+    assert len(texts._reported) == 4_096
+    assert texts._shrunk.cache_info().currsize == 0  # Long texts are not kept.

@@ -8,7 +8,8 @@ include, exclude : iterable of str
     names of tools that read files, which models must see byte for byte to edit them. For the same
     reason, a call with an argument that ends like the name of a JSON file is left as it is.
 on_saving : callable, optional
-    Called with a `compactwire.savings.Saving` for each text, also if nothing was saved.
+    Called with a `compactwire.savings.Saving` for each text, also if nothing was saved, in the
+    thread that does the work. An exception that it raises is not caught.
 formats, tokenizer, extensions, min_saving, min_tokens, max_size, max_depth
     As in `compactwire.shrink`.
 
