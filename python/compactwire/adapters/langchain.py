@@ -26,8 +26,9 @@ class CompactToolResults(AgentMiddleware):
     """Middleware that shrinks the text of each `ToolMessage` before it enters the conversation.
 
     Texts and text blocks are shrunk; errors, `Command` results, artifacts, images and ids stay as
-    they are. Put it last in the list, so that approvals and retries are around it. In a bare `ToolNode`, pass the methods: ``ToolNode(tools,
-    wrap_tool_call=compact.wrap_tool_call, awrap_tool_call=compact.awrap_tool_call)``.
+    they are. Put it last in the list, so that approvals and retries are around it. In a bare
+    `ToolNode`, pass the methods: ``ToolNode(tools, wrap_tool_call=compact.wrap_tool_call,
+    awrap_tool_call=compact.awrap_tool_call)``.
 
     Parameters
     ----------
