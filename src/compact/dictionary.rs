@@ -16,7 +16,7 @@ use super::response::Response;
 use crate::compression::{CDict, DDict};
 use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 use zstd::zstd_safe;
 
 /// The compression level. Each of the next two levels saves less than 1% and takes about 50% more
@@ -58,6 +58,9 @@ static BUILT_IN: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
         .expect("the built-in dictionary is valid");
     Arc::new(dictionary)
 });
+
+/// The dictionaries in use that [`Dictionary::shared`] has returned.
+static SHARED: Mutex<Vec<Weak<Dictionary>>> = Mutex::new(Vec::new());
 
 impl Dictionary {
     /// The dictionary that is compiled in. Every decoder has it.
@@ -140,6 +143,31 @@ impl Dictionary {
         };
         let id = zstd_safe::get_dict_id_from_dict(&content).map_or(0, u32::from);
         Ok(Self { id, description, content, decompressor, compressor: OnceLock::new() })
+    }
+
+    /// Like [`Dictionary::from_bytes`]; returns a dictionary of the same content that is already in use, if
+    /// there is one. A dictionary that is ready to compress takes megabytes, and the tasks of an engine each
+    /// bring a copy.
+    ///
+    /// # Errors
+    /// As [`Dictionary::from_bytes`].
+    pub fn shared(data: &[u8]) -> Result<Arc<Self>, DecodeError> {
+        let read = Self::from_bytes(data)?;
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|dictionary| dictionary.strong_count() > 0);
+        let in_use = shared.iter().filter_map(Weak::upgrade);
+        if let Some(same) = in_use.chain([Arc::clone(Self::built_in())]).find(|one| one.is(&read)) {
+            return Ok(same);
+        }
+        let read = Arc::new(read);
+        shared.push(Arc::downgrade(&read));
+        Ok(read)
+    }
+
+    /// Whether two dictionaries have the same file.
+    fn is(&self, other: &Self) -> bool {
+        (self.id, &self.description, &self.content)
+            == (other.id, &other.description, &other.content)
     }
 
     /// Writes the dictionary as a file of version 2.
@@ -226,6 +254,20 @@ mod tests {
 
     fn content() -> Vec<u8> {
         Dictionary::built_in().content().to_vec()
+    }
+
+    #[test]
+    fn dictionaries_of_the_same_content_are_shared_while_one_is_in_use() {
+        let file = Dictionary::built_in().to_bytes();
+        let built_in = Dictionary::shared(&file).unwrap();
+        assert!(Arc::ptr_eq(&built_in, Dictionary::built_in()));
+        let other = [&b"ZDCT|v2|other||1|0\n"[..], &content()].concat();
+        let [first, second] = [(); 2].map(|()| Dictionary::shared(&other).unwrap());
+        assert!(Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &built_in));
+        let unused = Arc::downgrade(&first);
+        drop([first, second]);
+        assert!(unused.upgrade().is_none());
+        assert_eq!(Dictionary::shared(&other).unwrap().description().content_type, "other");
     }
 
     #[test]

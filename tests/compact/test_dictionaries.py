@@ -206,6 +206,16 @@ def test_dictionaries_are_values() -> None:
         cw.Dictionary()
 
 
+def test_the_built_in_dictionary_is_pickled_by_its_id() -> None:
+    data = pickle.dumps(cw.Dictionary.default())
+    assert len(data) < 200
+    assert pickle.loads(data) == cw.Dictionary.default()
+    id = cw.Dictionary.default().id
+    with pytest.raises(cw.DictionaryNotFound) as caught:
+        cw.Dictionary._restore_built_in(id + 1, "mixed")
+    assert caught.value.id == id + 1
+
+
 # Lookup
 
 

@@ -6,7 +6,7 @@ use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use crate::interrupt::attached;
 use crate::make::{Str, ensure_memory, make_bytes, push};
-use compactwire::compact::{self, DEFAULT_SIZE, Description, NamedDictionary};
+use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
@@ -218,8 +218,26 @@ impl Dictionary {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
+        if Arc::ptr_eq(&this.core, compact::Dictionary::built_in()) {
+            let restore = py.get_type::<Self>().getattr("_restore_built_in")?;
+            return (restore, (this.id(), &this.name)).into_pyobject(py);
+        }
         let restore = py.get_type::<Self>().getattr("_restore")?;
         (restore, (this.to_bytes(py)?, &this.name)).into_pyobject(py)
+    }
+
+    /// The built-in dictionary, which is pickled by its id. Another version of the package may have another.
+    #[classmethod]
+    fn _restore_built_in(
+        _class: &Bound<'_, PyType>,
+        id: u32,
+        #[pyo3(from_py_with = args::written::name)] name: String,
+    ) -> Result<Self> {
+        let built_in = compact::Dictionary::built_in();
+        if built_in.id() != id {
+            return Err(DecodeError::DictionaryNotFound { id, name: None }.into());
+        }
+        Ok(Self::new(Arc::clone(built_in), Some(name)))
     }
 
     #[classmethod]
@@ -239,8 +257,7 @@ impl Dictionary {
     }
 
     fn parse(file: &[u8], name: Option<String>) -> Result<Self> {
-        let core = compact::Dictionary::from_bytes(file)?;
-        Ok(Self::new(Arc::new(core), name))
+        Ok(Self::new(compact::Dictionary::shared(file)?, name))
     }
 
     fn key(&self) -> (&str, &Description, &[u8]) {
