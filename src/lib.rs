@@ -13,11 +13,12 @@
 //! | GCF: values and graphs as text for language models | [`gcf`] |
 //! | Wire codecs: graphs as GCB and JSON | [`wire`] |
 //! | the form of a JSON text with the fewest tokens | [`shrink`] |
+//! | the functions of the others on columns of Apache Arrow | `arrow` |
 //!
-//! Each of these modules is a Cargo feature of the same name; all are enabled by default.
+//! Each of these modules is a Cargo feature of the same name; all but `arrow` are enabled by default.
 //!
 //! They share the modules of the following list, each of which uses only modules before it: [`limits`],
-//! [`interrupt`], [`memory`], [`excerpt`], [`text`], [`base85`], `msgpack`, `compression`, [`walk`],
+//! [`interrupt`], [`memory`], [`excerpt`], `threads`, [`text`], [`base85`], `msgpack`, `compression`, [`walk`],
 //! [`value`], [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

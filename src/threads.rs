@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn two_threads_work_at_the_same_time() {
         let both = Barrier::new(2);
-        let wait = |_: &()| Ok::<_, ()>(both.wait().is_leader());
+        let wait = |(): &()| Ok::<_, ()>(both.wait().is_leader());
         let leaders = try_map(&[(), ()], 2, &mut |_| (), wait).unwrap();
         assert_eq!(leaders.iter().filter(|leader| **leader).count(), 1);
     }

@@ -1,8 +1,8 @@
 """The functions for messages, GCF and CAD on columns of Apache Arrow: one call for all rows.
 
-A column is any object with `__arrow_c_stream__` or `__arrow_c_array__`: an array or table of pyarrow,
-Polars, pandas, DuckDB, nanoarrow and others, none of which this module imports. A result equals that
-of a loop over the rows, and takes several threads.
+A column is any object with `__arrow_c_stream__` or `__arrow_c_array__`: an array or table of
+pyarrow, Polars, pandas, DuckDB, nanoarrow and others, none of which this module imports. A result
+equals that of a loop over the rows. The rows are processed on several threads.
 
 Source: the Arrow PyCapsule interface.
 """

@@ -46,7 +46,7 @@ class CompactWireError(ValueError):
     message: str
     """What is wrong, where, and what to do."""
     row: int | None = None
-    """The row of the column, from 0; None if no function of `compactwire.arrow` raised the error."""
+    """The row, from 0, if a function of `compactwire.arrow` raised the error; otherwise None."""
 
     def __init__(self, message: str = "", /, **facts: object) -> None:
         super().__init__(message)

@@ -5,8 +5,8 @@
 
 use super::error::Error;
 use crate::memory::{self, Meter};
-use arrow_array::cast::AsArray;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder, StringBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
@@ -95,7 +95,7 @@ impl Cells {
 
     /// Makes room for the rows of `parts`.
     pub(super) fn for_parts(shape: &Shape, parts: &[ArrayRef]) -> Result<Self, Error> {
-        let rows = parts.iter().map(|part| part.len()).sum();
+        let rows = parts.iter().map(Array::len).sum();
         let bytes = |at| parts.iter().map(|part| text_size(&columns(shape, part)[at])).sum();
         Self::with_capacity(shape, rows, bytes)
     }
@@ -183,12 +183,11 @@ impl Cells {
 
     /// Appends a text or null to the column `at`.
     pub(super) fn text_or_null(&mut self, at: usize, text: Option<&str>) -> Result<(), Error> {
-        match text {
-            Some(text) => self.text(at, text),
-            None => {
-                self.null(at);
-                Ok(())
-            }
+        if let Some(text) = text {
+            self.text(at, text)
+        } else {
+            self.null(at);
+            Ok(())
         }
     }
 

@@ -34,10 +34,10 @@ impl Column {
     /// [`Error::Stream`] if the producer fails, or its buffers contradict the type.
     pub fn from_stream(stream: FFI_ArrowArrayStream) -> Result<Self, Error> {
         checked(|| {
-            let mut reader = ArrayStreamReader::try_new(stream)?;
+            let reader = ArrayStreamReader::try_new(stream)?;
             let field = Arc::clone(reader.field());
             let mut chunks = Vec::new();
-            while let Some(chunk) = reader.next() {
+            for chunk in reader {
                 let chunk = chunk?;
                 chunk.to_data().validate_full()?;
                 crate::memory::push(&mut chunks, chunk);
@@ -84,7 +84,7 @@ impl Column {
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.len()).sum()
+        self.chunks.iter().map(Array::len).sum()
     }
 
     /// Whether the column has no rows.
@@ -94,12 +94,12 @@ impl Column {
 
     /// The number of null rows.
     pub fn null_count(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.logical_null_count()).sum()
+        self.chunks.iter().map(Array::logical_null_count).sum()
     }
 
     /// The bytes of memory of all buffers.
     pub fn size(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.get_buffer_memory_size()).sum()
+        self.chunks.iter().map(Array::get_buffer_memory_size).sum()
     }
 
     /// How many rows failed and became null under [`OnError::Null`](super::OnError::Null).

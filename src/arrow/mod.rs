@@ -33,4 +33,6 @@ pub use message::{Field, decode, detect, inspect};
 pub use response::{Output, encode};
 pub use rows::RowOptions;
 pub use table::{Table, Target, Written};
-pub use text::{CadWrite, cad_from_compact, cad_to_compact, count_tokens, gcf_from_json, gcf_to_json};
+pub use text::{
+    CadWrite, cad_from_compact, cad_to_compact, count_tokens, gcf_from_json, gcf_to_json,
+};

@@ -4,8 +4,13 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
-use arrow_array::types::*;
-use arrow_array::*;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type,
+    Decimal256Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use std::fmt::Write;
 
@@ -86,7 +91,9 @@ impl Moments {
             DataType::Time32(TimeUnit::Second) => {
                 time::<Time32SecondType>(value!(Time32SecondType).into())
             }
-            DataType::Time32(_) => time::<Time32MillisecondType>(value!(Time32MillisecondType).into()),
+            DataType::Time32(_) => {
+                time::<Time32MillisecondType>(value!(Time32MillisecondType).into())
+            }
             DataType::Time64(TimeUnit::Microsecond) => {
                 time::<Time64MicrosecondType>(value!(Time64MicrosecondType))
             }

@@ -125,25 +125,25 @@ impl Structs {
             }
         }
         let column = |field: Field| array.column_by_name(field.name());
-        let named = |field: Field, error| match error {
+        let in_field = |field: Field, error| match error {
             Error::Type(message) => Error::Type(format!("field {:?}: {message}", field.name())),
             error => error,
         };
         let texts = |field| {
             let texts = column(field).map(Texts::new).transpose();
-            texts.map_err(|error| named(field, error))
+            texts.map_err(|error| in_field(field, error))
         };
         let ints = |field| {
             let ints = column(field).map(Ints::new).transpose();
-            ints.map_err(|error| named(field, error))
+            ints.map_err(|error| in_field(field, error))
         };
         let result = texts(Field::Result)?
             .ok_or_else(|| Error::Type("the structs have no field \"result\"".into()))?;
         let ultrathink = column(Field::Ultrathink).cloned();
-        if let Some(other) = ultrathink.as_ref().map(|column| column.data_type())
+        if let Some(other) = ultrathink.as_ref().map(Array::data_type)
             && !matches!(other, DataType::Boolean | DataType::Null)
         {
-            return Err(named(Field::Ultrathink, Error::unexpected(other, "booleans")));
+            return Err(in_field(Field::Ultrathink, Error::unexpected(other, "booleans")));
         }
         Ok(Self {
             result,

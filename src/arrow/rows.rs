@@ -132,10 +132,7 @@ impl<F> Job<F> {
                 let full = std::mem::replace(&mut cells, Cells::new(&self.shape, 0)?);
                 parts.push(full.finish()?);
             }
-            let stop = match (self.apply)(chunk, row, &mut cells) {
-                Ok(()) => None,
-                Err(stop) => Some(stop),
-            };
+            let stop = (self.apply)(chunk, row, &mut cells).err();
             failed += self.end_row(stop, before + row, &mut cells)?;
         }
         parts.push(cells.finish()?);

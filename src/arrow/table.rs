@@ -24,8 +24,14 @@ use crate::interrupt::Steps;
 use crate::text::output::{Memory, Output};
 use crate::walk::{Found, Look, Sink, Stop, Type, Walk};
 use arrow_array::cast::AsArray;
-use arrow_array::types::*;
-use arrow_array::*;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float16Array, LargeStringArray, StringArray, StringViewArray,
+    StructArray, downcast_dictionary_array,
+};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Fields};
 use std::cell::Cell as Last;
@@ -139,9 +145,8 @@ impl Node {
     }
 
     fn container(array: &dyn Array) -> Result<Kind, Error> {
-        let list = |ranges, values: &ArrayRef| {
-            Ok(Kind::List(ranges, Box::new(Self::new(&**values)?)))
-        };
+        let list =
+            |ranges, values: &ArrayRef| Ok(Kind::List(ranges, Box::new(Self::new(&**values)?)));
         match array.data_type() {
             DataType::List(_) => {
                 let array = array.as_list::<i32>();
@@ -169,7 +174,8 @@ impl Node {
                 let array = array.as_map();
                 let ranges = Ranges::Small(array.offsets().inner().clone());
                 let (keys, values) = (Self::new(&**array.keys())?, Self::new(&**array.values())?);
-                let is_text = matches!(keys.kind, Kind::Utf8(_) | Kind::LargeUtf8(_) | Kind::Utf8View(_));
+                let is_text =
+                    matches!(keys.kind, Kind::Utf8(_) | Kind::LargeUtf8(_) | Kind::Utf8View(_));
                 if !is_text {
                     return Ok(Kind::Unsupported(array.data_type().clone()));
                 }
@@ -312,12 +318,7 @@ impl Target for Builder<'_> {
 }
 
 impl Node {
-    fn emit<S: Target>(
-        &self,
-        row: usize,
-        sink: &mut S,
-        steps: &mut Steps,
-    ) -> Result<(), S::Error> {
+    fn emit<S: Target>(&self, row: usize, sink: &mut S, steps: &mut Steps) -> Result<(), S::Error> {
         steps.step();
         if self.is_null(row) {
             return sink.null();
@@ -359,13 +360,14 @@ impl Node {
                 }
                 sink.end_object()
             }
-            Kind::Text(moments) => match moments.text(row) {
-                Some(text) => sink.string(&text),
-                None => {
+            Kind::Text(moments) => {
+                if let Some(text) = moments.text(row) {
+                    sink.string(&text)
+                } else {
                     let message = "the time is not within the years 1 to 9999".to_owned();
                     Err(sink.invalid(Code::OutOfRange, message))
                 }
-            },
+            }
             Kind::Unsupported(data_type) => {
                 let message = format!(
                     "a value of the Arrow type {data_type} cannot be written; cast the column or leave it out"

@@ -115,7 +115,9 @@ impl CadWrite {
     fn text(self, json: &str) -> Result<String, Failure> {
         let document = cad::read_json_text(json)?;
         match self {
-            Self::V0_1(options) => Ok(cad::write_v0_1(&document, options).map_err(cad::Error::from)?),
+            Self::V0_1(options) => {
+                Ok(cad::write_v0_1(&document, options).map_err(cad::Error::from)?)
+            }
             Self::V0_2 => Ok(cad::write_v0_2(&document).map_err(cad::Error::from)?),
         }
     }

@@ -5,8 +5,8 @@ use super::rows::Chunk;
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray, LargeStringArray, StringArray,
-    StringViewArray, downcast_dictionary_array,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray,
+    LargeStringArray, StringArray, StringViewArray, downcast_dictionary_array,
 };
 use arrow_schema::DataType;
 
@@ -122,10 +122,7 @@ impl Texts {
 /// Whether a column of this type has texts.
 fn is_text(data_type: &DataType) -> bool {
     use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Null, Utf8, Utf8View};
-    matches!(
-        data_type,
-        Null | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView
-    )
+    matches!(data_type, Null | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView)
 }
 
 fn positions<K: ArrowDictionaryKeyType>(

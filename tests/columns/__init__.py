@@ -1,4 +1,4 @@
-"""Tests of columns. Those with Arrow libraries and engines need the extra `test-columns`: `.ci/run columns`."""
+"""Tests of columns. Those of libraries need the extra `test-columns`: `.ci/run columns`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A producer of columns without any Arrow library, and a reader of results: the C interfaces by ctypes.
+"""A producer of columns, and a reader of results, by ctypes and without any Arrow library.
 
 Source: the Arrow C data and stream interfaces, and their PyCapsule interface.
 """
@@ -115,7 +115,11 @@ class Column:
         for text in data:
             ends.append(ends[-1] + len(text))
         ends = ends if offsets is None else list(offsets)
-        return len(texts), [bytes(valid), b"".join(e.to_bytes(4, "little", signed=True) for e in ends), b"".join(data)]
+        return len(texts), [
+            bytes(valid),
+            b"".join(e.to_bytes(4, "little", signed=True) for e in ends),
+            b"".join(data),
+        ]
 
     def fill_schema(self, schema: Schema) -> None:
         schema.format, schema.name, schema.flags = self.format, b"", NULLABLE
@@ -200,5 +204,7 @@ def _rows(array: Array) -> list[str | None]:
             found.append(None)
             continue
         start, end = offsets[row], offsets[row + 1]
-        found.append(ctypes.string_at((data or 0) + start, end - start).decode() if end > start else "")
+        found.append(
+            ctypes.string_at((data or 0) + start, end - start).decode() if end > start else ""
+        )
     return found

@@ -1,4 +1,4 @@
-"""Columns without an Arrow library: what each function returns, its errors, and hostile producers."""
+"""Columns without an Arrow library: results, errors, and hostile producers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def test_encode_and_decode_equal_the_loop() -> None:
     ]
 
 
-@pytest.mark.parametrize("format", ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"])
+@pytest.mark.parametrize(
+    "format", ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
+)
 def test_every_format_is_written_as_by_encode(format: str) -> None:
     assert texts(arrow.encode(Column(ROWS), format=format, protocol=2)) == [
         row if row is None else cw.encode(row, format=format, protocol=2) for row in ROWS
@@ -172,7 +174,7 @@ def test_a_bomb_is_an_error_of_its_row() -> None:
 
 
 def test_other_threads_run_meanwhile() -> None:
-    column = Column([("%d " % n) * 400 for n in range(4_000)])
+    column = Column([f"{n} " * 400 for n in range(4_000)])
     done, steps = threading.Event(), 0
 
     def work() -> None:

@@ -38,11 +38,18 @@ NESTED = {
 }
 MOMENTS = {
     "date32": pa.array([date(2026, 11, 22), date(1, 1, 1), date(9999, 12, 31), None]),
-    "date64": pa.array([date(2026, 11, 22), None, date(1969, 1, 1), date(2000, 2, 29)], pa.date64()),
+    "date64": pa.array(
+        [date(2026, 11, 22), None, date(1969, 1, 1), date(2000, 2, 29)], pa.date64()
+    ),
     "time": pa.array([time(14, 50), time(14, 50, 0, 500_000), time(0, 0, 0, 1), None]),
     "seconds": pa.array([time(1, 2, 3), None, time(0), time(23, 59, 59)], pa.time32("s")),
     "naive": pa.array(
-        [datetime(2026, 11, 22, 14, 50), datetime(1, 1, 1), datetime(2026, 1, 2, 3, 4, 5, 600_000), None]
+        [
+            datetime(2026, 11, 22, 14, 50),
+            datetime(1, 1, 1),
+            datetime(2026, 1, 2, 3, 4, 5, 600_000),
+            None,
+        ]
     ),
     "utc": pa.array([datetime(2026, 11, 22, 14, 50, tzinfo=UTC)] * 4, pa.timestamp("ms", "UTC")),
     "east": pa.array(
@@ -50,7 +57,9 @@ MOMENTS = {
         pa.timestamp("us", "+05:30"),
     ),
     "west": pa.array([datetime(1960, 1, 1, tzinfo=UTC)] * 4, pa.timestamp("s", "-03:00")),
-    "money": pa.array([Decimal("1.10"), Decimal("-0.05"), None, Decimal("12345.00")], pa.decimal128(9, 2)),
+    "money": pa.array(
+        [Decimal("1.10"), Decimal("-0.05"), None, Decimal("12345.00")], pa.decimal128(9, 2)
+    ),
     "large": pa.array([Decimal(10) ** 40, Decimal(0), None, Decimal(-7)], pa.decimal256(50, 0)),
 }
 
@@ -89,7 +98,12 @@ def test_a_table_is_the_array_of_its_rows(name: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"flatten": False}, {"constant_columns": True}, {"group_values": True}, {"list_columns": True}],
+    [
+        {"flatten": False},
+        {"constant_columns": True},
+        {"group_values": True},
+        {"list_columns": True},
+    ],
     ids=str,
 )
 def test_options_mean_what_they_mean_for_rows(options: dict[str, Any]) -> None:
@@ -107,13 +121,18 @@ def test_a_column_is_an_array_and_a_file_takes_a_table() -> None:
 def test_whoever_takes_values_takes_tables() -> None:
     table = TABLES["flat"]
     assert cw.shrink(table).text == cw.shrink(table.to_pylist()).text
-    call = cw.decode_tool_call(cw.encode_tool_call("report", {"rows": table.select(["id", "name"])}))
+    call = cw.decode_tool_call(
+        cw.encode_tool_call("report", {"rows": table.select(["id", "name"])})
+    )
     assert call.arguments == {"rows": table.select(["id", "name"]).to_pylist()}
 
 
 def test_nanoseconds_are_kept() -> None:
     column = pa.array([1_763_822_400_000_000_001, 1_763_822_400_500_000_000], pa.timestamp("ns"))
-    assert gcf.loads(gcf.dumps(column)) == ["2025-11-22T14:40:00.000000001", "2025-11-22T14:40:00.5"]
+    assert gcf.loads(gcf.dumps(column)) == [
+        "2025-11-22T14:40:00.000000001",
+        "2025-11-22T14:40:00.5",
+    ]
 
 
 def test_a_named_zone_is_written_in_utc() -> None:
@@ -138,7 +157,10 @@ def test_a_named_zone_is_written_in_utc() -> None:
     ids=str,
 )
 def test_what_cannot_be_written_is_named_with_its_place(column: Any, code: str, path: str) -> None:
-    for obj, place in ((pa.table({"c": column}), path), ([pa.table({"c": column})], f"$[0]{path[1:]}")):
+    for obj, place in (
+        (pa.table({"c": column}), path),
+        ([pa.table({"c": column})], f"$[0]{path[1:]}"),
+    ):
         with pytest.raises(cw.UnsupportedValue) as caught:
             gcf.dumps(obj)
         assert (caught.value.code, caught.value.path) == (code, place)
@@ -170,7 +192,7 @@ SCALARS = {
     pa.date32(): st.dates(),
     pa.decimal128(12, 3): st.decimals(-(10**8), 10**8, places=3),
 }
-NAMES = st.text(st.sampled_from("ab>|,\"é "), max_size=4)
+NAMES = st.text(st.sampled_from('ab>|,"é '), max_size=4)
 
 
 @st.composite

@@ -23,6 +23,7 @@ RUST_ARROWS: dict[str, set[str]] = {
     "interrupt": set(),
     "memory": {"interrupt"},
     "excerpt": set(),
+    "threads": set(),
     "text": {"limits", "interrupt", "memory", "excerpt"},
     "base85": LOWEST,
     "msgpack": LOWEST,
@@ -32,11 +33,12 @@ RUST_ARROWS: dict[str, set[str]] = {
     "json": {"walk", "value"} | LOWEST,
     "compact": {"base85", "msgpack", "compression"} | VALUES | LOWEST,
     "cad": VALUES | LOWEST,
-    "claims": VALUES | LOWEST,
+    "claims": {"threads"} | VALUES | LOWEST,
     "gcf": VALUES | LOWEST,
     "session": {"base85", "msgpack", "compression", "compact", "gcf"} | VALUES | LOWEST,
     "wire": {"gcf"} | VALUES | LOWEST,
     "shrink": {"gcf"} | VALUES | LOWEST,
+    "arrow": {"base85", "cad", "compact", "gcf", "shrink", "threads"} | VALUES | LOWEST,
 }
 # Within a system: the neighbouring folders and files that each one may import.
 GCF_LOWEST = {"error", "limits"}
@@ -71,6 +73,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_cad_preview": {"_cad_bounds", "_core", "errors"},
     "_cad_bounds": {"errors"},
     "_cad_tool": {"_core", "errors"},
+    "arrow": {"_core.arrow"},
     "claims": {"_core.claims"},
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},

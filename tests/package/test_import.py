@@ -72,6 +72,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._chat",
         "compactwire._codecs",
         "compactwire._core",
+        "compactwire._core.arrow",
         "compactwire._core.cad",
         "compactwire._core.claims",
         "compactwire._core.gcf",

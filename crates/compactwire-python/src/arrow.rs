@@ -47,9 +47,10 @@ const SCHEMA: &CStr = c"arrow_schema";
 /// A column in Arrow memory: what the functions of this module return.
 ///
 /// Any library that speaks Arrow takes it without a copy, as often as wanted:
-/// `pyarrow.chunked_array(column)`, `polars.Series(column)`, `pandas.Series.from_arrow(column)`. A column
-/// of structs is a table: `pyarrow.table(column)`, `polars.DataFrame(column)`. It cannot be pickled:
-/// make an array of one of these libraries of it.
+/// `pyarrow.chunked_array(column)`, `polars.Series(column)`,
+/// `pandas.Series.from_arrow(column)`. A column of structs is a table: `pyarrow.table(column)`,
+/// `polars.DataFrame(column)`. It cannot be pickled: make an array of one of these libraries of
+/// it.
 ///
 /// Source: the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "compactwire.arrow")]
@@ -106,7 +107,7 @@ impl Column {
         PyCapsule::new_with_value(py, self.0.to_stream(), STREAM)
     }
 
-    /// The type as a format string of the Arrow C data interface: "u" for texts, "+s" for structs.
+    /// The type as a format string of Arrow: "u" for texts, "+s" for structs.
     #[getter]
     fn r#type<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
         Ok(make_str(py, self.0.schema()?.format())?)
@@ -141,14 +142,13 @@ impl Column {
     }
 
     fn __repr__(&self) -> Result<String> {
-        let core = &self.0;
-        let rows = core.len();
-        Ok(format!(
-            "<Column {:?}: {rows} rows in {} chunks, {} null>",
-            core.schema()?.format(),
-            core.chunks().len(),
-            core.null_count()
-        ))
+        let Self(core) = self;
+        let chunks = match core.chunks().len() {
+            1 => "1 chunk".to_owned(),
+            chunks => format!("{chunks} chunks"),
+        };
+        let (schema, rows, nulls) = (core.schema()?, core.len(), core.null_count());
+        Ok(format!("<Column {:?}: {rows} rows in {chunks}, {nulls} null>", schema.format()))
     }
 }
 
@@ -209,8 +209,7 @@ fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
 }
 
 fn row_options(errors: &str, threads: Option<&Bound<'_, PyAny>>) -> PyResult<RowOptions> {
-    let choices =
-        [("raise", OnError::Raise), ("null", OnError::Null), ("report", OnError::Report)];
+    let choices = [("raise", OnError::Raise), ("null", OnError::Null), ("report", OnError::Report)];
     let errors = one_of("errors", errors, choices)?;
     let threads = threads.map_or(Ok(0), count)?;
     Ok(RowOptions { errors, threads })
@@ -244,19 +243,19 @@ fn call(
 /// Parameters
 /// ----------
 /// column : Arrow column
-///     An object with `__arrow_c_stream__` or `__arrow_c_array__`. Rows are texts, of any Arrow type of
-///     texts or UTF-8 bytes, or structs (a table) with the fields of `Response`: "result" and any of
-///     "model", "status", "tokens", "model_name", "returncode", "reasoning_effort", "ultrathink". A null
-///     field other than "result" is its default.
+///     An object with `__arrow_c_stream__` or `__arrow_c_array__`. Rows are texts, of any Arrow
+///     type of texts or UTF-8 bytes, or structs (a table) with the fields of `Response`:
+///     "result" and any of "model", "status", "tokens", "model_name", "returncode",
+///     "reasoning_effort", "ultrathink". A null field other than "result" is its default.
 /// format, protocol, msgpack_version, dictionary
 ///     As in `compactwire.encode`.
 /// output : {"text", "bytes"}
 ///     Whether messages are those of `encode`, or of `encode_bytes`, which are a fifth smaller.
 /// errors : {"raise", "null", "report"}
-///     "raise" raises the exception of the first row that fails, as `compactwire.encode` would, with the
-///     attribute `row`. "null" makes such rows null; the attribute `failed` of the result counts them.
-///     "report" returns structs of "value", "error" (the class of the exception) and "message"; both are
-///     null for other rows.
+///     "raise" raises the exception of the first row that fails, as `compactwire.encode` would,
+///     with the attribute `row`. "null" makes such rows null; the attribute `failed` of the
+///     result counts them. "report" returns structs of "value", "error" (the class of the
+///     exception) and "message"; both are null for other rows.
 /// threads : int, optional
 ///     The maximum number of threads, at most 16. By default the environment variable
 ///     `COMPACTWIRE_THREADS`, then `OMP_NUM_THREADS`, then the number of processors.
@@ -264,7 +263,8 @@ fn call(
 /// Returns
 /// -------
 /// Column
-///     The messages, utf8 or binary. A null row stays null. Each chunk of the argument becomes one chunk.
+///     The messages, utf8 or binary. A null row stays null. Each chunk of the argument becomes
+///     one chunk.
 ///
 /// Raises
 /// ------
@@ -308,8 +308,8 @@ fn encode<'py>(
 /// column : Arrow column
 ///     Messages, as text or as bytes.
 /// fields : sequence of str
-///     The columns of the result, of "result", "model", "status", "tokens", "model_name", "returncode",
-///     "reasoning_effort", "ultrathink", "format", "version".
+///     The columns of the result, of "result", "model", "status", "tokens", "model_name",
+///     "returncode", "reasoning_effort", "ultrathink", "format", "version".
 /// max_size, dictionary, dictionaries, fallback
 ///     As in `compactwire.decode`; `max_size` applies to each row.
 /// errors, threads
@@ -318,8 +318,8 @@ fn encode<'py>(
 /// Returns
 /// -------
 /// Column
-///     Structs of `fields`: texts, int64 for "tokens" and "returncode", bool for "ultrathink". `encode`
-///     accepts it, unless it has "format" or "version".
+///     Structs of `fields`: texts, int64 for "tokens" and "returncode", bool for "ultrathink".
+///     `encode` accepts it, unless it has "format" or "version".
 ///
 /// Raises
 /// ------
@@ -416,9 +416,9 @@ fn detect(
 /// Returns
 /// -------
 /// Column
-///     Structs of "format", "version", "compression", "dictionary_id" and, in bytes, "wire_bytes",
-///     "binary_bytes" (compressed), "msgpack_bytes", "result_bytes", "verbose_bytes" (as compact JSON);
-///     null where a message has no such layer.
+///     Structs of "format", "version", "compression", "dictionary_id" and, in bytes,
+///     "wire_bytes", "binary_bytes" (compressed), "msgpack_bytes", "result_bytes",
+///     "verbose_bytes" (as compact JSON); null where a message has no such layer.
 ///
 /// Raises
 /// ------
@@ -632,8 +632,7 @@ fn cad_to_compact(
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    let choices =
-        [("0.1", CadWrite::V0_1(Options { names, lossy })), ("0.2", CadWrite::V0_2)];
+    let choices = [("0.1", CadWrite::V0_1(Options { names, lossy })), ("0.2", CadWrite::V0_2)];
     let write = one_of("dialect", dialect, choices)?;
     call(column, |column| core::cad_to_compact(column, write, options))
 }

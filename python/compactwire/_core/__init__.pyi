@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, Final, Literal, Self, final, overload
 
 from .._format import Format
+from . import arrow as arrow
 from . import cad as cad
 from . import claims as claims
 from . import gcf as gcf
@@ -33,6 +34,7 @@ __all__ = [
     "_restore_session_stats",
     "_restore_tool_call",
     "apply_delta",
+    "arrow",
     "cad",
     "claims",
     "decode",
