@@ -93,6 +93,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._schemas": set(),
     "mcp._spans": set(),
     "mcp._stdio": {"mcp._relay"},
+    "mcp._claims": {"_core.claims", "_texts", "mcp._roots"},
+    "mcp._roots": {"_texts"},
+    "mcp._serve": {"_core", "mcp._roots", "mcp._stdio", "mcp._toolbox"},
+    "mcp._toolbox": {"_cad_tool", "_core", "_texts", "cad", "errors", "gcf"}
+    | {"mcp._claims", "mcp._roots"},
     "_bridge": {"_core.graph", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {
@@ -139,7 +144,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.mcp": {"_tools", "cli._shell", "mcp"}
-    | {f"mcp.{name}" for name in ("_ledger", "_project", "_relay", "_stdio")},
+    | {f"mcp.{name}" for name in ("_ledger", "_project", "_relay", "_roots", "_serve", "_stdio")},
     "cli.messages": {"", "_demo", "cli._shell"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import sys
 import time
@@ -13,6 +14,7 @@ from .._tools import VERBATIM
 from ..mcp import _ledger
 from ..mcp._project import Projector
 from ..mcp._relay import Passthrough, Relay
+from ..mcp._roots import Roots
 from ..mcp._stdio import relay_stdio
 from ._shell import DEFAULT, OK, add_command, add_group, json_line, natural, stdout, tell, write
 
@@ -35,6 +37,7 @@ def add(commands: Commands) -> None:
     group = add_group(commands, "mcp", about, example)
     _add_proxy(group)
     _add_stats(group)
+    _add_serve(group)
 
 
 def _add_proxy(group: Commands) -> None:
@@ -199,3 +202,32 @@ def _run_stats(args: argparse.Namespace) -> int:
             exact = all(record.get("exact") is True for record in found)
             write(_ledger.table(name, sums, exact=exact) + "\n", "-")
     return OK
+
+
+def _add_serve(group: Commands) -> None:
+    about = "run an MCP server whose tools shrink data, convert CAD and verify claims"
+    serve = add_command(group, "serve", _run_serve, about, "compactwire mcp serve --root data")
+    serve.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder whose files the tools may use (repeatable; default: none, only texts)",
+    )
+    serve.add_argument(
+        "--overwrite", action="store_true", help="let tools replace files that exist"
+    )
+
+
+def _run_serve(args: argparse.Namespace) -> int:
+    stdout()  # Raises if it is closed: a root would get its number.
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    try:
+        # The SDK takes half a second to import, and the other commands do not need it.
+        from ..mcp._serve import serve_stdio
+    except ImportError as error:
+        tell(f"compactwire: error: {error}")
+        return 1
+    with contextlib.closing(Roots(args.root, overwrite=args.overwrite)) as roots:
+        return serve_stdio(roots, _Warnings())

@@ -1,0 +1,178 @@
+"""An MCP server for agents over stdio: its tools are those of `_toolbox`.
+
+A thread reads the host, so that the end of the process waits for no line. Calls run in other
+threads, few at once, and the host is not read while too many requests wait for their answers: with
+the bounds of `_toolbox` on each call, memory is bounded whatever the host sends.
+
+Source: the stdio transport of the Model Context Protocol: a message is a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from typing import Any
+
+from .._core import __version__
+from ._stdio import _lines, _TooLongError, _write
+from ._toolbox import Toolbox, ToolError
+
+try:
+    import anyio
+    import anyio.to_thread
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+    from mcp.shared.message import SessionMessage
+except ImportError as error:
+    message = "compactwire mcp serve needs the MCP SDK: pip install 'compactwire[mcp]'"
+    raise ImportError(message, name=error.name, path=error.path) from error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._roots import Roots
+
+__all__ = ["make_server", "serve_stdio"]
+
+_STDIN, _STDOUT = 0, 1
+
+# A text of the longest length, each of its characters escaped, and what is around it.
+_MAX_MESSAGE = 8 << 20
+# Calls that run at once, each of which may need memory of several times its input.
+_AT_ONCE = 2
+# Requests without an answer from which on the host is not read.
+_MAX_OPEN = 128
+# Seconds for open requests to be answered after the host closed its side.
+_GRACE = 5.0
+_POLL = 0.01
+
+
+def make_server(roots: Roots) -> Any:
+    """The server with the tools over these roots, for any transport."""
+    toolbox = Toolbox(roots)
+    tools = [types.Tool.model_validate(tool) for tool in toolbox.definitions()]
+    threads = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def list_tools(_context: Any, _params: Any) -> Any:
+        return types.ListToolsResult(tools=tools)
+
+    async def call_tool(_context: Any, params: Any) -> Any:
+        work = (toolbox.call, params.name, params.arguments or {})
+        try:
+            said, failed = await anyio.to_thread.run_sync(*work, limiter=threads), False
+        except ToolError as error:
+            said, failed = str(error), True
+        block = types.TextContent(type="text", text=said)
+        return types.CallToolResult(content=[block], is_error=failed)
+
+    return Server(
+        "compactwire",
+        version=__version__,
+        instructions=_instructions(roots),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def serve_stdio(roots: Roots, warn: Callable[[str], object]) -> int:
+    """Serve the host of this process until it closes the connection; return the exit code.
+
+    Parameters
+    ----------
+    roots
+        The folders whose files the tools may use.
+    warn
+        Called with a line of text about what went wrong, also from other threads.
+    """
+    return asyncio.run(_Connection(warn).run(make_server(roots)))
+
+
+def _instructions(roots: Roots) -> str:
+    if not roots.paths:
+        return "No file can be used: the server runs without --root. Pass `text`."
+    first, *more = roots.paths
+    others = f" Other folders: {', '.join(more)}." if more else ""
+    return f"Paths are relative to {first}, or absolute below it.{others}"
+
+
+class _Connection:
+    """Passes messages between standard input and output and a server."""
+
+    def __init__(self, warn: Callable[[str], object]) -> None:
+        self._warn = warn
+        # Ids as text: a host may cancel the request 1 as "1".
+        self._open: set[str] = set()
+        self._failed = False
+
+    async def run(self, server: Any) -> int:
+        """Serve until either side ends."""
+        if hasattr(os, "set_blocking"):
+            for descriptor in (_STDIN, _STDOUT):
+                os.set_blocking(descriptor, True)
+        to_server, requests = anyio.create_memory_object_stream[Any](0)
+        from_server, answers = anyio.create_memory_object_stream[Any](0)
+        work = (asyncio.get_running_loop(), to_server)
+        async with anyio.create_task_group() as group:
+            threading.Thread(target=self._read, args=work, daemon=True).start()
+            group.start_soon(self._answer, answers, group.cancel_scope)
+            await server.run(requests, from_server, server.create_initialization_options())
+        return 1 if self._failed else 0
+
+    def _read(self, loop: asyncio.AbstractEventLoop, to_server: Any) -> None:
+        """Read the host in a thread, until it closes the connection."""
+        try:
+            for line in _lines(_STDIN, _MAX_MESSAGE):
+                message = self._parsed(line)
+                if message is not None:
+                    passed = self._pass_on(message, to_server)
+                    asyncio.run_coroutine_threadsafe(passed, loop).result()
+        except _TooLongError:
+            self._failed = True
+            self._warn(f"the host sent a message of more than {_MAX_MESSAGE:,} bytes")
+        except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass  # The host or the server has ended.
+        finally:
+            closing = self._close(to_server)
+            try:
+                asyncio.run_coroutine_threadsafe(closing, loop)
+            except RuntimeError:  # The loop has ended.
+                closing.close()
+
+    def _parsed(self, line: bytes) -> Any:
+        if not line.strip():
+            return None
+        try:
+            return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            self._warn(f"the host sent a line of {len(line):,} bytes that is no JSON-RPC message")
+            return None
+
+    async def _pass_on(self, message: Any, to_server: Any) -> None:
+        if isinstance(message, types.JSONRPCRequest):
+            while len(self._open) >= _MAX_OPEN:
+                await anyio.sleep(_POLL)
+            self._open.add(str(message.id))
+        elif getattr(message, "method", None) == "notifications/cancelled":
+            # A request that is cancelled is not answered.
+            self._open.discard(str((message.params or {}).get("requestId")))
+        await to_server.send(SessionMessage(message))
+
+    async def _close(self, to_server: Any) -> None:
+        """Let the server end, once what the host asked is answered."""
+        with anyio.move_on_after(_GRACE):
+            while self._open:
+                await anyio.sleep(_POLL)
+        await to_server.aclose()
+
+    async def _answer(self, answers: Any, scope: Any) -> None:
+        """Write what the server says, until the host no longer reads."""
+        async for said in answers:
+            line = said.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+            try:
+                await anyio.to_thread.run_sync(_write, _STDOUT, line.encode())
+            except OSError:
+                scope.cancel()
+                return
+            self._open.discard(str(getattr(said.message, "id", None)))

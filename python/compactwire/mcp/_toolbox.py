@@ -1,0 +1,346 @@
+"""The tools of `compactwire mcp serve`, without the protocol: definitions, and what they do."""
+
+from __future__ import annotations
+
+import functools
+
+from .. import cad, gcf
+from .._cad_tool import create_cad_compact
+from .._core import estimate_tokens, shrink
+from .._texts import one_line, short_line
+from ..errors import CompactWireError
+from ._claims import verified
+from ._roots import MAX_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    from ._roots import Roots
+
+__all__ = ["MAX_TEXT", "ToolError", "Toolbox"]
+
+# Characters of a text that a model passes or is given: more would fill its context.
+MAX_TEXT = 1 << 20
+_MAX_ERRORS = 5
+_BOM = "\ufeff"
+
+_TEXTS = (".gcf", ".json", ".txt")
+_DOCUMENTS = (".json", ".vcad", ".vcadc", ".vcadb")
+
+_CAD = """\
+Make a CAD part from text: one operation per line, nodes count from 0, references are numbers of \
+earlier nodes; mm, degrees.
+C w h d: cube. Y r h: cylinder. S r: sphere. K r1 r2 h: cone
+U a b, D a b, I a b: union, a minus b, intersection
+T n x y z, R, X: move, rotate, scale
+LP n dx dy dz count spacing, CP n ox oy oz ax ay az count angle: copies in a row, round an axis
+SK ox oy oz xx xy xz yx yy yz, then L x1 y1 x2 y2, A x1 y1 x2 y2 cx cy ccw, END: sketch, one node
+E n dx dy dz: extrude. V n ox oy oz ax ay az angle: revolve. SH n thickness: hollow
+The last node is the part."""
+
+
+def _tool(name: str, about: str, *arguments: str, **more: dict[str, Any]) -> dict[str, Any]:
+    """A definition. An argument is a text; one whose name ends in "?" may be left out."""
+    names = {argument.removesuffix("?"): {"type": "string"} for argument in arguments}
+    schema: dict[str, Any] = {"type": "object", "properties": {**names, **more}}
+    needed = [argument for argument in arguments if not argument.endswith("?")]
+    if needed:
+        schema["required"] = needed
+    return {"name": name, "description": about, "inputSchema": schema}
+
+
+TOOLS = (
+    _tool(
+        "compress",
+        "Rewrite JSON in the form with the fewest tokens, without loss. Prefer `path`: a `text` "
+        "costs you output tokens. With `to` the result is written there (.gcf, .json, .txt).",
+        *("path?", "text?", "to?"),
+    ),
+    _tool(
+        "expand",
+        "The JSON of what `compress` wrote. Give `path` or `text`; `to` (.json) writes a file.",
+        *("path?", "text?", "to?"),
+    ),
+    _tool(
+        "stats",
+        "Tokens of JSON data as it is, as compact JSON and as GCF. Give `path` or `text`.",
+        *("path?", "text?"),
+    ),
+    _tool(
+        "create_cad_compact",
+        _CAD,
+        *("compact", "to?"),
+        format={"enum": ["summary", "json", "hybrid", "vcad"], "default": "summary"},
+    ),
+    _tool(
+        "cad_convert",
+        "Convert a CAD document; the suffix of `to` chooses: .vcad or .json JSON, .vcadc compact "
+        "text, .vcadb binary.",
+        *("path", "to"),
+    ),
+    _tool(
+        "verify_claim",
+        "Check a compression claim: paths of the bundle's folder, the receipts' folder, the claim "
+        "and a trust policy. Code 0: true, 1: not true, 2: invalid input.",
+        *("bundle", "receipts", "claim", "policy?"),
+    ),
+)
+_NO_FILES = " No --root is set: no files."
+
+
+class ToolError(ValueError):
+    """A call failed; the message says what, where, and what to do."""
+
+
+class Toolbox:
+    """The tools over these roots."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+        self._tools: dict[str, Callable[[dict[str, str]], str]] = {
+            "compress": self._compress,
+            "expand": self._expand,
+            "stats": self._stats,
+            "create_cad_compact": self._create,
+            "cad_convert": self._convert,
+            "verify_claim": functools.partial(verified, roots),
+        }
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """Name, description and input schema of each tool."""
+        if self._roots.paths:
+            return [dict(tool) for tool in TOOLS]
+        return [{**tool, "description": tool["description"] + _NO_FILES} for tool in TOOLS]
+
+    def call(self, name: str, arguments: object) -> str:
+        """Run a tool and return its answer.
+
+        Raises
+        ------
+        ToolError
+            The call failed, for whatever reason.
+        """
+        known = short_line(name)
+        try:
+            return self._tools[_known(name)](_checked(name, arguments))
+        except ToolError as error:
+            raise ToolError(f"{known}: {error}") from None
+        except (OSError, ValueError) as error:
+            raise ToolError(f"{known}: {one_line(str(error))}") from None
+        except (MemoryError, RecursionError) as error:
+            said = "not enough memory; pass less at once, or use the command `compactwire`"
+            raise ToolError(f"{known}: {said}") from error
+        except Exception as error:  # A bug must not end the server, nor show a traceback.
+            said = f"{type(error).__name__}: {short_line(str(error), 500)}"
+            raise ToolError(
+                f"{known}: this is a bug of compactwire, please report: {said}"
+            ) from error
+
+    def _compress(self, given: dict[str, str]) -> str:
+        text, name = self._input(given)
+        bare = text.removeprefix(_BOM)
+        shrunk = shrink(bare, max_size=MAX_FILE)
+        result = text if shrunk.format == "text" else shrunk.text
+        if "to" not in given:
+            return _answer(result)
+        self._write(given, result.encode(), _TEXTS)
+        why = f"; nothing was saved: {_REASONS[shrunk.reason]}" if shrunk.reason else ""
+        before, after = shrunk.tokens_before, shrunk.tokens_after
+        said = f"{before:,} to {after:,} tokens (estimated), format {shrunk.format}{why}"
+        return f"{_shown(given['to'])} written from {name}: {said}"
+
+    def _expand(self, given: dict[str, str]) -> str:
+        text, name = self._input(given)
+        result = _json(text, name)
+        if "to" not in given:
+            return _answer(result)
+        self._write(given, result.encode(), (".json",))
+        return f"{_shown(given['to'])} written from {name}: {len(result):,} characters of JSON"
+
+    def _stats(self, given: dict[str, str]) -> str:
+        text, name = self._input(given)
+        compact = _json(text, name)
+        best = shrink(compact, max_size=MAX_FILE)
+        try:
+            written = gcf.from_json(
+                compact, constant_columns=True, group_values=True, list_columns=True, matrices=True
+            )
+        except CompactWireError:
+            written = None  # Numbers or nesting that GCF does not have.
+        if best.format == "gcf":
+            written = best.text
+        forms = {"as it is": text, "json": compact, "gcf": written}
+        counts = {form: estimate_tokens(one) for form, one in forms.items() if one is not None}
+        lines = [f"{form:<8} {count:>10,}" for form, count in counts.items()]
+        if written is None:
+            lines.append("gcf      cannot hold this value")
+        cheapest = min(counts, key=lambda form: counts[form])
+        saved = 1 - counts[cheapest] / max(counts["as it is"], 1)
+        fewer = f", {saved:.0%} fewer than as it is" if saved else ""
+        lines.append(f"cheapest: {cheapest}{fewer} (estimated tokens)")
+        return "\n".join(lines)
+
+    def _create(self, given: dict[str, str]) -> str:
+        form: Any = given.get("format", "summary")
+        answer = create_cad_compact(given["compact"], format=form, all_errors=True)
+        if not answer["ok"]:
+            raise ToolError(_problems(answer))
+        said = answer.get("compact")
+        if said is None:
+            said = _compact_json(answer.get("document", answer.get("summary")))
+        if "to" not in given:
+            return _answer(said)
+        written = self._converted(given, given["compact"])
+        return f"{written}\n{said}" if form == "summary" else written
+
+    def _convert(self, given: dict[str, str]) -> str:
+        return self._converted(given, self._roots.read(given["path"]))
+
+    def _converted(self, given: dict[str, str], source: str | bytes) -> str:
+        """Write a CAD document in the form that the suffix of `to` names."""
+        suffix = _suffix(given, _DOCUMENTS)
+        document = cad.loads(source)
+        form = "JSON"
+        if suffix == ".vcadb":
+            form, data = "binary", cad.to_binary(document)
+        elif suffix == ".vcadc":
+            # 0.1 has only the shape; 0.2 has everything.
+            dialect: Any = "0.2" if cad.losses(document) else "0.1"
+            form = f"compact text {dialect}"
+            data = (cad.to_compact(document, dialect) + "\n").encode()
+        else:
+            data = (cad.dumps(document) + "\n").encode()
+        self._write(given, data, _DOCUMENTS)
+        nodes = len(document["nodes"])
+        return f"{_shown(given['to'])} written: {form}, {nodes:,} nodes, {len(data):,} bytes"
+
+    def _input(self, given: dict[str, str]) -> tuple[str, str]:
+        """The text of `path` or `text`, and its name in messages."""
+        if ("path" in given) == ("text" in given):
+            raise ToolError("give either `path` or `text`")
+        if "text" in given:
+            return given["text"], "text"
+        name = _shown(given["path"])
+        data = self._roots.read(given["path"])
+        try:
+            return data.decode(), name
+        except UnicodeDecodeError as error:
+            said = f"not UTF-8 from byte {error.start:,} on, so it is no text that can be shrunk"
+            raise ToolError(f"path: {name}: {said}") from None
+
+    def _write(self, given: dict[str, str], data: bytes, suffixes: tuple[str, ...]) -> None:
+        _suffix(given, suffixes)
+        self._roots.write(given["to"], data)
+
+
+_REASONS = {
+    "size": "the text is too long",
+    "not-json": "the text is not JSON",
+    "depth": "the JSON is nested too deeply",
+    "number": "a number has more digits than GCF keeps",
+    "verify": "GCF would not have come back the same",
+    "no-gain": "no form is shorter",
+}
+
+
+def _known(name: str) -> str:
+    names = [tool["name"] for tool in TOOLS]
+    if name not in names:
+        raise ToolError(f"no such tool; there are {', '.join(names)}")
+    return name
+
+
+def _checked(name: str, arguments: object) -> dict[str, str]:
+    """The arguments, if they are those of the tool's schema."""
+    (schema,) = (tool["inputSchema"] for tool in TOOLS if tool["name"] == name)
+    properties = schema["properties"]
+    if not isinstance(arguments, dict):
+        raise ToolError("the arguments must be an object")
+    given = {key: value for key, value in arguments.items() if value is not None}
+    for key, value in given.items():
+        if key not in properties:
+            raise ToolError(
+                f"unknown argument {short_line(key)}; there are {', '.join(properties)}"
+            )
+        choices = properties[key].get("enum")
+        if choices and value not in choices:
+            raise ToolError(f"{key}: must be one of {', '.join(choices)}")
+        _check_text(key, value)
+    for key in schema.get("required", ()):
+        if key not in given:
+            raise ToolError(f"the argument {key} is missing")
+    return given
+
+
+def _check_text(key: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ToolError(f"{key}: must be a string, not {type(value).__name__}")
+    if len(value) > MAX_TEXT:
+        said = f"has {len(value):,} characters; the limit is {MAX_TEXT:,}: pass a `path`"
+        raise ToolError(f"{key}: {said}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        said = f"lone surrogate at character {error.start:,}, which UTF-8 cannot represent"
+        raise ToolError(f"{key}: {said}") from None
+
+
+def _suffix(given: dict[str, str], suffixes: tuple[str, ...]) -> str:
+    """The suffix of `to`. Only files of data are written: no scripts, no configuration."""
+    for suffix in suffixes:
+        if given["to"].lower().endswith(suffix):
+            return suffix
+    raise ToolError(f"to: {_shown(given['to'])} must end in one of {', '.join(suffixes)}")
+
+
+def _json(text: str, name: str) -> str:
+    """Compact JSON of a text in GCF or JSON."""
+    bare = text.removeprefix(_BOM)
+    try:
+        if bare.lstrip().startswith("GCF "):
+            return gcf.to_json(bare, extensions=True)
+        shrunk = shrink(bare, formats=("json",), max_size=MAX_FILE)
+        if shrunk.reason not in ("", "no-gain"):
+            _explain(bare, shrunk.reason)
+    except CompactWireError as error:
+        raise ToolError(f"{name}: {error}") from None
+    return shrunk.text
+
+
+def _explain(text: str, reason: str) -> NoReturn:
+    """Raise an error that says where a text is not JSON."""
+    gcf.from_json(text)
+    raise CompactWireError(f"cannot be read as GCF or JSON ({_REASONS[reason]})")
+
+
+def _problems(answer: dict[str, Any]) -> str:
+    """The errors in a CAD text, the first few of them."""
+    errors = answer.get("errors") or [answer["error"]]
+    lines = []
+    for error in errors[:_MAX_ERRORS]:
+        where = f"{error['path']}: " if "path" in error else f"line {error.get('line')}: "
+        hint = f" (did you mean {error['suggestion']}?)" if error.get("suggestion") else ""
+        source = f" in {short_line(error['source'])!r}" if "source" in error else ""
+        lines.append(one_line(f"{where}{error['message']}{source}{hint}"))
+    if len(errors) > _MAX_ERRORS:
+        lines.append(f"and {len(errors) - _MAX_ERRORS} more")
+    return "\n".join(lines)
+
+
+def _compact_json(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _answer(text: str) -> str:
+    if len(text) > MAX_TEXT:
+        said = f"the answer has {len(text):,} characters; the limit is {MAX_TEXT:,}"
+        raise ToolError(f"{said}: name a file for it with `to`, or pass less")
+    return text
+
+
+def _shown(path: str) -> str:
+    return short_line(path, 200)
