@@ -140,15 +140,15 @@ class Roots:
                 os.close(root.descriptor)
         self._roots.clear()
 
-    def read(self, path: str, argument: str = "path") -> bytes:
-        """Read a regular file of at most 16 MiB.
+    def read(self, path: str, argument: str = "path", *, limit: int = MAX_FILE) -> bytes:
+        """Read a regular file of at most `limit` bytes.
 
         Raises
         ------
         PathError
             The path leads out of the roots, or names no such file.
         """
-        with self._opened(path, argument) as descriptor:
+        with self._opened(path, argument, limit) as descriptor:
             size = os.fstat(descriptor).st_size
             data = bytearray()
             # A file of size 0 is not read at all: those of /proc have content, and some block.
@@ -168,7 +168,7 @@ class Roots:
         """
         opened = self._opened_folder if folder else self._opened
         with opened(path, argument) as descriptor:
-            own = descriptor is not None and _path_of(descriptor)
+            own = None if descriptor is None else _path_of(descriptor)
             yield own or os.path.realpath(self._absolute(path, argument))
 
     def write(self, path: str, data: bytes, argument: str = "to") -> None:
@@ -203,7 +203,7 @@ class Roots:
         return stat.S_IMODE(found.st_mode)
 
     @contextlib.contextmanager
-    def _opened(self, path: str, argument: str) -> Iterator[int]:
+    def _opened(self, path: str, argument: str, limit: int = MAX_FILE) -> Iterator[int]:
         """Open a regular file for reading."""
         root, parts = self._place(path, argument)
         shown = _shown(path)
@@ -217,10 +217,10 @@ class Roots:
                 found = os.fstat(descriptor)
                 folder.check(parts[-1], found)
             _must_be_regular(found, shown, argument)
-            if found.st_size > MAX_FILE:
+            if found.st_size > limit:
                 raise PathError(
-                    f"{argument}: {shown} has {found.st_size:,} bytes; the limit is {MAX_FILE:,}."
-                    " The command `compactwire` has no such limit"
+                    f"{argument}: {shown} has {found.st_size:,} bytes; the limit is {limit:,}."
+                    " The command `compactwire` takes more"
                 )
             yield descriptor
 
@@ -247,7 +247,10 @@ class Roots:
 
     def _place(self, path: str, argument: str) -> tuple[_Folder, list[str]]:
         """The root that a path lies below, and the names from there, without links."""
-        real = os.path.realpath(self._absolute(path, argument))
+        absolute = self._absolute(path, argument)
+        # A link that changes meanwhile is an error even here.
+        with _explained(path, argument):
+            real = os.path.realpath(absolute)
         for root in sorted(self._roots, key=lambda root: -len(root.path)):
             start = os.path.join(root.path, "")  # noqa: PTH118
             if os.path.normcase(real).startswith(os.path.normcase(start)):

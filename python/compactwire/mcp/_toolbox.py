@@ -23,6 +23,10 @@ __all__ = ["MAX_TEXT", "ToolError", "Toolbox"]
 
 # Characters of a text that a model passes or is given: more would fill its context.
 MAX_TEXT = 1 << 20
+# Bytes of a CAD document: while the core makes its objects, no other thread runs.
+_MAX_CAD = 2 << 20
+# Bytes of a value that its text does not spell out, such as constants.
+_MAX_EXPANSION = 1 << 26
 _MAX_ERRORS = 5
 _BOM = "\ufeff"
 
@@ -196,12 +200,12 @@ class Toolbox:
         return f"{written}\n{said}" if form == "summary" else written
 
     def _convert(self, given: dict[str, str]) -> str:
-        return self._converted(given, self._roots.read(given["path"]))
+        return self._converted(given, self._roots.read(given["path"], limit=_MAX_CAD))
 
     def _converted(self, given: dict[str, str], source: str | bytes) -> str:
         """Write a CAD document in the form that the suffix of `to` names."""
         suffix = _suffix(given, _DOCUMENTS)
-        document = cad.loads(source)
+        document = cad.loads(source, max_expansion=_MAX_EXPANSION)
         form = "JSON"
         if suffix == ".vcadb":
             form, data = "binary", cad.to_binary(document)
@@ -300,7 +304,7 @@ def _json(text: str, name: str) -> str:
     bare = text.removeprefix(_BOM)
     try:
         if bare.lstrip().startswith("GCF "):
-            return gcf.to_json(bare, extensions=True)
+            return gcf.to_json(bare, extensions=True, max_expansion=_MAX_EXPANSION)
         shrunk = shrink(bare, formats=("json",), max_size=MAX_FILE)
         if shrunk.reason not in ("", "no-gain"):
             _explain(bare, shrunk.reason)
