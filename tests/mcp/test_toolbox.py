@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import compactwire as cw
 from compactwire import cad, claims
+from compactwire.cli import main
 from compactwire.mcp import _toolbox
 from compactwire.mcp._roots import MAX_FILE, Roots
 from compactwire.mcp._toolbox import MAX_TEXT, Toolbox, ToolError
@@ -349,3 +351,24 @@ def test_the_description_of_the_cad_tool_has_every_opcode_of_the_long_one() -> N
     (short,) = (one["description"] for one in _toolbox.TOOLS if one["name"] == "create_cad_compact")
     words = set(re.findall(r"\b[A-Z]+\b", cad.TOOL["description"])) - {"CAD", "E"}
     assert words <= set(re.findall(r"\b[A-Z]+\b", short))
+
+
+def test_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    monkeypatch.delitem(sys.modules, "compactwire.mcp._serve", raising=False)
+    assert main(["mcp", "serve"]) == 1
+    said = capsys.readouterr().err
+    assert said == (
+        "compactwire: error: compactwire mcp serve needs the MCP SDK: "
+        "pip install 'compactwire[mcp]'\n"
+    )
+
+
+def test_a_root_that_is_no_folder_is_an_error_at_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in ("none", "rows.json"):
+        assert main(["mcp", "serve", "--root", str(folder / path)]) == 1
+        assert str(folder / path) in capsys.readouterr().err

@@ -223,11 +223,11 @@ def _run_serve(args: argparse.Namespace) -> int:
     stdout()  # Raises if it is closed: a root would get its number.
     if sys.stdin is None:
         raise OSError("standard input is closed")
-    try:
-        # The SDK takes half a second to import, and the other commands do not need it.
-        from ..mcp._serve import serve_stdio
-    except ImportError as error:
-        tell(f"compactwire: error: {error}")
-        return 1
     with contextlib.closing(Roots(args.root, overwrite=args.overwrite)) as roots:
+        try:
+            # The other commands do not need the SDK, which takes long to import.
+            from ..mcp._serve import serve_stdio
+        except ImportError as error:
+            tell(f"compactwire: error: {error}")
+            return 1
         return serve_stdio(roots, _Warnings())

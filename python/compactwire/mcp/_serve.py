@@ -1,8 +1,8 @@
 """An MCP server for agents over stdio: its tools are those of `_toolbox`.
 
-A thread reads the host, so that the end of the process waits for no line. Calls run in other
-threads, few at once, and the host is not read while too many requests wait for their answers: with
-the bounds of `_toolbox` on each call, memory is bounded whatever the host sends.
+Threads of their own read and write, so that the end of the process waits for no line. Calls run in
+other threads, few at once, and the host is not read while too many requests wait for their answers:
+with the bounds of `_toolbox` on each call, memory is bounded whatever the host sends.
 
 Source: the stdio transport of the Model Context Protocol: a message is a line.
 """
@@ -10,7 +10,9 @@ Source: the stdio transport of the Model Context Protocol: a message is a line.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import queue
 import threading
 from typing import Any
 
@@ -104,6 +106,7 @@ class _Connection:
         self._warn = warn
         # Ids as text: a host may cancel the request 1 as "1".
         self._open: set[str] = set()
+        self._said: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failed = False
 
     async def run(self, server: Any) -> int:
@@ -113,11 +116,16 @@ class _Connection:
                 os.set_blocking(descriptor, True)
         to_server, requests = anyio.create_memory_object_stream[Any](0)
         from_server, answers = anyio.create_memory_object_stream[Any](0)
-        work = (asyncio.get_running_loop(), to_server)
+        loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
-            threading.Thread(target=self._read, args=work, daemon=True).start()
-            group.start_soon(self._answer, answers, group.cancel_scope)
+            writing = (loop, group.cancel_scope.cancel)
+            writer = threading.Thread(target=self._write, args=writing, daemon=True)
+            writer.start()
+            threading.Thread(target=self._read, args=(loop, to_server), daemon=True).start()
+            group.start_soon(self._answer, answers)
             await server.run(requests, from_server, server.create_initialization_options())
+        self._said.put(None)
+        writer.join(_GRACE)  # A host that no longer reads is not waited for.
         return 1 if self._failed else 0
 
     def _read(self, loop: asyncio.AbstractEventLoop, to_server: Any) -> None:
@@ -166,13 +174,22 @@ class _Connection:
                 await anyio.sleep(_POLL)
         await to_server.aclose()
 
-    async def _answer(self, answers: Any, scope: Any) -> None:
-        """Write what the server says, until the host no longer reads."""
-        async for said in answers:
-            line = said.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+    async def _answer(self, answers: Any) -> None:
+        async with answers:
+            async for said in answers:
+                self._said.put(said.message)
+
+    def _write(self, loop: asyncio.AbstractEventLoop, cancel: Callable[[], object]) -> None:
+        """Write what the server says in a thread, until the host no longer reads."""
+        for said in iter(self._said.get, None):
+            line = said.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
-                await anyio.to_thread.run_sync(_write, _STDOUT, line.encode())
-            except OSError:
-                scope.cancel()
+                _write(_STDOUT, line.encode())
+            except OSError as error:
+                if not isinstance(error, BrokenPipeError):
+                    self._failed = True
+                    self._warn(f"an answer cannot be written: {error.strerror}")
+                with contextlib.suppress(RuntimeError):  # The loop has ended.
+                    loop.call_soon_threadsafe(cancel)
                 return
-            self._open.discard(str(getattr(said.message, "id", None)))
+            self._open.discard(str(getattr(said, "id", None)))

@@ -1,0 +1,357 @@
+"""The server for agents, as clients of the `mcp` SDK and raw ones see it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import cad
+from compactwire.mcp._roots import Roots
+from compactwire.mcp._toolbox import Toolbox, ToolError
+from tests.agents import ROWS, TEXT, needed
+
+needed("mcp_types")
+
+import anyio
+from mcp import Client, StdioServerParameters, stdio_client
+
+from compactwire.mcp import _serve
+from compactwire.mcp._serve import make_server
+
+COMMAND = [sys.executable, "-m", "compactwire", "mcp", "serve"]
+NAMES = ["compress", "expand", "stats", "create_cad_compact", "cad_convert", "verify_claim"]
+SHORT = cw.shrink(TEXT).text
+
+# The handshake of 2025, and the newest version, which has none.
+either_era = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rows.json").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def roots(folder: Path) -> Iterator[Roots]:
+    one = Roots([str(folder)])
+    yield one
+    one.close()
+
+
+def with_client(server: Any, mode: str, use: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with Client(server, mode=mode) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+def over_stdio(*options: str) -> Any:
+    program, *arguments = [*COMMAND, *options]
+    # By default the SDK passes on few variables, and not where this package is.
+    environment = dict(os.environ)
+    return stdio_client(StdioServerParameters(command=program, args=arguments, env=environment))
+
+
+async def said(client: Any, name: str, **arguments: Any) -> str:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content[0].text
+    assert result.structured_content is None
+    (block,) = result.content
+    return str(block.text)
+
+
+@either_era
+def test_a_session_over_stdio(mode: str, folder: Path) -> None:
+    async def use(client: Any) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == NAMES
+        assert all(tool.output_schema is None for tool in tools)
+        assert client.server_info.name == "compactwire"
+        assert str(folder) in client.instructions
+        written = await said(client, "compress", path="rows.json", to="rows.gcf")
+        assert "rows.gcf written from rows.json" in written
+        assert json.loads(await said(client, "expand", path="rows.gcf")) == ROWS
+        assert "cheapest: gcf" in await said(client, "stats", path=str(folder / "rows.json"))
+        await said(client, "create_cad_compact", compact="C 1 2 3", to="part.vcad")
+        await said(client, "cad_convert", path="part.vcad", to="part.vcadb")
+        failed = await client.call_tool("compress", {"path": "/etc/passwd"})
+        assert failed.is_error
+        assert "is not below a root" in failed.content[0].text
+        assert await said(client, "compress", text=TEXT) == SHORT
+
+    with_client(over_stdio("--root", str(folder)), mode, use)
+    assert (folder / "rows.gcf").read_text(encoding="utf-8") == SHORT
+    assert cad.load(folder / "part.vcadb") == cad.from_compact("C 1 2 3")
+
+
+@either_era
+def test_without_a_root_only_texts_work(mode: str) -> None:
+    async def use(client: Any) -> None:
+        assert "runs without --root" in client.instructions
+        assert await said(client, "compress", text=TEXT) == SHORT
+        failed = await client.call_tool("compress", {"path": "rows.json"})
+        assert failed.is_error
+        assert "ask the user to add --root FOLDER" in failed.content[0].text
+
+    with_client(over_stdio(), mode, use)
+
+
+def test_overwrite_is_an_option(folder: Path) -> None:
+    async def use(client: Any) -> None:
+        await said(client, "compress", text="[1]", to="rows.json")
+
+    with_client(over_stdio("--root", str(folder), "--overwrite"), "auto", use)
+    assert (folder / "rows.json").read_text(encoding="utf-8") == "[1]"
+
+
+@either_era
+def test_errors_are_results(mode: str, roots: Roots) -> None:
+    calls: list[tuple[str, Any]] = [
+        ("none", {}),
+        ("compress", {"text": 3}),
+        ("compress", {"text": "\ud800"}),
+        ("expand", {"text": "hello"}),
+        ("create_cad_compact", {"compact": "sphere"}),
+        ("verify_claim", {"bundle": "a", "receipts": "b", "claim": "c"}),
+    ]
+
+    async def use(client: Any) -> None:
+        for name, arguments in calls:
+            result = await client.call_tool(name, arguments)
+            assert result.is_error
+            (block,) = result.content
+            assert block.text.startswith(f"{name}: ")
+            assert "Traceback" not in block.text
+
+    with_client(make_server(roots), mode, use)
+
+
+def test_a_hundred_calls_at_once_get_their_own_answers(roots: Roots) -> None:
+    async def use(client: Any) -> None:
+        async def one(number: int) -> None:
+            assert await said(client, "expand", text=f"[ {number} ]") == f"[{number}]"
+
+        async with anyio.create_task_group() as group:
+            for number in range(100):
+                group.start_soon(one, number)
+
+    with_client(make_server(roots), "auto", use)
+    with_client(over_stdio(), "legacy", use)
+
+
+def test_a_long_call_does_not_hold_up_the_server(
+    roots: Roots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(_toolbox: Any, name: str, _arguments: Any) -> str:
+        if name == "stats":
+            begun.set()
+            assert go_on.wait(60)
+        return name
+
+    monkeypatch.setattr(Toolbox, "call", slow)
+
+    async def use(client: Any) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(said, client, "stats")
+            while not begun.is_set():
+                await anyio.sleep(0.01)
+            assert len((await client.list_tools()).tools) == len(NAMES)
+            assert await said(client, "compress") == "compress"
+            go_on.set()
+
+    with_client(make_server(roots), "legacy", use)
+
+
+def test_few_calls_run_at_once(roots: Roots, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+    together = threading.Barrier(_serve._AT_ONCE)
+
+    def counted(_toolbox: Any, _name: str, _arguments: Any) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        together.wait(60)  # So many do run at once.
+        with lock:
+            running -= 1
+        return ""
+
+    monkeypatch.setattr(Toolbox, "call", counted)
+
+    async def use(client: Any) -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(client.call_tool, "stats", {})
+
+    with_client(make_server(roots), "legacy", use)
+    assert most == _serve._AT_ONCE
+
+
+def test_an_error_of_a_tool_is_all_that_leaves_it(
+    roots: Roots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_toolbox: Any, _name: str, _arguments: Any) -> str:
+        raise ToolError("said")
+
+    monkeypatch.setattr(Toolbox, "call", broken)
+
+    async def use(client: Any) -> None:
+        result = await client.call_tool("stats", {})
+        assert (result.is_error, result.content[0].text) == (True, "said")
+
+    with_client(make_server(roots), "auto", use)
+
+
+BEGIN: list[dict[str, Any]] = [
+    {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+]
+
+
+def call(number: int | str, name: str = "compress", **arguments: Any) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def lines(*messages: Any) -> bytes:
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+def served(data: bytes) -> tuple[int, dict[Any, Any], str]:
+    """The exit code, the answers by id, and the standard error of a server that is sent this."""
+    child = subprocess.run(COMMAND, input=data, capture_output=True, timeout=120, check=False)
+    answers = [json.loads(line) for line in child.stdout.splitlines()]
+    return child.returncode, {one["id"]: one for one in answers}, child.stderr.decode()
+
+
+def test_what_was_asked_before_the_host_closes_is_answered() -> None:
+    code, answers, error = served(lines(*BEGIN, *(call(n, text=f"{n}") for n in range(1, 301))))
+    assert (code, error) == (0, "")
+    assert [answers[n]["result"]["content"][0]["text"] for n in range(1, 301)] == [
+        f"{n}" for n in range(1, 301)
+    ]
+
+
+def test_a_host_that_says_nothing_ends_the_server() -> None:
+    assert served(b"") == (0, {}, "")
+    assert served(b"\n\r\n \n") == (0, {}, "")
+
+
+GARBAGE = [
+    b"hello",
+    b"\xff\xfe\0",
+    b"{}",
+    b"null",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]',
+    b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}',
+    b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":"\\ud800"}}',
+]
+
+
+def test_lines_that_are_no_messages_are_passed_over() -> None:
+    data = b"".join(line + b"\n" for line in GARBAGE)
+    code, answers, error = served(lines(*BEGIN) + data + lines(call(1, text="a")))
+    assert code == 0
+    assert set(answers) == {0, 1}
+    assert error.splitlines() == [
+        f"compactwire: the host sent a line of {len(line) + 1:,} bytes that is no JSON-RPC message"
+        for line in GARBAGE
+    ]
+
+
+def test_requests_that_make_no_sense_are_answered_with_an_error() -> None:
+    wrong = [
+        {"jsonrpc": "2.0", "id": 1, "method": "none"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call"},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": 3}},
+        {"jsonrpc": "2.0", "id": 4, "result": {}},
+        {"jsonrpc": "2.0", "id": None, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 7.5, "method": "tools/list"},
+    ]
+    code, answers, error = served(lines(*BEGIN, *wrong, call("last", text="a")))
+    assert (code, error) == (0, "")
+    assert [answers[n]["error"]["code"] for n in (1, 2, 3)] == [-32601, -32602, -32602]
+    assert "result" in answers["last"]
+    assert set(answers) == {0, 1, 2, 3, "last"}
+
+
+def test_a_line_without_an_end_ends_the_server() -> None:
+    data = lines(*BEGIN, call(1, text="a")) + b"x" * (_serve._MAX_MESSAGE + (1 << 20))
+    code, answers, error = served(data)
+    assert code == 1
+    assert set(answers) == {0, 1}
+    assert error == "compactwire: the host sent a message of more than 8,388,608 bytes\n"
+
+
+def test_the_longest_text_with_every_character_escaped_is_read() -> None:
+    text = "\\u0041" * (1 << 20)
+    line = json.dumps(call(1, text="?")).replace("?", text).encode() + b"\n"
+    code, answers, _ = served(lines(*BEGIN) + line)
+    assert code == 0
+    assert answers[1]["result"]["content"][0]["text"] == "A" * (1 << 20)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="NOT RUN: needs /dev/full")
+def test_an_answer_that_cannot_be_written_is_an_error() -> None:
+    with Path("/dev/full").open("wb") as full:
+        child = subprocess.run(
+            COMMAND,
+            input=lines(*BEGIN),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=120,
+            check=False,
+        )
+    assert child.returncode == 1
+    assert child.stderr == b"compactwire: an answer cannot be written: No space left on device\n"
+
+
+def test_a_host_that_reads_no_more_ends_the_server() -> None:
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(lines(*BEGIN))
+        child.stdin.flush()
+        assert b'"serverInfo"' in child.stdout.readline()
+        child.stdout.close()
+        child.stdin.write(lines(call(1, text="a")))
+        child.stdin.flush()
+        # Standard input stays open: only the answer that nobody reads ends the server.
+        assert child.wait(60) == 0
+
+
+def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:
+    cancelled = [
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+        for number in (1, "2", 99)
+    ]
+    slow = [call(n, "stats", text=json.dumps([[[1]] * 100_000])) for n in range(1, 4)]
+    code, answers, error = served(lines(*BEGIN, *slow, *cancelled, call(4, text="a")))
+    assert (code, error) == (0, "")
+    assert {3, 4} <= set(answers)
+    assert "error" not in answers[3]
