@@ -355,3 +355,25 @@ def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:
     assert (code, error) == (0, "")
     assert {3, 4} <= set(answers)
     assert "error" not in answers[3]
+
+
+def test_the_host_is_not_read_while_too_many_requests_are_open() -> None:
+    class Sent(list[Any]):
+        async def send(self, item: Any) -> None:
+            self.append(item)
+
+    async def run() -> None:
+        connection, sent = _serve._Connection(lambda _: None), Sent()
+        connection._open = {str(number) for number in range(_serve._MAX_OPEN)}
+        message = connection._parsed(lines(call(1_000, text="a")))
+        cancel = {"method": "notifications/cancelled", "params": {"requestId": 7}}
+        async with anyio.create_task_group() as group:
+            group.start_soon(connection._pass_on, message, sent)
+            await anyio.sleep(20 * _serve._POLL)
+            assert sent == []
+            # Others pass, and a cancelled request makes room for another.
+            cancelled = connection._parsed(lines({"jsonrpc": "2.0", **cancel}))
+            await connection._pass_on(cancelled, sent)
+        assert [one.message for one in sent] == [cancelled, message]
+
+    asyncio.run(run())

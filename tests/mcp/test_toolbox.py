@@ -330,7 +330,7 @@ def test_without_roots_the_tools_say_so(tools: Toolbox) -> None:
     assert "runs without --root" in failed(without, "compress", {"path": "rows.json"})
     assert "runs without --root" in failed(without, "compress", {"text": TEXT, "to": "a.gcf"})
     for definition in without.definitions():
-        assert definition["description"].endswith("No --root is set: no files.")
+        assert definition["description"].endswith(" No --root: no files.")
     for definition in tools.definitions():
         assert "--root" not in definition["description"]
 
@@ -344,13 +344,17 @@ def test_the_definitions_are_short(roots: bool, tools: Toolbox) -> None:
         *("compress", "expand", "stats", "create_cad_compact", "cad_convert", "verify_claim")
     ]
     text = json.dumps(definitions, ensure_ascii=False, separators=(",", ":"))
-    assert len(encoding.encode_ordinary(text)) < 700
+    count = len(encoding.encode_ordinary(text))
+    assert count < 700
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    assert not roots or f"definitions together take {count} tokens" in page
 
 
-def test_the_description_of_the_cad_tool_has_every_opcode_of_the_long_one() -> None:
+def test_the_description_of_the_cad_tool_has_every_opcode_and_an_example() -> None:
     (short,) = (one["description"] for one in _toolbox.TOOLS if one["name"] == "create_cad_compact")
     words = set(re.findall(r"\b[A-Z]+\b", cad.TOOL["description"])) - {"CAD", "E"}
     assert words <= set(re.findall(r"\b[A-Z]+\b", short))
+    assert cad.create_cad_compact(short.split("hole:\n")[1])["ok"]
 
 
 def test_the_command_says_what_to_install(

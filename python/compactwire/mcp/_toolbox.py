@@ -34,15 +34,19 @@ _TEXTS = (".gcf", ".json", ".txt")
 _DOCUMENTS = (".json", ".vcad", ".vcadc", ".vcadb")
 
 _CAD = """\
-Make a CAD part from text: one operation per line, nodes count from 0, references are numbers of \
-earlier nodes; mm, degrees.
+Make a CAD part: one operation per line, nodes count from 0, references are numbers of earlier \
+nodes; mm, degrees.
 C w h d: cube. Y r h: cylinder. S r: sphere. K r1 r2 h: cone
 U a b, D a b, I a b: union, a minus b, intersection
 T n x y z, R, X: move, rotate, scale
 LP n dx dy dz count spacing, CP n ox oy oz ax ay az count angle: copies in a row, round an axis
 SK ox oy oz xx xy xz yx yy yz, then L x1 y1 x2 y2, A x1 y1 x2 y2 cx cy ccw, END: sketch, one node
 E n dx dy dz: extrude. V n ox oy oz ax ay az angle: revolve. SH n thickness: hollow
-The last node is the part."""
+The last node is the part. A plate with a hole:
+C 50 30 5
+Y 3 10
+T 1 10 15 0
+D 0 2"""
 
 
 def _tool(name: str, about: str, *arguments: str, **more: dict[str, Any]) -> dict[str, Any]:
@@ -59,39 +63,38 @@ TOOLS = (
     _tool(
         "compress",
         "Rewrite JSON in the form with the fewest tokens, without loss. Prefer `path`: a `text` "
-        "costs you output tokens. With `to` the result is written there (.gcf, .json, .txt).",
+        "costs you output tokens. `to` (.gcf, .json, .txt) writes a file.",
         *("path?", "text?", "to?"),
     ),
     _tool(
         "expand",
-        "The JSON of what `compress` wrote. Give `path` or `text`; `to` (.json) writes a file.",
+        "The JSON of what `compress` wrote. Give `path` or `text`; `to`: a .json file.",
         *("path?", "text?", "to?"),
     ),
     _tool(
         "stats",
-        "Tokens of JSON data as it is, as compact JSON and as GCF. Give `path` or `text`.",
+        "Tokens of JSON as it is, compact, and as GCF. Give `path` or `text`.",
         *("path?", "text?"),
     ),
     _tool(
         "create_cad_compact",
         _CAD,
         *("compact", "to?"),
-        format={"enum": ["summary", "json", "hybrid", "vcad"], "default": "summary"},
+        format={"enum": ["summary", "json", "hybrid", "vcad"]},
     ),
     _tool(
         "cad_convert",
-        "Convert a CAD document; the suffix of `to` chooses: .vcad or .json JSON, .vcadc compact "
-        "text, .vcadb binary.",
+        "Convert a CAD file to .vcad or .json (JSON), .vcadc (compact text) or .vcadb (binary).",
         *("path", "to"),
     ),
     _tool(
         "verify_claim",
-        "Check a compression claim: paths of the bundle's folder, the receipts' folder, the claim "
-        "and a trust policy. Code 0: true, 1: not true, 2: invalid input.",
+        "Check a compression claim. `bundle` and `receipts` are folders, `policy` a trust policy. "
+        "Code 0: true, 1: not true, 2: invalid input.",
         *("bundle", "receipts", "claim", "policy?"),
     ),
 )
-_NO_FILES = " No --root is set: no files."
+_NO_FILES = " No --root: no files."
 
 
 class ToolError(ValueError):
