@@ -177,17 +177,12 @@ def test_a_long_call_does_not_hold_up_the_server(
 
 
 def test_few_calls_run_at_once(roots: Roots, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, running, most = threading.Lock(), 0, 0
-    together = threading.Barrier(_serve._AT_ONCE)
+    running: list[str] = []
+    go_on = threading.Event()
 
-    def counted(_toolbox: Any, _name: str, _arguments: Any) -> str:
-        nonlocal running, most
-        with lock:
-            running += 1
-            most = max(most, running)
-        together.wait(60)  # So many do run at once.
-        with lock:
-            running -= 1
+    def counted(_toolbox: Any, name: str, _arguments: Any) -> str:
+        running.append(name)
+        assert go_on.wait(60)
         return ""
 
     monkeypatch.setattr(Toolbox, "call", counted)
@@ -196,9 +191,16 @@ def test_few_calls_run_at_once(roots: Roots, monkeypatch: pytest.MonkeyPatch) ->
         async with anyio.create_task_group() as group:
             for _ in range(8):
                 group.start_soon(client.call_tool, "stats", {})
+            while len(running) < _serve._AT_ONCE:
+                await anyio.sleep(0.01)
+            # By now all eight have arrived.
+            await client.list_tools()
+            await anyio.sleep(0.2)
+            assert len(running) == _serve._AT_ONCE
+            go_on.set()
+        assert len(running) == 8
 
     with_client(make_server(roots), "legacy", use)
-    assert most == _serve._AT_ONCE
 
 
 def test_an_error_of_a_tool_is_all_that_leaves_it(

@@ -365,6 +365,16 @@ def test_descriptors_are_closed(place: Place) -> None:
     assert len(os.listdir("/proc/self/fd")) == count  # noqa: PTH208
 
 
+def test_a_link_that_vanishes_while_it_is_resolved_is_an_error(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(path: Any, *, strict: bool = False) -> Any:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+
+    monkeypatch.setattr(os.path, "realpath", gone)
+    assert "path: a.json: no such file or folder" in refused(place.roots.read, "a.json")
+
+
 @POSIX
 def test_a_link_that_flips_all_the_time_never_leads_out(place: Place) -> None:
     """Whatever the moment: the real folder, or an error."""

@@ -125,7 +125,8 @@ def test_a_text_that_is_no_data_is_an_error_with_its_place(
 def test_a_text_that_causes_more_than_it_says_is_refused(tools: Toolbox) -> None:
     rows = "".join(f"{n}\n" for n in range(20_000))
     text = f"GCF profile=generic\n## [20000]{{id,state={'x' * 4000}}}\n{rows}"
-    assert "limit" in failed(tools, "expand", {"text": text})
+    said = failed(tools, "expand", {"text": text, "to": "long.json"})
+    assert said.startswith("expand: text: limit_exceeded: ")
 
 
 def test_an_answer_is_bounded(tools: Toolbox, folder: Path) -> None:
